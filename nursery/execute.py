@@ -15,7 +15,7 @@ from nursery.quarantine import Quarantine
 from nursery.results import TaskResult, UnreadableBaby, unreadable_baby
 from nursery.tasks import Task
 from nursery.writing import write_datasets
-from segments.errors import SegmentsError
+from segments.errors import ObjectMissing, SegmentsError
 from segments.otlp.wire import UndecodableSlice
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
@@ -77,6 +77,8 @@ class _TaskExecution:
     def _add_baby(self, read: TaskRead, body: bytes | SegmentsError) -> None:
         """Route one baby; an error stops its stream here, for this cycle."""
         if read.stream_id in self._unreadable:
+            return
+        if read.is_empty and isinstance(body, ObjectMissing):
             return
         try:
             baby, received_at = self._reader.decode(read, body, self._router.is_wanted(read))

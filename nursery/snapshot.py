@@ -94,7 +94,14 @@ def _stream(
         committed_offset=info.committed_offset,
         merged=merged,
         babies=tuple(
-            BabyFacts(b.offset, b.size_bytes, b.committed_at_nanos, frozenset(b.dataset_ids))
+            BabyFacts(
+                b.offset,
+                b.size_bytes,
+                b.committed_at_nanos,
+                frozenset(b.dataset_ids),
+                # A commit without a size states nothing.
+                is_empty=b.num_records == 0 < b.size_bytes,
+            )
             for b in info.unmerged_babies
         ),
         is_stopped=is_stopped,

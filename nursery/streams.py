@@ -18,6 +18,8 @@ class BabyFacts:
     size_bytes: int
     committed_at: int
     dataset_ids: frozenset[str]
+    # By what was committed it holds no record: nothing is lost with its object.
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

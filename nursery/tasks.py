@@ -191,7 +191,13 @@ def _task(
     return Task(
         works=tuple(_works(items, specs)),
         reads=tuple(
-            TaskRead(*r.baby_id, owners[r.baby_id] == index, r.read.baby.dataset_ids) for r in reads
+            TaskRead(
+                *r.baby_id,
+                owners[r.baby_id] == index,
+                r.read.baby.dataset_ids,
+                r.read.baby.is_empty,
+            )
+            for r in reads
         ),
         routes=tuple(Routes(s.stream_id, s.entry_bases(), s.periods) for s in streams.values()),
     )

@@ -1,4 +1,4 @@
-"""A janitor and a nursery that were stopped while the database went back delete nothing after it."""
+"""A janitor and a nursery, stopped while the database went back, delete nothing after it."""
 
 import os
 import shutil

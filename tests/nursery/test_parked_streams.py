@@ -67,6 +67,22 @@ def test_a_missing_baby_parks_its_stream_and_no_other(
     assert "ObjectMissing" in segplane(meta_server, "streams", "show", collector.stream_id).stdout
 
 
+def test_a_missing_stop_message_parks_nothing(collector: CollectorDriver) -> None:
+    """It was reaped after the backup that the database went back to."""
+    collector.send("before")
+    collector.stop()
+    lose(collector, 1)
+
+    driver = nursery(collector.client)
+    for _ in range(3):
+        driver.cycle()
+
+    assert texts(collector) == ["before"]
+    listed = collector.client.operations.ListParkedStreams(pb.ListParkedStreamsRequest())
+    assert list(listed.streams) == []
+    assert set(collector.merged().values()) <= {1}
+
+
 def test_a_parked_stream_goes_on_by_itself_once_its_baby_is_back(
     collector: CollectorDriver, other: CollectorDriver
 ) -> None:

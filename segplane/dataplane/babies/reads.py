@@ -29,13 +29,15 @@ class DatasetWork:
 class TaskRead:
     """One baby segment to read. Its owner quarantines the records that have no dataset.
 
-    `dataset_ids` is what its commit announced; empty = it may hold records of any dataset.
+    `dataset_ids` is what its commit announced; empty = it may hold records of any dataset. One that
+    `is_empty` by its commit may be missing, as the stop message is that was reaped after a backup.
     """
 
     stream_id: str
     offset: int
     is_owner: bool
     dataset_ids: frozenset[str] = frozenset()
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def test_settings_are_read_by_their_names() -> None:
         ("MERGE_INTERVAL_SECS", "0"),
         ("UPLOAD_MAX_AGE_SECS", "-1"),
         ("UPLOAD_MAX_AGE_SECS", "a day"),
-        ("OBJECT_STORE_URL", "gs://bucket"),
+        ("OBJECT_STORE_URL", "ftp://bucket"),
         ("METRICS_PORT", "70000"),
     ],
 )

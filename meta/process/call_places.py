@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from math import inf
 from typing import Any, TypeAlias
 
 import grpc
@@ -29,12 +30,23 @@ class NoMessage(Exception):
 class CallPlaces:
     """At most `most` calls, each for at most `secs`; used on the event loop.
 
-    `refusal` returns what a call that loses its place is aborted with, from the reason.
+    `refusal` returns what a call that loses its place is aborted with, from the reason. At most
+    `displaced_per_sec` of the displaced calls are ended a second, so that callers that begin
+    another at once do not keep the event loop busy. One whose message comes meanwhile is answered.
     """
 
-    def __init__(self, most: int, secs: float, refusal: Callable[[Context, str], Refusal]) -> None:
+    def __init__(
+        self,
+        most: int,
+        secs: float,
+        refusal: Callable[[Context, str], Refusal],
+        displaced_per_sec: float = inf,
+    ) -> None:
         self._most, self._secs = most, secs
         self._refusal = refusal
+        self._pause_secs = 1 / displaced_per_sec
+        # When the next displaced call may be ended.
+        self._next_end_at = 0.0
         # By call, oldest first: when it came, whose it is, and the task to cancel with it.
         self._held: dict[Context, tuple[float, str, asyncio.Task[Any] | None]] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -107,8 +119,12 @@ class CallPlaces:
         ending.add_done_callback(self._ending.discard)
 
     async def _abort(self, context: Context, why: str, task: asyncio.Task[Any] | None) -> None:
+        if why == DISPLACED and self._pause_secs:
+            now = asyncio.get_running_loop().time()
+            self._next_end_at = max(self._next_end_at, now) + self._pause_secs
+            await asyncio.sleep(min(self._next_end_at - now, self._secs))
         if context not in self._losing:
-            # Its message came in the same turn of the loop.
+            # Its message came in the same turn of the loop, or while it waited.
             return
         # The caller may have left.
         with suppress(grpc.aio.BaseError):

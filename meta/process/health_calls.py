@@ -25,6 +25,8 @@ WAITING_CALLS = (
 SERVICE = "/grpc.health.v1.Health"
 # Bytes that a stranger may have in transit: messages of up to the server's limit.
 CHECKS_MAX, CHECK_SECS = 16, 10.0
+# Displaced checks that are ended: as many as refusals of strangers.
+DISPLACED_PER_SEC = 100.0
 # Seconds of a watch: a probe that watches for longer is asked to begin anew.
 WATCHES_MAX, WATCH_SECS = 64, 3_600.0
 
@@ -38,7 +40,7 @@ class HealthCalls(grpc.GenericRpcHandler):
             return grpc.StatusCode.RESOURCE_EXHAUSTED, f"health check ended: {why}", ()
 
         self._servicer = servicer
-        self._reads = CallPlaces(CHECKS_MAX, CHECK_SECS, refusal)
+        self._reads = CallPlaces(CHECKS_MAX, CHECK_SECS, refusal, DISPLACED_PER_SEC)
         self._watches = CallPlaces(WATCHES_MAX, WATCH_SECS, refusal)
         serialize = health_pb2.HealthCheckResponse.SerializeToString
         # Both begin at the headers of a call, and are the same on the wire as its other forms.

@@ -43,7 +43,7 @@ UNREAD_MAX, UNREAD_SECS = 64, 60.0
 # Of a server without authentication anybody may ask which calls it has.
 REFLECTIONS_MAX, REFLECTION_SECS = 16, 600.0
 # Refusals of callers without a valid credential that wait; further ones are sent at once.
-STRANGERS_MAX = 256
+STRANGERS_MAX = 1_024
 STRANGERS: Caller = "strangers", ""
 # A reader that takes nothing for so long is dropped.
 WRITE_SECS = 30.0

@@ -1,5 +1,6 @@
 """Callers without a credential: what they hold open keeps nobody else from an answer."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,9 @@ ROUNDS = 3
 ANSWER_SECS = 10.0
 # What 400 messages of 4 MiB are is 1,600.
 MEMORY_MB_MAX = 300
+# Refusals a second are 100; without a pace they were thousands.
+REFUSED_PER_SEC_MAX = 250
+REFUSED = 300
 SLOW = pytest.mark.slow
 CALLS = [
     pytest.param(strangers.HEADERS, id="headers of calls without messages"),
@@ -120,3 +124,16 @@ def test_probes_are_answered_while_strangers_hold_the_port_of_health_checks(
         for _ in range(ROUNDS):
             assert is_serving(health_address)
         assert is_serving(guard.address)
+
+
+@pytest.mark.parametrize("attack", [strangers.HEADERS, strangers.CHECKS], ids=["calls", "checks"])
+def test_strangers_who_begin_again_are_refused_at_a_pace(
+    guard: GuardedServer, attack: Attack
+) -> None:
+    with attacking(port_of(guard.address), attack) as progress:
+        wait_until(lambda: progress.ended >= REFUSED, "the first refusals", seconds=60)
+        began, refused = time.monotonic(), progress.ended
+        wait_until(lambda: progress.ended >= refused + REFUSED, "more refusals", seconds=60)
+        per_sec = (progress.ended - refused) / (time.monotonic() - began)
+
+    assert per_sec < REFUSED_PER_SEC_MAX

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+import structlog
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -13,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from meta.errors import Unavailable
 from meta.store.engine.pool import Database, translate
 
+log = structlog.get_logger()
 # Any number will do, as long as every release uses the same.
 _LOCK_KEY = 7_310_579_241_902_114
 _POLL_SECS = 0.2
@@ -21,7 +23,8 @@ _POLL_SECS = 0.2
 def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 300.0) -> str:
     """Apply what is missing up to a revision and return the head; concurrent starts take turns.
 
-    The lock is polled on an autocommit connection: waiting for it inside a transaction would
+    A database that a later release has migrated is left as it is: its schema only adds to ours. The
+    lock is polled on an autocommit connection: waiting for it inside a transaction would
     deadlock with CREATE INDEX CONCURRENTLY. Raises Unavailable after `wait_secs`.
     """
     try:
@@ -38,6 +41,12 @@ def _upgrade(database: Database, revision: str, wait_secs: float) -> None:
         try:
             with database.engine.connect() as connection:
                 config = _config(connection)
+                current = MigrationContext.configure(connection).get_current_revision()
+                if current is not None and current > head_revision():
+                    log.warning("schema_of_later_release", revision=current)
+                    return
+                # The look at the revision has begun a transaction.
+                connection.rollback()
                 command.upgrade(config, revision)
         finally:
             lock.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _LOCK_KEY})

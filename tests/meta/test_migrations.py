@@ -7,9 +7,11 @@ from uuid import UUID
 import grpc
 import psycopg
 import pytest
+from sqlalchemy import text
 
 from meta import migrations
 from meta.config import Settings
+from meta.server import server
 from meta.store.catalog import dataset_layouts
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.v1 import common_pb2, operations_pb2, operations_pb2_grpc
@@ -186,3 +188,21 @@ def test_a_database_that_was_held_after_a_failover_counts_as_restored(
         row = connection.execute("SELECT restored_at IS NOT NULL FROM witness_state").fetchone()
     database.close()
     assert row == (is_restored,)
+
+
+def test_a_server_starts_on_the_schema_of_a_later_release(
+    database_url: str, meta_settings: Settings
+) -> None:
+    """As one that is started again during an upgrade; later schemas only add."""
+    database = Database(DatabaseSettings(url=database_url))
+    try:
+        migrations.upgrade(database)
+        with database.write() as tx:
+            tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+
+        started = server.start(meta_settings)
+        started.stop(2.0)
+
+        assert migrations.current_revision(database) == "9999"
+    finally:
+        database.close()

@@ -65,15 +65,6 @@ def test_records_come_through_processes_of_both_releases(
     before.meta.stop()
 
 
-def test_meta_of_the_release_before_starts_again_after_the_migration(
-    meta_server: MetaServer, before: Installation
-) -> None:
-    with DescribedClient(RELEASE_BEFORE, before.address, ADMIN) as client:
-        reply = client.call("SegmentLookupService.FindSegments", {"dataset_names": ["web"]})
-
-    assert reply["segments"]
-
-
 def _merge(before: Installation, meta_server: MetaServer, tokens: Tokens) -> None:
     """Let the other processes of the release before work for today's meta."""
     today, access = {"META_ADDRESS": meta_server.address}, tokens.access

@@ -11,19 +11,25 @@ from itertools import islice
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
+from meta.store.damage.losses import Acceptance
 from meta.store.engine.pool import Database
-from meta.store.recovery import unknown_streams
+from meta.store.recovery import gone_segments, unknown_streams
+from meta.store.recovery.gone_segments import RevokedToken
 from meta.store.recovery.restored_streams import RestoredEntry, RestoredStream
 from meta.store.versions import witness_state
 from meta.watches.witness_log import WitnessLog
 from segments.keys import BABIES_ROOT, BabyKey, parse_key
 from segments.store.interface import ObjectStore
+from segplane.recovery.gone_segments import Decision, GoneSegments, settle_gone
 from segplane.recovery.lost_segments import SegmentsOutcome, return_segments
 from segplane.recovery.rebuild import baby_row
 from segplane.recovery.unknown_babies import UnknownBabies, UnknownTail
 
 IDS_AT_ONCE = 256
 PROGRESS_EVERY = 100
+# Tokens that a report names at most.
+REVOKED_MAX = 1_000
+ACCEPTANCE = Acceptance("segplane catalog reconcile", "deleted after the backup")
 
 
 class ReconcileRefused(Exception):
@@ -47,15 +53,26 @@ class StreamOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ReconcileReport:
-    """Outcome for every unknown stream, and for the unknown segments."""
+    """Outcome for every unknown stream, and for the unknown segments.
+
+    `gone` are known segments whose objects are gone; `revoked` are the tokens that the restore
+    revoked again, at most REVOKED_MAX.
+    """
 
     streams: tuple[StreamOutcome, ...]
     segments: SegmentsOutcome
+    gone: tuple[GoneSegments, ...] = ()
+    revoked: tuple[RevokedToken, ...] = ()
+
+    @property
+    def is_all_back(self) -> bool:
+        """True if nothing of the bucket is left to bring back."""
+        return not self.segments.left and not any(stream.reason for stream in self.streams)
 
     @property
     def is_complete(self) -> bool:
-        """True if nothing is left."""
-        return not self.segments.left and not any(stream.reason for stream in self.streams)
+        """True if nothing is left, nor to decide."""
+        return self.is_all_back and all(gone.is_accepted for gone in self.gone)
 
 
 def check_bucket(transactions: Transactions, store: ObjectStore) -> None:
@@ -76,12 +93,15 @@ def run(
     store: ObjectStore,
     *,
     is_dry_run: bool,
+    decide: Decision = lambda _: False,
+    acceptance: Acceptance = ACCEPTANCE,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ReconcileReport:
     """Bring back every stream and every segment that is needed and that the database does not know.
 
-    One transaction for each stream, and one for all segments. Raises ReconcileRefused, MetaError,
-    StoreError.
+    One transaction for each stream, and one for all segments. Then `decide` says of each dataset
+    whose segments have no objects any more whether they were deleted on purpose. Raises
+    ReconcileRefused, MetaError, StoreError.
     """
     transactions = Transactions(database)
     with unknown_streams.sole_run(database) as is_sole:
@@ -104,8 +124,17 @@ def run(
         )
         for stream_id, tail in segments.streams.items():
             outcomes[stream_id] = _outcome(stream_id, tail)
-        report = ReconcileReport(tuple(outcomes.values()), segments)
-        if restored_at is not None and report.is_complete and not is_dry_run:
+        gone = settle_gone(
+            transactions,
+            store,
+            decide=decide,
+            acceptance=acceptance,
+            is_dry_run=is_dry_run,
+            progress=progress,
+        )
+        revoked = transactions.read(lambda tx: gone_segments.revoked_again(tx, REVOKED_MAX))
+        report = ReconcileReport(tuple(outcomes.values()), segments, gone, tuple(revoked))
+        if restored_at is not None and report.is_all_back and not is_dry_run:
             transactions.write(lambda tx: witness_state.note_reconciled(tx, restored_at))
     return report
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,7 @@ from meta.errors import MetaError
 from segments.errors import StoreError
 from segments.location import StoreLocation
 from segments.store.open import open_store
+from segplane.cli.commands.losses import Reason
 from segplane.cli.commands.running import DatabaseUrl, DataDir, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.output import AsJson, print_facts
@@ -21,12 +22,16 @@ from segplane.stack.postgres_folder import PostgresError
 from segplane.stack.running_postgres import running_url
 
 if TYPE_CHECKING:
+    from meta.store.damage.losses import Acceptance
     from meta.store.engine.pool import Database
+    from segplane.recovery.gone_segments import Decision, GoneSegments
     from segplane.recovery.reconcile import ReconcileReport
 
+ALL = "all"
 NEXT_STEP = """
-Nothing is left. Wait until the nurseries have merged what came back (`segplane streams list`), run
-`segplane fsck --deep`, then `segplane deletion release`.
+Nothing is left. Datasets, views, schemas, pins, settings and routing that were changed after the
+backup are not in the bucket: set them again. Wait until the nurseries have merged what came back
+(`segplane streams list`), run `segplane fsck --deep`, then `segplane deletion release`.
 """
 
 
@@ -37,12 +42,23 @@ def reconcile(
     data_dir: DataDir = config.DEFAULT_DATA_DIR,
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
+    deleted: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--deleted",
+            metavar="DATASET",
+            help="A dataset, by name or id, or `all`: its segments that have no objects any more"
+            " were deleted on purpose after the backup. Hides them. May be repeated.",
+        ),
+    ] = None,
+    reason: Reason = "deleted after the backup",
     as_json: AsJson = False,
 ) -> None:
     """Bring back from the bucket what a restored database does not know, each record once.
 
     Run it beside the running stack, before `segplane deletion release`. It may be stopped and run
-    again. Exits with 1 while something is left.
+    again. On a terminal it asks whether missing objects were deleted on purpose. Exits with 1 while
+    something is left.
     """
     # Neither pyarrow nor the server's side is part of the `cli` extra.
     from segplane.recovery import reconcile as reconciling
@@ -53,17 +69,16 @@ def reconcile(
         store = open_store(StoreLocation.from_url(store_url))
     except (PostgresError, ValueError) as error:
         raise usage(str(error)) from None
-    with _opened(url) as database:
-        try:
-            report = reconciling.run(database, store, is_dry_run=is_dry_run, progress=_say)
-        except reconciling.ReconcileRefused as error:
-            complain(str(error))
-            raise typer.Exit(EXIT_REFUSED) from None
-        except MetaError as error:
-            raise refused(error, database.url.render_as_string()) from None
-        except StoreError as error:
-            complain(f"the object store cannot be read: {error}")
-            raise typer.Exit(EXIT_REFUSED) from None
+    is_asking = sys.stdin.isatty() and not (as_json or is_dry_run)
+    with _opened(url) as database, _refusals(database):
+        report = reconciling.run(
+            database,
+            store,
+            is_dry_run=is_dry_run,
+            decide=_decision(deleted or (), is_asking=is_asking),
+            acceptance=_acceptance(reason),
+            progress=_say,
+        )
     if as_json:
         print(json.dumps({"dry_run": is_dry_run, **asdict(report)}, indent=2))
     else:
@@ -84,6 +99,50 @@ def _opened(url: str) -> Iterator["Database"]:
         yield database
     finally:
         database.close()
+
+
+@contextmanager
+def _refusals(database: "Database") -> Iterator[None]:
+    """Turn each refusal into a line and an exit code."""
+    from segplane.recovery.reconcile import ReconcileRefused
+
+    try:
+        yield
+    except ReconcileRefused as error:
+        complain(str(error))
+        raise typer.Exit(EXIT_REFUSED) from None
+    except MetaError as error:
+        raise refused(error, database.url.render_as_string()) from None
+    except StoreError as error:
+        complain(f"the object store cannot be read: {error}")
+        raise typer.Exit(EXIT_REFUSED) from None
+
+
+def _decision(accepted: Sequence[str], *, is_asking: bool) -> "Decision":
+    """Decide by the options, and on a terminal by a question."""
+
+    def decide(gone: "GoneSegments") -> bool:
+        if not {ALL, gone.dataset_id, gone.dataset_name}.isdisjoint(accepted):
+            return True
+        return is_asking and typer.confirm(
+            f"{_gone_text(gone)}. Were they deleted on purpose after the backup?", err=True
+        )
+
+    return decide
+
+
+def _gone_text(gone: "GoneSegments") -> str:
+    return (
+        f"dataset {gone.dataset_name}: {gone.segments} of {gone.live_segments} segments,"
+        f" {gone.records} records, have no object any more"
+    )
+
+
+def _acceptance(reason: str) -> "Acceptance":
+    from meta.store.damage.losses import Acceptance
+    from segplane.recovery.losses import acceptance
+
+    return Acceptance(acceptance(reason).actor, reason)
 
 
 def _say(line: str) -> None:
@@ -109,6 +168,8 @@ def _print(report: "ReconcileReport", *, is_dry_run: bool) -> None:
             ("new datasets", len(new)),
             ("streams left", len(left)),
             ("segments left", len(segments.left)),
+            ("segments without an object", sum(gone.segments for gone in report.gone)),
+            ("tokens revoked again", len(report.revoked)),
         )
     )
     for dataset_id in new:
@@ -120,7 +181,24 @@ def _print(report: "ReconcileReport", *, is_dry_run: bool) -> None:
         )
     for key, reason in sorted(segments.left.items()):
         print(f"left: {key}: {reason}")
+    for gone in report.gone:
+        print(_gone_line(gone, is_dry_run=is_dry_run))
+    for token in report.revoked:
+        print(f"revoked again: {token.kind} token {token.name} ({token.id})")
     if is_dry_run:
         print("Nothing was changed.")
     elif report.is_complete:
         print(NEXT_STEP.strip())
+
+
+def _gone_line(gone: "GoneSegments", *, is_dry_run: bool) -> str:
+    text = _gone_text(gone)
+    if not gone.is_accepted:
+        return (
+            f"gone: {text}. If they were deleted on purpose: --deleted {gone.dataset_name};"
+            " else see `segplane segments replace`"
+        )
+    if is_dry_run:
+        return f"deleted: {text}: they would be hidden"
+    whole = f"; `segplane datasets delete {gone.dataset_name}` deletes it again"
+    return f"deleted: {text}: they are hidden{whole if gone.is_whole_dataset else ''}"

@@ -47,13 +47,10 @@ def choose_lost(
     for span in _ranges(lost):
         lowest[span.stream_id] = min(lowest.get(span.stream_id, span.start), span.start)
     at = Offsets(live, lowest)
-    usable = [found for found in lost if not at.has_merged_anew(found)]
-    gone: dict[str, int] = {}
-    for span in _ranges(usable):
-        there = present.get(span.stream_id, {})
-        for offset in range(span.start, span.end + 1):
-            if offset not in there and not at.hold(span.stream_id, offset):
-                gone[span.stream_id] = max(gone.get(span.stream_id, -1), offset)
+    # Of what live segments hold nothing is needed: a database is complete as of its own offsets.
+    # Footers would not tell it from what has to come back where both were merged with one batch.
+    usable = [found for found in lost if not (at.holds_all(found) or at.has_merged_anew(found))]
+    gone = _gone(usable, at, present)
     if not gone:
         return LostChoice(held=_held(lost, at, present, merged))
     tops: dict[str, int] = {}
@@ -82,6 +79,17 @@ def choose_lost(
         gone,
         _held([found for found in lost if found.key not in keys], after, present, merged),
     )
+
+
+def _gone(usable: Iterable[SegmentFound], at: "Offsets", present: Present) -> dict[str, int]:
+    """The highest offset of each stream whose baby is gone, and which no live segment holds."""
+    gone: dict[str, int] = {}
+    for span in _ranges(usable):
+        there = present.get(span.stream_id, {})
+        for offset in range(span.start, span.end + 1):
+            if offset not in there and not at.hold(span.stream_id, offset):
+                gone[span.stream_id] = max(gone.get(span.stream_id, -1), offset)
+    return gone
 
 
 def _doubt(
@@ -149,6 +157,14 @@ class Offsets:
     def hold(self, stream_id: str, offset: int) -> bool:
         """True if a segment holds records of a baby."""
         return offset in self._batches.get(stream_id, ())
+
+    def holds_all(self, found: SegmentFound) -> bool:
+        """True if segments hold every baby that a segment names."""
+        return all(
+            self.hold(span.stream_id, offset)
+            for span in found.footer.ranges
+            for offset in range(span.start, span.end + 1)
+        )
 
     def has_merged_anew(self, found: SegmentFound) -> bool:
         """True if babies of a segment are in others, and in none of its own lineage."""

@@ -26,8 +26,8 @@ from segplane.recovery.returned_streams import Planned, TailOf, read_babies, str
 from segplane.recovery.unknown_babies import UnknownTail
 
 KEYS_AT_ONCE = 1_000
-# Of the store's clock against the database's.
-_SKEW_NANOS = 60 * 10**9
+# The store's times of objects are whole seconds, and its clock may have been set meanwhile.
+_SKEW_NANOS = 2 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def return_segments(
         returning = []
     new = tuple(d.dataset_id for d in returning if not _is_known(transactions, d.dataset_id))
     returned = _returned(returning, streams)
-    garbage = _garbage(transactions, kept, left)
+    garbage = _garbage(transactions, store, kept, left)
     if not is_dry_run:
         for dataset_id in new:
             _add_dataset(transactions, dataset_id)
@@ -203,14 +203,25 @@ def _without_doubtful(datasets: Sequence[Planned]) -> list[Planned]:
         kept = [replace(d, choice=choice) if c else d for d, c in zip(kept, connected, strict=True)]
 
 
+def _restored_at(transactions: Transactions, store: ObjectStore) -> int | None:
+    """The time of the restore on the store's clock, rather too early; None = never."""
+    restored_at = transactions.read(unknown_streams.restored_at_nanos)
+    now = store.now_nanos()
+    ahead = now - transactions.read(unknown_streams.now_nanos)
+    return None if restored_at is None else restored_at + ahead
+
+
 def _garbage(
-    transactions: Transactions, datasets: Iterable[Planned], left: dict[str, str]
+    transactions: Transactions,
+    store: ObjectStore,
+    datasets: Iterable[Planned],
+    left: dict[str, str],
 ) -> list[str]:
     """The unknown segments whose records are held elsewhere, and that nobody is about to register.
 
     What neither comes back nor is held elsewhere is left.
     """
-    restored_at = transactions.read(unknown_streams.restored_at_nanos)
+    restored_at = _restored_at(transactions, store)
     garbage: list[str] = []
     for dataset in datasets:
         chosen = {found.key for found in dataset.choice.chosen}

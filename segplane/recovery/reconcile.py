@@ -86,6 +86,12 @@ def check_bucket(transactions: Transactions, store: ObjectStore) -> None:
             "the newest witness in the bucket is not this database's: is it the right bucket, and"
             " does meta run?"
         )
+    # Until then versions are refused, and what was lost is not known to be lost.
+    if not transactions.read(witness_state.status).is_compared:
+        raise ReconcileRefused(
+            "meta has not compared this database with its witness yet: run it again in some"
+            " seconds, while meta runs"
+        )
 
 
 def run(

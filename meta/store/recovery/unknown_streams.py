@@ -71,6 +71,11 @@ def restored_at_nanos(tx: Transaction) -> int | None:
     return value
 
 
+def now_nanos(tx: Transaction) -> int:
+    """The database's own clock."""
+    return int(tx.execute(_NOW).scalar_one())
+
+
 def committed_since(tx: Transaction, nanos: int, after: tuple[str, int]) -> list[tuple[str, int]]:
     """A page of the babies with records that were committed since a time and not reaped."""
     values = {"since": nanos, "stream": UUID(after[0]), "offset": after[1]}
@@ -102,7 +107,6 @@ def adopt(tx: Transaction, stream: RestoredStream) -> tuple[UUID, ...]:
 
 def write(tx: Transaction, stream: RestoredStream, version: Version) -> None:
     """Write a stream whose babies are written, ended now."""
-    now_nanos = tx.execute(_NOW).scalar_one()
     restored_streams.write_streams(
-        tx, [stream], version, collector=COLLECTOR, stopped_at_nanos=now_nanos
+        tx, [stream], version, collector=COLLECTOR, stopped_at_nanos=now_nanos(tx)
     )

@@ -103,7 +103,8 @@ class MetaServers:
         """Close former connections that have had their time to drain."""
         for endpoint in self._endpoints:
             endpoint.tidy()
-        self._left = [endpoint for endpoint in self._left if not endpoint.tidy()]
+        with self._lock:
+            self._left = [endpoint for endpoint in self._left if not endpoint.tidy()]
 
     def _end_of_stay(self) -> float:
         return time.monotonic() + random.uniform(STAY_SECS_MIN, STAY_SECS_MAX)
@@ -139,11 +140,12 @@ class MetaServers:
             for target in named
         ]
         self._endpoints = endpoints
-        if self.closed.is_set():
-            self.close()
         if known:
             if self._preferred not in endpoints:
                 self._preferred = random.choice(endpoints)
             for endpoint in known.values():
                 endpoint.leave()
-                self._left.append(endpoint)
+            with self._lock:
+                self._left += known.values()
+        if self.closed.is_set():
+            self.close()

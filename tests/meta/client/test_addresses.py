@@ -1,6 +1,7 @@
 """Lists of addresses and names in DNS: which servers are used, and for how long."""
 
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -12,6 +13,9 @@ import pytest
 from meta.client import MetaClient, endpoints
 from meta.client.addresses import ADDRESSES_MAX, split_addresses
 from meta.client.channel import ClientTls
+from meta.client.connections import Endpoint
+from meta.client.endpoints import MetaServers
+from meta.client.resolution import ServerTarget
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.process import ConfigError, Environment, ServerTls
@@ -198,3 +202,46 @@ def test_each_address_of_a_list_must_have_its_certificate(
         for _ in range(4):
             with MetaClient(f"localhost:{port},127.0.0.1:{port}", tls=trusted) as client:
                 assert client.catalog.GetDataset(GET).name == "default"
+
+
+def test_a_server_that_left_dns_while_others_are_tidied_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = iter("abccccc")
+
+    def resolve(address: object) -> list[ServerTarget]:
+        return [ServerTarget(f"{next(answers)}:1")]
+
+    def wait_for_dns(seconds: float) -> None:
+        for thread in threading.enumerate():
+            if thread.name == "meta-names":
+                thread.join(seconds)
+
+    closed = set[str]()
+    tidy, close = Endpoint.tidy, Endpoint.close
+
+    def tidied(endpoint: Endpoint) -> bool:
+        if endpoint.target.target == "a:1":
+            # Its answer is "c", so "b" is left while this list is walked.
+            asking = threading.Thread(target=servers.pick, daemon=True)
+            asking.start()
+            asking.join(0.2)
+            wait_for_dns(0.2)
+        return tidy(endpoint)
+
+    def noted(endpoint: Endpoint) -> None:
+        closed.add(endpoint.target.target)
+        close(endpoint)
+
+    monkeypatch.setattr(endpoints, "resolve", resolve)
+    monkeypatch.setattr(endpoints, "NAME_SECS", 0.0)
+    monkeypatch.setattr(Endpoint, "tidy", tidied)
+    monkeypatch.setattr(Endpoint, "close", noted)
+    servers = MetaServers(f"{NAME}:1", None, 60.0)
+    for _ in range(2):
+        servers.pick()
+        wait_for_dns(10.0)
+    servers.tidy()
+    servers.close()
+
+    wait_until(lambda: closed >= {"b:1", "c:1"}, "both are closed", seconds=10)

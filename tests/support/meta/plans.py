@@ -47,6 +47,9 @@ def _plans(
     with database.engine.connect() as tx:
         tx.exec_driver_sql(f"SET LOCAL enable_seqscan = {'off' if is_small else 'on'}")
         for statement, parameters in statements:
+            if statement.startswith("SET "):
+                tx.exec_driver_sql(statement, parameters)
+                continue
             explain = "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) " + statement
             (answer,) = tx.exec_driver_sql(explain, parameters).scalar_one()
             plans.append(answer["Plan"])

@@ -1,7 +1,8 @@
 """Reads the footers of segments whose writers did not tell meta what is in them.
 
 These are segments of release 0.1.0, and those of clients that know the published contract only.
-Each is read once: meta lists it no more, whether its footer told something or not.
+Each is read once: meta lists it no more, whether its footer told something or not. What a client
+registered and is no segment is read whole, once, and is mapped or left out by readers from then on.
 """
 
 from collections.abc import Sequence
@@ -12,9 +13,17 @@ import structlog
 
 from janitor.jobs import Tools
 from meta.client import location
-from meta.v1.common_pb2 import SegmentInfo
+from meta.v1.common_pb2 import (
+    FOREIGN_STATE_MAPPED,
+    FOREIGN_STATE_UNREAD,
+    FOREIGN_STATE_UNREADABLE,
+    ForeignFile,
+    SegmentInfo,
+)
 from meta.v1.operations_pb2 import ListUnreadSegmentsRequest, ReadSegment, SetSegmentFactsRequest
 from segments.errors import CorruptObject, ObjectMissing
+from segments.foreign.opening import examined
+from segments.foreign.origin import RegisteredFile
 from segments.keys import join_key
 from segments.parquet.content import read_content
 from segments.parquet.footer import SegmentContent
@@ -48,7 +57,11 @@ def _report(tools: Tools, read: Sequence[ReadSegment]) -> None:
 
 
 def _read(tools: Tools, segment: SegmentInfo) -> ReadSegment:
-    """Read one footer; without facts if it is not one of ours or disagrees with meta."""
+    """Read one file; without facts if it is not one of ours or disagrees with meta."""
+    if segment.foreign.state == FOREIGN_STATE_UNREAD:
+        read = _read_foreign(tools, segment)
+        if read is not None:
+            return read
     try:
         content = _content(tools, segment)
     except (CorruptObject, ObjectMissing, ValueError) as error:
@@ -56,6 +69,34 @@ def _read(tools: Tools, segment: SegmentInfo) -> ReadSegment:
         content = None
     facts = segment_facts(content) if content and content.sections else None
     return ReadSegment(segment_id=segment.id, facts=facts)
+
+
+def _read_foreign(tools: Tools, segment: SegmentInfo) -> ReadSegment | None:
+    """Read what a client registered; None for a segment, sound or damaged."""
+    at, times = segment.cloud_object_key, segment.time_range
+    key = join_key(at.prefix.prefix, at.key)
+    registered = RegisteredFile(
+        segment.id,
+        segment.dataset_id,
+        segment.number_of_events,
+        times.start_time,
+        times.end_time,
+        segment.foreign.time_column,
+    )
+    try:
+        read = examined(lambda: tools.store.open_input(key), registered)
+    except ObjectMissing:
+        read = "there is no such object"
+    if isinstance(read, str):
+        log.warning("segment_unreadable", segment_id=segment.id, object_key=key, reason=read)
+        foreign = ForeignFile(state=FOREIGN_STATE_UNREADABLE, reason=read)
+        foreign.time_column = segment.foreign.time_column
+        return ReadSegment(segment_id=segment.id, foreign=foreign)
+    if read is None:
+        return None
+    log.info("segment_mapped", segment_id=segment.id, object_key=key)
+    foreign = ForeignFile(state=FOREIGN_STATE_MAPPED, time_column=segment.foreign.time_column)
+    return ReadSegment(segment_id=segment.id, facts=segment_facts(read.content), foreign=foreign)
 
 
 def _content(tools: Tools, segment: SegmentInfo) -> SegmentContent | None:

@@ -3,14 +3,30 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from meta.v1.common_pb2 import CloudObjectKey, SegmentInfo
+from meta.v1.common_pb2 import (
+    FOREIGN_STATE_MAPPED,
+    FOREIGN_STATE_UNREAD,
+    FOREIGN_STATE_UNREADABLE,
+    FOREIGN_STATE_UNSPECIFIED,
+    CloudObjectKey,
+    SegmentInfo,
+)
 from meta.v1.merge_task_pb2 import SegmentMergeTaskInfo
+from segments.foreign.origin import FileOrigin
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.merging.merge import MergeInput
 from segments.parquet.footer import SegmentFacts
 from segments.parquet.schema import SegmentSpec
 from segplane.dataplane.dataset_layout import read_layout
+
+# What readers leave out is in no task; if it were, its merge would fail by its name.
+_ORIGINS = {
+    FOREIGN_STATE_UNSPECIFIED: FileOrigin.SEGMENT,
+    FOREIGN_STATE_UNREAD: FileOrigin.UNREAD,
+    FOREIGN_STATE_MAPPED: FileOrigin.MAPPED,
+    FOREIGN_STATE_UNREADABLE: FileOrigin.UNREADABLE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +123,8 @@ def _input(segment: SegmentInfo) -> MergeInput:
         segment.number_of_events,
         segment.time_range.start_time,
         segment.time_range.end_time,
+        FileOrigin.SEGMENT
+        if segment.facts.format_version
+        else _ORIGINS.get(segment.foreign.state, FileOrigin.SEGMENT),
+        segment.foreign.time_column,
     )

@@ -1,6 +1,9 @@
 """segplane: the command line."""
 
+import sys
+import warnings
 from importlib.metadata import version as installed_version
+from typing import TextIO
 
 import typer
 
@@ -32,6 +35,7 @@ from segplane.cli.commands import (
     tokens,
     views,
 )
+from segplane.read.left_out import SegmentsLeftOut
 
 HELP = """
 A control plane for telemetry on object storage.
@@ -100,7 +104,25 @@ def version() -> None:
 
 def main() -> None:
     """Run the command line."""
+    warnings.showwarning = _show_warning
+    warnings.simplefilter("always", SegmentsLeftOut)
     app()
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print what readers leave out as one line, and other warnings as Python does."""
+    if issubclass(category, SegmentsLeftOut):
+        text = f"warning: {message}\n"
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+    (file or sys.stderr).write(text)
 
 
 if __name__ == "__main__":

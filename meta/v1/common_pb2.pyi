@@ -98,6 +98,34 @@ SIGNAL_METRICS: Signal.ValueType  # 3
 """Metric data points."""
 Global___Signal: _TypeAlias = Signal  # noqa: Y015
 
+class _ForeignState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ForeignStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ForeignState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    FOREIGN_STATE_UNSPECIFIED: _ForeignState.ValueType  # 0
+    """Not set."""
+    FOREIGN_STATE_UNREAD: _ForeignState.ValueType  # 1
+    """Nobody has read it yet: readers look for themselves."""
+    FOREIGN_STATE_MAPPED: _ForeignState.ValueType  # 2
+    """Its columns can be brought to those of a segment."""
+    FOREIGN_STATE_UNREADABLE: _ForeignState.ValueType  # 3
+    """It cannot be read as records: readers leave it out, and say so."""
+
+class ForeignState(_ForeignState, metaclass=_ForeignStateEnumTypeWrapper):
+    """States of an object that a client registered without saying what is in it."""
+
+FOREIGN_STATE_UNSPECIFIED: ForeignState.ValueType  # 0
+"""Not set."""
+FOREIGN_STATE_UNREAD: ForeignState.ValueType  # 1
+"""Nobody has read it yet: readers look for themselves."""
+FOREIGN_STATE_MAPPED: ForeignState.ValueType  # 2
+"""Its columns can be brought to those of a segment."""
+FOREIGN_STATE_UNREADABLE: ForeignState.ValueType  # 3
+"""It cannot be read as records: readers leave it out, and say so."""
+Global___ForeignState: _TypeAlias = ForeignState  # noqa: Y015
+
 class _AttributeScope:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -441,6 +469,7 @@ class SegmentInfo(_message.Message):
     FACTS_FIELD_NUMBER: _builtins.int
     CRC32C_FIELD_NUMBER: _builtins.int
     LAYOUT_FIELD_NUMBER: _builtins.int
+    FOREIGN_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Segment id (UUID, time-ordered)."""
     size_bytes: _builtins.int
@@ -475,6 +504,10 @@ class SegmentInfo(_message.Message):
     def facts(self) -> Global___SegmentFacts:
         """What is known of its content; unset where its writer did not say."""
 
+    @_builtins.property
+    def foreign(self) -> Global___ForeignFile:
+        """Set for an object that a client registered without saying what is in it."""
+
     def __init__(
         self,
         *,
@@ -491,10 +524,11 @@ class SegmentInfo(_message.Message):
         facts: Global___SegmentFacts | None = ...,
         crc32c: _builtins.int | None = ...,
         layout: _builtins.int | None = ...,
+        foreign: Global___ForeignFile | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "layout", b"layout", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "foreign", b"foreign", "layout", b"layout", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "foreign", b"foreign", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
@@ -510,6 +544,38 @@ class SegmentInfo(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_version) -> _WhichOneofReturnType__tombstone_version | None: ...
 
 Global___SegmentInfo: _TypeAlias = SegmentInfo  # noqa: Y015
+
+@_typing.final
+class ForeignFile(_message.Message):
+    """An object that was registered without facts, by a call that no worker makes: whether readers can
+    read it.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    TIME_COLUMN_FIELD_NUMBER: _builtins.int
+    state: Global___ForeignState.ValueType
+    """What is known of it."""
+    reason: _builtins.str
+    """Why readers leave it out; empty where they do not."""
+    time_column: _builtins.str
+    """Column of its events' times; empty = timestamp."""
+    def __init__(
+        self,
+        *,
+        state: Global___ForeignState.ValueType = ...,
+        reason: _builtins.str = ...,
+        time_column: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "state", b"state", "time_column", b"time_column"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForeignFile: _TypeAlias = ForeignFile  # noqa: Y015
 
 @_typing.final
 class ShardingField(_message.Message):

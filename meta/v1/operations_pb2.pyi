@@ -1839,19 +1839,23 @@ class ListUnreadSegmentsRequest(_message.Message):
 
     AFTER_SEGMENT_ID_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    UNREADABLE_FIELD_NUMBER: _builtins.int
     after_segment_id: _builtins.str
     """Begin behind this segment; empty = with the first."""
     limit: _builtins.int
     """Most segments to answer, at most 1,000; 0 = 100."""
+    unreadable: _builtins.bool
+    """List those that were read and that readers leave out instead."""
     def __init__(
         self,
         *,
         after_segment_id: _builtins.str = ...,
         limit: _builtins.int = ...,
+        unreadable: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_segment_id", b"after_segment_id", "limit", b"limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_segment_id", b"after_segment_id", "limit", b"limit", "unreadable", b"unreadable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1869,7 +1873,9 @@ class ListUnreadSegmentsResponse(_message.Message):
     """after_segment_id of the next page; empty on the last one."""
     @_builtins.property
     def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SegmentInfo]:
-        """Live segments that were registered without facts and that nobody has read since."""
+        """Live segments that were registered without facts and that nobody has read since; with
+        unreadable those that readers leave out.
+        """
 
     def __init__(
         self,
@@ -1893,6 +1899,7 @@ class ReadSegment(_message.Message):
 
     SEGMENT_ID_FIELD_NUMBER: _builtins.int
     FACTS_FIELD_NUMBER: _builtins.int
+    FOREIGN_FIELD_NUMBER: _builtins.int
     segment_id: _builtins.str
     """Segment id."""
     @_builtins.property
@@ -1901,15 +1908,22 @@ class ReadSegment(_message.Message):
         expecting every signal.
         """
 
+    @_builtins.property
+    def foreign(self) -> _common_pb2.ForeignFile:
+        """What the reading found of an object that a client registered without facts: mapped, with facts
+        of format 0, or unreadable with the reason. Refused for other segments. Unset: a segment.
+        """
+
     def __init__(
         self,
         *,
         segment_id: _builtins.str = ...,
         facts: _common_pb2.SegmentFacts | None = ...,
+        foreign: _common_pb2.ForeignFile | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts", "foreign", b"foreign"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts", "segment_id", b"segment_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts", "foreign", b"foreign", "segment_id", b"segment_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

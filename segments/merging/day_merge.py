@@ -87,7 +87,7 @@ def merge_by_day(
         if day_of(facts.start_time) < span.first or day_of(facts.end_time) > span.last:
             raise CorruptObject(f"an output of {span} holds {facts.start_time}..{facts.end_time}")
         files.append(MergedFile(path, facts))
-    check_outputs([file.facts for file in files], inputs)
+    check_outputs([file.facts for file in files], merge.registered)
     return MergedFiles(tuple(files), merge.unconverted)
 
 

@@ -16,11 +16,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from segments.errors import CorruptObject, ObjectMissing, SegmentsError
+from segments.foreign.file import ForeignFile
+from segments.foreign.opening import Rows, open_rows
+from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.merging.kway_merge import BLOCK_BATCHES, NotSorted, merge_sorted
 from segments.merging.runs import sorted_runs
 from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.footer import FORMAT_VERSION, SegmentFacts, SegmentFooter, merged_footer
-from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec
 from segments.parquet.stored_times import widened_bounds
 from segments.parquet.writer import SegmentWriter
@@ -52,6 +54,9 @@ class MergeInput:
     rows: int
     start_time: int
     end_time: int
+    # Who wrote it, and for a file of others the column of its times, "" = the usual one.
+    origin: FileOrigin = FileOrigin.SEGMENT
+    time_column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def merge_segments(
         for signal, table in merge.tables():
             writer.write(signal, table)
         facts = writer.close()
-    check_outputs([facts], inputs)
+    check_outputs([facts], merge.registered)
     return MergeResult(facts, merge.unconverted)
 
 
@@ -120,6 +125,11 @@ class OpenMerge:
     footer: SegmentFooter
     # Attributes that did not fit their promoted column, counted by `tables`.
     unconverted: int = 0
+
+    @property
+    def registered(self) -> list[MergeInput]:
+        """The inputs as their rows are: a file of others may be registered with wider bounds."""
+        return [item.registered for item in self._inputs]
 
     @property
     def signals(self) -> set[Signal]:
@@ -159,7 +169,7 @@ class _Opened:
     """An input whose footer agrees with its registration; `time_bounds` of the rows read."""
 
     registered: MergeInput
-    segment: SegmentFile
+    segment: Rows
     time_bounds: tuple[int, int] | None = None
 
     def has(self, signal: Signal) -> bool:
@@ -220,8 +230,11 @@ def _blame(registered: MergeInput) -> Iterator[None]:
 
 def _open(stack: ExitStack, store: ObjectStore, item: MergeInput, dataset_id: str) -> _Opened:
     with _blame(item):
-        segment = stack.enter_context(SegmentFile(store.open_input(item.key)))
+        segment = _rows(store, item, dataset_id)
+        stack.callback(segment.close)
         stored = segment.stored
+        if isinstance(segment, ForeignFile):
+            item = replace(item, start_time=stored.start_time, end_time=stored.end_time)
         if stored.footer.dataset_id != dataset_id:
             raise CorruptObject(f"belongs to dataset {stored.footer.dataset_id}, not {dataset_id}")
         says = (stored.rows, stored.start_time, stored.end_time)
@@ -231,6 +244,13 @@ def _open(stack: ExitStack, store: ObjectStore, item: MergeInput, dataset_id: st
                 f"the footer says (rows, start, end) {says}, registered are {expected}"
             )
     return _Opened(item, segment)
+
+
+def _rows(store: ObjectStore, item: MergeInput, dataset_id: str) -> Rows:
+    registered = RegisteredFile(
+        item.segment_id, dataset_id, item.rows, item.start_time, item.end_time, item.time_column
+    )
+    return open_rows(lambda: store.open_input(item.key), item.origin, registered)
 
 
 def _merge_section(

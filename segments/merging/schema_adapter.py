@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from segments.errors import CorruptObject
+from segments.foreign.opening import Rows
 from segments.parquet.footer import FORMAT_VERSION
 from segments.parquet.promoted import promote
-from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec, section_schema, sort_columns
 from segments.parquet.stored_columns import section_stored
 from segments.signals import Signal
@@ -24,7 +24,7 @@ class SectionAdapter:
 
     def __init__(
         self,
-        segment: SegmentFile,
+        segment: Rows,
         spec: SegmentSpec,
         signal: Signal,
         format_version: int = FORMAT_VERSION,
@@ -69,7 +69,7 @@ class SectionAdapter:
         arrays = [_fit(columns.get(field.name), field, batch.num_rows) for field in self.schema]
         return pa.record_batch(arrays, schema=self.schema)
 
-    def _is_sorted(self, segment: SegmentFile, signal: Signal) -> bool:
+    def _is_sorted(self, segment: Rows, signal: Signal) -> bool:
         """Say whether the input is in today's order already.
 
         Its order counts only as far as its section has the columns: the others are null there.

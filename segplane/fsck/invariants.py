@@ -30,6 +30,8 @@ class SegmentState:
     rows: int
     start_time: int
     end_time: int
+    # A client registered it without facts: it need not be a segment.
+    is_foreign: bool = False
 
 
 def footer_matches(segment: SegmentState, stored: StoredFooter) -> Iterator[Violation]:

@@ -7,12 +7,19 @@ misses them, so a check that says "0 violations" has to name them too.
 import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from meta.v1 import operations_pb2 as pb
+from meta.v1.common_pb2 import SegmentInfo
 from segments.errors import ObjectMissing
-from segments.keys import QUARANTINE_ROOT, QuarantineKey, parse_key, quarantine_note_key
+from segments.keys import (
+    QUARANTINE_ROOT,
+    QuarantineKey,
+    join_key,
+    parse_key,
+    quarantine_note_key,
+)
 from segments.store.interface import ObjectStore
 
 # Notes are read for the number of records; payloads beyond are counted without it.
@@ -23,7 +30,10 @@ _LOOK_AT = {
     "parked": ("I12", "segplane streams list"),
     "hidden": ("I2", "segplane losses"),
     "lost": ("I1", "segplane losses"),
+    "unreadable": ("I2", "segplane segments list --unreadable"),
 }
+# Objects of a reason that are named.
+NAMED_MAX = 20
 _READS_AT_ONCE = 16
 _GROUP = 128
 
@@ -41,9 +51,14 @@ class Withheld:
     records: int
     uncounted: int
     look_at: str
+    # The first objects, where nothing else that is printed names them.
+    names: tuple[str, ...] = ()
 
-    def line(self) -> str:
-        """One line for a person."""
+    def lines(self) -> list[str]:
+        """One line for a person, and one for each object that is named."""
+        return [self._line(), *(f"{self.reason}: {name}" for name in self.names)]
+
+    def _line(self) -> str:
         known = f"{self.records} records"
         if self.uncounted:
             known = f"{self.records} records and those of {self.uncounted} that do not say"
@@ -54,9 +69,12 @@ class Withheld:
 
 
 def find_withheld(
-    store: ObjectStore, parked: Iterable[pb.ParkedStream], losses: Iterable[pb.Loss]
+    store: ObjectStore,
+    parked: Iterable[pb.ParkedStream],
+    losses: Iterable[pb.Loss],
+    unreadable: Iterable[SegmentInfo],
 ) -> list[Withheld]:
-    """Count what is quarantined, parked, hidden and lost; leaves out what there is none of.
+    """Count what is quarantined, parked, hidden, lost and unreadable, and leave out what is none.
 
     `losses` is the whole ledger. Raises StoreError.
     """
@@ -69,8 +87,19 @@ def find_withheld(
         if not loss.HasField("withdrawn_version"):
             reason = "hidden" if loss.kind == pb.LOSS_KIND_SEGMENT else "lost"
             counts[reason].add(loss.records if loss.HasField("records") else None)
+    for segment in unreadable:
+        # What a client says that it holds, nobody has counted.
+        counts["unreadable"].add(None, _named(segment))
     return [
-        Withheld(reason, invariant, count.objects, count.records, count.uncounted, look_at)
+        Withheld(
+            reason,
+            invariant,
+            count.objects,
+            count.records,
+            count.uncounted,
+            look_at,
+            tuple(count.names),
+        )
         for reason, (invariant, look_at) in _LOOK_AT.items()
         if (count := counts[reason]).objects
     ]
@@ -87,11 +116,22 @@ class _Count:
     objects: int = 0
     records: int = 0
     uncounted: int = 0
+    names: list[str] = field(default_factory=list)
 
-    def add(self, records: int | None) -> None:
+    def add(self, records: int | None, name: str = "") -> None:
+        if name and len(self.names) < NAMED_MAX:
+            self.names.append(name)
         self.objects += 1
         self.records += records or 0
         self.uncounted += records is None
+
+
+def _named(segment: SegmentInfo) -> str:
+    at = segment.cloud_object_key
+    return (
+        f"segment {segment.id}, {join_key(at.prefix.prefix, at.key)}, registered at version"
+        f" {segment.created_version}: {segment.foreign.reason}"
+    )
 
 
 def _quarantined(store: ObjectStore) -> Iterator[int | None]:

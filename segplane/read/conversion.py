@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from segments.foreign.opening import Rows, open_rows
 from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec
@@ -14,7 +15,7 @@ from segments.parquet.stored_columns import FORMAT_MICROSECONDS, section_stored
 from segments.signals import Signal
 from segplane.read.columns import ReadColumns
 from segplane.read.files import DatasetFile
-from segplane.read.filesystems import filesystem, path_of
+from segplane.read.left_out import opener
 
 BATCH_ROWS = 65_536
 
@@ -24,16 +25,20 @@ def converted_batches(file: DatasetFile, columns: ReadColumns) -> Iterator[pa.Re
 
     Promoted columns that nobody asked for are null where the file lacks them.
     """
-    source: Any = filesystem(file.store).open_input_file(path_of(file))
-    with SegmentFile(source) as segment:
+    with _opened(file) as segment:
         for signal in columns.signals:
             if segment.rows(signal):
                 yield from _section(segment, signal, columns)
 
 
-def _section(
-    segment: SegmentFile, signal: Signal, columns: ReadColumns
-) -> Iterator[pa.RecordBatch]:
+def _opened(file: DatasetFile) -> Rows:
+    mark = file.foreign
+    if mark is None:
+        return SegmentFile(opener(file)())
+    return open_rows(opener(file), mark.origin, mark.registered)
+
+
+def _section(segment: Rows, signal: Signal, columns: ReadColumns) -> Iterator[pa.RecordBatch]:
     spec = SegmentSpec((), columns.promoted)
     adapter = SectionAdapter(segment, spec, signal, FORMAT_MICROSECONDS)
     stored = section_stored(signal, spec.promoted, FORMAT_MICROSECONDS)

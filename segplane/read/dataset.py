@@ -15,6 +15,7 @@ from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError, sentence
 from segplane.read.files import DatasetFile, signals_of
 from segplane.read.fresh import FreshRecords
+from segplane.read.left_out import LeftOut
 from segplane.read.pins import VersionPin
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class OpenDataset:
     _progress: Progress | None = field(repr=False, default=None)
     _access: Mapping[str, str] = field(repr=False, default_factory=dict)
     fresh: FreshRecords | None = field(repr=False, default=None)
+    # Files of others without readable records, which are not read.
+    left_out: tuple[LeftOut, ...] = field(repr=False, default=())
 
     def __post_init__(self) -> None:
         self.pin.keep_for(self)
@@ -125,6 +128,7 @@ class OpenDataset:
             self._progress,
             self._access,
             self.fresh,
+            self.left_out,
         )
 
     def newest(self, limit: int) -> pa.Table:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from meta.client import MetaClient, location
 from meta.v1 import common_pb2
 from meta.v1 import segment_lookup_pb2 as pb
+from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
@@ -15,6 +16,26 @@ from segplane.read.lookup import segment_url
 
 _PAGE = 10_000
 _NAMES: dict[int, Signal] = {int(TRAITS[signal].kind): signal for signal in SIGNALS}
+
+
+_ORIGINS = {
+    common_pb2.FOREIGN_STATE_UNREAD: FileOrigin.UNREAD,
+    common_pb2.FOREIGN_STATE_MAPPED: FileOrigin.MAPPED,
+    common_pb2.FOREIGN_STATE_UNREADABLE: FileOrigin.UNREADABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignMark:
+    """A file that a client registered without saying what is in it, at a version.
+
+    `reason` is why it is left out, "" if it is not.
+    """
+
+    origin: FileOrigin
+    registered: RegisteredFile
+    version: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +58,8 @@ class DatasetFile:
     signals: tuple[Signal, ...] | None
     format_version: int | None
     promoted: tuple[common_pb2.PromotedColumn, ...] | None
+    # None for a segment.
+    foreign: ForeignMark | None = None
 
 
 def signals_of(signal: str | None) -> tuple[Signal, ...]:
@@ -116,4 +139,22 @@ def file_of(
         present,
         segment.facts.format_version if segment.HasField("facts") else None,
         layouts[segment.layout] if segment.HasField("layout") else None,
+        _mark(segment),
     )
+
+
+def _mark(segment: common_pb2.SegmentInfo) -> ForeignMark | None:
+    """Return what meta knows of a file of others; a footer that was read as ours decides."""
+    origin = _ORIGINS.get(segment.foreign.state)
+    if origin is None or segment.facts.format_version:
+        return None
+    times = segment.time_range
+    registered = RegisteredFile(
+        segment.id,
+        segment.dataset_id,
+        segment.number_of_events,
+        times.start_time,
+        times.end_time,
+        segment.foreign.time_column,
+    )
+    return ForeignMark(origin, registered, segment.created_version, segment.foreign.reason)

@@ -11,6 +11,7 @@ from segplane.terminal import suggestions
 
 # As many as one GetUsage takes.
 _USAGES_MAX = 1_000
+_UNREADABLE_PAGE = 1_000
 
 
 def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
@@ -100,6 +101,20 @@ def find_all(
         if not reply.page.HasField("next_cursor"):
             return
         request.cursor = reply.page.next_cursor
+
+
+def find_unreadable(client: MetaClient) -> Iterator[common_pb2.SegmentInfo]:
+    """Read every page of the segments that readers leave out, oldest first."""
+    request = operations_pb2.ListUnreadSegmentsRequest(unreadable=True, limit=_UNREADABLE_PAGE)
+    while True:
+        reply = client.operations.ListUnreadSegments(request)
+        for segment in reply.segments:
+            # A server of 0.2.0 lists those that nobody has read.
+            if segment.foreign.state == common_pb2.FOREIGN_STATE_UNREADABLE:
+                yield segment
+        if not reply.next_after_segment_id:
+            return
+        request.after_segment_id = reply.next_after_segment_id
 
 
 def segment_url(segment: common_pb2.SegmentInfo) -> str:

@@ -19,6 +19,7 @@ from segplane.read.dataset import OpenDataset, Progress
 from segplane.read.errors import ReadError, meta_refusals
 from segplane.read.files import find_files, signals_of
 from segplane.read.fresh import find_fresh
+from segplane.read.left_out import LeftOut, readable, warn
 from segplane.read.pins import VersionPin
 
 _OWNER_CHARACTERS_MAX = 255
@@ -82,17 +83,27 @@ def open_through(
     fresh: bool = False,
     progress: Progress | None = None,
     access: Mapping[str, str] | None = None,
+    looks_at_files: bool = True,
 ) -> OpenDataset:
-    """Open a dataset by a client, which belongs to the dataset then. Raises ReadError."""
+    """Open a dataset by a client, which belongs to the dataset then. Raises ReadError.
+
+    Warns of files of others that are left out. Without `looks_at_files` none is: who reads them
+    calls `readable`.
+    """
     pin = _pinned(client, name, as_of)
     try:
         with meta_refusals(client):
             files = find_files(client, name, pin.version, signals, bounds)
+            left_out: tuple[LeftOut, ...] = ()
+            if looks_at_files:
+                files, left_out = readable(name, files)
             promoted = _promoted_columns(pin)
             beyond = find_fresh(client, pin.dataset_id, pin.version) if fresh else None
         dataset = OpenDataset(
             name, pin, signals, bounds, files, promoted, columns, progress, access or {}, beyond
         )
+        dataset.left_out = left_out
+        warn(left_out)
         # Names of columns are checked where the columns are known: by pyarrow's schema.
         return dataset if columns is None else dataset.checked()
     except BaseException:

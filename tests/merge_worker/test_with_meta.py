@@ -20,7 +20,10 @@ from meta.v1.operations_pb2 import (
 from segments.baby import crc32c
 from segments.parquet.reader import read_footer, read_segment
 from segments.parquet.sorting import sort_by
+from segplane.read import open_dataset
+from tests.support.foreign_files import SECOND, ForeignWriter, logs, parquet
 from tests.support.merge_worker.case import Case, Signalling
+from tests.support.meta.server import MetaServer
 from tests.support.parquet.rows import Row, plain
 
 
@@ -62,6 +65,39 @@ def test_an_input_that_is_gone_is_set_aside_and_the_others_are_merged(
         segment.number_of_events for segment in before if segment.id != before[3].id
     )
     assert not meta_client.janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest()).tasks
+
+
+def test_files_of_others_are_merged_and_become_a_segment(
+    meta_server: MetaServer, tmp_path: Path
+) -> None:
+    case = Case(meta_server.client, tmp_path)
+    for seed in range(12):
+        case.save(seed)
+    others = ForeignWriter(meta_server, case.dataset_id)
+    start = min(segment.time_range.start_time for segment in case.find()) // SECOND * SECOND
+    for number in range(4):
+        # Registered with wider bounds than it has.
+        others.save(parquet(logs(5 + number, start)), 5 + number, start - 1, start + 60 * SECOND)
+    before = records(meta_server, case.name)
+    assert before.total() == 12 * 40 + 5 + 6 + 7 + 8
+    assert case.plan() == 1
+    merger = Signalling()
+
+    case.work_until(merger, merger.is_reported)
+
+    (merged,) = case.find()
+    assert merged.number_of_events == before.total()
+    assert (merged.facts.format_version, merged.HasField("foreign")) == (2, False)
+    assert records(meta_server, case.name) == before
+    batches = read_footer(case.store, case.key(merged)).footer.batches
+    # Each file is a part of the lineage, so that a rebuild chooses the output.
+    assert len(batches) == 12 + 4
+
+
+def records(server: MetaServer, name: str) -> Counter[str]:
+    """Read every record of a dataset."""
+    with open_dataset(name, meta_address=server.address) as dataset:
+        return Counter(map(str, dataset.to_table().to_pylist()))
 
 
 STATUS = PromotedColumn(

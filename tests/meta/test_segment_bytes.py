@@ -15,7 +15,14 @@ from meta.store.segments import segments
 from meta.store.segments import segments as segment_message
 from meta.store.segments.segments import SegmentRow
 from meta.v1 import operations_pb2 as pb
-from meta.v1.common_pb2 import SIGNAL_LOGS, SegmentFacts, SegmentInfo, SignalFacts, TimeRange
+from meta.v1.common_pb2 import (
+    SIGNAL_LOGS,
+    ForeignFile,
+    SegmentFacts,
+    SegmentInfo,
+    SignalFacts,
+    TimeRange,
+)
 from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsResponse
 from segments.location import StoreLocation
 from tests.support.meta.catalog import CatalogDriver
@@ -44,6 +51,9 @@ FACTS = st.builds(
     signals=st.lists(st.just(SIGNAL), max_size=14),
     promoted_field_ids=st.lists(st.integers(1, 2**31 - 1), max_size=100),
 ).map(SegmentFacts.SerializeToString)
+FOREIGN = st.builds(
+    ForeignFile, state=st.integers(1, 3), reason=st.text(max_size=200), time_column=st.text()
+).map(ForeignFile.SerializeToString)
 ROWS = st.builds(
     SegmentRow,
     id=st.uuids().map(str),
@@ -60,6 +70,7 @@ ROWS = st.builds(
     merge_count=st.integers(0, 2**15 - 1),
     facts=st.none() | st.just(b"") | FACTS,
     crc32c=st.none() | st.integers(0, 2**32 - 1),
+    foreign_file=st.none() | FOREIGN,
 )
 LOCATIONS = st.builds(
     StoreLocation,
@@ -80,7 +91,7 @@ def test_bytes_are_the_messages_of_any_rows(
     joined = SegmentFrames(location).join(
         (
             message_of(row),
-            segment_bytes.tail(row.created_version, row.tombstone_version, row.facts, row.crc32c),
+            segment_bytes.tail(*row[9:11], row.facts, row.crc32c, row.foreign_file),
             None,
         )
         for row in rows
@@ -89,7 +100,7 @@ def test_bytes_are_the_messages_of_any_rows(
     assert list(GetSegmentsByIdsResponse.FromString(joined).segments) == expected
     assert len(joined) <= sum(
         len(message_of(row))
-        + len(segment_bytes.tail(*row[9:11], row.facts, row.crc32c))
+        + len(segment_bytes.tail(*row[9:11], row.facts, row.crc32c, row.foreign_file))
         + SegmentFrames(location).bucket_bytes
         + segment_bytes.FRAME_BYTES
         for row in rows

@@ -5,7 +5,17 @@ import pytest
 from meta.client import MetaClient
 from meta.errors import InvalidArgument
 from meta.v1 import operations_pb2 as pb
-from meta.v1.common_pb2 import SIGNAL_LOGS, SIGNAL_TRACES, SegmentFacts, SignalFacts, TimeRange
+from meta.v1.common_pb2 import (
+    FOREIGN_STATE_MAPPED,
+    FOREIGN_STATE_UNREAD,
+    FOREIGN_STATE_UNREADABLE,
+    SIGNAL_LOGS,
+    SIGNAL_TRACES,
+    ForeignFile,
+    SegmentFacts,
+    SignalFacts,
+    TimeRange,
+)
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 
@@ -122,3 +132,65 @@ def test_one_segment_is_named_once_in_a_call(writer: Writer, dataset: str) -> No
 
     with pytest.raises(InvalidArgument, match="duplicate"):
         record(writer.client, *[pb.ReadSegment(segment_id=segment_id)] * 2)
+
+
+def test_a_reason_has_a_length(writer: Writer, dataset: str) -> None:
+    (segment_id,) = writer.save(segment_of(dataset))
+    foreign = ForeignFile(state=FOREIGN_STATE_UNREADABLE, reason="x" * 1_001)
+
+    with pytest.raises(InvalidArgument, match="1001 characters"):
+        record(writer.client, pb.ReadSegment(segment_id=segment_id, foreign=foreign))
+    foreign.reason = "x" * 1_000
+    assert record(writer.client, pb.ReadSegment(segment_id=segment_id, foreign=foreign)) == 1
+    (found,) = writer.find("web").segments
+    assert found.foreign == foreign
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        pb.ReadSegment(foreign=ForeignFile(state=FOREIGN_STATE_UNREADABLE)),
+        pb.ReadSegment(foreign=ForeignFile(state=FOREIGN_STATE_MAPPED)),
+        pb.ReadSegment(foreign=ForeignFile(state=FOREIGN_STATE_UNREAD, reason="why")),
+        pb.ReadSegment(foreign=ForeignFile(reason="why")),
+        pb.ReadSegment(facts=facts_of(), foreign=ForeignFile(state=FOREIGN_STATE_MAPPED)),
+        pb.ReadSegment(
+            facts=facts_of(), foreign=ForeignFile(state=FOREIGN_STATE_UNREADABLE, reason="why")
+        ),
+    ],
+    ids=["no reason", "no facts", "unread", "no state", "facts of a format", "both"],
+)
+def test_a_state_that_makes_no_sense_is_refused(
+    writer: Writer, dataset: str, read: pb.ReadSegment
+) -> None:
+    (read.segment_id,) = writer.save(segment_of(dataset, EPOCH, EPOCH + 99))
+
+    with pytest.raises(InvalidArgument):
+        record(writer.client, read)
+
+    (found,) = writer.find("web").segments
+    assert found.foreign == ForeignFile(state=FOREIGN_STATE_UNREAD)
+
+
+def test_what_readers_leave_out_is_listed_in_pages_and_excluded_from_merges(
+    writer: Writer, dataset: str
+) -> None:
+    ids = sorted(writer.save(segment_of(dataset))[0] for _ in range(3))
+    foreign = ForeignFile(state=FOREIGN_STATE_UNREADABLE, reason="no Parquet")
+    record(writer.client, *(pb.ReadSegment(segment_id=one, foreign=foreign) for one in ids[1:]))
+
+    first = writer.client.operations.ListUnreadSegments(
+        pb.ListUnreadSegmentsRequest(unreadable=True, limit=1)
+    )
+    rest = writer.client.operations.ListUnreadSegments(
+        pb.ListUnreadSegmentsRequest(
+            unreadable=True, limit=5, after_segment_id=first.next_after_segment_id
+        )
+    )
+
+    assert [s.id for s in (*first.segments, *rest.segments)] == ids[1:]
+    assert rest.next_after_segment_id == ""
+    assert list_unread(writer.client) == ids[:1]
+    request = pb.ReleaseSegmentRequest(segment_id=ids[1])
+    assert writer.client.operations.ReleaseSegment(request).success
+    assert list_unread(writer.client) == ids[:2]

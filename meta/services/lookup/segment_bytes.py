@@ -20,6 +20,7 @@ _TOMBSTONE = varint(101 << 3 | VARINT)
 _FACTS = varint(103 << 3 | LENGTH_DELIMITED)
 _CRC32C = varint(104 << 3 | FIXED32)
 _LAYOUT = varint(105 << 3 | VARINT)
+_FOREIGN = varint(106 << 3 | LENGTH_DELIMITED)
 # The first format whose promoted columns have field ids.
 _FORMAT_WITH_IDS = 2
 # Tags and lengths of a segment and around its bucket, and its layout, at most.
@@ -78,7 +79,11 @@ class SegmentFrames:
 
 
 def tail(
-    created_version: int, tombstone_version: int | None, facts: bytes | None, crc32c: int | None
+    created_version: int,
+    tombstone_version: int | None,
+    facts: bytes | None,
+    crc32c: int | None,
+    foreign_file: bytes | None = None,
 ) -> bytes:
     """The fields of a segment that its row's message does not hold; `facts` as they are shown."""
     written = _CREATED + (
@@ -92,6 +97,8 @@ def tail(
         written += _FACTS + _high(len(facts)) + facts
     if crc32c is not None:
         written += _CRC32C + crc32c.to_bytes(4, "little")
+    if foreign_file:
+        written += _FOREIGN + varint(len(foreign_file)) + foreign_file
     return written
 
 

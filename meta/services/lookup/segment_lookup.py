@@ -96,7 +96,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
 
     def _joined(self, messages: Sequence[bytes], found: Sequence[FoundSegment]) -> bytes:
         return self._frames.join(
-            (message, segment_bytes.tail(*row[1:5]), None)
+            (message, segment_bytes.tail(*row[1:6]), None)
             for message, row in zip(messages, found, strict=True)
         )
 
@@ -145,12 +145,12 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         keys: list[segment_layouts.Key | None] = []
         tail, split_facts = segment_bytes.tail, segment_bytes.split_facts
         # Tuples: a page has a thousand rows, and attributes cost half as much again.
-        for _, created, tombstone, facts, crc32c, _, dataset_key, _, _ in rows:
+        for _, created, tombstone, facts, crc32c, foreign, _, dataset_key, _, _ in rows:
             key = None
             if facts:
                 facts, ids = split_facts(facts)
                 if ids is not None:
                     key = dataset_ids[dataset_key], ids
             keys.append(key)
-            tails.append(tail(created, tombstone, facts, crc32c))
+            tails.append(tail(created, tombstone, facts, crc32c, foreign))
         return tails, keys

@@ -164,6 +164,8 @@ def add_segments(
             info.tombstone_version = segment.tombstone_version
         if segment.facts:
             info.facts.MergeFromString(segment.facts)
+        if segment.foreign_file:
+            info.foreign.MergeFromString(segment.foreign_file)
         if segment.crc32c is not None:
             info.crc32c = segment.crc32c
 

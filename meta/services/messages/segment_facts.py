@@ -13,10 +13,14 @@ _FIELD_IDS_MAX = 100
 _INT32_MAX = 2**31 - 1
 
 
-def check(message: common_pb2.CreateSegment, field: str) -> None:
-    """Refuse facts that disagree with the segment's counts or with themselves."""
+def check(message: common_pb2.CreateSegment, field: str, *, is_foreign: bool = False) -> None:
+    """Refuse facts that disagree with the segment's counts or with themselves.
+
+    Those of an object that is no segment have format 0.
+    """
     facts = message.facts
-    checks.count(facts.format_version, f"{field}.format_version", low=1, high=FORMAT_MAX)
+    low, high = (0, 0) if is_foreign else (1, FORMAT_MAX)
+    checks.count(facts.format_version, f"{field}.format_version", low=low, high=high)
     signals = [item.signal for item in facts.signals]
     if signals != sorted(set(signals)) or not all(0 < s <= SIGNAL_MAX for s in signals):
         raise InvalidArgument(

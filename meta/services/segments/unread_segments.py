@@ -10,6 +10,7 @@ from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.services.server_parts import ServerParts
 from meta.store.engine.pool import Transaction
 from meta.store.segments import unread_segments
+from meta.store.segments.foreign_files import MAPPED, UNREADABLE
 from meta.store.segments.segments import SegmentRow
 from meta.store.segments.unread_segments import ID_MIN, UNTOLD, FactsRow
 from meta.v1 import common_pb2
@@ -18,17 +19,19 @@ from meta.v1 import operations_pb2 as pb
 LISTED_DEFAULT = 100
 LISTED_MAX = 1_000
 READ_MAX = 1_000
+REASON_CHARACTERS_MAX = 1_000
 
 
 def list_unread_segments(
     server: ServerParts, request: pb.ListUnreadSegmentsRequest, context: grpc.ServicerContext
 ) -> pb.ListUnreadSegmentsResponse:
-    """Page through the live segments without facts."""
+    """Page through the live segments without facts, or through those that readers leave out."""
     after = ID_MIN
     if request.after_segment_id:
         after = checks.uuid(request.after_segment_id, "after_segment_id")
     most = checks.limit(request.limit, default=LISTED_DEFAULT, most=LISTED_MAX)
-    rows = server.transactions.read(lambda tx: unread_segments.list_unread(tx, after, most + 1))
+    read = unread_segments.list_unreadable if request.unreadable else unread_segments.list_unread
+    rows = server.transactions.read(lambda tx: read(tx, after, most + 1))
     reply = pb.ListUnreadSegmentsResponse()
     size_bytes = 0
     for row in rows[:most]:
@@ -52,31 +55,54 @@ def set_segment_facts(
         for index, item in enumerate(request.segments)
     ]
     checks.distinct(ids, "segments")
-    facts = {
-        segment_id: (item.facts if item.HasField("facts") else None, f"segments[{index}]")
+    named = {
+        segment_id: (item, f"segments[{index}]")
         for index, (segment_id, item) in enumerate(zip(ids, request.segments, strict=True))
     }
 
     def work(tx: Transaction) -> int:
         locked = unread_segments.lock(tx, ids)
-        rows = [_facts_row(row, *facts[UUID(row.id)]) for row in locked]
+        rows = [_facts_row(row, *named[UUID(row.id)]) for row in locked]
         unread_segments.store(tx, rows)
         return len(rows)
 
     return pb.SetSegmentFactsResponse(recorded=server.transactions.write(work))
 
 
-def _facts_row(row: SegmentRow, facts: common_pb2.SegmentFacts | None, field: str) -> FactsRow:
-    segment_id = UUID(row.id)
-    if facts is None:
-        return FactsRow(segment_id, UNTOLD, None)
+def _facts_row(row: SegmentRow, read: pb.ReadSegment, field: str) -> FactsRow:
+    segment_id, facts, state = UUID(row.id), read.facts, None
+    if read.HasField("foreign"):
+        state = _checked_state(row, read, f"{field}.foreign")
+    file = None if state is None else read.foreign.SerializeToString(deterministic=True)
+    if not read.HasField("facts"):
+        return FactsRow(segment_id, UNTOLD, None, state, file)
     described = common_pb2.CreateSegment(
         number_of_events=row.number_of_events,
         time_range=common_pb2.TimeRange(start_time=row.start_ns, end_time=row.end_ns),
         facts=facts,
     )
-    segment_facts.check(described, f"{field}.facts")
+    segment_facts.check(described, f"{field}.facts", is_foreign=state is not None)
     if not facts.signals:
         raise InvalidArgument(f"{field}.facts names no signal", field=f"{field}.facts.signals")
     mask = segment_facts.signal_mask(item.signal for item in facts.signals)
-    return FactsRow(segment_id, facts.SerializeToString(deterministic=True), mask)
+    told = facts.SerializeToString(deterministic=True)
+    return FactsRow(segment_id, told, mask, state, file)
+
+
+def _checked_state(row: SegmentRow, read: pb.ReadSegment, field: str) -> int:
+    """Refuse a state that the registration does not allow: damage is never left out."""
+    state, reason = read.foreign.state, read.foreign.reason
+    if row.foreign_file is None:
+        raise InvalidArgument(
+            f"segment {row.id} was registered by a worker: an object of it that cannot be read is"
+            " damage",
+            field=field,
+        )
+    is_mapped = state == MAPPED and read.HasField("facts") and not reason
+    is_unreadable = state == UNREADABLE and not read.HasField("facts") and bool(reason)
+    if not (is_mapped or is_unreadable):
+        raise InvalidArgument(
+            f"{field} is neither mapped, with facts, nor unreadable, with a reason", field=field
+        )
+    checks.text(reason, f"{field}.reason", characters_max=REASON_CHARACTERS_MAX)
+    return state

@@ -21,7 +21,7 @@ from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import dataset_layouts, datasets
 from meta.store.engine.driver_statements import Execute, single_statements
 from meta.store.engine.pool import Conflict, Transaction
-from meta.store.segments import segments
+from meta.store.segments import foreign_files, segments
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import (
     commits,
@@ -191,6 +191,8 @@ def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
     segments.raise_refusal(claims)
     if any(claimed.registered_at is None for claimed in claims):
         segments.insert(tx, claims, versions.allocate(tx))
+        fresh = [c for c in claims if c.registered_at is None and c.new.facts is None]
+        foreign_files.mark_unread(tx, [claimed.segment_id for claimed in fresh])
     return [claimed.segment_id for claimed in claims]
 
 

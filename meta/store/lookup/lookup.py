@@ -27,7 +27,8 @@ DATASETS_PROBED_MAX = 50
 DATASETS_AT_ONCE = 250
 # The columns of a found segment, from a segment `s`.
 FOUND_COLUMNS = (
-    "s.message, s.created_version, s.tombstone_version, s.facts, s.crc32c, uuid_send(s.id),"
+    "s.message, s.created_version, s.tombstone_version, s.facts, s.crc32c, s.foreign_file,"
+    " uuid_send(s.id),"
     " s.dataset_key, s.dur_class, s.start_ns"
 )
 _BY_IDS = f"""
@@ -61,6 +62,7 @@ class FoundSegment(NamedTuple):
     tombstone_version: int | None
     facts: bytes | None
     crc32c: int | None
+    foreign_file: bytes | None
     id: bytes
     dataset_key: int
     dur_class: int
@@ -170,8 +172,8 @@ _FIND = text(f"""
                WITH ORDINALITY u (key, dur_class, place)
           WHERE (key, dur_class) >= (:key_behind, :class_behind)) d
          CROSS JOIN LATERAL (
-            SELECT id, message, created_version, tombstone_version, facts, crc32c, start_ns,
-                   dataset_key, segments.dur_class
+            SELECT id, message, created_version, tombstone_version, facts, crc32c, foreign_file,
+                   start_ns, dataset_key, segments.dur_class
             FROM segments
             WHERE dataset_key = d.key AND dur_class = d.dur_class
               AND (start_ns, id) > (

@@ -7,7 +7,8 @@ that does not exist to a row that an older server wrote, is left to the statemen
 A frame is a segment as the reply holds it, behind its tag: the length, the fields of its location
 around the bytes that its row keeps (`meta.store.segments.segments`), then what may change. Varints
 have a fixed number of bytes, which protobuf allows: lengths two, versions six. A row that does not
-fit has no frame; its page is put together in Python (`meta.services.lookup.segment_bytes`).
+fit, or whose object a client registered without facts, has no frame; its page is put together in
+Python (`meta.services.lookup.segment_bytes`).
 
 An operation and a concatenation cost Postgres 10 and 50 ns a row, so tags and lengths that stand
 side by side are one integer. (Operators on bits have one precedence, hence the brackets.)
@@ -102,6 +103,7 @@ _MEASURED = f"""
 SIZED = f"""
     SELECT *, CASE
       WHEN prefix_bytes | name_bytes < 128 AND created_version < {_VERSION_END}
+           AND foreign_state IS NULL
            AND message_bytes < 8000 - {{bucket_bytes}}
       THEN ((14 + {{bucket_bytes}} + message_bytes + shown_bytes
          + CASE WHEN crc32c IS NULL THEN 0 ELSE 8 END
@@ -235,7 +237,7 @@ page AS (
         WHERE packed >> c & 1 = 1
           AND packed >> 18 << 5 | c >= :key_behind << 5 | :class_behind) d
   CROSS JOIN LATERAL (
-    SELECT start_ns, id, message, created_version, tombstone_version, crc32c,
+    SELECT start_ns, id, message, created_version, tombstone_version, crc32c, foreign_state,
            nullif(facts, '') AS facts, octet_length(nullif(facts, '')) AS facts_bytes
     FROM segments
     WHERE dataset_key = d.key AND dur_class = d.dur_class

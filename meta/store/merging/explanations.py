@@ -7,6 +7,7 @@ from sqlalchemy import ARRAY, SmallInteger, Uuid, bindparam, text
 
 from meta.store.access import audit
 from meta.store.engine.pool import Transaction
+from meta.store.segments import foreign_files
 from meta.store.segments.segments import (
     DURATION_CLASS_MAX,
     NUM_COLUMNS,
@@ -63,5 +64,6 @@ def release(tx: Transaction, segment_id: UUID) -> bool:
     """Let an excluded segment be merged again; False if it was not excluded."""
     released = tx.execute(_RELEASE, {"segment": segment_id}).rowcount > 0
     if released:
+        foreign_files.read_again(tx, segment_id)
         audit.note(tx, "ReleaseSegment", segment_id)
     return released

@@ -59,6 +59,8 @@ class SegmentRow(NamedTuple):
     facts: bytes | None = None
     # CRC-32C of the object; None while it is not known.
     crc32c: int | None = None
+    # A serialized ForeignFile; None where it is a segment.
+    foreign_file: bytes | None = None
 
 
 # The columns of table `segments`.

@@ -70,6 +70,10 @@ segments = Table(
     Column("crc32c", BigInteger),
     # When the object was read for it, where its writer did not send it.
     moment("crc32c_read_at"),
+    # A ForeignState: set where a client registered it without facts; null where it is a segment.
+    Column("foreign_state", SmallInteger),
+    # A serialized ForeignFile with the same state; null where that is.
+    Column("foreign_file", LargeBinary),
     # What never changes of its message (meta.store.segments.segments); null in rows of releases
     # before.
     Column("message", LargeBinary),
@@ -152,6 +156,13 @@ Index(
     "segments_unread_index",
     segments.c.id,
     postgresql_where=text("facts IS NULL AND tombstone_version IS NULL"),
+)
+# What a client registered without facts, by state: to be read, mapped, left out by readers.
+Index(
+    "segments_foreign_index",
+    segments.c.foreign_state,
+    segments.c.id,
+    postgresql_where=text("foreign_state IS NOT NULL AND tombstone_version IS NULL"),
 )
 # For servers of 0.1.0 beside this release.
 Index(

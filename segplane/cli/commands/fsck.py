@@ -34,6 +34,7 @@ from segplane.fsck.footer_check import check_footers
 from segplane.fsck.not_known import add_orphans, find_not_known
 from segplane.fsck.repair import repair
 from segplane.fsck.withheld import Withheld, find_withheld, summary
+from segplane.read.lookup import find_unreadable
 from segplane.recovery.losses import list_losses, list_parked, loss_text
 
 DAY_SECS = 86_400
@@ -120,7 +121,9 @@ def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _
         report.footers = check_footers(client, store, report.add)
     lines = list(repair(client, store, cursor)) if options.is_repair else []
     losses = list(islice(list_losses(client), KEPT_MAX))
-    withheld = find_withheld(store, list_parked(client), list_losses(client))
+    withheld = find_withheld(
+        store, list_parked(client), list_losses(client), find_unreadable(client)
+    )
     if options.as_json:
         more = {
             "repairs": lines,
@@ -186,7 +189,8 @@ def _print(report: checks.Report, repairs: list[str], withheld: list[Withheld]) 
     if report.foreign:
         print(f"{report.foreign} objects bear names that Segplane does not give")
     for kind in withheld:
-        print(kind.line())
+        for line in kind.lines():
+            print(line)
     print(
         f"{report.streams} streams, {report.segments} segments, {report.babies} babies,"
         f" {report.objects} objects, {report.footers} footers: {report.num_violations} violations,"

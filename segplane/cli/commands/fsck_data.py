@@ -19,6 +19,7 @@ from segplane.fsck.check_cursor import DataCursor
 from segplane.fsck.data_check import DataProgress, check_data
 from segplane.fsck.repair import advice
 from segplane.fsck.withheld import Withheld, find_withheld, summary
+from segplane.read.lookup import find_unreadable
 from segplane.recovery.losses import list_losses, list_parked
 
 PROGRESS_EVERY_SECS = 2.0
@@ -43,7 +44,9 @@ def run(
 
     store = open_store(ask_location(client, "fsck").store)
     check_data(client, store, cursor, keep)
-    withheld = find_withheld(store, list_parked(client), list_losses(client))
+    withheld = find_withheld(
+        store, list_parked(client), list_losses(client), find_unreadable(client)
+    )
     if cursor_path is not None:
         cursor_path.unlink(missing_ok=True)
     if as_json:
@@ -95,7 +98,8 @@ def _print(cursor: DataCursor, withheld: list[Withheld]) -> None:
     if cursor.unread:
         print_table(("object", "segment", "the store gives no answer"), cursor.unread)
     for kind in withheld:
-        print(kind.line())
+        for line in kind.lines():
+            print(line)
     print(
         f"{cursor.objects} objects, {size_text(cursor.size_bytes)}: {cursor.num_damaged} damaged,"
         f" {cursor.num_unread} not read{summary(withheld)}"

@@ -14,6 +14,7 @@ from meta.client import MetaClient
 from meta.v1 import common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
 from segments.errors import SegmentsError
+from segments.keys import join_key
 from segments.signals import TRAITS
 from segplane.cli.as_of import TIME_HELP, AsOf, moment_of
 from segplane.cli.commands.losses import AcceptLoss, Reason
@@ -28,7 +29,7 @@ from segplane.cli.connection import (
 )
 from segplane.cli.output import AsJson, print_json, print_table, size_text, time_text
 from segplane.dataplane.object_checks import list_damaged
-from segplane.read.lookup import find_all, segment_url
+from segplane.read.lookup import find_all, find_unreadable, segment_url
 from segplane.read.opening import version_at
 from segplane.recovery.losses import acceptance
 from segplane.terminal.times import parse_time
@@ -84,6 +85,33 @@ def find(
         _print(client, islice(segments, limit), urls, as_json)
         if limit is not None and next(segments, None) is not None:
             print(f"stopped after {limit} segments: --limit prints more", file=sys.stderr)
+
+
+@app.command("list")
+def list_(
+    unreadable: Annotated[
+        bool, typer.Option("--unreadable", help="Those that readers leave out, and why.")
+    ] = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """List the objects that clients registered and that cannot be read as records."""
+    if not unreadable:
+        raise usage("add --unreadable; `segplane segments find` finds the segments that are read")
+    with connect(address) as client:
+        segments = find_unreadable(client)
+        if as_json:
+            print_json(segments)
+            return
+        rows = ((*_registration(one), one.foreign.reason) for one in segments)
+        print_table(("id", "dataset", "object", "events", "version", "reason"), rows)
+
+
+def _registration(segment: common_pb2.SegmentInfo) -> tuple[object, ...]:
+    at = segment.cloud_object_key
+    key = join_key(at.prefix.prefix, at.key)
+    events, version = segment.number_of_events, segment.created_version
+    return segment.id, segment.dataset_id, key, events, version
 
 
 @app.command()

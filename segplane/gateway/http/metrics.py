@@ -44,6 +44,11 @@ WRITTEN_BYTES = Counter(
     "segplane_gateway_written_bytes_total",
     "Bytes of the objects of table metadata that this process wrote.",
 )
+LEFT_OUT_SEGMENTS = Counter(
+    "segplane_gateway_left_out_segments_total",
+    "Objects of clients that a query or a table left out, each time. A rise: segplane segments list"
+    " --unreadable names them.",
+)
 FOLLOWED_SEGMENTS = Gauge(
     "segplane_gateway_followed_segments",
     "Segments of the tables that this process keeps in memory, about 1 KB each.",

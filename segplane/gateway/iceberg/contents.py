@@ -8,9 +8,11 @@ from meta.errors import VersionExpired
 from meta.v1 import common_pb2
 from meta.v1.operations_pb2 import DatasetChange, ListDatasetChangesRequest
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest, GetSegmentsByIdsRequest
+from segments.store.interface import ObjectStore
 from segplane.gateway.iceberg.data_files import DataFile, UnreadableFile, data_file
 from segplane.gateway.iceberg.manifest_groups import ManifestGroups
 from segplane.gateway.iceberg.refusals import TableRefused
+from segplane.gateway.iceberg.unread_files import told_apart
 
 PAGE = 10_000
 CHANGES_PAGE = 5_000
@@ -29,6 +31,7 @@ class Contents:
     dataset_name: str
     root: str
     segments_max: int
+    store: ObjectStore
     version: int = 0
     through: int = 0
     # Its version was that of the server when it was read, not that of the last change.
@@ -44,6 +47,17 @@ class Contents:
         """Number of segments, those that engines cannot read included."""
         return len(self._files) + len(self._unreadable)
 
+    @property
+    def num_files(self) -> int:
+        """Number of the segments that engines read."""
+        return len(self._files)
+
+    @property
+    def left_out(self) -> list[UnreadableFile]:
+        """Objects that clients registered and engines do not read, in the order of ids."""
+        kept = [one for one in self._unreadable.values() if one.is_left_out]
+        return sorted(kept, key=lambda one: one.id)
+
     def belongs_to(self, dataset_id: str, root: str) -> bool:
         """True for segments of this dataset in this store."""
         return (self.dataset_id, self.root) == (dataset_id, root)
@@ -58,7 +72,7 @@ class Contents:
             reply = meta.segment_lookup.FindSegments(request)
             for segment in reply.segments:
                 self._check_owner(segment)
-                described = data_file(segment, self.root)
+                described = self._described(segment)
                 if isinstance(described, DataFile):
                     files.append(described)
                 else:
@@ -101,15 +115,17 @@ class Contents:
 
     def check_readable(self, meta: MetaClient) -> None:
         """Raise TableRefused if engines cannot read some segments, and say how many."""
-        unknown = [one.id for one in self._unreadable.values() if one.format_version is None]
+        refused = [one for one in self._unreadable.values() if not one.is_left_out]
+        unknown = [one.id for one in refused if one.format_version is None]
         # Footers are read behind the registrations, and no version is drawn for it.
         for start in range(0, len(unknown), IDS_PAGE):
             request = GetSegmentsByIdsRequest(segment_ids=unknown[start : start + IDS_PAGE])
             for segment in meta.segment_lookup.GetSegmentsByIds(request).segments:
                 del self._unreadable[segment.id]
                 self._add(segment)
-        if self._unreadable:
-            raise TableRefused(why_unreadable(self.dataset_name, self._unreadable.values()))
+        refused = [one for one in self._unreadable.values() if not one.is_left_out]
+        if refused:
+            raise TableRefused(why_unreadable(self.dataset_name, refused))
 
     def _apply(self, changes: Iterable[DatasetChange]) -> None:
         for change in changes:
@@ -121,8 +137,11 @@ class Contents:
             self.version, self.is_fresh = change.version, False
         self._check_number(self.segments)
 
+    def _described(self, segment: common_pb2.SegmentInfo) -> DataFile | UnreadableFile:
+        return data_file(told_apart(segment, self.store), self.root)
+
     def _add(self, segment: common_pb2.SegmentInfo) -> None:
-        described = data_file(segment, self.root)
+        described = self._described(segment)
         if isinstance(described, UnreadableFile):
             self._unreadable[described.id] = described
         elif described.id not in self._files:

@@ -35,17 +35,37 @@ class DataFile(NamedTuple):
         return self.day == self.end_ns // _DAY_NANOS
 
 
+# Unread ones are told apart before (segplane.gateway.iceberg.unread_files).
+_FOREIGN = (common_pb2.FOREIGN_STATE_MAPPED, common_pb2.FOREIGN_STATE_UNREADABLE)
+
+
 @dataclass(frozen=True, slots=True)
 class UnreadableFile:
-    """A segment that engines cannot read; format None = nobody has read its footer yet."""
+    """A segment that engines cannot read; format None = nobody has read its footer yet.
+
+    One that `is_left_out` is of a client, without field ids or no Parquet at all: tables go on
+    without it. The others hold what was acknowledged, and refuse the table.
+    """
 
     id: str
     format_version: int | None
+    key: str = ""
+    version: int = 0
+    reason: str = ""
+    is_left_out: bool = False
+
+    def __str__(self) -> str:
+        return (
+            f"segment {self.id} is left out: its object {self.key}, which a client registered at"
+            f" version {self.version}, cannot be read by Iceberg readers: {self.reason}"
+        )
 
 
 def data_file(segment: common_pb2.SegmentInfo, root: str) -> DataFile | UnreadableFile:
     """Describe a segment; `root` is the URL of the store, without a slash at its end."""
     facts = segment.facts
+    if segment.foreign.state in _FOREIGN and not facts.format_version:
+        return _left_out(segment)
     if not segment.HasField("facts") or not facts.signals:
         return UnreadableFile(segment.id, None)
     names = sorted(
@@ -66,3 +86,17 @@ def data_file(segment: common_pb2.SegmentInfo, root: str) -> DataFile | Unreadab
         lowest_signal=names[0],
         highest_signal=names[-1],
     )
+
+
+def _left_out(segment: common_pb2.SegmentInfo) -> UnreadableFile:
+    """Describe what a client registered without facts."""
+    key = join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
+    reasons = {
+        common_pb2.FOREIGN_STATE_MAPPED: (
+            "it is no segment, and a merge or `segplane tasks rewrite --format 2` makes one of it"
+        ),
+    }
+    reason = reasons.get(segment.foreign.state, segment.foreign.reason)
+    format_version = segment.facts.format_version if segment.HasField("facts") else None
+    version = segment.created_version
+    return UnreadableFile(segment.id, format_version, key, version, reason, is_left_out=True)

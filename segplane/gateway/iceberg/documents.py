@@ -11,6 +11,12 @@ from segments.keys import table_prefix
 from segplane.gateway.iceberg.manifests import DAY_SPEC, PARTITION_FIELD_ID, SPECS
 from segplane.gateway.iceberg.schema import TableSchema
 
+# Properties of a table that lacks objects which clients registered: their number, and a JSON list
+# of sentences about the first of them.
+LEFT_OUT_NUMBER = "segplane.left-out-segments"
+LEFT_OUT = "segplane.left-out"
+LEFT_OUT_MAX = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -31,23 +37,40 @@ class Document:
 
 
 def document(
-    dataset_id: str, root: str, schema: TableSchema, snapshots: Sequence[TableSnapshot]
+    dataset_id: str,
+    root: str,
+    schema: TableSchema,
+    snapshots: Sequence[TableSnapshot],
+    left_out: Sequence[str] = (),
 ) -> Document:
-    """Describe a table at the last of its snapshots, which come in the order of versions."""
+    """Describe a table at the last of its snapshots, which come in the order of versions.
+
+    `left_out` are sentences about objects that are not in it.
+    """
     listed = [_snapshot(one, root, schema) for one in snapshots]
-    text = _text(dataset_id, root, schema, listed)
+    text = _text(dataset_id, root, schema, listed, left_out)
     return Document(
         json_text=text,
-        current_text=_text(dataset_id, root, schema, listed[-1:]),
+        current_text=_text(dataset_id, root, schema, listed[-1:], left_out),
         digest=hashlib.sha256(text.encode()).digest(),
         versions=tuple(one.version for one in snapshots),
     )
 
 
 def _text(
-    dataset_id: str, root: str, schema: TableSchema, snapshots: Sequence[dict[str, Any]]
+    dataset_id: str,
+    root: str,
+    schema: TableSchema,
+    snapshots: Sequence[dict[str, Any]],
+    left_out: Sequence[str],
 ) -> str:
     current = snapshots[-1]
+    properties = {"schema.name-mapping.default": schema.name_mapping}
+    if left_out:
+        properties |= {
+            LEFT_OUT_NUMBER: str(len(left_out)),
+            LEFT_OUT: json.dumps(left_out[:LEFT_OUT_MAX]),
+        }
     log = [{name: one[name] for name in ("snapshot-id", "timestamp-ms")} for one in snapshots]
     metadata = {
         "format-version": 2,
@@ -63,7 +86,7 @@ def _text(
         "last-partition-id": PARTITION_FIELD_ID,
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
-        "properties": {"schema.name-mapping.default": schema.name_mapping},
+        "properties": properties,
         "current-snapshot-id": current["snapshot-id"],
         "refs": {"main": {"snapshot-id": current["snapshot-id"], "type": "branch"}},
         "snapshots": list(snapshots),

@@ -105,7 +105,7 @@ class Publisher:
             manifest_digests=[manifest.digest for manifest in manifests],
             # One that was deleted and written again elsewhere has another key than is listed.
             manifest_keys_digest=self._keys_digest(manifests),
-            segments=contents.segments,
+            segments=contents.num_files,
             number_of_events=contents.number_of_events,
             size_bytes=contents.size_bytes,
         )

@@ -10,19 +10,23 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+import structlog
+
 from meta.client import MetaClient
 from meta.errors import CursorInvalid
 from meta.v1.common_pb2 import Signal, TimeRange
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.signals import SIGNALS, TRAITS
+from segplane.gateway.http import metrics
 from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.iceberg.contents import why_unreadable
-from segplane.gateway.iceberg.data_files import DataFile, UnreadableFile, data_file
+from segplane.gateway.iceberg.data_files import DataFile, UnreadableFile
 from segplane.gateway.iceberg.manifests import DAY_SPEC, UNPARTITIONED_SPEC
 from segplane.gateway.iceberg.refusals import PlanTaskMissing, RequestRefused, TableRefused
 from segplane.gateway.iceberg.scan_filters import ScanBounds, scan_bounds
 from segplane.gateway.iceberg.tables import Tables, expiry_told
 
+log = structlog.get_logger()
 FILES_MAX = 1_000
 FILTER_BYTES_MAX = 2**16
 # Each file repeats the filter.
@@ -115,10 +119,14 @@ class ScanPlanner:
             return {"file-scan-tasks": []}, reply.snapshot_version
         if any(one.dataset_id != page.dataset_id for one in reply.segments):
             raise TableRefused(f"dataset {dataset_name!r} was created anew: load its table again")
-        files = [data_file(one, self._tables.root) for one in reply.segments]
+        files = [self._tables.described(one) for one in reply.segments]
         unreadable = [one for one in files if isinstance(one, UnreadableFile)]
-        if unreadable:
-            raise TableRefused(why_unreadable(dataset_name, unreadable))
+        for one in unreadable:
+            if one.is_left_out:
+                metrics.LEFT_OUT_SEGMENTS.inc()
+                log.warning("segment_left_out", dataset=dataset_name, text=str(one))
+        if refused := [one for one in unreadable if not one.is_left_out]:
+            raise TableRefused(why_unreadable(dataset_name, refused))
         tasks = [_task(one, page.filter) for one in files if isinstance(one, DataFile)]
         answer: dict[str, Any] = {"file-scan-tasks": tasks}
         if reply.page.HasField("next_cursor"):

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.iceberg.refusals import TableMissing
-from segplane.gateway.iceberg.tables import Tables, split_version
+from segplane.gateway.iceberg.tables import Tables
+from segplane.gateway.iceberg.version_names import split_version
 
 KNOWN_MAX = 1_000
 

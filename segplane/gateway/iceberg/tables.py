@@ -1,9 +1,8 @@
 """Tables: each dataset at its current version, or at the one that a name asks for."""
 
-import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ import structlog
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge, VersionExpired
 from meta.v1 import operations_pb2 as pb
+from meta.v1.common_pb2 import SegmentInfo
 from segments.parquet.schema import PromotedColumn
 from segments.store.open import open_store
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
@@ -21,15 +21,17 @@ from segplane.gateway.http import metrics
 from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
 from segplane.gateway.iceberg.catalog_views import catalog_view
 from segplane.gateway.iceberg.contents import Contents, OtherDataset
+from segplane.gateway.iceberg.data_files import DataFile, UnreadableFile, data_file
 from segplane.gateway.iceberg.documents import Document, document
+from segplane.gateway.iceberg.left_out import LeftOutVersions, sentences
 from segplane.gateway.iceberg.publication import Publisher
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.schema import TableSchema, table_schema
+from segplane.gateway.iceberg.unread_files import told_apart
+from segplane.gateway.iceberg.version_names import split_version
 from segplane.gateway.iceberg.views import parse_view_name, view_metadata
 
 log = structlog.get_logger()
-# Trino takes no @ in a name.
-_AT_VERSION = re.compile(r"(.+)(?:@|__v)([0-9]{1,18})", re.DOTALL)
 _ATTEMPTS = 3
 NAMESPACE = "default"
 SNAPSHOTS_MAX = 100
@@ -66,6 +68,7 @@ class Tables:
         self._segments_max = segments_max
         # Least recently used first; together they hold at most `segments_max` segments.
         self._followed: OrderedDict[str, _Followed] = OrderedDict()
+        self._left_out = LeftOutVersions()
         self._lock = threading.Lock()
         # One at a time: a version that is read from its beginning takes memory.
         self._reading = threading.Lock()
@@ -82,6 +85,12 @@ class Tables:
     def root(self) -> str:
         """The URL of the store."""
         return self._locator.store_location.root
+
+    def described(self, segment: SegmentInfo) -> DataFile | UnreadableFile:
+        """Describe a segment as a file of a table. Raises StoreError."""
+        if segment.foreign.state:
+            segment = told_apart(segment, open_store(self._locator.store_location, is_brief=True))
+        return data_file(segment, self.root)
 
     def identify(self, name: str, scope: DatasetScope) -> tuple[str, str, int | None]:
         """Return the id and name of a table's dataset, and the version that the name asks for.
@@ -143,14 +152,18 @@ class Tables:
             return self._load_current(table, dataset_name, schema)
         publisher = self._publisher(table.dataset_id)
         snapshots = list(table.snapshots)
-        if not snapshots or snapshots[-1].version != version:
+        is_published = bool(snapshots) and snapshots[-1].version == version
+        left_out = self._left_out.find(table.dataset_id, version)
+        if not is_published or left_out is None:
             with self._reading:
                 contents = self._contents(table.dataset_id, dataset_name)
                 with expiry_told(dataset_name, version):
                     contents.load(self._meta, version)
                 contents.check_readable(self._meta)
-                snapshots.append(publisher.publish(contents, schema, table.epoch))
-        return self._hand_out(publisher, table, dataset_name, schema, snapshots)
+                left_out = self._left_out.keep(table.dataset_id, version, contents)
+                if not is_published:
+                    snapshots.append(publisher.publish(contents, schema, table.epoch))
+        return self._hand_out(publisher, table, dataset_name, schema, snapshots, left_out)
 
     def _load_current(
         self, table: pb.GetDatasetTableResponse, dataset_name: str, schema: TableSchema
@@ -163,7 +176,8 @@ class Tables:
             known = [one for one in table.snapshots if one.version <= contents.version]
             if not known or known[-1].version != contents.version:
                 known.append(publisher.publish(contents, schema, table.epoch))
-            return self._hand_out(publisher, table, dataset_name, schema, known)
+            left_out = sentences(contents)
+            return self._hand_out(publisher, table, dataset_name, schema, known, left_out)
 
     def _follow(self, table: pb.GetDatasetTableResponse, dataset_name: str) -> _Followed:
         """The dataset's segments at the current version."""
@@ -207,9 +221,10 @@ class Tables:
         dataset_name: str,
         schema: TableSchema,
         snapshots: list[pb.TableSnapshot],
+        left_out: Sequence[str],
     ) -> LoadedTable:
         listed = snapshots[-SNAPSHOTS_MAX:]
-        described = document(table.dataset_id, publisher.root, schema, listed)
+        described = document(table.dataset_id, publisher.root, schema, listed, left_out)
         url = publisher.hand_out(described, dataset_name, table.epoch)
         return LoadedTable(described, url, table.dataset_id)
 
@@ -247,7 +262,8 @@ class Tables:
 
     def _contents(self, dataset_id: str, dataset_name: str) -> Contents:
         root = self._locator.store_location.root
-        return Contents(dataset_id, dataset_name, root, self._segments_max)
+        store = open_store(self._locator.store_location, is_brief=True)
+        return Contents(dataset_id, dataset_name, root, self._segments_max, store)
 
     def _publisher(self, dataset_id: str) -> Publisher:
         location = self._locator.store_location
@@ -263,12 +279,6 @@ class Tables:
         ):
             self._followed.popitem(last=False)
         metrics.FOLLOWED_SEGMENTS.set(held())
-
-
-def split_version(name: str) -> tuple[str, int] | None:
-    """Return the name of a dataset and the version that a table's name may ask for."""
-    match = _AT_VERSION.fullmatch(name)
-    return None if match is None else (match[1], int(match[2]))
 
 
 @contextmanager

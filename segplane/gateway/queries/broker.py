@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
+import structlog
+
 from meta.client import MetaClient
 from meta.errors import (
     DeadlineExceeded,
@@ -18,11 +20,12 @@ from meta.errors import (
     Unauthenticated,
     Unavailable,
 )
-from segments.errors import SegmentsError
+from segments.errors import ObjectMissing, SegmentsError
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.gateway.http import metrics
 from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow, QueryRefusal
 from segplane.gateway.queries import wire
 from segplane.gateway.queries.remote import PROVIDER, RemoteDataset
@@ -37,6 +40,10 @@ from segplane.read.opening import open_through
 DATASETS_MAX = 64
 FILES_MAX = 100_000
 _RETRY_SECS = 2
+# A proxy takes headers of 8 KiB at least.
+WARNINGS_MAX = 5
+_WARNING_CHARACTERS_MAX = 1_000
+log = structlog.get_logger()
 
 
 class Broker:
@@ -61,6 +68,8 @@ class Broker:
         self.on_end: Callable[[], None] = lambda: None
         self.read_bytes = 0
         self.outcome: dict[str, str] | None = None
+        # What the caller is told of files that are not read.
+        self.warnings: list[str] = []
         self.failure: QueryRefusal | None = None
 
     def serve(self, lane: socket.socket) -> None:
@@ -75,6 +84,9 @@ class Broker:
     def _reply(self, request: Any) -> tuple[bytes, bytes]:
         try:
             return wire.DONE, self._answer(request)
+        except ObjectMissing as error:
+            self.failure = self.failure or failure_of(error)
+            return wire.MISSING, str(error).encode()
         except (QueryError, ReadError, MetaError, SegmentsError) as error:
             self.failure = self.failure or failure_of(error)
             return wire.REFUSED, str(error).encode()
@@ -94,6 +106,9 @@ class Broker:
             case "open":
                 with self._lock:
                     return pickle.dumps(self._open(request))
+            case "left_out":
+                self._leave_out(list(request["texts"]))
+                return b""
             case "begin":
                 self.on_begin()
                 return b""
@@ -109,7 +124,13 @@ class Broker:
         bounds = TimeBounds(request["start"], request["end"])
         columns = [str(name) for name in request["columns"]]
         opened = open_through(
-            self._connect(), str(request["name"]), bounds, columns, request["as_of"]
+            self._connect(),
+            str(request["name"]),
+            bounds,
+            columns,
+            request["as_of"],
+            # The process does: files of others are not opened here.
+            looks_at_files=False,
         )
         self._stack.callback(opened.close)
         self._opened.append(opened)
@@ -121,6 +142,13 @@ class Broker:
             )
         shown = tuple(map(self._shown, files))
         return RemoteDataset(opened.dataset_id, opened.version, shown, opened.promoted_columns)
+
+    def _leave_out(self, texts: list[Any]) -> None:
+        """Keep what the caller is told: a few sentences, since they are a header of the answer."""
+        for text in texts[: WARNINGS_MAX - len(self.warnings)]:
+            log.warning("segment_left_out", text=str(text)[:_WARNING_CHARACTERS_MAX])
+            metrics.LEFT_OUT_SEGMENTS.inc()
+            self.warnings.append(str(text)[:_WARNING_CHARACTERS_MAX])
 
     def _shown(self, file: DatasetFile) -> DatasetFile:
         """Return a file as the process sees it: local ones as they are, others by their key."""

@@ -17,6 +17,7 @@ from meta.v1 import common_pb2
 from segments.signals import SIGNALS
 from segplane.gateway.queries.wire import (
     DONE,
+    MISSING,
     READ_BYTES_MAX,
     REPLY_BYTES_MAX,
     receive,
@@ -30,6 +31,7 @@ from segplane.read.dataset import OpenDataset
 from segplane.read.errors import ReadError
 from segplane.read.files import DatasetFile
 from segplane.read.filesystems import path_of, provide
+from segplane.read.left_out import readable, texts
 from segplane.read.pins import VersionPin
 from segplane.read.store_files import ReadOnlyFiles
 
@@ -45,6 +47,10 @@ class RemoteDataset:
     version: int
     files: tuple[DatasetFile, ...]
     promoted: tuple[common_pb2.PromotedColumn, ...]
+
+
+class FileMissing(QueryError):
+    """The store has no such object."""
 
 
 class Lanes:
@@ -63,6 +69,8 @@ class Lanes:
             reply = receive(lane, REPLY_BYTES_MAX)
         finally:
             self._free.put(lane)
+        if reply[:1] == MISSING:
+            raise FileMissing(reply[1:].decode())
         if reply[:1] != DONE:
             raise QueryError(reply[1:].decode())
         return bytes(memoryview(reply)[1:])
@@ -135,8 +143,11 @@ def open_remote(
     sizes = {path_of(f): f.size_bytes for f in opened.files if f.store.provider == PROVIDER}
     _RemoteFiles.of(lanes).sizes.update(sizes)
     pin = _RemotePin(opened.dataset_id, opened.version)
+    files, left_out = readable(read.name, opened.files)
+    if left_out:
+        lanes.ask(op="left_out", texts=texts(left_out))
     return OpenDataset(
-        read.name, pin, SIGNALS, bounds, opened.files, opened.promoted, read.columns
+        read.name, pin, SIGNALS, bounds, files, opened.promoted, read.columns
     ).checked()
 
 
@@ -203,6 +214,8 @@ class _RemoteFile(io.RawIOBase):
     def _piece(self, length: int) -> bytes:
         try:
             piece = self._lanes.ask(op="read", path=self._path, offset=self._place, length=length)
+        except FileMissing as error:
+            raise FileNotFoundError(str(error)) from None
         except QueryError as error:
             raise OSError(str(error)) from None
         if not piece:

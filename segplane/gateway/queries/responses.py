@@ -49,6 +49,10 @@ def refuse_kusto(refusal: QueryRefusal) -> Response:
     )
 
 
+# A JSON list of sentences about records that the result may lack.
+WARNINGS_HEADER = "segplane-warnings"
+
+
 class ResultResponse(Response):
     """A result that begins with `head`; the rest is sent as fast as it is read.
 
@@ -64,7 +68,8 @@ class ResultResponse(Response):
         finish: Callable[[str], Awaitable[None]],
     ) -> None:
         self._head, self._run, self._finish = head, run, finish
-        super().__init__(media_type=media_type)
+        headers = {WARNINGS_HEADER: json.dumps(run.warnings)} if run.warnings else None
+        super().__init__(media_type=media_type, headers=headers)
         # Its length is not known.
         self.raw_headers = [(n, v) for n, v in self.raw_headers if n != b"content-length"]
 

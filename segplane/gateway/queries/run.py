@@ -53,6 +53,11 @@ class QueryRun:
         """The id of its process."""
         return self._process.pid
 
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences for the caller beside the result, known once it has begun."""
+        return self._broker.warnings
+
     async def start(self, task: QueryTask) -> None:
         """Begin; the time has begun before."""
         protocol = asyncio.StreamReaderProtocol(self._reader)

@@ -12,7 +12,7 @@ REQUEST_BYTES_MAX = 2**20
 # One read of a file; a process asks for larger ones piece by piece.
 READ_BYTES_MAX = 4 * 2**20
 REPLY_BYTES_MAX = 2**30
-DONE, REFUSED = b"+", b"-"
+DONE, REFUSED, MISSING = b"+", b"-", b"0"
 # To the launcher: a letter and a process id; its answer is an id, or an exit code.
 MESSAGE = struct.Struct(">cq")
 START, WAIT = b"s", b"w"

@@ -15,6 +15,7 @@ from segments.signals import Signal
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
 from segplane.read.files import DatasetFile, file_of
+from segplane.read.left_out import readable, warn
 
 _CHANGES = 5_000
 # Spark asks again at once: an idle stream waits here.
@@ -76,7 +77,9 @@ class AddedFiles:
             if version > through:
                 break
             files += self._added(changes)
-        return tuple(files)
+        kept, left_out = readable(self._name, files)
+        warn(left_out)
+        return kept
 
     def through(self, limit: ReadLimit, until: int | None, pin: pb.Pin) -> int:
         """The last version of the next batch; that of the offset if nothing has changed.

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from segplane.read.columns import ReadColumns
 from segplane.read.errors import meta_refusals
 from segplane.read.files import find_files, signals_of
+from segplane.read.left_out import readable, warn
 from segplane.read.spark.filters import Term, expression, narrow, terms_of
 from segplane.read.spark.options import SourceOptions
 from segplane.read.spark.rows import SlicePartition, check_schema, pack, read_slices
@@ -40,7 +41,9 @@ class SegplaneReader(DataSourceReader):
             if narrowed.bounds is None:
                 return []
             name, version = snapshot.dataset_name, snapshot.version
-            files = find_files(client, name, version, narrowed.signals, narrowed.bounds)
+            found = find_files(client, name, version, narrowed.signals, narrowed.bounds)
+        files, left_out = readable(name, found)
+        warn(left_out)
         if options.converted_only:
             files = tuple(file for file in files if not columns.has_as_stored(file))
         return pack(files, columns, options.partition_bytes)

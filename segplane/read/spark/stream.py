@@ -27,6 +27,7 @@ from segplane.read.bounds import TimeBounds
 from segplane.read.columns import ReadColumns
 from segplane.read.errors import ReadError, meta_refusals
 from segplane.read.files import DatasetFile, find_files, signals_of
+from segplane.read.left_out import readable, warn
 from segplane.read.spark.added_files import AddedFiles, check_same, count_within, current_version
 from segplane.read.spark.options import FILES_PER_TRIGGER, SourceOptions
 from segplane.read.spark.rows import SlicePartition, check_schema, pack, read_slices
@@ -152,7 +153,9 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The files of a version, in the same order every time."""
         if self._files is None or self._files[0] != version:
             signals = signals_of(self._options.signal)
-            files = find_files(client, self._options.dataset, version, signals, self._bounds)
+            found = find_files(client, self._options.dataset, version, signals, self._bounds)
+            files, left_out = readable(self._options.dataset, found)
+            warn(left_out)
             self._files = version, files
         return self._files[1]
 

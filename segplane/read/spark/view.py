@@ -17,6 +17,7 @@ from segments.signals import SIGNALS
 from segplane.read.columns import ReadColumns
 from segplane.read.errors import ReadError, meta_refusals, sentence
 from segplane.read.files import find_files
+from segplane.read.left_out import readable, warn
 from segplane.read.spark.options import SourceOptions
 from segplane.read.spark.rows import (
     BATCH_ROWS,
@@ -132,7 +133,9 @@ class ViewReader(DataSourceReader):
                 snapshot = datasets[link.read.name]
                 bounds = snapshot.bounds.within(*link.read.nanos())
                 name, version = link.read.name, snapshot.version
-                files = find_files(client, name, version, SIGNALS, bounds)
+                found = find_files(client, name, version, SIGNALS, bounds)
+                files, left_out = readable(name, found)
+                warn(left_out)
                 tasks = pack(files, self._columns(link), options.partition_bytes)
                 partitions += [
                     LinkPartition(number, task.slices)

@@ -13,6 +13,8 @@ from meta.v1 import operations_pb2 as pb
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.segments import Writer, segment_of
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import wait_until
@@ -184,8 +186,15 @@ def test_segments_that_engines_cannot_read_are_refused_with_their_number(
         signal=common_pb2.SIGNAL_LOGS, number_of_events=10, time_range=old.time_range
     )
     facts.signals.append(signal)
-    unknown = segment_of(segments.dataset)
-    ids = Writer(meta_server.client).save(old, unknown)
+    client = meta_server.client
+    Writer(client).save(old)
+    known = set(Writer(client).find_ids("web"))
+    # Of a nursery that knows the published contract only.
+    stream = IngestionDriver(client, "c").register(CatalogDriver(client).token(segments.dataset))
+    IngestionDriver(client, "c").commit(stream.stream_id, 0)
+    span, nursery = (stream.stream_id, -1, 0), NurseryDriver(client)
+    nursery.register(segments.dataset, span, segment=segment_of(segments.dataset))
+    (unknown,) = set(Writer(client).find_ids("web")) - known
 
     answer = gateway.table()
 
@@ -193,11 +202,9 @@ def test_segments_that_engines_cannot_read_are_refused_with_their_number(
     assert "1 segments of format 1 (convert them:" in answer.message
     assert "1 segments whose content is not known yet" in answer.message
     facts.format_version = 2
-    read = pb.ReadSegment(segment_id=ids[1], facts=facts)
-    meta_server.client.operations.SetSegmentFacts(pb.SetSegmentFactsRequest(segments=[read]))
-    wait_until(
-        lambda: "not known yet" not in gateway.table().message, "the footer's content counts"
-    )
+    read = pb.ReadSegment(segment_id=unknown, facts=facts)
+    client.operations.SetSegmentFacts(pb.SetSegmentFactsRequest(segments=[read]))
+    wait_until(lambda: "not known yet" not in gateway.table().message, "the content counts")
 
 
 def test_a_dataset_of_the_same_name_is_another_table(

@@ -9,11 +9,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import LongType, StringType, StructType, TimestampType
 
+from janitor.footers import read_footers
 from meta.config import Settings
 from meta.v1 import operations_pb2 as pb
 from segments.signals import SIGNALS
+from segplane.read.left_out import SegmentsLeftOut
 from tests.segplane.read.conftest import Open, delete_due
 from tests.segplane.read.test_dataset import STATUS, USER, promote
+from tests.support.foreign_files import ForeignWriter, logs, parquet, tools_of
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
@@ -57,6 +60,30 @@ def test_files_of_every_kind_read_as_they_were_written(
     assert frame.columns == opened().schema.names
     assert rows_as_read(frame.toArrow().cast(opened().schema)) == expected
     assert rows_as_read(opened().spark(spark).toArrow().cast(opened().schema)) == expected
+
+
+def test_files_of_others_are_read_or_left_out_with_a_warning(
+    spark: SparkSession,
+    meta_server: MetaServer,
+    segments: SegmentWriter,
+    opened: Open,
+) -> None:
+    segments.write(rows=20)
+    others = ForeignWriter(meta_server, segments.dataset)
+    others.save(parquet(logs(3)), 3)
+    broken = others.save(b"rows of somebody", 3)
+    with pytest.warns(SegmentsLeftOut, match=broken):
+        web = opened()
+    expected = rows_as_read(web.to_table())
+    assert web.to_table().num_rows == 23
+
+    for is_read_by_janitor in (False, True):
+        if is_read_by_janitor:
+            read_footers(tools_of(meta_server))
+        frame = load(spark, meta_server)
+        assert rows_as_read(frame.toArrow().cast(web.schema)) == expected
+        # By Spark's own reader for the segment, and by ours for the other file.
+        assert rows_as_read(web.spark(spark).toArrow().cast(web.schema)) == expected
 
 
 def test_filters_and_options_read_only_files_that_can_hold_such_rows(

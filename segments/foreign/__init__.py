@@ -1,0 +1,1 @@
+"""Parquet files that others wrote, as segments are read."""

@@ -1,0 +1,222 @@
+"""A Parquet file that others wrote, with the interface of a segment's file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from segments.errors import CorruptObject
+from segments.foreign.mapping import ForeignMapping, NotMappable, mapping_of, signal_values
+from segments.foreign.origin import RegisteredFile
+from segments.parquet.footer import (
+    FORMAT_VERSION,
+    SectionContent,
+    SegmentContent,
+    SegmentFooter,
+    StoredFooter,
+)
+from segments.parquet.lineage import BatchPart
+from segments.parquet.reader import corruption_found, distinct_days
+from segments.parquet.stored_columns import StoredColumns, section_stored
+from segments.parquet.stored_times import widened_bounds
+from segments.signals import SIGNALS, Signal
+
+# Of a row group, before compression: what a reader may have to hold.
+GROUP_BYTES_MAX = 2**30
+_BATCH_ROWS = 8_192
+# What the footers of all our files have, and those of no others.
+OWN_KEYS = b"segplane."
+# The format of facts of a file that is no segment.
+FORMAT_FOREIGN = 0
+
+
+class ClaimsToBeSegment(CorruptObject):
+    """The file has a segment's metadata: what is wrong with it is damage."""
+
+
+class ForeignFile:
+    """One open file. What is wrong with its bytes raises CorruptObject, with its rows NotMappable.
+
+    Its lineage is a batch of its own, so that a merge's output says that it holds the file.
+    """
+
+    def __init__(self, source: Path | io.IOBase, registered: RegisteredFile) -> None:
+        """Open a file and read its times once; raises CorruptObject, NotMappable."""
+        self._close = None if isinstance(source, Path) else source.close
+        where = str(source) if isinstance(source, Path) else pa.PythonFile(source, mode="r")
+        with corruption_found("not a readable Parquet file"):
+            metadata = pq.read_metadata(where)
+            if any(key.startswith(OWN_KEYS) for key in metadata.metadata or ()):
+                raise ClaimsToBeSegment("its footer is that of a segment, and damaged")
+            self._metadata = metadata
+            _check_groups(metadata)
+            self._file = pq.ParquetFile(where, metadata=metadata)
+        if metadata.num_rows != registered.rows:
+            raise NotMappable(
+                f"it has {metadata.num_rows} rows, registered are {registered.rows} events"
+            )
+        self._mapping, content = self._examine(registered)
+        self.content = SegmentContent(FORMAT_FOREIGN, content)
+        self.stored = _stored(registered, content)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close(force=True)
+        if self._close:
+            self._close()
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """The signals that have rows."""
+        return tuple(self.stored.rows_by_signal)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all row groups before compression."""
+        groups = range(self._metadata.num_row_groups)
+        return sum(self._metadata.row_group(i).total_byte_size for i in groups)
+
+    def rows(self, signal: Signal) -> int:
+        """Rows of a signal."""
+        return self.stored.rows_by_signal.get(signal, 0)
+
+    def section_bytes(self, signal: Signal) -> int:
+        """Bytes of a signal's rows before compression, by its share of the rows."""
+        return self.size_bytes * self.rows(signal) // max(1, self.stored.rows)
+
+    def days(self) -> set[int]:
+        """Return the UTC days since 1970 that hold rows; reads the times only."""
+        days: set[int] = set()
+        for signal in self.signals:
+            for batch in self.batches(signal, _BATCH_ROWS):
+                days.update(distinct_days(pa.chunked_array([batch.column("timestamp")])))
+        return days
+
+    def columns(self, signal: Signal, format_version: int | None = None) -> StoredColumns:
+        """Return the columns of a section, as a format stores them."""
+        return section_stored(signal, (), format_version or FORMAT_VERSION)
+
+    def batches(self, signal: Signal, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Read the rows of a signal in file order, as columns in memory."""
+        for batch in self._read(batch_rows, None):
+            own = _of_signal(batch, signal, self._mapping)
+            if own.num_rows:
+                with corruption_found(f"rows of {signal} cannot be read"):
+                    yield self._mapping.batch(own, signal)
+
+    def stored_batches(
+        self, signal: Signal, format_version: int, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Read the rows of a signal with columns as a format stores them."""
+        stored = self.columns(signal, format_version)
+        for batch in self.batches(signal, batch_rows):
+            yield stored.split_batch(batch)
+
+    def check_rows(self) -> None:
+        """Read and map every row once; raises CorruptObject, NotMappable."""
+        for signal in self.signals:
+            for _ in self.batches(signal, _BATCH_ROWS):
+                pass
+
+    def _read(self, batch_rows: int, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+        with corruption_found("rows cannot be read"):
+            for group in range(self._metadata.num_row_groups):
+                yield from self._file.iter_batches(
+                    batch_size=batch_rows, row_groups=[group], columns=columns, use_threads=False
+                )
+
+    def _examine(
+        self, registered: RegisteredFile
+    ) -> tuple[ForeignMapping, dict[Signal, SectionContent]]:
+        """Read times and signals of all rows."""
+        with corruption_found("its columns cannot be read"):
+            schema = self._file.schema_arrow
+        signals = self._signals(schema)
+        mapping = mapping_of(schema, registered.time_column, signals)
+        counts: dict[Signal, int] = {}
+        bounds: dict[Signal, tuple[int, int]] = {}
+        names = [mapping.time_column, f"{mapping.time_column}_nanos", "signal"]
+        for batch in self._read(_BATCH_ROWS, [name for name in names if name in schema.names]):
+            for signal in signals or mapping.columns:
+                own = _of_signal(batch, signal, mapping)
+                if own.num_rows:
+                    times = mapping.times(own)
+                    if times.null_count:
+                        raise NotMappable(f"{times.null_count} rows have no time")
+                    counts[signal] = counts.get(signal, 0) + own.num_rows
+                    bounds[signal] = widened_bounds(bounds.get(signal), times, None)
+        _check_bounds(registered, bounds)
+        return mapping, {s: SectionContent(counts[s], *bounds[s]) for s in SIGNALS if s in counts}
+
+    def _signals(self, schema: pa.Schema) -> list[Signal]:
+        """Return the signals that rows name; none where the file has no such column."""
+        if "signal" not in schema.names:
+            return []
+        found: set[Signal] = set()
+        for batch in self._read(_BATCH_ROWS, ["signal"]):
+            found.update(signal_values(batch.column("signal")))
+        return [signal for signal in SIGNALS if signal in found]
+
+
+def _of_signal(batch: pa.RecordBatch, signal: Signal, mapping: ForeignMapping) -> pa.RecordBatch:
+    if mapping.signal is not None:
+        return batch if mapping.signal == signal else batch.slice(0, 0)
+    column: Any = batch.column("signal")
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return batch.filter(pc.equal(column, pa.scalar(signal, column.type)))
+
+
+def _check_groups(metadata: pq.FileMetaData) -> None:
+    for number in range(metadata.num_row_groups):
+        size = metadata.row_group(number).total_byte_size
+        if not 0 <= size <= GROUP_BYTES_MAX:
+            raise NotMappable(
+                f"a row group has {size} bytes before compression, at most {GROUP_BYTES_MAX} are"
+                " read: write smaller ones"
+            )
+
+
+def _check_bounds(registered: RegisteredFile, bounds: dict[Signal, tuple[int, int]]) -> None:
+    if not bounds:
+        raise NotMappable("it has no rows")
+    low, high = min(b[0] for b in bounds.values()), max(b[1] for b in bounds.values())
+    if low < registered.start_time or high > registered.end_time:
+        raise NotMappable(
+            f"it holds times {low}..{high}, registered are"
+            f" {registered.start_time}..{registered.end_time}"
+        )
+
+
+def _stored(registered: RegisteredFile, content: dict[Signal, SectionContent]) -> StoredFooter:
+    part = BatchPart(registered.segment_id, 1, 1)
+    bounds = {signal: (c.start_time, c.end_time) for signal, c in content.items()}
+    start, end = min(low for low, _ in bounds.values()), max(high for _, high in bounds.values())
+    return StoredFooter(
+        SegmentFooter(registered.dataset_id, "others", batches=(part,)),
+        {signal: section.rows for signal, section in content.items()},
+        start,
+        end,
+        (),
+        (),
+        (),
+        bounds,
+    )

@@ -1,0 +1,54 @@
+"""Files that a client registered and nobody has read yet: told apart by their footers.
+
+A version is published once, so what belongs to it must be known then.
+"""
+
+import structlog
+
+from meta.v1 import common_pb2
+from segments.errors import CorruptObject, ObjectMissing
+from segments.foreign.opening import claims_to_be_segment, reason_of
+from segments.keys import join_key
+from segments.parquet.content import read_content
+from segments.store.interface import ObjectStore
+from segplane.dataplane.registration import segment_facts
+
+log = structlog.get_logger()
+
+
+def told_apart(segment: common_pb2.SegmentInfo, store: ObjectStore) -> common_pb2.SegmentInfo:
+    """Return a segment with the facts of its footer, or as what readers leave out.
+
+    One that claims to be a segment and is damaged is neither: its table is refused. Raises
+    StoreError.
+    """
+    if segment.foreign.state != common_pb2.FOREIGN_STATE_UNREAD or segment.facts.format_version:
+        return segment
+    told = common_pb2.SegmentInfo()
+    told.CopyFrom(segment)
+    at = segment.cloud_object_key
+    key = join_key(at.prefix.prefix, at.key)
+    try:
+        if claims_to_be_segment(lambda: store.open_input(key)):
+            told.ClearField("foreign")
+            _take_facts(told, key, store)
+        else:
+            told.foreign.state = common_pb2.FOREIGN_STATE_MAPPED
+    except (CorruptObject, ObjectMissing) as error:
+        told.foreign.state = common_pb2.FOREIGN_STATE_UNREADABLE
+        told.foreign.reason = reason_of(error)
+    return told
+
+
+def _take_facts(told: common_pb2.SegmentInfo, key: str, store: ObjectStore) -> None:
+    """Add the facts of a footer that agrees with the registration."""
+    try:
+        read = read_content(store, key)
+    except CorruptObject as error:
+        log.error("segment_damaged", segment_id=told.id, object_key=key, error=str(error))
+        return
+    stored, times = read.stored, told.time_range
+    says = (stored.footer.dataset_id, stored.rows, stored.start_time, stored.end_time)
+    registered = (told.dataset_id, told.number_of_events, times.start_time, times.end_time)
+    if says == registered and read.content is not None and read.content.sections:
+        told.facts.CopyFrom(segment_facts(read.content))

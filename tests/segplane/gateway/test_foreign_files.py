@@ -1,0 +1,263 @@
+"""A file that a client registered breaks no reader of its dataset, and is read where it can be."""
+
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import load_catalog
+
+from janitor.footers import read_footers
+from meta.errors import InvalidArgument
+from meta.v1 import operations_pb2
+from meta.v1.common_pb2 import (
+    FOREIGN_STATE_MAPPED,
+    FOREIGN_STATE_UNREADABLE,
+    SIGNAL_LOGS,
+    SIGNAL_TRACES,
+    ForeignFile,
+)
+from segplane.__main__ import main
+from segplane.read import ReadError, open_dataset
+from segplane.read.left_out import SegmentsLeftOut
+from segplane.read.lookup import find_unreadable
+from tests.support.foreign_files import SECOND, ForeignWriter, logs, parquet, tools_of
+from tests.support.gateway.segments import SegmentWriter
+from tests.support.gateway.server import GatewayServer
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.segments import EPOCH, Writer
+from tests.support.meta.server import MetaServer
+
+RunMain = Callable[..., tuple[str, str]]
+COUNT = "web | summarize n = count() by signal"
+# What no reader can take for records, and what its warning says.
+UNREADABLE = {
+    "no Parquet": (b"rows of somebody", "not a readable Parquet file"),
+    "no time": (parquet(pa.table({"body": ["a", "b", "c"]})), "no column 'timestamp'"),
+    "other rows": (parquet(logs(2)), "has 2 rows, registered are 3"),
+    "no object": (None, "no such object"),
+}
+
+
+@pytest.fixture
+def others(meta_server: MetaServer, segments: SegmentWriter) -> ForeignWriter:
+    return ForeignWriter(meta_server, segments.dataset)
+
+
+@pytest.fixture
+def run_main(
+    meta_server: MetaServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> RunMain:
+    """Give a function that runs a command as its program does; returns what it printed."""
+    monkeypatch.setenv("SEGPLANE_META_ADDRESS", meta_server.address)
+
+    def call(*arguments: str) -> tuple[str, str]:
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["segplane", *arguments])
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        return capsys.readouterr()
+
+    return call
+
+
+def counts(meta_server: MetaServer) -> tuple[int, list[str]]:
+    """Read by segplane.read; returns the rows and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with open_dataset("web", meta_address=meta_server.address) as web:
+            rows = web.to_table().num_rows
+            assert web.newest(1_000).num_rows == rows
+            assert len(web.left_out) == len(caught)
+    return rows, [str(w.message) for w in caught if w.category is SegmentsLeftOut]
+
+
+def iceberg(gateway: GatewayServer) -> tuple[int, dict[str, str]]:
+    table = load_catalog("segplane", type="rest", uri=gateway.uri).load_table("default.web")
+    return len(table.scan(selected_fields=("timestamp",)).to_arrow()), table.properties
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_cannot_be_mapped_is_left_out_and_named(
+    meta_server: MetaServer, segments: SegmentWriter, others: ForeignWriter, kind: str
+) -> None:
+    segments.write(rows=20)
+    body, reason = UNREADABLE[kind]
+    segment_id = others.save(body, 3)
+
+    for is_read_by_janitor in (False, True):
+        if is_read_by_janitor:
+            read_footers(tools_of(meta_server))
+        rows, (warning,) = counts(meta_server)
+        assert rows == 20
+        assert segment_id in warning
+        assert f"dataset/{segments.dataset}/merged/" in warning
+        assert reason in warning
+
+
+@pytest.mark.parametrize("is_read_by_janitor", [False, True], ids=["unread", "read"])
+def test_an_object_that_is_no_parquet_breaks_no_reader(
+    meta_server: MetaServer,
+    gateway: GatewayServer,
+    segments: SegmentWriter,
+    others: ForeignWriter,
+    run_main: RunMain,
+    is_read_by_janitor: bool,
+) -> None:
+    segments.write(rows=20)
+    segment_id = others.save(b"rows of somebody", 3)
+    if is_read_by_janitor:
+        read_footers(tools_of(meta_server))
+
+    _, (warning,) = counts(meta_server)
+    answer = gateway.query(COUNT)
+    assert answer.json == [{"signal": "logs", "n": 20}]
+    assert json.loads(answer.headers["segplane-warnings"]) == [warning]
+    read, properties = iceberg(gateway)
+    assert read == 20
+    assert properties["segplane.left-out-segments"] == "1"
+    assert segment_id in properties["segplane.left-out"]
+    for command, shown in (
+        (("query", COUNT, "--format", "csv"), "logs,20"),
+        (("sql", "--json", "-c", "SELECT count(*) AS n FROM web"), '"n":20'),
+        (("datasets", "preview", "web"), "logs"),
+    ):
+        printed, complained = run_main(*command)
+        assert shown in printed
+        assert complained.count(f"warning: {warning}") == 1
+
+
+def test_fsck_and_segments_list_name_what_readers_leave_out(
+    meta_server: MetaServer, segments: SegmentWriter, others: ForeignWriter, run_main: RunMain
+) -> None:
+    segments.write(rows=20)
+    segment_id = others.save(b"rows of somebody", 3)
+    assert segment_id not in run_main("segments", "list", "--unreadable")[0]
+
+    read_footers(tools_of(meta_server))
+
+    (shown,) = json.loads(run_main("segments", "list", "--unreadable", "--json")[0])
+    assert shown["id"] == segment_id
+    assert "not a readable Parquet file" in shown["foreign"]["reason"]
+    for options in ((), ("--deep",)):
+        printed, _ = run_main("fsck", *options)
+        assert f"unreadable: segment {segment_id}, dataset/{segments.dataset}/merged/" in printed
+        assert "0 violations, 0 orphans; withheld from readers: 1 unreadable" in printed
+
+
+def test_a_released_object_is_read_once_more(
+    meta_server: MetaServer, segments: SegmentWriter, others: ForeignWriter, run_main: RunMain
+) -> None:
+    message = others.described(None, 3)
+    (segment_id,) = Writer(meta_server.client).save(message)
+    read_footers(tools_of(meta_server))
+    assert counts(meta_server)[0] == 0
+    others.put(message, parquet(logs(3)))
+
+    run_main("segments", "release", segment_id)
+    assert counts(meta_server) == (3, [])
+    read_footers(tools_of(meta_server))
+    assert counts(meta_server) == (3, [])
+
+
+def flipped(body: bytes) -> bytes:
+    """Return a segment of ours whose footer says nonsense of its rows."""
+    return body.replace(b"segplane.rows", b"segplane.rowz")
+
+
+def test_a_segment_with_a_damaged_footer_is_never_left_out(
+    meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    segment_id = segments.write(rows=20, is_known=False)
+    (path,) = Path("/", meta_server.settings.location.path).rglob("*.parquet")
+    body = path.read_bytes()
+    path.write_bytes(flipped(body))
+    assert path.read_bytes() != body
+
+    for is_read_by_janitor in (False, True):
+        if is_read_by_janitor:
+            read_footers(tools_of(meta_server))
+        with pytest.raises(ReadError, match="footer is not that of a merged segment"):
+            counts(meta_server)
+    assert segment_id not in [s.id for s in find_unreadable(meta_server.client)]
+
+
+def test_what_a_nursery_registered_is_never_left_out(
+    meta_server: MetaServer, gateway: GatewayServer, segments: SegmentWriter
+) -> None:
+    client, catalog = meta_server.client, CatalogDriver(meta_server.client)
+    ingestion, nursery = IngestionDriver(client, "c"), NurseryDriver(client)
+    stream = ingestion.register(catalog.token(segments.dataset)).stream_id
+    ingestion.commit(stream, 0)
+    message = ForeignWriter(meta_server, segments.dataset).described(b"no Parquet", 10)
+    nursery.register(segments.dataset, (stream, -1, 0), segment=message)
+    (segment,) = Writer(client).find("web").segments
+    foreign = ForeignFile(state=FOREIGN_STATE_UNREADABLE, reason="I do not like it")
+    read = operations_pb2.ReadSegment(segment_id=segment.id, foreign=foreign)
+    with pytest.raises(InvalidArgument, match="was registered by a worker"):
+        client.operations.SetSegmentFacts(operations_pb2.SetSegmentFactsRequest(segments=[read]))
+
+    for is_read_by_janitor in (False, True):
+        if is_read_by_janitor:
+            read_footers(tools_of(meta_server))
+        with pytest.raises(ReadError, match="not a readable Parquet file"):
+            counts(meta_server)
+        assert gateway.query(COUNT).status == 400
+        assert gateway.table().status == 400
+
+
+def test_a_plain_file_is_read_by_every_reader_and_iceberg_says_that_it_is_not(
+    meta_server: MetaServer, gateway: GatewayServer, others: ForeignWriter, run_main: RunMain
+) -> None:
+    """A file as pyarrow writes it; the remainder of a time and wider types are kept."""
+    nanos = pa.array([0, 7, 999], pa.int16())
+    table = logs(3, timestamp_nanos=nanos, tags=[["a"], None, ["b", "c"]])
+    others.save(parquet(table), 3, end=EPOCH + 2 * SECOND + 999)
+    kql = "web | sort by timestamp asc | project body, severity, attributes, timestamp_nanos"
+    sql = "SELECT body, severity, attributes, timestamp_nanos FROM web ORDER BY timestamp"
+    expected = [
+        ("line 0", "INFO", {"user.id": 0, "tags": ["a"]}, 0),
+        ("line 1", "INFO", {"user.id": 1}, 7),
+        ("line 2", "INFO", {"user.id": 2, "tags": ["b", "c"]}, 999),
+    ]
+
+    for is_read_by_janitor in (False, True):
+        if is_read_by_janitor:
+            read_footers(tools_of(meta_server))
+        assert counts(meta_server) == (3, [])
+        with open_dataset("web", meta_address=meta_server.address) as web:
+            assert rows_of(web.to_table().to_pylist()) == expected
+            assert web.duckdb().filter("severity_number = 9").count("*").fetchall() == [(3,)]
+        for text in (kql, sql):
+            answer = gateway.query(text)
+            assert rows_of(answer.json) == expected
+            assert "segplane-warnings" not in answer.headers
+        assert rows_of(json.loads(run_main("sql", "--json", "-c", sql)[0])) == expected
+        read, properties = iceberg(gateway)
+        assert read == 0
+        assert "a merge or `segplane tasks rewrite" in properties["segplane.left-out"]
+    (segment,) = Writer(meta_server.client).find("web", signals=[SIGNAL_LOGS]).segments
+    assert segment.foreign.state == FOREIGN_STATE_MAPPED
+    assert not Writer(meta_server.client).find("web", signals=[SIGNAL_TRACES]).segments
+
+
+def rows_of(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            row["body"],
+            row["severity"],
+            # KQL's attributes are dynamic, and JSON in its answer.
+            json.loads(row["attributes"])
+            if isinstance(row["attributes"], str)
+            else row["attributes"],
+            row["timestamp_nanos"],
+        )
+        for row in rows
+    ]

@@ -50,7 +50,7 @@ ELSEWHERE = {
     "`ListUnmergedBabies`: routing of unstamped baby segments, of a page": [
         "meta/test_unmerged_babies_routing.py::test_one_period_more_than_a_page_holds_is_refused"
     ],
-    "`SetSegmentFacts.segments.foreign.reason`": [
+    "characters of `SetSegmentFacts.segments.foreign.reason`": [
         "meta/test_unread_segments.py::test_a_reason_has_a_length"
     ],
     "live datasets": ["meta/test_installation_limits.py::test_one_dataset_more_is_refused"],

@@ -4,28 +4,11 @@ The server raises them, `meta.rpc.status` turns them into a google.rpc.Status wi
 `meta.client` turns that status back into the same class. `docs/contract.md` lists every reason.
 """
 
-from enum import Enum
 from typing import ClassVar
 
+from meta.status_codes import Code as Code
+
 DOMAIN = "meta.v1"
-
-
-class Code(Enum):
-    """The gRPC status codes that meta answers with, by number."""
-
-    INVALID_ARGUMENT = 3
-    NOT_FOUND = 5
-    ALREADY_EXISTS = 6
-    PERMISSION_DENIED = 7
-    RESOURCE_EXHAUSTED = 8
-    FAILED_PRECONDITION = 9
-    ABORTED = 10
-    UNIMPLEMENTED = 12
-    INTERNAL = 13
-    UNAVAILABLE = 14
-    DEADLINE_EXCEEDED = 4
-    UNAUTHENTICATED = 16
-    CANCELLED = 1
 
 
 class MetaError(Exception):
@@ -174,6 +157,13 @@ class StillReferenced(MetaError):
 
     code = Code.FAILED_PRECONDITION
     reason = "STILL_REFERENCED"
+
+
+class ForeignRefused(MetaError):
+    """The dataset takes no object without facts. Send them, or change the dataset's settings."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "FOREIGN_REFUSED"
 
 
 class DatasetProtected(MetaError):

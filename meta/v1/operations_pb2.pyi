@@ -844,6 +844,7 @@ class DatasetSettings(_message.Message):
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
     INGEST_LIMITS_FIELD_NUMBER: _builtins.int
     EXCESS_EVENTS_ALLOWED_FIELD_NUMBER: _builtins.int
+    FOREIGN_FILES_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     excess_events_allowed: _builtins.int
@@ -870,6 +871,10 @@ class DatasetSettings(_message.Message):
     def ingest_limits(self) -> Global___IngestLimits:
         """What collectors accept for the dataset; replaced as a whole."""
 
+    @_builtins.property
+    def foreign_files(self) -> Global___ForeignFileSettings:
+        """Objects that SaveSegments registers without facts; replaced as a whole."""
+
     def __init__(
         self,
         *,
@@ -880,10 +885,11 @@ class DatasetSettings(_message.Message):
         promoted_columns: Global___PromotedColumns | None = ...,
         ingest_limits: Global___IngestLimits | None = ...,
         excess_events_allowed: _builtins.int | None = ...,
+        foreign_files: Global___ForeignFileSettings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__created_retention: _TypeAlias = _typing.Literal["created_retention"]  # noqa: Y015
     _WhichOneofArgType__created_retention: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention"]  # noqa: Y015
@@ -891,6 +897,8 @@ class DatasetSettings(_message.Message):
     _WhichOneofArgType__event_retention: _TypeAlias = _typing.Literal["_event_retention", b"_event_retention"]  # noqa: Y015
     _WhichOneofReturnType__excess_events_allowed: _TypeAlias = _typing.Literal["excess_events_allowed"]  # noqa: Y015
     _WhichOneofArgType__excess_events_allowed: _TypeAlias = _typing.Literal["_excess_events_allowed", b"_excess_events_allowed"]  # noqa: Y015
+    _WhichOneofReturnType__foreign_files: _TypeAlias = _typing.Literal["foreign_files"]  # noqa: Y015
+    _WhichOneofArgType__foreign_files: _TypeAlias = _typing.Literal["_foreign_files", b"_foreign_files"]  # noqa: Y015
     _WhichOneofReturnType__ingest_limits: _TypeAlias = _typing.Literal["ingest_limits"]  # noqa: Y015
     _WhichOneofArgType__ingest_limits: _TypeAlias = _typing.Literal["_ingest_limits", b"_ingest_limits"]  # noqa: Y015
     _WhichOneofReturnType__promoted_columns: _TypeAlias = _typing.Literal["promoted_columns"]  # noqa: Y015
@@ -906,6 +914,8 @@ class DatasetSettings(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__excess_events_allowed) -> _WhichOneofReturnType__excess_events_allowed | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__foreign_files) -> _WhichOneofReturnType__foreign_files | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ingest_limits) -> _WhichOneofReturnType__ingest_limits | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__promoted_columns) -> _WhichOneofReturnType__promoted_columns | None: ...
@@ -915,6 +925,34 @@ class DatasetSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_grace) -> _WhichOneofReturnType__tombstone_grace | None: ...
 
 Global___DatasetSettings: _TypeAlias = DatasetSettings  # noqa: Y015
+
+@_typing.final
+class ForeignFileSettings(_message.Message):
+    """What a dataset does with objects that clients register without facts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REFUSED_FIELD_NUMBER: _builtins.int
+    TIME_COLUMN_FIELD_NUMBER: _builtins.int
+    refused: _builtins.bool
+    """SaveSegments refuses them (FAILED_PRECONDITION, FOREIGN_REFUSED). Those that are registered stay."""
+    time_column: _builtins.str
+    """Column of their events' times, at most 255 characters; empty = timestamp. One that lacks it is
+    read by timestamp. It counts for objects that are registered from then on.
+    """
+    def __init__(
+        self,
+        *,
+        refused: _builtins.bool = ...,
+        time_column: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["refused", b"refused", "time_column", b"time_column"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForeignFileSettings: _TypeAlias = ForeignFileSettings  # noqa: Y015
 
 @_typing.final
 class IngestLimits(_message.Message):

@@ -50,6 +50,9 @@ ELSEWHERE = {
     "`ListUnmergedBabies`: routing of unstamped baby segments, of a page": [
         "meta/test_unmerged_babies_routing.py::test_one_period_more_than_a_page_holds_is_refused"
     ],
+    "characters of `DatasetSettings.foreign_files.time_column`": [
+        "meta/test_unread_segments.py::test_a_time_column_has_a_length"
+    ],
     "characters of `SetSegmentFacts.segments.foreign.reason`": [
         "meta/test_unread_segments.py::test_a_reason_has_a_length"
     ],

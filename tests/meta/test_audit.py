@@ -1,5 +1,6 @@
 """Every change that an operator or administrator makes leaves a record in its transaction."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from meta import access
 from meta.access import Role
 from meta.config import Settings
-from meta.v1 import catalog_pb2
+from meta.store.access import audit
+from meta.v1 import catalog_pb2, janitor_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.all_rpcs import live
 from tests.support.meta.catalog import CatalogDriver
@@ -15,6 +17,7 @@ from tests.support.meta.dataset_life import set_settings
 from tests.support.meta.guarded import GuardedServer, guarded
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.segments import Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 _READS = ("Get", "List", "Explain")
@@ -82,8 +85,10 @@ def test_what_changes_nothing_leaves_no_record_and_a_change_has_both_states(
 
     assert [r.rpc for r in records] == ["DeleteView", "UpdateView", "CreateView", "CreateDataset"]
     assert {r.subject_id for r in records[:3]} == {view}
-    assert "'errors'" in records[1].detail.partition(" became ")[0]
-    assert "'faults'" in records[1].detail.partition(" became ")[2]
+    assert json.loads(records[1].detail) == {
+        "before": {"name": "errors"},
+        "after": {"name": "faults"},
+    }
 
 
 def test_the_use_of_a_loss_allowance_names_the_nursery_that_used_it(
@@ -102,3 +107,61 @@ def test_the_use_of_a_loss_allowance_names_the_nursery_that_used_it(
 
     assert (record.principal, record.host) == ("nursery-eu", "127.0.0.1")
     assert record.detail == "9 excess events of the 9 allowed"
+
+
+def test_registrations_by_others_than_workers_are_recorded(meta_settings: Settings) -> None:
+    """SaveSegments always, since no worker calls it; a nursery's registrations never."""
+    with (
+        guarded(meta_settings) as guard,
+        guard.client(Role.NURSERY, "nursery-eu") as worker,
+        guard.client(Role.ADMIN, "ada") as ada,
+    ):
+        dataset = CatalogDriver(guard.admin).dataset("web")
+        collector = IngestionDriver(guard.admin, "collector-1")
+        stream = collector.register(CatalogDriver(guard.admin).token(dataset)).stream_id
+        message = segment_of(dataset)
+        (segment_id,) = Writer(worker).save(message)
+        Writer(worker).save(message)
+        for offset, client in enumerate((worker, ada)):
+            collector.commit(stream, offset, dataset)
+            nursery = NurseryDriver(client)
+            nursery.register(
+                dataset, (stream, offset - 1, offset), segment=nursery.segment(dataset)
+            )
+        (saved,) = _records(guard, rpc="SaveSegments")
+        (registered,) = _records(guard, rpc="RegisterMergedSegment")
+
+    assert (saved.principal, saved.subject_id) == ("nursery-eu", dataset)
+    at = message.cloud_object_key
+    assert json.loads(saved.detail) == {
+        "segments": 1,
+        "without_facts": 1,
+        "first": {"id": segment_id, "object_key": f"{at.prefix.prefix}/{at.key}"},
+    }
+    assert (registered.principal, registered.subject_id) == ("ada", dataset)
+    detail = json.loads(registered.detail)
+    assert (detail["number_of_segments"], len(detail["segments"]), detail["moves"]) == (1, 1, 1)
+
+
+def test_a_rewrite_names_its_dataset(meta_settings: Settings) -> None:
+    with guarded(meta_settings) as guard:
+        dataset = CatalogDriver(guard.admin).dataset("web")
+        Writer(guard.admin).save(segment_of(dataset))
+        request = janitor_pb2.RewriteAllSegmentsRequest(dataset_name="web")
+        guard.admin.janitor.RewriteAllSegments(request)
+        (record,) = _records(guard, rpc="RewriteAllSegments")
+
+    detail = json.loads(record.detail)
+    assert (record.subject_id, detail["dataset"], detail["before"]) == (dataset, "web", None)
+    assert detail["after"]["version"] > 0
+
+
+def test_states_are_json_however_long_they_are() -> None:
+    before, after = {"name": "x" * 5_000, "n": 1}, {"name": "y" * 5_000, "n": 1}
+
+    detail = audit.states(before, after)
+
+    assert len(detail) <= 1_000
+    told = json.loads(detail)
+    assert told["before"]["name"].startswith('"xxx')
+    assert (told["after"].keys(), told["shortened"]) == ({"name"}, True)

@@ -194,3 +194,17 @@ def test_what_readers_leave_out_is_listed_in_pages_and_excluded_from_merges(
     request = pb.ReleaseSegmentRequest(segment_id=ids[1])
     assert writer.client.operations.ReleaseSegment(request).success
     assert list_unread(writer.client) == ids[:2]
+
+
+def test_a_time_column_has_a_length(writer: Writer, dataset: str) -> None:
+    settings = pb.DatasetSettings(foreign_files=pb.ForeignFileSettings(time_column="c" * 256))
+    request = pb.SetDatasetSettingsRequest(dataset_id=dataset, settings=settings)
+
+    with pytest.raises(InvalidArgument, match="256 characters"):
+        writer.client.operations.SetDatasetSettings(request)
+    request.settings.foreign_files.time_column = "c" * 255
+    reply = writer.client.operations.SetDatasetSettings(request)
+    assert reply.settings.foreign_files.time_column == "c" * 255
+    writer.save(segment_of(dataset))
+    (found,) = writer.find("web").segments
+    assert found.foreign.time_column == "c" * 255

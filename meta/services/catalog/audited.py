@@ -42,4 +42,4 @@ def audited(
 def _words(before: _Entry | None, after: _Entry | None) -> str:
     if before is None or after is None:
         return f"name {(before or after).name!r}"  # type: ignore[union-attr]
-    return f"{before} became {after}"
+    return audit.states(before, after)

@@ -1,6 +1,7 @@
 """Additions to the contract: undelete and settings of datasets."""
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -25,6 +26,7 @@ from meta.v1 import operations_pb2
 
 # A hundred years; a longer time is a mistake in the unit.
 SECONDS_MAX = 3_155_760_000
+COLUMN_CHARACTERS_MAX = 255
 _RETENTIONS = frozenset(("event_retention_secs", "created_retention_secs"))
 _PROMOTED_FIELD = "settings.promoted_columns.columns"
 
@@ -107,9 +109,9 @@ def get_dataset_settings(
     return operations_pb2.GetDatasetSettingsResponse(settings=stored, version=_version(stored))
 
 
-def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> dict[str, int]:
+def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> dict[str, Any]:
     """The given settings by the names of DatasetSettings' fields."""
-    changes: dict[str, int] = {}
+    changes: dict[str, Any] = {}
     for part in ("event_retention", "created_retention", "tombstone_grace"):
         if settings.HasField(part):
             value: Duration = getattr(settings, part)
@@ -127,10 +129,17 @@ def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> d
         )
     if settings.HasField("ingest_limits"):
         changes |= _ingest_limits(settings.ingest_limits)
+    if settings.HasField("foreign_files"):
+        field = "settings.foreign_files.time_column"
+        name = settings.foreign_files.time_column
+        changes["refuses_foreign"] = settings.foreign_files.refused
+        changes["foreign_time_column"] = checks.text(
+            name, field, characters_max=COLUMN_CHARACTERS_MAX
+        )
     return changes
 
 
-def _ingest_limits(limits: operations_pb2.IngestLimits) -> dict[str, int]:
+def _ingest_limits(limits: operations_pb2.IngestLimits) -> dict[str, Any]:
     """The limits by the names of DatasetSettings' fields."""
     field = "settings.ingest_limits"
     age_max, lead_max = limits.event_age_max_secs, limits.event_lead_max_secs
@@ -153,7 +162,7 @@ def _change(
     server: ServerParts,
     tx: Transaction,
     dataset_id: UUID,
-    changes: dict[str, int],
+    changes: dict[str, Any],
     confirmed: int | None,
 ) -> Expiring:
     """Lock the dataset's row and store the changes; returns what they delete unconfirmed."""
@@ -166,7 +175,7 @@ def _change(
         percent_max = server.settings.deletion_percent_max
         expiring = baselines.change(tx, dataset.key, new, confirmed, percent_max)
     if new != old:
-        audit.note(tx, "SetDatasetSettings", dataset_id, f"{old} became {new}")
+        audit.note(tx, "SetDatasetSettings", dataset_id, audit.states(old, new))
     if confirmed is not None:
         detail = f"deletion of up to {confirmed} segments is confirmed"
         audit.note(tx, "SetDatasetSettings", dataset_id, detail)
@@ -177,7 +186,7 @@ def _check_version(
     tx: Transaction,
     dataset_id: UUID,
     expected: str,
-    changes: dict[str, int],
+    changes: dict[str, Any],
     promoted: tuple[PromotedColumnRow, ...] | None,
 ) -> None:
     """Lock the settings and compare them with what the change was made for. Raises RaceLost."""
@@ -240,6 +249,16 @@ def _message(tx: Transaction, dataset_id: UUID) -> operations_pb2.DatasetSetting
             columns=convert.promoted_messages(layout.promoted_columns)
         ),
         excess_events_allowed=conservation.read_allowance(tx, dataset_id),
+        foreign_files=_foreign_files(settings),
+    )
+
+
+def _foreign_files(settings: DatasetSettings) -> operations_pb2.ForeignFileSettings | None:
+    """The settings of objects without facts; None where they are the usual ones, as before."""
+    if not (settings.refuses_foreign or settings.foreign_time_column):
+        return None
+    return operations_pb2.ForeignFileSettings(
+        refused=settings.refuses_foreign, time_column=settings.foreign_time_column
     )
 
 

@@ -114,7 +114,7 @@ def _set_sharding_fields(
     before = dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields
     entry_versions.check(expected, _content(before), is_in_effect=before == fields)
     if before != fields:
-        audit.note(tx, "SetShardingFields", dataset.id, f"{before} became {fields}")
+        audit.note(tx, "SetShardingFields", dataset.id, audit.states(before, fields))
         dataset_layouts.replace_sharding_fields(tx, dataset.id, fields)
         # Nurseries read the fields: equal response_seq must mean equal fields.
         datasets.stamp(tx, dataset.id, versions.allocate(tx))

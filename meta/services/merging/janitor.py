@@ -82,7 +82,9 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         only = None if name is None else self._dataset_key(name)
         # The id, because the name may belong to another dataset at the next call.
         dataset_filter = "" if only is None else str(only)
-        rewrite = self._transactions.write(lambda tx: rewrite_all.resume(tx, dataset_filter, only))
+        rewrite = self._transactions.write(
+            lambda tx: rewrite_all.resume(tx, dataset_filter, only, name)
+        )
         left = self._transactions.read(lambda tx: rewrite_all.datasets_left(tx, only, rewrite))
         created = 0
         while left and time.monotonic() < deadline:

@@ -8,7 +8,8 @@ import re
 from functools import lru_cache
 from uuid import UUID
 
-from meta.access import AuditCaller
+from meta import access
+from meta.access import AuditCaller, Role
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, convert, segment_facts
 from meta.store.registration.registrations import Merge
@@ -52,7 +53,13 @@ def checked_merge(
     named_ids = {*[s.dataset_id for s in new], *[m.dataset_id for m in moves]}
     if named_ids != {dataset_id}:
         raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
-    return Merge(dataset_id, new, moves, caller)
+    return Merge(dataset_id, new, moves, caller, is_audited=_is_person())
+
+
+def _is_person() -> bool:
+    """Return true for a caller that is no nursery; a shared credential may be one."""
+    principal = access.current.get()
+    return principal.role is not Role.NURSERY and not principal.is_shared
 
 
 def _move(info: nursery_pb2.StreamOffsetInfo, index: int) -> EntryMove:

@@ -204,7 +204,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
                 tokens.route(tx, token_id, new_routing)
                 routing.begin_change(tx, token_id)
                 tokens.stamp(tx, token_id, versions.allocate(tx))
-                change = f"{_words(token.routing)} became {_words(new_routing)}"
+                change = audit.states(token.routing, new_routing)
                 audit.note(tx, "UpdateIngestTokenRouting", token_id, change)
 
         until = time.monotonic() + self._routing_secs
@@ -243,7 +243,3 @@ def _info(
 
 def _dataset_id(value: str, name: str) -> UUID | None:
     return checks.optional_uuid(value, f"routing.{name}")
-
-
-def _words(route: TokenRouting) -> str:
-    return f"logs {route.logs}, traces {route.traces}, metrics {route.metrics}"

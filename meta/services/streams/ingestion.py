@@ -14,6 +14,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, TokenUnknown
 from meta.services.messages import checks, convert, reply_bounds
+from meta.services.streams import saved_segments
 from meta.services.streams.stream_callers import StreamCallers
 from meta.services.streams.unstamped_commits import UnstampedCommits
 from meta.store.access import token_secrets
@@ -21,7 +22,7 @@ from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import dataset_layouts, datasets
 from meta.store.engine.driver_statements import Execute, single_statements
 from meta.store.engine.pool import Conflict, Transaction
-from meta.store.segments import foreign_files, segments
+from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import (
     commits,
@@ -191,8 +192,7 @@ def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
     segments.raise_refusal(claims)
     if any(claimed.registered_at is None for claimed in claims):
         segments.insert(tx, claims, versions.allocate(tx))
-        fresh = [c for c in claims if c.registered_at is None and c.new.facts is None]
-        foreign_files.mark_unread(tx, [claimed.segment_id for claimed in fresh])
+        saved_segments.note(tx, [c for c in claims if c.registered_at is None])
     return [claimed.segment_id for claimed in claims]
 
 

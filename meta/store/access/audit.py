@@ -1,6 +1,7 @@
 """The audit log: what an operator or administrator changed, kept for 90 days."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass, is_dataclass
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +26,10 @@ _ALL: Select[*tuple[Any, ...]] = select(
     audit_log.c.host,
     audit_log.c.request_id,
 )
+
+
+# Of a value of a state that is too long, at most.
+_SHORTENED = (200, 50, 10, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,38 @@ def note(
     tx.execute(_NOTE, values)
     continuity.note_change(tx.info)
     catalog_authors.note(tx, rpc, subject_id, caller.subject)
+
+
+def states(before: Any, after: Any) -> str:
+    """Return what a change changed as one JSON object, its states `before` and `after`.
+
+    Of two states of one dataclass only the fields that differ. Values that are too long for a
+    record are shortened, so that it stays JSON.
+    """
+    old, new = _fields(before), _fields(after)
+    if isinstance(old, dict) and isinstance(new, dict):
+        changed = [name for name in new if old.get(name) != new[name]]
+        old, new = ({name: state.get(name) for name in changed} for state in (old, new))
+    text = json.dumps({"before": old, "after": new}, default=str)
+    for length in _SHORTENED:
+        if len(text) <= _DETAIL_CHARACTERS_MAX:
+            break
+        pair = {"before": _short(old, length), "after": _short(new, length), "shortened": True}
+        text = json.dumps(pair)
+    return text
+
+
+def _fields(state: Any) -> Any:
+    if isinstance(state, tuple):
+        return [_fields(item) for item in state]
+    return asdict(state) if is_dataclass(state) and not isinstance(state, type) else state
+
+
+def _short(state: Any, length: int) -> Any:
+    if isinstance(state, dict):
+        return {name: _short(value, length) for name, value in state.items()}
+    text = json.dumps(state, default=str)
+    return state if len(text) <= length else text[:length]
 
 
 def list_newest(

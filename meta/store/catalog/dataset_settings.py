@@ -27,6 +27,9 @@ class DatasetSettings:
     ingest_memory_bytes: int = 0
     event_age_max_secs: int = 0
     event_lead_max_secs: int = 0
+    # Of objects that clients register without facts; "" = timestamp.
+    refuses_foreign: bool = False
+    foreign_time_column: str = ""
 
 
 _READ: Select[*tuple[Any, ...]] = select(
@@ -39,6 +42,8 @@ _READ: Select[*tuple[Any, ...]] = select(
     datasets.c.ingest_memory_bytes,
     datasets.c.event_age_max_secs,
     datasets.c.event_lead_max_secs,
+    datasets.c.refuses_foreign,
+    datasets.c.foreign_time_column,
 ).where(datasets.c.id == bindparam("dataset"))
 _WRITE = (
     update(datasets)
@@ -53,6 +58,8 @@ _WRITE = (
         ingest_memory_bytes=bindparam("ingest_memory_bytes_"),
         event_age_max_secs=bindparam("event_age_max_secs_"),
         event_lead_max_secs=bindparam("event_lead_max_secs_"),
+        refuses_foreign=bindparam("refuses_foreign_"),
+        foreign_time_column=bindparam("foreign_time_column_"),
     )
 )
 
@@ -60,7 +67,8 @@ _WRITE = (
 def read(tx: Transaction, dataset_id: UUID) -> DatasetSettings:
     """The settings of a dataset that the caller knows to exist."""
     row = tx.execute(_READ, {"dataset": dataset_id}).one()
-    return DatasetSettings(*(value or 0 for value in row))
+    values: list[Any] = [0 if value is None else value for value in row]
+    return DatasetSettings(*values)
 
 
 def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:
@@ -76,5 +84,7 @@ def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:
         "ingest_memory_bytes_": settings.ingest_memory_bytes,
         "event_age_max_secs_": settings.event_age_max_secs,
         "event_lead_max_secs_": settings.event_lead_max_secs,
+        "refuses_foreign_": settings.refuses_foreign,
+        "foreign_time_column_": settings.foreign_time_column,
     }
     tx.execute(_WRITE, values)

@@ -4,6 +4,7 @@ A registration remembers which babies a segment holds. It is how a repeated call
 LocateOffset finds a record, and how GetOffsetsAt knows an old version's offsets.
 """
 
+import json
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -13,6 +14,7 @@ from sqlalchemy import text
 
 from meta.access import NO_CALLER, AuditCaller
 from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNotCommitted
+from meta.store.access import audit
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation, registration_rows
@@ -41,8 +43,11 @@ class Merge:
     moves: tuple[EntryMove, ...]
     # A batch serves many callers, and runs in the context of none.
     caller: AuditCaller = NO_CALLER
+    # A person's, whose registrations are audited; a worker's are not.
+    is_audited: bool = False
 
 
+NOTED_MAX = 10
 _FURTHER = text(
     "SELECT segment_id FROM registration_segments"
     " WHERE first_segment_id = ANY(cast(:ids AS uuid[]))"
@@ -92,7 +97,20 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     if not fresh:
         return [answer for answer in answers if answer is not None]
     version = write(tx, fresh)
+    for merge, own in fresh:
+        if merge.is_audited:
+            _note(tx, merge, own)
     return [version if answer is None else answer for answer in answers]
+
+
+def _note(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> None:
+    """Note a registration that no worker made."""
+    detail = {
+        "segments": [str(claimed.segment_id) for claimed in claims[:NOTED_MAX]],
+        "number_of_segments": len(claims),
+        "moves": len(merge.moves),
+    }
+    audit.note(tx, "RegisterMergedSegment", merge.dataset_id, json.dumps(detail), merge.caller)
 
 
 def write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> Version:

@@ -1,5 +1,6 @@
 """Rewrites: every segment of a version is written anew, over as many calls as it takes."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -21,6 +22,7 @@ class Rewrite:
 
 
 _FIND = text("SELECT version, started_at FROM rewrites WHERE dataset_filter = :filter FOR UPDATE")
+_DATASET_ID = text("SELECT id FROM datasets WHERE key = :key")
 _BEGIN = text("""
     INSERT INTO rewrites (dataset_filter, version, started_at)
     SELECT :filter, version, clock_timestamp() FROM meta_state
@@ -46,18 +48,21 @@ _IS_ANY_LEFT = text(f"SELECT EXISTS (SELECT {_IN_DATASETS}))")
 _DATASETS_LEFT = text(f"SELECT d.key {_IN_DATASETS} AND {_IS_UNPLANNED}) ORDER BY d.key")
 
 
-def resume(tx: Transaction, dataset_filter: str, only: int | None) -> Rewrite:
+def resume(tx: Transaction, dataset_filter: str, only: int | None, name: str | None) -> Rewrite:
     """The unfinished rewrite of this filter; a new one at the current version if there is none.
 
-    `only` is the key of its dataset, None = all of them.
+    `only` and `name` are the key and the name of its dataset, None = all of them.
     """
     row = tx.execute(_FIND, {"filter": dataset_filter}).one_or_none()
     if row is not None:
         rewrite = Rewrite(*row)
         if tx.execute(_IS_ANY_LEFT, _values(rewrite) | {"only": only}).scalar_one():
             return rewrite
-    audit.note(tx, "RewriteAllSegments", dataset_filter, "a rewrite was begun")
-    return Rewrite(*tx.execute(_BEGIN, {"filter": dataset_filter}).one())
+    rewrite = Rewrite(*tx.execute(_BEGIN, {"filter": dataset_filter}).one())
+    detail = {"dataset": name, "before": None, "after": {"version": rewrite.version}}
+    subject_id = "" if only is None else tx.execute(_DATASET_ID, {"key": only}).scalar_one()
+    audit.note(tx, "RewriteAllSegments", subject_id, json.dumps(detail))
+    return rewrite
 
 
 def datasets_left(tx: Transaction, only: int | None, rewrite: Rewrite) -> list[int]:

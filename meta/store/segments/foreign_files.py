@@ -4,11 +4,12 @@ A state is set by who registered an object, and by one reading of it; never by a
 Objects of nurseries and merges have none: what cannot be read of them is damage.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, text
+from sqlalchemy import ARRAY, LargeBinary, Uuid, bindparam, text
 
+from meta.errors import ForeignRefused
 from meta.store.engine.pool import Transaction
 from segments.protowire import VARINT, length_prefix, varint
 
@@ -22,10 +23,17 @@ WAS_SAVED = """
     AND NOT EXISTS (SELECT FROM registrations r WHERE r.segment_id = s.id)
     AND NOT EXISTS (SELECT FROM registration_segments r WHERE r.segment_id = s.id)
 """
-_MARK = text("""
-    UPDATE segments SET foreign_state = :state, foreign_file = :file
-    WHERE id = ANY(:ids) AND facts IS NULL
+_SETTINGS = text("""
+    SELECT id, refuses_foreign, foreign_time_column FROM datasets WHERE id = ANY(:ids)
 """).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+_MARK = text("""
+    UPDATE segments s SET foreign_state = :state, foreign_file = new.file
+    FROM unnest(:ids, :files) AS new (id, file) WHERE s.id = new.id AND s.facts IS NULL
+""").bindparams(bindparam("ids", type_=ARRAY(Uuid)), bindparam("files", type_=ARRAY(LargeBinary)))
+_TIME_COLUMN_OF = text("""
+    SELECT d.foreign_time_column FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    WHERE s.id = :id
+""")
 _READ_AGAIN = text("""
     UPDATE segments SET foreign_state = :unread, foreign_file = :file
     WHERE id = :id AND foreign_state = :unreadable
@@ -39,14 +47,30 @@ def unread_file(time_column: str = "") -> bytes:
     return varint(_STATE << 3 | VARINT) + varint(UNREAD) + named
 
 
-def mark_unread(tx: Transaction, ids: Sequence[UUID], time_column: str = "") -> None:
-    """Say that nobody has read some new segments yet; passes over those with facts."""
-    file = unread_file(time_column)
-    tx.execute(_MARK, {"ids": list(ids), "state": UNREAD, "file": file})
+def mark_unread(tx: Transaction, saved: Mapping[UUID, UUID]) -> None:
+    """Say that nobody has read some new segments yet; `saved` are their datasets, by segment.
+
+    The datasets are locked. Raises ForeignRefused.
+    """
+    if not saved:
+        return
+    columns: dict[UUID, str] = {}
+    for dataset_id, is_refused, time_column in tx.execute(
+        _SETTINGS, {"ids": list(set(saved.values()))}
+    ):
+        if is_refused:
+            raise ForeignRefused(
+                "the dataset takes no object that is registered without facts: send what is in it"
+                " (CreateSegment.facts), or change its settings (foreign_files)",
+                dataset_id=dataset_id,
+            )
+        columns[dataset_id] = time_column
+    files = [unread_file(columns[dataset_id]) for dataset_id in saved.values()]
+    tx.execute(_MARK, {"ids": list(saved), "files": files, "state": UNREAD})
 
 
-def read_again(tx: Transaction, segment_id: UUID, time_column: str = "") -> None:
+def read_again(tx: Transaction, segment_id: UUID) -> None:
     """Let an object that readers leave out be read once more; nothing for others."""
-    file = unread_file(time_column)
-    values = {"id": segment_id, "unread": UNREAD, "unreadable": UNREADABLE, "file": file}
-    tx.execute(_READ_AGAIN, values)
+    time_column = tx.execute(_TIME_COLUMN_OF, {"id": segment_id}).scalar_one()
+    values = {"id": segment_id, "unread": UNREAD, "unreadable": UNREADABLE}
+    tx.execute(_READ_AGAIN, values | {"file": unread_file(time_column)})

@@ -48,6 +48,9 @@ datasets = Table(
     Column("ingest_memory_bytes", BigInteger, nullable=False, server_default=text("0")),
     Column("event_age_max_secs", BigInteger, nullable=False, server_default=text("0")),
     Column("event_lead_max_secs", BigInteger, nullable=False, server_default=text("0")),
+    # Of objects that clients register without facts; "" = timestamp.
+    Column("refuses_foreign", Boolean, nullable=False, server_default=text("false")),
+    Column("foreign_time_column", Text, nullable=False, server_default=text("''")),
 )
 Index(
     "datasets_name_live_unique",

@@ -12,8 +12,10 @@ from google.protobuf.duration_pb2 import Duration
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
+from segplane.cli import foreign_settings
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
+from segplane.cli.foreign_settings import RefuseForeign, TimeColumn
 from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
 from segplane.read.lookup import all_datasets, read_usages
 from segplane.terminal.times import parse_age
@@ -76,6 +78,7 @@ Promote = Annotated[
         "TYPE is a KqlType, SCOPE record, resource or scope. Replaces all others.",
     ),
 ]
+_AGES = ("event_retention", "created_retention", "tombstone_grace")
 _PROMOTED = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
 
 
@@ -91,6 +94,8 @@ def settings(
     event_age_max: EventAgeMax = None,
     event_lead_max: EventLeadMax = None,
     excess_events: ExcessEvents = None,
+    refuse_foreign: RefuseForeign = None,
+    time_column: TimeColumn = None,
     promote: Promote = None,
     promote_none: Annotated[bool, typer.Option(help="Remove all promoted columns.")] = False,
     confirm_deletes: ConfirmDeletes = None,
@@ -104,12 +109,10 @@ def settings(
     change = pb.DatasetSettings(
         records_per_month=records_per_month, excess_events_allowed=excess_events
     )
-    ages = {
-        "event_retention": event_retention,
-        "created_retention": created_retention,
-        "tombstone_grace": grace,
-    }
-    _set_ages(change, ages)
+    _set_ages(
+        change,
+        dict(zip(_AGES, (event_retention, created_retention, grace), strict=True)),
+    )
     if promote or promote_none:
         columns = pb.PromotedColumns(columns=map(_promoted, promote or ()))
         change.promoted_columns.CopyFrom(columns)
@@ -125,6 +128,7 @@ def settings(
         before = _read(client, dataset_id)
         if any(value is not None for value in limits.values()):
             change.ingest_limits.CopyFrom(_limits(before.settings, limits))
+        foreign_settings.change(change, before.settings, refuse_foreign, time_column)
         expected = expected_version or before.version
         reply = _change(client, dataset_id, change, confirm_deletes, expected, before)
     _show(reply, as_json)
@@ -258,6 +262,7 @@ def _print(settings: pb.DatasetSettings) -> None:
             *((field.name, value) for field, value in settings.ingest_limits.ListFields()),
             *[("excess events allowed", settings.excess_events_allowed)]
             * bool(settings.excess_events_allowed),
+            *foreign_settings.facts(settings),
         )
     )
     if settings.promoted_columns.columns:

@@ -12,7 +12,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from janitor.footers import read_footers
-from meta.errors import InvalidArgument
+from meta.errors import ForeignRefused, InvalidArgument
 from meta.v1 import operations_pb2
 from meta.v1.common_pb2 import (
     FOREIGN_STATE_MAPPED,
@@ -261,3 +261,28 @@ def rows_of(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
         )
         for row in rows
     ]
+
+
+def test_a_dataset_names_the_column_of_times_and_may_refuse_such_files(
+    meta_server: MetaServer, others: ForeignWriter, run_main: RunMain
+) -> None:
+    renamed = logs(3).rename_columns(["seen_at", "body", "severity_number", "user.id"])
+    run_main("datasets", "settings", "web", "--time-column", "seen_at")
+    others.save(parquet(renamed), 3)
+    # The usual name counts where the other one is missing.
+    others.save(parquet(logs(4)), 4)
+    assert counts(meta_server) == (7, [])
+    read_footers(tools_of(meta_server))
+    assert counts(meta_server) == (7, [])
+
+    message = others.described(parquet(logs(2)), 2)
+    (saved,) = Writer(meta_server.client).save(message)
+    shown, _ = run_main("datasets", "settings", "web", "--refuse-foreign")
+    assert "seen_at" in shown
+    with pytest.raises(ForeignRefused, match="send what is in it"):
+        others.save(parquet(logs(2)), 2)
+    # A repetition is of an earlier call, and what is registered stays.
+    assert Writer(meta_server.client).save(message) == [saved]
+    assert counts(meta_server) == (9, [])
+    run_main("datasets", "settings", "web", "--take-foreign")
+    others.save(parquet(logs(2)), 2)

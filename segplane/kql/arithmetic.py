@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NoReturn
 
-from segplane.kql import dynamics
+from segplane.kql import dynamics, spans
 from segplane.kql.errors import KqlError
 from segplane.kql.scope import Argument
 from segplane.kql.typed import Among, Apply, Constant, Expression, Logic, Not
@@ -40,9 +40,9 @@ _SIMPLE: dict[tuple[KqlType, KqlType], str] = {
     ("real", "string"): "real_to_string",
     ("guid", "string"): "same",
     ("datetime", "string"): "datetime_to_string",
+    ("timespan", "string"): "timespan_to_string",
 }
 _CONVERSION_HINTS: dict[tuple[KqlType, KqlType], str] = {
-    ("timespan", "string"): "divide it by a unit first: strcat(duration / 1ms, ' ms')",
     ("timespan", "long"): "divide it by a unit: duration / 1ms is a real",
     ("timespan", "real"): "divide it by a unit: duration / 1ms is a real",
     ("datetime", "long"): "subtract a time and divide: (timestamp - datetime(1970-01-01)) / 1s",
@@ -63,6 +63,8 @@ def convert(value: Expression, to: KqlType, offset: int, source: str) -> Express
         return folded
     if value.type == "dynamic":
         return _from_dynamic(value, to, offset, source)
+    if value.type == "string" and to == "timespan":
+        return spans.from_text(value)
     if value.type == "string" and to in dynamics.PATTERNS:
         return dynamics.from_text(value, to, offset, source)
     template = _SIMPLE.get((value.type, to))
@@ -94,9 +96,6 @@ def or_empty(value: Expression) -> Expression:
 
 
 def _from_dynamic(value: Expression, to: KqlType, offset: int, source: str) -> Expression:
-    if to == "timespan":
-        hint = "take it as a number and multiply by a unit: tolong(attributes.wait) * 1ms"
-        raise KqlError(offset, "dynamic does not become timespan", hint)
     if to in NUMBERS:
         return dynamics.as_number(value, to, offset, source)
     text = dynamics.as_text(value, offset, source)

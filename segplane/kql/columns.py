@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from segplane.kql import functions, syntax
+from segplane.kql.arguments import need
 from segplane.kql.arithmetic import or_empty
 from segplane.kql.catalog import FUNCTIONS
 from segplane.kql.errors import KqlError, quoted
@@ -200,7 +201,7 @@ def _aggregates(item: syntax.Item, scope: Scope, by: Values) -> list[tuple[str, 
 
 
 def _percentiles(call: syntax.Call, name: str | None, scope: Scope) -> list[tuple[str, Expression]]:
-    functions.need(call.name, [argument(a, scope) for a in call.arguments], call.offset, 2, 21)
+    need(call.name, [argument(a, scope) for a in call.arguments], call.offset, 2, 21)
     value, *ranks = (argument(a, scope) for a in call.arguments)
     found: list[tuple[str, Expression]] = []
     for rank, written in zip(ranks, call.arguments[1:], strict=True):

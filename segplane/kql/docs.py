@@ -4,8 +4,9 @@ import sys
 from collections.abc import Iterable
 
 from segplane.kql import parser, queries, scope, tokens
-from segplane.kql.catalog import FUNCTIONS, INFIX, OPERATORS, SYNONYMS, Function
+from segplane.kql.catalog import FUNCTIONS, INFIX, OPERATORS, SYNONYMS
 from segplane.kql.dataset_table import FORMAT_COLUMNS, WORDS
+from segplane.kql.signatures import Function
 from segplane.kql.types import TYPES, UNIT_NANOS
 
 _HEAD = """<!-- Written by segplane/kql/docs.py from the table in segplane/kql/catalog.py: make gen -->
@@ -72,7 +73,13 @@ rewritten where Java's engine means something else by `.`, `$`, `\\s` or `(?i)`.
 | `parse` is anchored at both ends unless it ends with `*` | the same as kind=simple |
 | `tostring` of a real that is no whole number prints as the engine does | as .NET does |
 | texts become whole numbers and times only if the whole text is one: `[+-]?[0-9]+`, with nothing but zeros behind a point; ISO 8601 | further forms |
-| a timespan has no text, and no number becomes a timespan by itself | `tostring`, `totimespan` |
+| no number becomes a timespan by itself | `totimespan` |
+| `endofday` and its like end with .999999, since times have microseconds | .9999999 |
+| `hash_md5` and its like take texts only | any value |
+| `bag_remove_keys` takes keys of the outer bag only | JSON paths too |
+| `series_fill_linear` fills in reals, also between whole numbers | whole numbers |
+| sets are in the order of their values' JSON, and compare them as such: 1 and 1.0 are two | in no order |
+| `indexof` finds the first occurrence only | a fifth argument says which |
 | `decimal` is refused | a type |
 | texts have an order: `<` and its like compare code points | no order |
 | `count(x)` counts the values that are not null | `count()` has no argument |

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from segplane.kql import catalog, composed, dynamics, regex
-from segplane.kql.arithmetic import Operands, convert, text, unified, widen
-from segplane.kql.catalog import Parameter, Signature
-from segplane.kql.errors import KqlError, quoted, suggestion
+from segplane.kql import composed, dynamics, rules, spans
+from segplane.kql.arguments import Arguments, constant_text, need, one_type, pattern
+from segplane.kql.arithmetic import convert, text, widen
+from segplane.kql.errors import KqlError, suggestion
 from segplane.kql.scope import Argument
+from segplane.kql.signatures import Parameter, Signature, signature
 from segplane.kql.typed import Apply, Choice, Constant, Expression, Member
 from segplane.kql.types import ALIASES, DAY_NANOS, NUMBERS, ORDERED, TYPES, KqlType
 
@@ -24,7 +25,7 @@ def applied(
     name: str, signatures: tuple[str, ...], arguments: list[Argument], offset: int
 ) -> Expression:
     """Return the call of a function by the first signature that takes the arguments."""
-    parsed = [catalog.signature(text, name) for text in signatures]
+    parsed = [signature(text, name) for text in signatures]
     for candidate in parsed:
         values = _accepted(candidate, arguments)
         if values is not None:
@@ -98,15 +99,6 @@ def _constant(parameter: Parameter, value: Expression, argument: Argument) -> Ex
     return value
 
 
-def pattern(text: str, argument: Argument) -> Constant:
-    """Return a regular expression that every engine evaluates alike."""
-    try:
-        regex.group_count(text)
-    except ValueError as error:
-        argument.fail(f"{quoted(text)} is no regular expression of the subset", str(error))
-    return Constant(text, "string", "regex")
-
-
 def _refusal(
     name: str,
     signatures: tuple[str, ...],
@@ -129,7 +121,6 @@ def _refusal(
     return KqlError(offset, f"{name} does not take {types}", hint)
 
 
-Arguments = list[Argument]
 _FORMAT = {
     "yyyy": (1, 4),
     "MM": (6, 2),
@@ -137,8 +128,12 @@ _FORMAT = {
     "HH": (12, 2),
     "mm": (15, 2),
     "ss": (18, 2),
-    **{"f" * n: (21, n) for n in range(1, 7)},
+    **{"f" * n: (21, n) for n in range(1, 8)},
+    "yy": (3, 2),
 }
+# Parts without a zero before a digit, and those of a clock of twelve hours.
+_SHORT = {"M": "MM", "d": "dd", "H": "HH", "m": "mm", "s": "ss"}
+_PIECES = sorted([*_FORMAT, *_SHORT, "h", "hh", "tt"], key=len, reverse=True)
 _FORMAT_SIGNS = frozenset(" -/:,._[]TZ")
 _DIFFERENCES = {
     "day": DAY_NANOS,
@@ -147,17 +142,8 @@ _DIFFERENCES = {
     "second": 10**9,
     "millisecond": 10**6,
     "microsecond": 10**3,
+    "week": 7 * DAY_NANOS,
 }
-
-
-def need(name: str, arguments: Arguments, offset: int, low: int, high: int | None = None) -> None:
-    """Check the number of arguments."""
-    high = low if high is None else high
-    if not low <= len(arguments) <= high:
-        expected = str(low) if low == high else f"{low} to {high}"
-        raise KqlError(
-            offset, f"{name} has {len(arguments)} arguments", f"it takes {expected} of them"
-        )
 
 
 def typed(name: str, rule: str, arguments: Arguments, offset: int) -> Expression:
@@ -181,24 +167,14 @@ def _case(name: str, arguments: Arguments, offset: int) -> Expression:
     for condition in conditions:
         if condition.value.type != "bool":
             condition.fail(f"a condition is needed, this is {condition.value.type}", "compare it")
-    unified_values = _one_type(name, values)
+    unified_values = one_type(name, values)
     branches = zip((c.value for c in conditions), unified_values[:-1], strict=True)
     return Choice(tuple(branches), unified_values[-1], unified_values[-1].type)
 
 
-def _one_type(name: str, arguments: Arguments) -> list[Expression]:
-    """Return the arguments as the one type that all of them fit."""
-    widest = arguments[0]
-    for argument in arguments[1:]:
-        left, _, type_ = unified(Operands(widest, argument, name, argument.offset))
-        widest = Argument(left if left.type == type_ else argument.value, argument.offset)
-    to = widest.value.type
-    return [convert(a.value, to, a.offset, name) for a in arguments]
-
-
 def _coalesce(name: str, arguments: Arguments, offset: int) -> Expression:
     need(name, arguments, offset, 2, 64)
-    values = _one_type(name, arguments)
+    values = one_type(name, arguments)
     if values[0].type == "string":
         *first, last = values
         values = [*(Apply("null_if_empty", (v,), "string", offset, name) for v in first), last]
@@ -235,7 +211,7 @@ def _attribute(name: str, arguments: Arguments, offset: int) -> Expression:
             f"attributes are dynamic, this is {attributes.value.type}",
             "write attribute(attributes, 'user.id')",
         )
-    key = dynamics.member_key(_constant_text(arguments[1]), arguments[1].offset)
+    key = dynamics.member_key(constant_text(arguments[1]), arguments[1].offset)
     return dynamics.as_text(Member(attributes.value, (key,)), offset, name)
 
 
@@ -259,43 +235,39 @@ def _trim(name: str, arguments: Arguments, offset: int) -> Expression:
     return Apply("replace_regex", (value, whole, rewrite), "string", offset, name)
 
 
-def _constant_text(argument: Argument) -> str:
-    value = argument.value
-    if not isinstance(value, Constant) or value.type != "string":
-        argument.fail("this has to be known before the query runs", "write a text in quotes")
-    return str(value.value)
-
-
 def _datetime_diff(name: str, arguments: Arguments, offset: int) -> Expression:
     need(name, arguments, offset, 3)
-    part = _constant_text(arguments[0]).lower()
+    part = constant_text(arguments[0]).lower()
     times = [convert(a.value, "datetime", a.offset, name) for a in arguments[1:]]
     if part in _CALENDAR:
         numbers = [Apply(f"{part}_number", (t,), "long", offset, name) for t in times]
-    elif part in _DIFFERENCES:
-        width = Constant(_DIFFERENCES[part] // 1_000, "long")
+    elif part in _DIFFERENCES or part == "nanosecond":
+        if part == "week":
+            times = [Apply("startofweek", (t,), "datetime", offset, name) for t in times]
+        width = Constant(_DIFFERENCES.get(part, 1_000) // 1_000, "long")
         numbers = [Apply("unit_number", (t, width), "long", offset, name) for t in times]
     else:
         hint = suggestion(part, [*_CALENDAR, *_DIFFERENCES], "write 'hour', 'day', 'month'")
         arguments[0].fail(f"there is no part of a time {part[:40]!r}", hint)
-    return Apply("subtract", tuple(numbers), "long", offset, name)
+    difference = Apply("subtract", tuple(numbers), "long", offset, name)
+    if part != "nanosecond":
+        return difference
+    return Apply("multiply", (difference, Constant(1_000, "long")), "long", offset, name)
 
 
 def _format_datetime(name: str, arguments: Arguments, offset: int) -> Expression:
     need(name, arguments, offset, 2)
     time = convert(arguments[0].value, "datetime", arguments[0].offset, name)
     whole = convert(time, "string", offset, name)
-    layout, pieces, position = _constant_text(arguments[1]), list[Expression](), 0
+    layout, pieces, position = constant_text(arguments[1]), list[Expression](), 0
     while position < len(layout):
-        piece = next((p for p in sorted(_FORMAT, key=len, reverse=True)
-                      if layout.startswith(p, position)), "")  # fmt: skip
+        piece = next((p for p in _PIECES if layout.startswith(p, position)), "")
         if piece:
-            start, length = (Constant(n, "long") for n in _FORMAT[piece])
-            pieces.append(Apply("slice", (whole, start, length), "string", offset, name))
+            pieces.append(_formatted(piece, whole, time))
         elif layout[position] in _FORMAT_SIGNS:
             pieces.append(Constant(layout[position], "string"))
         else:
-            hint = f"formats are made of {', '.join(_FORMAT)} and signs between them"
+            hint = f"formats are made of {', '.join(_PIECES)} and signs between them"
             arguments[1].fail(f"{layout[position]!r} is no part of a format", hint)
         position += len(piece) or 1
     if not 0 < len(pieces) <= 64:
@@ -303,6 +275,25 @@ def _format_datetime(name: str, arguments: Arguments, offset: int) -> Expression
     shown = Apply("strcat", tuple(pieces), "string", offset, name)
     is_null = Apply("isnull", (time,), "bool", offset, name)
     return Choice(((is_null, Constant("", "string")),), shown, "string")
+
+
+def _formatted(piece: str, whole: Expression, time: Expression) -> Expression:
+    """Return a part of a time: cut out of its text, or of twelve hours."""
+    if piece in ("h", "hh", "tt"):
+        hour = Apply("to_long", (composed.part_of_date("hourofday", time, 0),), "long")
+        is_before_noon = Apply("lt", (hour, Constant(12, "long")), "bool")
+        if piece == "tt":
+            return Choice(((is_before_noon, Constant("AM", "string")),), Constant("PM", "string"),
+                          "string")  # fmt: skip
+        shifted = Apply("add", (hour, Constant(11, "long")), "long")
+        twelfth = Apply("remainder", (shifted, Constant(12, "long")), "long")
+        return spans.padded(Apply("add", (twelfth, Constant(1, "long")), "long"), len(piece))
+    start, length = (Constant(n, "long") for n in _FORMAT[_SHORT.get(piece, piece)])
+    cut = Apply("slice", (whole, start, length), "string")
+    if piece not in _SHORT:
+        return cut
+    zero = (Constant(r"\A0", "string", "regex"), Constant("", "string", "rewrite"))
+    return Apply("replace_regex", (cut, *zero), "string")
 
 
 def _percentile(name: str, arguments: Arguments, offset: int) -> Expression:
@@ -318,6 +309,22 @@ def _percentile(name: str, arguments: Arguments, offset: int) -> Expression:
     if subject.type == "int":
         subject = convert(subject, "long", value.offset, name)
     return Apply("percentile", (subject, share), subject.type, offset, name)
+
+
+def _percentiles_array(name: str, arguments: Arguments, offset: int) -> Expression:
+    need(name, arguments, offset, 2, 21)
+    value, *ranks = arguments
+    if len(ranks) == 1 and ranks[0].value.type == "dynamic":
+        listed = rules.texts.constant_list(ranks[0])
+        ranks = [Argument(_rank(each), ranks[0].offset) for each in listed[:21]]
+    found = [Argument(_percentile("percentile", [value, rank], offset), offset) for rank in ranks]
+    return rules.arrays.pack_array("", found, offset)
+
+
+def _rank(value: object) -> Constant:
+    return (
+        Constant(float(value), "real") if isinstance(value, int | float) else Constant("", "string")
+    )
 
 
 def extreme(name: str, key: Expression, value: Expression, offset: int) -> Expression:
@@ -342,4 +349,6 @@ _RULES: dict[str, Callable[[str, Arguments, int], Expression]] = {
     "datetime_diff": _datetime_diff,
     "format_datetime": _format_datetime,
     "percentile": _percentile,
+    "percentiles_array": _percentiles_array,
+    **rules.RULES,
 }

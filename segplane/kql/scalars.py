@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from segplane.kql import arithmetic, functions, slips, syntax
+from segplane.kql.arguments import pattern
 from segplane.kql.arithmetic import Operands, convert, or_empty
 from segplane.kql.catalog import FUNCTIONS, INFIX
 from segplane.kql.dataset_table import WORDS, word_of
@@ -11,6 +12,7 @@ from segplane.kql.dynamics import member_key
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
 from segplane.kql.promotion import with_promoted
 from segplane.kql.regex import escape, group_count
+from segplane.kql.rules import arrays
 from segplane.kql.scope import Argument, Scope
 from segplane.kql.typed import (
     Apply,
@@ -26,6 +28,7 @@ from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
 
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
+_LISTED_MAX = 1_048_576
 _ALPHANUMERIC = r"\p{L}\p{N}"
 
 
@@ -176,7 +179,8 @@ def _normalized(value: Expression) -> Expression:
     if not isinstance(value, Apply):
         return value
     if value.template in ("dcount", "dcountif"):
-        first, *rest = value.arguments
+        # The accuracy of Kusto's estimate is not needed: the count is exact.
+        first, *rest = (a for a in value.arguments if not _is_size(a, value))
         if first.type == "dynamic":
             first = convert(first, "string", value.offset, value.source)
         first = or_empty(first) if first.type == "string" else first
@@ -187,16 +191,32 @@ def _normalized(value: Expression) -> Expression:
         _check_group(value)
     if value.template == "split":
         # Spark splits at a regular expression.
-        separator = value.arguments[1]
+        separator, *places = value.arguments[1:]
         assert isinstance(separator, Constant)
-        pattern = Constant(escape(str(separator.value)), "string", "regex")
-        return replace(value, arguments=(*value.arguments, pattern))
+        escaped = Constant(escape(str(separator.value)), "string", "regex")
+        parts = replace(value, arguments=(value.arguments[0], separator, escaped))
+        return arrays.split_at(parts, places[0]) if places else parts
     return value
+
+
+def _is_size(argument: Expression, call: Apply) -> bool:
+    """Tell whether an argument is the last one, which says how many values are kept."""
+    is_last = argument is call.arguments[-1] and len(call.arguments) > 1
+    return is_last and argument.type == "long"
 
 
 def _collected(value: Apply) -> Apply:
     """Return a list of values; those for which a condition does not hold are null and left out."""
-    element, *conditions = value.arguments
+    element, *conditions = (a for a in value.arguments if not _is_size(a, value))
+    if len(value.arguments) > 1 + len(conditions):
+        size = value.arguments[-1]
+        assert isinstance(size, Constant)
+        if not 1 <= int(size.value or 0) <= _LISTED_MAX:
+            hint = f"write 1 to {_LISTED_MAX:,}"
+            raise KqlError(value.offset, f"a list of {size.value} values is not possible", hint)
+        whole = _collected(replace(value, arguments=(element, *conditions)))
+        last = Constant(int(size.value or 0) - 1, "long")
+        return Apply("array_slice", (whole, Constant(0, "long"), last), "dynamic")
     template = value.template
     if element.type == "string":
         element = or_empty(element)
@@ -309,7 +329,7 @@ def _test(
             wanted = Constant(text.lower(), "string")
         return Apply(kind, (value, wanted), "bool", offset, name)
     term = _term(text, kind) if cased else f"(?i){_term(text, kind)}"
-    return Apply("match", (value, functions.pattern(term, arguments[1])), "bool", offset, name)
+    return Apply("match", (value, pattern(term, arguments[1])), "bool", offset, name)
 
 
 def _term(text: str, kind: str) -> str:

@@ -29,7 +29,13 @@ _TRANSPARENT = frozenset(
     [
         *("tostring", "toint", "tolong", "todouble", "toreal", "tobool", "todatetime", "toguid"),
         *("bin", "floor", "round", "abs", "sqrt", "startofday", "format_datetime"),
-        *("split", "parse_json", "todynamic", "take_any", "take_anyif"),
+        *("split", "parse_json", "todynamic", "take_any", "take_anyif", "pow", "exp", "exp2"),
+        *("log", "log2", "log10", "exp10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+        *("ceiling", "tohex", "totimespan", "format_timespan", "bin_at", "parse_csv"),
+        *("binary_and", "binary_or", "binary_xor", "binary_not", "binary_shift_left"),
+        *("binary_shift_right", "binary_all_and", "binary_all_or", "binary_all_xor"),
+        *("series_fill_const", "series_fill_forward", "series_fill_backward"),
+        *("series_fill_linear", "make_datetime", "make_timespan"),
     ]
 )
 # Calls that put a word before it.
@@ -39,12 +45,18 @@ _PREFIXES = {
         for name in (
             *("strlen", "any", "count", "countif", "dcount", "dcountif", "count_distinct"),
             *("sum", "sumif", "avg", "avgif", "min", "minif", "max", "maxif", "stdev", "stdevif"),
+            *("stdevp", "variance", "varianceif", "variancep", "variancepif", "count_distinctif"),
         )
     },
     "arg_max": "max",
     "arg_min": "min",
     "make_list": "list",
     "make_set": "set",
+    "make_list_if": "list",
+    "make_set_if": "set",
+    "make_list_with_nulls": "list",
+    "make_bag": "bag",
+    "make_bag_if": "bag",
 }
 
 

@@ -90,6 +90,13 @@ _AGGREGATES = {
     "stdevif": "COALESCE(STDDEV_SAMP(CASE WHEN <1> THEN <0> END), 0E0)",
     "variance": "COALESCE(VAR_SAMP(<0>), 0E0)",
     "varianceif": "COALESCE(VAR_SAMP(CASE WHEN <1> THEN <0> END), 0E0)",
+    "stdevp": "COALESCE(STDDEV_POP(<0>), 0E0)",
+    "variancep": "COALESCE(VAR_POP(<0>), 0E0)",
+    "variancepif": "COALESCE(VAR_POP(CASE WHEN <1> THEN <0> END), 0E0)",
+    "only_where": "CASE WHEN <1> THEN <0> END",
+    "binary_all_and": "BIT_AND(<0>)",
+    "binary_all_or": "BIT_OR(<0>)",
+    "binary_all_xor": "BIT_XOR(<0>)",
     "take_any": "ANY_VALUE(<0>)",
     "take_anyif": "ANY_VALUE(CASE WHEN <1> THEN <0> END)",
 }
@@ -101,4 +108,6 @@ TOTAL = frozenset(["eq", "contains", "startswith", "endswith", "match", "eq_ci"]
 # Two nulls make these null, one makes them false or true.
 PAIRS = frozenset(["eq_pair", "eq_real", "ne_pair", "ne_real"])
 # Arguments whose width in SQL does not matter, so that constants stay readable.
-PLAIN = frozenset([*_COMPARISONS, "slice", "substring", "round", "extract"])
+PLAIN = frozenset(
+    [*_COMPARISONS, "slice", "pad_zeros", "extract_all", "substring", "round", "extract"]
+)

@@ -7,7 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from segplane.kql import regex
-from segplane.kql.sql import duckdb, spark, trino
+from segplane.kql.sql import (
+    array_patterns,
+    duckdb,
+    series_patterns,
+    spark,
+    trino,
+    value_patterns,
+)
 from segplane.kql.sql.common import COMMON
 from segplane.kql.types import KqlType
 
@@ -75,7 +82,13 @@ def _bracket_path(quote: str) -> Callable[[tuple[str | int, ...]], str]:
 ENGINES: dict[EngineName, Engine] = {
     "duckdb": Engine(
         "duckdb",
-        {**COMMON, **duckdb.PATTERNS},
+        {
+            **COMMON,
+            **value_patterns.DUCKDB,
+            **array_patterns.DUCKDB,
+            **series_patterns.DUCKDB,
+            **duckdb.PATTERNS,
+        },
         _types(),
         regex.to_re2,
         str,
@@ -84,7 +97,13 @@ ENGINES: dict[EngineName, Engine] = {
     ),
     "spark": Engine(
         "spark",
-        {**COMMON, **spark.PATTERNS},
+        {
+            **COMMON,
+            **value_patterns.SPARK,
+            **array_patterns.SPARK,
+            **series_patterns.SPARK,
+            **spark.PATTERNS,
+        },
         _types(string="STRING", datetime="TIMESTAMP"),
         regex.to_java,
         _java_rewrite,
@@ -93,7 +112,7 @@ ENGINES: dict[EngineName, Engine] = {
     ),
     "trino": Engine(
         "trino",
-        {**COMMON, **trino.PATTERNS},
+        {**COMMON, **value_patterns.TRINO, **trino.PATTERNS},
         _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
         regex.to_trino,
         _java_rewrite,

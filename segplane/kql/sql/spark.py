@@ -97,6 +97,9 @@ PATTERNS = {
     "avg_timespan": "CAST(AVG(<0>) AS BIGINT)",
     "avgif_timespan": "CAST(AVG(CASE WHEN <1> THEN <0> END) AS BIGINT)",
     "percentile": "PERCENTILE_DISC(<1>) WITHIN GROUP (ORDER BY <0>)",
+    # Some value that is not null, as in DuckDB.
+    "take_any": "ANY_VALUE(<0>, TRUE)",
+    "take_anyif": "ANY_VALUE(CASE WHEN <1> THEN <0> END, TRUE)",
     "arg_max": "MAX_BY(<0>, <1>)",
     "arg_min": "MIN_BY(<0>, <1>)",
     "make_list": "TO_JSON(COLLECT_LIST(<0>))",

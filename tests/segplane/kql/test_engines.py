@@ -10,6 +10,7 @@ from segplane.kql.errors import NotOnEngine
 from segplane.kql.queries import compile_query
 from segplane.kql.sql.relations import to_sql
 from tests.segplane.kql.cases import AGGREGATES, SCALARS
+from tests.segplane.kql.corpus.cases import SUPPORTED
 from tests.segplane.kql.whole_queries import QUERIES
 from tests.support.kql.engines import NOW_MICROS, DuckDb
 from tests.support.kql.rows import TABLE
@@ -67,6 +68,7 @@ def test_a_query_is_translated_for_trino_or_refused_by_name(query: str) -> None:
 
 def test_every_operator_and_function_is_in_a_case() -> None:
     texts = [str(case[0]) for case in (*SCALARS, *AGGREGATES, *QUERIES)]
+    texts += [case.query for case in SUPPORTED]
     words = {w for text in texts for w in re.findall(r"!?[\w-]+~?|[-+*/%<>=!~]+", text)}
 
     used = words | {"matches regex"}

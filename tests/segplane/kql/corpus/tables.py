@@ -112,3 +112,4 @@ TABLES: dict[str, tuple[Columns, Rows]] = {
     "Numbers": (NUMBERS, NUMBER_ROWS),
 }
 SCHEMA = {name: Table(name, columns, {}) for name, (columns, _) in TABLES.items()}
+NOW_MICROS = 1_709_287_200_000_000

@@ -1,8 +1,5 @@
 """Every case of the corpus gives the types and rows that Kusto documents, on DuckDB."""
 
-from importlib import import_module
-from pathlib import Path
-
 import duckdb
 import pytest
 
@@ -10,27 +7,14 @@ from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
 from segplane.kql.sql.relations import to_sql
 from tests.segplane.kql.corpus.case import Case, assert_rows
-from tests.segplane.kql.corpus.tables import SCHEMA, TABLES
+from tests.segplane.kql.corpus.cases import CASES, SUPPORTED, UNSUPPORTED
+from tests.segplane.kql.corpus.tables import NOW_MICROS, SCHEMA, TABLES
 
 _DUCKDB_TYPES = {
     "int": "INT", "long": "BIGINT", "real": "DOUBLE", "bool": "BOOLEAN", "timespan": "BIGINT",
     "datetime": "TIMESTAMPTZ",
 }  # fmt: skip
 UNSUPPORTED_SHARE_MAX = 0.03
-_NOW_MICROS = 1_709_287_200_000_000
-
-
-def _cases() -> list[Case]:
-    """Return the cases of every module beside this one."""
-    folder = Path(__file__).parent
-    names = sorted(p.stem for p in folder.glob("*.py") if not p.stem.startswith("test_"))
-    modules = [import_module(f"tests.segplane.kql.corpus.{name}") for name in names]
-    return [case for module in modules for case in getattr(module, "CASES", ())]
-
-
-CASES = _cases()
-SUPPORTED = [case for case in CASES if not case.unsupported]
-UNSUPPORTED = [case for case in CASES if case.unsupported]
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +53,7 @@ def test_names_of_cases_are_unique() -> None:
 
 def assert_holds(connection: duckdb.DuckDBPyConnection, case: Case) -> None:
     """Run a case and compare its types and rows."""
-    checked = compile_query(case.query, SCHEMA, _NOW_MICROS)
+    checked = compile_query(case.query, SCHEMA, NOW_MICROS)
     assert dict(checked.columns) == dict(case.columns)
     assert list(checked.columns) == list(case.columns)
     assert_rows(case, connection.execute(to_sql(checked, "duckdb")).fetchall())

@@ -1,7 +1,7 @@
 """The mapping of a foreign file's columns to those of a segment: by name, with wider types.
 
 A column that the format has under its name and whose values all fit its type is that column. Every
-other one is an attribute of its records. Nothing is dropped.
+other one is an attribute of its records, unless they have one of its name.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from segments.foreign.file import OWN_KEYS, ForeignFile
 from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.parquet.reader import SegmentFile, corruption_found
 
+_BATCH_ROWS = 8_192
 Rows = SegmentFile | ForeignFile
 # Opens a file from its beginning, as `ObjectStore.open_input` does.
 OpenFile = Callable[[], Any]
@@ -48,6 +49,14 @@ def examined(open_file: OpenFile, registered: RegisteredFile) -> ForeignFile | s
             return rows
     except CorruptObject as error:
         return reason_of(error)
+
+
+def check_pages(open_file: OpenFile) -> None:
+    """Decode every page of a Parquet file that is no segment; raises CorruptObject."""
+    with open_file() as source, corruption_found("its pages cannot be read"):
+        file = pq.ParquetFile(pa.PythonFile(source, mode="r"))
+        for _ in file.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
+            pass
 
 
 def reason_of(error: BaseException) -> str:

@@ -152,6 +152,14 @@ def test_fsck_and_segments_list_name_what_readers_leave_out(
         assert "0 violations, 0 orphans; withheld from readers: 1 unreadable" in printed
 
 
+def test_a_check_of_all_bytes_finds_no_damage_in_a_mapped_file(
+    others: ForeignWriter, run_main: RunMain
+) -> None:
+    others.save(parquet(logs(3)), 3)
+
+    assert "1 objects" in run_main("fsck", "--data")[0]
+
+
 def test_a_released_object_is_read_once_more(
     meta_server: MetaServer, segments: SegmentWriter, others: ForeignWriter, run_main: RunMain
 ) -> None:

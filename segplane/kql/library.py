@@ -31,6 +31,7 @@ NUMBERS = (
     ruled("max_of", "The greatest of 2 to 64 values; null only where all are", "extreme_of"),
     ruled("min_of", "The least of them", "extreme_of"),
     ruled("bin_at", "bin_at(value, size, point): rounds down to a bin that begins at the point", "bin_at"),
+    ruled("column_ifexists", "column_ifexists('name', value): a column, or the value where there is none", "column_ifexists"),
     ruled("gettype", "The type; of a dynamic value that of its JSON", "gettype"),
 )  # fmt: skip
 TEXTS = (
@@ -78,6 +79,7 @@ ARRAYS = (
     ruled("pack_array", "An array of values", "pack_array"),
     ruled("bag_pack", "bag_pack('key', value, ...): a bag", "bag_pack"),
     ruled("pack_dictionary", "The same as bag_pack", "bag_pack"),
+    ruled("pack_all", "A bag of all columns", "bag_pack"),
     ruled("pack", "The same as bag_pack", "bag_pack"),
     ruled("array_concat", "The elements of all arrays", "array_concat"),
     ruled("array_slice", "array_slice(array, first, last): both included, below 0 from the end", "array_slice"),
@@ -94,7 +96,7 @@ ARRAYS = (
     ruled("array_shift_left", "array_shift_left(array, count, fill): null where fill is left out", "array_turn"),
     ruled("array_shift_right", "The same to the right", "array_turn"),
     ruled("array_split", "array_split(array, place or dynamic([places])): an array of the parts", "array_split"),
-    ruled("repeat", "repeat(value, count): an array, of at most 10,000", "repeat"),
+    ruled("repeat", "repeat(value, count): an array, of at most 10,000; null beyond 1 MiB", "repeat"),
     ruled("strcat_array", "strcat_array(array, delimiter)", "strcat_array"),
     ruled("set_union", "Different values of all arrays, in the order of their JSON", "set_union"),
     ruled("set_intersect", "Those that all arrays have", "set_intersect"),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from segplane.kql import arithmetic, functions, slips, syntax
-from segplane.kql.arguments import pattern
+from segplane.kql.arguments import constant_text, need, pattern
 from segplane.kql.arithmetic import Operands, convert, or_empty
 from segplane.kql.catalog import FUNCTIONS, INFIX
 from segplane.kql.dataset_table import WORDS, word_of
@@ -163,10 +163,32 @@ def _call(call: syntax.Call, scope: Scope) -> Expression:
         return _time(call, scope)
     inner = scope.plain() if function.is_aggregate else scope
     arguments = [argument(a, inner) for a in _without_star(call)]
+    if call.name == "column_ifexists":
+        return _column_if_exists(call, arguments, inner)
+    if call.name == "pack_all" and not arguments:
+        arguments = _named_columns(call, inner)
     if function.rule:
         return functions.typed(call.name, function.rule, arguments, call.offset)
     typed = functions.applied(call.name, function.signatures, arguments, call.offset)
     return _normalized(typed)
+
+
+def _column_if_exists(call: syntax.Call, arguments: list[Argument], scope: Scope) -> Expression:
+    """Return a column, as the type of the value that stands for it where there is none."""
+    need(call.name, arguments, call.offset, 2)
+    name, otherwise = constant_text(arguments[0]), arguments[1]
+    if name not in scope.columns or scope.is_aggregated:
+        return otherwise.value
+    column = ColumnValue(name, scope.columns[name])
+    return convert(column, otherwise.value.type, call.offset, call.name)
+
+
+def _named_columns(call: syntax.Call, scope: Scope) -> list[Argument]:
+    """Return the name and the value of each column."""
+    if scope.is_aggregated or not scope.columns:
+        raise KqlError(call.offset, "there are no columns to pack", "pack them before summarize")
+    pairs = ((Constant(n, "string"), ColumnValue(n, t)) for n, t in scope.columns.items())
+    return [Argument(value, call.offset) for pair in pairs for value in pair]
 
 
 def _without_star(call: syntax.Call) -> tuple[syntax.Expression, ...]:

@@ -93,7 +93,7 @@ _ARRAYS = {
     ) + ")[1]",
     "array_rotate": _let(array("LIST_TRANSFORM(l, LAMBDA e, i: l[((i - 1 + <1> % LEN(l)) + LEN(l)) % LEN(l) + 1])")),
     "array_shift": _let(array("LIST_TRANSFORM(l, LAMBDA e, i: CASE WHEN i + <1> BETWEEN 1 AND LEN(l) THEN l[i + <1>] ELSE <2> END)")),
-    "array_repeat": array("LIST_TRANSFORM(RANGE(<1>), LAMBDA i: <0>)"),
+    "array_repeat": "CASE WHEN LENGTH(<0>) * <1> <= 1048576 THEN " + array("LIST_TRANSFORM(RANGE(<1>), LAMBDA i: <0>)") + " END",
     "strcat_array": f"COALESCE(ARRAY_TO_STRING(LIST_TRANSFORM(@0, LAMBDA e: {_TEXT_OF}), <1>), '')",
     "set_union": array("LIST_SORT(LIST_DISTINCT(LIST_CONCAT(@0, @1)))"),
     "set_intersect": array("LIST_SORT(LIST_INTERSECT(@0, @1))"),
@@ -108,10 +108,10 @@ _ARRAYS = {
     + _MEMBERS.format("<0>", f"LIST_TRANSFORM([LIST_TRANSFORM(@1, LAMBDA e: {_TEXT_OF})], LAMBDA l: LIST_FILTER(JSON_KEYS(<0>), LAMBDA k: NOT COALESCE(LIST_CONTAINS(l, k), FALSE)))[1]")
     + ", ',') || '}' END",
     "extract_all": "CAST(TO_JSON(REGEXP_EXTRACT_ALL(<1>, <0>, <2>)) AS VARCHAR)",
-    # Rows of columns: texts of a JSON array each.
-    "transposed": "LIST_TRANSFORM([[<*>]], LAMBDA c: " + array(
-        "LIST_TRANSFORM(RANGE(1, CAST(JSON_ARRAY_LENGTH(c[1]) AS BIGINT) + 1), LAMBDA i: "
-        + array("LIST_TRANSFORM(c, LAMBDA g: CAST(JSON_EXTRACT(g, '$[' || (i - 1) || ']') AS VARCHAR))") + ")"
+    # Rows of columns, each of which is read once.
+    "transposed": "LIST_TRANSFORM([LIST_TRANSFORM([<*>], LAMBDA g: CAST(CAST(g AS JSON) AS JSON[]))], LAMBDA c: " + array(
+        "LIST_TRANSFORM(RANGE(1, LEN(c[1]) + 1), LAMBDA i: "
+        + array("LIST_TRANSFORM(c, LAMBDA g: CAST(g[i] AS VARCHAR))") + ")"
     ) + ")[1]",
     "parse_csv": "CAST(TO_JSON(LIST_TRANSFORM(REGEXP_EXTRACT_ALL(',' || REGEXP_EXTRACT(<0>, '(?s)^(?:[^\"\n]|\"[^\"]*\")*'),"
     " '(?s),(\"(?:[^\"]|\"\")*\"|[^,]*)', 1), LAMBDA e: CASE WHEN STARTS_WITH(e, '\"') THEN"
@@ -146,7 +146,7 @@ _SPARK_ARRAYS = {
     ) + ")[0]",
     "array_rotate": _spark_let(spark_array("TRANSFORM(l, (e, i) -> GET(l, CAST(PMOD(i + <1> % SIZE(l), SIZE(l)) AS INT)))")),
     "array_shift": _spark_let(spark_array("TRANSFORM(l, (e, i) -> CASE WHEN i + <1> BETWEEN 0 AND SIZE(l) - 1 THEN GET(l, CAST(i + <1> AS INT)) ELSE <2> END)")),
-    "array_repeat": spark_array("ARRAY_REPEAT(<0>, CAST(<1> AS INT))"),
+    "array_repeat": "CASE WHEN LENGTH(<0>) * <1> <= 1048576 THEN " + spark_array("ARRAY_REPEAT(<0>, CAST(<1> AS INT))") + " END",
     "strcat_array": f"COALESCE(ARRAY_JOIN(TRANSFORM(@0, e -> {_SPARK_TEXT_OF}), <1>), '')",
     "set_union": spark_array("SORT_ARRAY(ARRAY_UNION(@0, @1))"),
     "set_intersect": spark_array("SORT_ARRAY(ARRAY_INTERSECT(@0, @1))"),
@@ -157,9 +157,8 @@ _SPARK_ARRAYS = {
     f" TO_JSON({_MAP.format(0)}), TO_JSON({_MAP.format(1)}))",
     "bag_remove_keys": f"TO_JSON(MAP_FILTER({_MAP.format(0)}, (k, v) -> NOT COALESCE(ARRAY_CONTAINS(TRANSFORM(@1, e -> {_SPARK_TEXT_OF}), k), FALSE)))",
     "extract_all": "TO_JSON(REGEXP_EXTRACT_ALL(<1>, <0>, CAST(<2> AS INT)))",
-    "transposed": "TRANSFORM(ARRAY(ARRAY(<*>)), c -> " + spark_array(
-        "TRANSFORM(SEQUENCE(0, JSON_ARRAY_LENGTH(c[0])), i -> CASE WHEN i < JSON_ARRAY_LENGTH(c[0]) THEN "
-        + spark_array("TRANSFORM(c, g -> TO_JSON(GET(TRY_CAST(TRY_PARSE_JSON(g) AS ARRAY<VARIANT>), i)))") + " END)"
+    "transposed": "TRANSFORM(ARRAY(TRANSFORM(ARRAY(<*>), g -> TRY_CAST(TRY_PARSE_JSON(g) AS ARRAY<VARIANT>))), c -> " + spark_array(
+        "TRANSFORM(c[0], (e, i) -> " + spark_array("TRANSFORM(c, g -> TO_JSON(GET(g, i)))") + ")"
     ) + ")[0]",
     "parse_csv": "TO_JSON(TRANSFORM(REGEXP_EXTRACT_ALL(CONCAT(',', REGEXP_EXTRACT(<0>, '(?s)^(?:[^\"\n]|\"[^\"]*\")*', 0)),"
     " '(?s),(\"(?:[^\"]|\"\")*\"|[^,]*)', 1), e -> CASE WHEN STARTSWITH(e, '\"') THEN"

@@ -39,6 +39,13 @@ CASES: list[Case] = [
     _array("pack_dictionary", "pack_dictionary('key1', 1, 'key2', 2)", {"key1": 1, "key2": 2}),
     _array("pack", "pack('key1', 1, 'key2', 'x')", {"key1": 1, "key2": "x"}),
     _array("array_iif", "array_iif(dynamic([true,false]), 1, 2)", [1, 2]),
+    Case("pack_all", "Spans | where SpanId == 'a' | project TraceId, SpanId, Duration, IsError"
+         " | project x = pack_all()", {"x": "dynamic"},
+         [({"TraceId": "t1", "SpanId": "a", "Duration": "00:00:00.1200000", "IsError": False},)]),
+    Case("column_ifexists of a column", "Spans | where column_ifexists('IsError', false)"
+         " | project x = column_ifexists('SpanId', '')", {"x": "string"}, [("d",), ("e",)]),
+    Case("column_ifexists of no column", "Spans | where SpanId == 'a'"
+         " | project x = column_ifexists('Missing', 'none')", {"x": "string"}, [("none",)]),
     Case("bag_pack of columns", "Logs | where Status == 402 | project x ="
          " bag_pack('Level', Level, 'Status', Status, 'Ms', DurationMs)", {"x": "dynamic"},
          [({"Level": "Error", "Status": 402, "Ms": 95.5},)]),

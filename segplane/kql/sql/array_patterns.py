@@ -77,15 +77,17 @@ _MAP = "TRY_CAST(TRY_PARSE_JSON(<{0}>) AS MAP<STRING, VARIANT>)"
 _TRUE = "(e = 'true' OR COALESCE(TRY_CAST(e AS DOUBLE), 0E0) <> 0)"
 _TEXT_OF = "COALESCE(CAST(e AS JSON) ->> '$', '')"
 _SPARK_TEXT_OF = "COALESCE(GET_JSON_OBJECT(CONCAT('{\"v\":', e, '}'), '$.v'), '')"
+# Lists of DuckDB take null as empty.
+_ARE_ARRAYS = "CASE WHEN JSON_TYPE(<0>) = 'ARRAY' AND JSON_TYPE(<1>) = 'ARRAY' THEN "
 _ARRAYS = {
-    "array_concat": array("LIST_CONCAT(@0, @1)"),
+    "array_concat": _ARE_ARRAYS + array("LIST_CONCAT(@0, @1)") + " END",
     "array_slice": _let(array(f"CASE WHEN {_LAST} < {_FIRST} THEN [] ELSE LIST_SLICE(l, {_FIRST} + 1, {_LAST} + 1) END")),
     "array_reverse": array("LIST_REVERSE(@0)"),
     "array_sum": "LIST_TRANSFORM([#0], LAMBDA l: CASE WHEN LEN(LIST_FILTER(l, LAMBDA e: e IS NULL)) = 0 THEN COALESCE(LIST_SUM(l), 0E0) END)[1]",
     "array_index_of": "(COALESCE(LIST_POSITION(@0, <1>), CASE WHEN JSON_TYPE(<0>) = 'ARRAY' THEN 0 END) - 1)",
     "array_index_of_number": "(COALESCE(LIST_POSITION(#0, <1>), CASE WHEN JSON_TYPE(<0>) = 'ARRAY' THEN 0 END) - 1)",
-    "array_sort_asc": _let(array(_SORTED.format(f"LIST_SORT({_KEYS})"))),
-    "array_sort_desc": _let(array(_SORTED.format(f"LIST_SORT({_KEYS}, 'DESC')"))),
+    "array_sort_asc": _let("CASE WHEN l IS NOT NULL THEN " + array(_SORTED.format(f"LIST_SORT({_KEYS})")) + " END"),
+    "array_sort_desc": _let("CASE WHEN l IS NOT NULL THEN " + array(_SORTED.format(f"LIST_SORT({_KEYS}, 'DESC')")) + " END"),
     "array_iff": "LIST_TRANSFORM([STRUCT_PACK(c := @0, a := @1, b := @2)], LAMBDA l: " + array(
         f"LIST_TRANSFORM(l.c, LAMBDA e, i: CASE WHEN e = 'null' THEN 'null' WHEN {_TRUE}"
         " THEN COALESCE(CASE WHEN l.a IS NULL THEN <1> ELSE l.a[i] END, 'null')"
@@ -95,9 +97,9 @@ _ARRAYS = {
     "array_shift": _let(array("LIST_TRANSFORM(l, LAMBDA e, i: CASE WHEN i + <1> BETWEEN 1 AND LEN(l) THEN l[i + <1>] ELSE <2> END)")),
     "array_repeat": "CASE WHEN LENGTH(<0>) * <1> <= 1048576 THEN " + array("LIST_TRANSFORM(RANGE(<1>), LAMBDA i: <0>)") + " END",
     "strcat_array": f"COALESCE(ARRAY_TO_STRING(LIST_TRANSFORM(@0, LAMBDA e: {_TEXT_OF}), <1>), '')",
-    "set_union": array("LIST_SORT(LIST_DISTINCT(LIST_CONCAT(@0, @1)))"),
-    "set_intersect": array("LIST_SORT(LIST_INTERSECT(@0, @1))"),
-    "set_difference": "LIST_TRANSFORM([@1], LAMBDA l: " + array("LIST_SORT(LIST_FILTER(LIST_DISTINCT(@0), LAMBDA e: NOT LIST_CONTAINS(l, e)))") + ")[1]",
+    "set_union": _ARE_ARRAYS + array("LIST_SORT(LIST_DISTINCT(LIST_CONCAT(@0, @1)))") + " END",
+    "set_intersect": _ARE_ARRAYS + array("LIST_SORT(LIST_INTERSECT(@0, @1))") + " END",
+    "set_difference": _ARE_ARRAYS + "LIST_TRANSFORM([@1], LAMBDA l: " + array("LIST_SORT(LIST_FILTER(LIST_DISTINCT(@0), LAMBDA e: NOT LIST_CONTAINS(l, e)))") + ")[1] END",
     "bag_keys": f"CASE WHEN {_IS_BAG} THEN CAST(TO_JSON(JSON_KEYS(<0>)) AS VARCHAR) END",
     "bag_has_key": f"COALESCE({_IS_BAG} AND LIST_CONTAINS(JSON_KEYS(<0>), <1>), FALSE)",
     "bag_merge": f"CASE WHEN {_IS_BAG} AND JSON_TYPE(<1>) = 'OBJECT' THEN '{{' || ARRAY_TO_STRING(LIST_CONCAT("

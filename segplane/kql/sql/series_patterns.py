@@ -50,7 +50,11 @@ def _spark_numbers(values: str) -> str:
 def _pairs(body: str) -> str:
     """Return an expression of both elements at each place, up to the longer series' end."""
     both = body.format(a="l.a[i]", b="l.b[i]")
-    return f"LIST_TRANSFORM(RANGE(1, GREATEST(LEN(l.a), LEN(l.b)) + 1), LAMBDA i: {both})"
+    # Null where one of them is no series.
+    places = (
+        "CASE WHEN LEN(l.a) + LEN(l.b) >= 0 THEN RANGE(1, GREATEST(LEN(l.a), LEN(l.b)) + 1) END"
+    )
+    return f"LIST_TRANSFORM({places}, LAMBDA i: {both})"
 
 
 def _spark_pairs(body: str) -> str:

@@ -89,6 +89,21 @@ CASES: list[Case] = [
     _array("array_split at a place", f"array_split({_FIVE}, 2)", [[1, 2], [3, 4, 5]]),
     _array("array_split at places", f"array_split({_FIVE}, dynamic([1,3]))",
            [[1], [2, 3], [4, 5]]),
+    *(
+        _array(f"{name} of {arguments}", f"{name}({arguments})", None)
+        for name, arguments in (
+            ("array_concat", 'dynamic([1]), dynamic({"a": 1})'),
+            ("array_concat", "dynamic(null), dynamic([1])"),
+            ("set_union", 'dynamic({"a": 1}), dynamic([1])'),
+            ("set_intersect", 'dynamic([1]), dynamic("x")'),
+            ("set_difference", 'dynamic([1]), dynamic({"a": 1})'),
+            ("array_sort_asc", 'dynamic({"a": 1})'), ("array_sort_desc", "dynamic(null)"),
+            ("array_slice", 'dynamic("x"), 0, 1'), ("array_reverse", "dynamic(1)"),
+            ("series_add", 'dynamic([1]), dynamic({"a": 1})'), ("series_abs", "dynamic(1)"),
+            ("series_fill_forward", 'dynamic({"a": 1})'),
+            ("series_greater", "dynamic(null), dynamic([1])"),
+        )
+    ),
     _array("repeat", "repeat(1, 3)", [1, 1, 1]),
     scalar("strcat_array", "strcat_array(dynamic([1, 2, 3]), '->')", "string", "1->2->3"),
     scalar("strcat_array with quotes", "strcat_array(dynamic([1, 2, 3]), '\"')", "string",

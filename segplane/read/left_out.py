@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from segments.errors import ObjectMissing
+from segments.errors import ObjectMissing, SegmentsError
 from segments.foreign.origin import FileOrigin
+from segplane.read.errors import ReadError, sentence
 from segplane.read.files import DatasetFile, ForeignMark
 
 if TYPE_CHECKING:
@@ -81,13 +82,15 @@ def texts(left_out: Sequence[LeftOut]) -> list[str]:
 
 
 def _looked_at(file: DatasetFile, mark: ForeignMark) -> tuple[DatasetFile, ForeignMark | None]:
-    """Read a file once, as a janitor does."""
+    """Read a file once, as a janitor does. Raises ReadError where the store gives no answer."""
     from segments.foreign.opening import examined
 
     try:
         read = examined(opener(file), mark.registered)
     except (ObjectMissing, FileNotFoundError):
         read = MISSING
+    except (OSError, SegmentsError) as error:
+        raise ReadError(f"{file.url} cannot be read: {sentence(error)}") from error
     if read is None:
         return replace(file, foreign=None), None
     if isinstance(read, str):

@@ -16,7 +16,8 @@ _INT32_MAX = 2**31 - 1
 def check(message: common_pb2.CreateSegment, field: str, *, is_foreign: bool = False) -> None:
     """Refuse facts that disagree with the segment's counts or with themselves.
 
-    Those of an object that is no segment have format 0.
+    Those of an object that is no segment have format 0, and their times may lie within the
+    registered ones.
     """
     facts = message.facts
     low, high = (0, 0) if is_foreign else (1, FORMAT_MAX)
@@ -32,7 +33,7 @@ def check(message: common_pb2.CreateSegment, field: str, *, is_foreign: bool = F
         checks.count(item.number_of_events, f"{at}.number_of_events", low=1)
         checks.closed_range(item.time_range, f"{at}.time_range")
     if signals:
-        _check_sums(message, field)
+        _check_sums(message, field, is_foreign=is_foreign)
     ids = list(facts.promoted_field_ids)
     checks.at_most(ids, f"{field}.promoted_field_ids", _FIELD_IDS_MAX)
     if ids != sorted(set(ids)) or (ids and ids[0] < 1):
@@ -46,7 +47,7 @@ def signal_mask(signals: Iterable[int]) -> int:
     return sum(1 << signal for signal in set(signals))
 
 
-def _check_sums(message: common_pb2.CreateSegment, field: str) -> None:
+def _check_sums(message: common_pb2.CreateSegment, field: str, *, is_foreign: bool) -> None:
     """The signals together must be the segment: readers leave out what is outside of them."""
     items = message.facts.signals
     events = sum(item.number_of_events for item in items)
@@ -54,6 +55,9 @@ def _check_sums(message: common_pb2.CreateSegment, field: str) -> None:
     end = max(item.time_range.end_time for item in items)
     whole = message.time_range
     told = (message.number_of_events, whole.start_time, whole.end_time)
+    is_within = whole.start_time <= start and end <= whole.end_time
+    if is_foreign and is_within and events == message.number_of_events:
+        return
     if (events, start, end) != told:
         raise InvalidArgument(
             f"{field}.signals have (events, start, end) {(events, start, end)}, "

@@ -40,8 +40,9 @@ from segplane.read.opening import open_through
 DATASETS_MAX = 64
 FILES_MAX = 100_000
 _RETRY_SECS = 2
-# A proxy takes headers of 8 KiB at least.
-WARNINGS_MAX = 5
+# Proxies take headers of 8 KiB in all.
+WARNINGS_BYTES_MAX = 4_096
+_FURTHER = "further segments are left out: `segplane segments list --unreadable` names them"
 _WARNING_CHARACTERS_MAX = 1_000
 log = structlog.get_logger()
 
@@ -145,10 +146,13 @@ class Broker:
 
     def _leave_out(self, texts: list[Any]) -> None:
         """Keep what the caller is told: a few sentences, since they are a header of the answer."""
-        for text in texts[: WARNINGS_MAX - len(self.warnings)]:
-            log.warning("segment_left_out", text=str(text)[:_WARNING_CHARACTERS_MAX])
+        for text in map(str, texts):
+            log.warning("segment_left_out", text=text[:_WARNING_CHARACTERS_MAX])
             metrics.LEFT_OUT_SEGMENTS.inc()
-            self.warnings.append(str(text)[:_WARNING_CHARACTERS_MAX])
+            if _FURTHER in self.warnings:
+                continue
+            is_short = len(json.dumps([*self.warnings, text])) < WARNINGS_BYTES_MAX
+            self.warnings.append(text if is_short else _FURTHER)
 
     def _shown(self, file: DatasetFile) -> DatasetFile:
         """Return a file as the process sees it: local ones as they are, others by their key."""

@@ -120,7 +120,17 @@ class ForeignFile:
             own = _of_signal(batch, signal, self._mapping)
             if own.num_rows:
                 with corruption_found(f"rows of {signal} cannot be read"):
-                    yield self._mapping.batch(own, signal)
+                    mapped = self._mapped(own, signal)
+                yield mapped
+
+    def _mapped(self, rows: pa.RecordBatch, signal: Signal) -> pa.RecordBatch:
+        """Map rows; values that Python cannot hold, such as far times in lists, are no records."""
+        try:
+            return self._mapping.batch(rows, signal)
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+            if isinstance(error, pa.ArrowException):
+                raise
+            raise NotMappable(f"its values cannot be read: {error}") from error
 
     def stored_batches(
         self, signal: Signal, format_version: int, batch_rows: int

@@ -137,3 +137,11 @@ def test_text_that_is_no_utf8_makes_a_file_unreadable_and_not_a_read() -> None:
         file = opened(pa.table({"timestamp": times, name: texts}))
         with pytest.raises(NotMappable, match="not UTF-8"):
             file.check_rows()
+
+
+def test_a_value_that_python_cannot_hold_makes_a_file_unreadable() -> None:
+    times = pa.array([1], pa.timestamp("us"))
+    far = pa.array([[2**60]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us")))
+
+    with pytest.raises(NotMappable, match="its values cannot be read"):
+        opened(pa.table({"timestamp": times, "far": far})).check_rows()

@@ -9,7 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from segments.offsets import OffsetSpan
-from segments.rebuild.batches import Tail
+from segments.rebuild.batches import History, Tail
+from segments.rebuild.lineages import (
+    Days,
+    Missing,
+    Offsets,
+    batch_ids,
+    days_of,
+    is_covered,
+    merged_batches,
+    partial_batches,
+)
 from segments.rebuild.plan import BabyFound, SegmentFound, settle_dataset
 
 # By stream: the babies that are there, fillers left out.
@@ -38,58 +48,136 @@ def choose_lost(
     lost: Sequence[SegmentFound],
     present: Present,
     merged: Mapping[str, int],
+    missing: Missing,
 ) -> LostChoice:
     """Choose the unknown segments of a dataset that have to come back.
 
-    `merged` are the stored merged offsets of its entries: babies above them will be merged.
+    `merged` are the stored merged offsets of its entries: babies above them will be merged. Records
+    of one baby lie in several segments, by part and day: where one of them is `missing`, those that
+    are there do not hold the baby whole.
     """
-    lowest: dict[str, int] = {}
-    for span in _ranges(lost):
-        lowest[span.stream_id] = min(lowest.get(span.stream_id, span.start), span.start)
-    at = Offsets(live, lowest)
+    lowest = _lowest(lost)
+    at = Offsets(live, lowest, missing)
+    partial = partial_batches([*live, *lost])
+    cut = partial - merged_batches([*live, *lost])
     # Of what live segments hold nothing is needed: a database is complete as of its own offsets.
     # Footers would not tell it from what has to come back where both were merged with one batch.
-    usable = [found for found in lost if not (at.holds_all(found) or at.has_merged_anew(found))]
-    gone = _gone(usable, at, present)
+    usable = [
+        found
+        for found in lost
+        if not (at.holds_all(found) or at.has_merged_anew(found) or batch_ids(found) & cut)
+    ]
+    gone = _gone(usable, at, present, merged)
     if not gone:
-        return LostChoice(held=_held(lost, at, present, merged))
-    tops: dict[str, int] = {}
-    for span in _ranges([*live, *usable]):
-        tops[span.stream_id] = max(tops.get(span.stream_id, -1), span.end)
+        return LostChoice(held=_held(lost, live, at, present, merged))
+    history, runs = _settled(dataset_id, live, usable, gone, present)
+    chosen = tuple(found for found in usable if found.key in history.live_keys)
+    kept = [found for found in live if found.key in history.live_keys]
+    replaced = [found for found in live if found.key not in history.live_keys]
+    rest = [found for found in usable if found.key not in history.live_keys]
+    others = _without(lost, chosen)
+    reason = (
+        next(iter(history.warnings), "")
+        or _doubt(dataset_id, chosen, replaced, runs, Offsets([*live, *chosen], lowest))
+        or _contest(chosen, Offsets([*kept, *chosen], lowest), Offsets(rest, lowest), partial)
+        or _remainder(chosen, others, days_of([*kept, *chosen]))
+    )
+    if reason:
+        return LostChoice(reason=reason)
+    after = Offsets([*live, *chosen], lowest, missing)
+    return LostChoice(
+        chosen,
+        frozenset(found.key for found in replaced),
+        _ends(chosen),
+        gone,
+        _held(others, [*kept, *chosen], after, present, merged),
+    )
+
+
+def _settled(
+    dataset_id: str,
+    live: Sequence[SegmentFound],
+    usable: Sequence[SegmentFound],
+    gone: Mapping[str, int],
+    present: Present,
+) -> tuple[History, dict[str, list[BabyFound]]]:
+    """Settle live and unknown segments as a rebuild does; with the babies that were looked at."""
+    tops = _ends([*live, *usable])
     tails = {s: Tail(gone.get(s, -1) + 1, top) for s, top in tops.items()}
     runs = {
         s: [baby for o, baby in sorted(present.get(s, {}).items()) if tail.first <= o <= tops[s]]
         for s, tail in tails.items()
     }
-    history = settle_dataset(dataset_id, [*live, *usable], tails, runs)
-    chosen = tuple(found for found in usable if found.key in history.live_keys)
-    replaced = [found for found in live if found.key not in history.live_keys]
+    return settle_dataset(dataset_id, [*live, *usable], tails, runs), runs
+
+
+def _without(segments: Iterable[SegmentFound], some: Iterable[SegmentFound]) -> list[SegmentFound]:
+    keys = {found.key for found in some}
+    return [found for found in segments if found.key not in keys]
+
+
+def _lowest(segments: Iterable[SegmentFound]) -> dict[str, int]:
+    """The lowest offset of each stream."""
+    lowest: dict[str, int] = {}
+    for span in _ranges(segments):
+        lowest[span.stream_id] = min(lowest.get(span.stream_id, span.start), span.start)
+    return lowest
+
+
+def _ends(segments: Iterable[SegmentFound]) -> dict[str, int]:
+    """The highest offset of each stream."""
     ends: dict[str, int] = {}
-    for span in _ranges(chosen):
+    for span in _ranges(segments):
         ends[span.stream_id] = max(ends.get(span.stream_id, -1), span.end)
-    after = Offsets([*live, *chosen], lowest)
-    reason = next(iter(history.warnings), "") or _doubt(dataset_id, chosen, replaced, runs, after)
-    if reason:
-        return LostChoice(reason=reason)
-    keys = frozenset(found.key for found in chosen)
-    return LostChoice(
-        chosen,
-        frozenset(found.key for found in replaced),
-        ends,
-        gone,
-        _held([found for found in lost if found.key not in keys], after, present, merged),
-    )
+    return ends
 
 
-def _gone(usable: Iterable[SegmentFound], at: "Offsets", present: Present) -> dict[str, int]:
-    """The highest offset of each stream whose baby is gone, and which no live segment holds."""
+def _contest(
+    chosen: Iterable[SegmentFound], after: Offsets, rest: Offsets, partial: frozenset[str]
+) -> str:
+    """The reason for which two lineages of the same baby cannot be told apart; "" if none is.
+
+    A baby is of one batch of a dataset. One that is in two was merged anew after an earlier
+    rollback: both would double it, and a remainder of one would lose a part of it.
+    """
+    for found in chosen:
+        is_partial = not batch_ids(found).isdisjoint(partial)
+        for span in found.footer.ranges:
+            for offset in range(span.start, span.end + 1):
+                if after.is_twice(span.stream_id, offset) or (
+                    is_partial and rest.is_of_others(span.stream_id, offset, found)
+                ):
+                    return f"the baby {offset} of stream {span.stream_id} is in two batches"
+    return ""
+
+
+def _gone(
+    usable: Iterable[SegmentFound], at: Offsets, present: Present, merged: Mapping[str, int]
+) -> dict[str, int]:
+    """The highest offset of each stream whose records are in no live segment and in no baby.
+
+    A baby that is there counts for one that is gone if its own segment is: it was passed.
+    """
     gone: dict[str, int] = {}
     for span in _ranges(usable):
         there = present.get(span.stream_id, {})
+        passed = merged.get(span.stream_id, -1)
         for offset in range(span.start, span.end + 1):
-            if offset not in there and not at.hold(span.stream_id, offset):
+            if at.hold(span.stream_id, offset):
+                continue
+            is_missing = offset <= passed and at.miss(span.stream_id, offset)
+            if offset not in there or is_missing:
                 gone[span.stream_id] = max(gone.get(span.stream_id, -1), offset)
     return gone
+
+
+def _remainder(chosen: Iterable[SegmentFound], others: Iterable[SegmentFound], days: Days) -> str:
+    """The reason for which a batch would come back in part; "" if none would."""
+    own = {batch_id for found in chosen for batch_id in batch_ids(found)}
+    for found in others:
+        if not is_covered([b for b in found.footer.batches if b.batch_id in own], days):
+            return f"{found.key} holds a part of what comes back, and cannot"
+    return ""
 
 
 def _doubt(
@@ -97,16 +185,14 @@ def _doubt(
     chosen: Sequence[SegmentFound],
     replaced: Iterable[SegmentFound],
     runs: Mapping[str, Sequence[BabyFound]],
-    after: "Offsets",
+    after: Offsets,
 ) -> str:
     """The reason for which a choice is not made; "" if nothing is lost or doubled by it."""
     parts = {(b.batch_id, b.part) for found in chosen for b in found.footer.batches}
     for found in replaced:
         if not {(b.batch_id, b.part) for b in found.footer.batches} <= parts:
             return f"{found.key} is live, and a segment that is not known holds parts of it"
-    ends: dict[str, int] = {}
-    for span in _ranges(chosen):
-        ends[span.stream_id] = max(ends.get(span.stream_id, -1), span.end)
+    ends = _ends(chosen)
     for stream_id, run in runs.items():
         for baby in run:
             is_own = baby.dataset_ids is None or dataset_id in baby.dataset_ids
@@ -117,64 +203,32 @@ def _doubt(
 
 
 def _held(
-    lost: Iterable[SegmentFound], at: "Offsets", present: Present, merged: Mapping[str, int]
+    lost: Iterable[SegmentFound],
+    live: Sequence[SegmentFound],
+    at: Offsets,
+    present: Present,
+    merged: Mapping[str, int],
 ) -> frozenset[str]:
-    """The segments all of whose babies are in live segments, or there to be merged."""
+    """The segments all of whose records are in live segments, or in babies to be merged."""
+    days = days_of(live)
     return frozenset(
         found.key
         for found in lost
         if found.footer.ranges
-        and all(
-            at.hold(span.stream_id, offset)
-            or (
-                offset in present.get(span.stream_id, {})
-                and offset > merged.get(span.stream_id, -1)
+        and (
+            is_covered(found.footer.batches, days)
+            or all(
+                at.hold(span.stream_id, offset)
+                or (
+                    offset in present.get(span.stream_id, {})
+                    and offset > merged.get(span.stream_id, -1)
+                )
+                for span in found.footer.ranges
+                for offset in range(span.start, span.end + 1)
             )
-            for span in found.footer.ranges
-            for offset in range(span.start, span.end + 1)
         )
     )
 
 
 def _ranges(segments: Iterable[SegmentFound]) -> Iterable[OffsetSpan]:
     return (span for found in segments for span in found.footer.ranges)
-
-
-class Offsets:
-    """The babies whose records segments hold, from the lowest offsets that matter on."""
-
-    def __init__(self, segments: Iterable[SegmentFound], lowest: Mapping[str, int]) -> None:
-        # By stream and offset, the batches of the segments.
-        self._batches: dict[str, dict[int, frozenset[str]]] = {}
-        for found in segments:
-            batches = _batch_ids(found)
-            for span in found.footer.ranges:
-                low = lowest.get(span.stream_id, span.end + 1)
-                own = self._batches.setdefault(span.stream_id, {})
-                for offset in range(max(span.start, low), span.end + 1):
-                    own[offset] = own.get(offset, batches) | batches
-
-    def hold(self, stream_id: str, offset: int) -> bool:
-        """True if a segment holds records of a baby."""
-        return offset in self._batches.get(stream_id, ())
-
-    def holds_all(self, found: SegmentFound) -> bool:
-        """True if segments hold every baby that a segment names."""
-        return all(
-            self.hold(span.stream_id, offset)
-            for span in found.footer.ranges
-            for offset in range(span.start, span.end + 1)
-        )
-
-    def has_merged_anew(self, found: SegmentFound) -> bool:
-        """True if babies of a segment are in others, and in none of its own lineage."""
-        own = _batch_ids(found)
-        return any(
-            own.isdisjoint(self._batches.get(span.stream_id, {}).get(offset, own))
-            for span in found.footer.ranges
-            for offset in range(span.start, span.end + 1)
-        )
-
-
-def _batch_ids(found: SegmentFound) -> frozenset[str]:
-    return frozenset(batch.batch_id for batch in found.footer.batches)

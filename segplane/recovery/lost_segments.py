@@ -157,7 +157,10 @@ def _plan(
             left.update({found.key: f"{row.object_key}: {error}" for found in lost})
             return None
     present = _present(store, lost)
-    choice = choose_lost(dataset_id, live, lost, present, merged)
+    gone: dict[str, list[tuple[int, int]]] = {}
+    for stream_id, first, last in (span for spans in missing.values() for span in spans):
+        gone.setdefault(stream_id, []).append((first, last))
+    choice = choose_lost(dataset_id, live, lost, present, merged, gone)
     live_ids = {row.object_key: row.id for row in rows}
     return Planned(dataset_id, tuple(lost), choice, tuple(live), live_ids, missing)
 

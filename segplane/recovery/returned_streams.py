@@ -12,7 +12,8 @@ from meta.store.recovery.lost_segments import ReturnedStream, StreamState
 from segments.errors import ObjectMissing
 from segments.keys import baby_key, baby_prefix
 from segments.rebuild.inventory import baby_found, decoded
-from segments.rebuild.lost import LostChoice, Offsets
+from segments.rebuild.lineages import Offsets
+from segments.rebuild.lost import LostChoice
 from segments.rebuild.plan import BabyFound, SegmentFound
 from segments.store.interface import ObjectInfo, ObjectStore
 from segplane.recovery.rebuild import baby_row

@@ -1,0 +1,125 @@
+"""Facts of footers: the babies and batches that segments are of. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from segments.keys import AttemptKey, parse_key
+from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
+from segments.rebuild.plan import SegmentFound
+
+# By stream: the first and last offsets of live segments whose objects are gone.
+Missing = Mapping[str, Sequence[tuple[int, int]]]
+# By batch and part: first and last days.
+Days = Mapping[tuple[str, int], Sequence[tuple[int, int]]]
+
+
+class Offsets:
+    """The babies whose records segments hold, from the lowest offsets that matter on."""
+
+    def __init__(
+        self,
+        segments: Iterable[SegmentFound],
+        lowest: Mapping[str, int],
+        missing: Missing | None = None,
+    ) -> None:
+        self._missing = missing or {}
+        self._twice: set[tuple[str, int]] = set()
+        # By stream and offset, the batches of the segments.
+        self._batches: dict[str, dict[int, frozenset[str]]] = {}
+        for found in segments:
+            batches = batch_ids(found)
+            for span in found.footer.ranges:
+                low = lowest.get(span.stream_id, span.end + 1)
+                own = self._batches.setdefault(span.stream_id, {})
+                for offset in range(max(span.start, low), span.end + 1):
+                    before = own.get(offset, batches)
+                    if before.isdisjoint(batches):
+                        self._twice.add((span.stream_id, offset))
+                    own[offset] = before | batches
+
+    def hold(self, stream_id: str, offset: int) -> bool:
+        """True if segments hold the records of a baby, and none of them is missing."""
+        return offset in self._batches.get(stream_id, ()) and not self.miss(stream_id, offset)
+
+    def miss(self, stream_id: str, offset: int) -> bool:
+        """True if a missing segment held records of a baby."""
+        return any(first <= offset <= last for first, last in self._missing.get(stream_id, ()))
+
+    def is_twice(self, stream_id: str, offset: int) -> bool:
+        """True if a baby is in two segments that share no batch."""
+        return (stream_id, offset) in self._twice
+
+    def is_of_others(self, stream_id: str, offset: int, found: SegmentFound) -> bool:
+        """True if a baby is in segments that share no batch with one."""
+        batches = self._batches.get(stream_id, {}).get(offset)
+        return batches is not None and batches.isdisjoint(batch_ids(found))
+
+    def holds_all(self, found: SegmentFound) -> bool:
+        """True if segments hold every baby that a segment names."""
+        return all(
+            self.hold(span.stream_id, offset)
+            for span in found.footer.ranges
+            for offset in range(span.start, span.end + 1)
+        )
+
+    def has_merged_anew(self, found: SegmentFound) -> bool:
+        """True if babies of a segment are in others, and in none of its own lineage."""
+        own = batch_ids(found)
+        return any(
+            own.isdisjoint(self._batches.get(span.stream_id, {}).get(offset, own))
+            for span in found.footer.ranges
+            for offset in range(span.start, span.end + 1)
+        )
+
+
+def batch_ids(found: SegmentFound) -> frozenset[str]:
+    """The batches that a segment has parts of."""
+    return frozenset(batch.batch_id for batch in found.footer.batches)
+
+
+def merged_batches(segments: Iterable[SegmentFound]) -> frozenset[str]:
+    """The batches that a merge took in: they were registered."""
+    merged = (found for found in segments if isinstance(parse_key(found.key), AttemptKey))
+    return frozenset(batch_id for found in merged for batch_id in batch_ids(found))
+
+
+def partial_batches(segments: Iterable[SegmentFound]) -> frozenset[str]:
+    """The batches that lack a part, or a day of one.
+
+    Their writer died, or a retention has taken a file of them.
+    """
+    days: dict[str, dict[int, list[tuple[int, int]]]] = {}
+    counts: dict[str, int] = {}
+    for batch in (batch for found in segments for batch in found.footer.batches):
+        parts = days.setdefault(batch.batch_id, {})
+        parts.setdefault(batch.part, []).append((batch.first_day, batch.last_day))
+        counts[batch.batch_id] = max(counts.get(batch.batch_id, 0), batch.parts)
+    return frozenset(
+        batch_id
+        for batch_id, parts in days.items()
+        if parts.keys() != set(range(1, counts[batch_id] + 1))
+        or not all(_covers(own, DAY_MIN, DAY_MAX) for own in parts.values())
+    )
+
+
+def days_of(segments: Iterable[SegmentFound]) -> Days:
+    """The days of each part of each batch that segments hold."""
+    days: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for batch in (batch for found in segments for batch in found.footer.batches):
+        days.setdefault((batch.batch_id, batch.part), []).append((batch.first_day, batch.last_day))
+    return days
+
+
+def is_covered(batches: Iterable[BatchPart], days: Days) -> bool:
+    """True if every day of every part is among some days, by their lineage."""
+    return all(
+        _covers(days.get((batch.batch_id, batch.part), ()), batch.first_day, batch.last_day)
+        for batch in batches
+    )
+
+
+def _covers(days: Iterable[tuple[int, int]], first_day: int, last_day: int) -> bool:
+    next_day = first_day
+    for first, last in sorted(days):
+        if first <= next_day:
+            next_day = max(next_day, last + 1)
+    return next_day > last_day

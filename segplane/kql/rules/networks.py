@@ -53,17 +53,8 @@ def _address(name: str, argument: Argument) -> _Address:
         argument.fail(f"an address is a text, this is {argument.value.type}", "write '10.0.0.1'")
     written = text(argument.value, argument.offset, name)
     pattern = Constant(_ADDRESS, "string", "regex")
-    digits = Constant(r"\A[0-9]{1,3}\z", "string", "regex")
-
-    def group(number: int) -> Expression:
-        part = _call("extract", "string", pattern, _whole(number), written)
-        return _call("string_to_long", "long", part, digits)
-
-    number = group(1)
-    for part in (2, 3, 4):
-        higher = _call("multiply", "long", number, _whole(256))
-        number = _call("add", "long", higher, group(part))
-    return _Address(number, _call("coalesce", "long", group(5), _whole(32)))
+    number = _call("ipv4_number", "long", written, pattern)
+    return _Address(number, _call("ipv4_prefix", "long", written))
 
 
 def _masked(number: Expression, prefix: Expression) -> Expression:

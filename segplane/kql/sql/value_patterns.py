@@ -85,6 +85,9 @@ DUCKDB = {
     " THEN 'int' ELSE 'long' END"
     " WHEN 'BIGINT' THEN CASE WHEN TRY_CAST(<0> AS INT) IS NOT NULL THEN 'int' ELSE 'long' END"
     " ELSE 'null' END",
+    "ipv4_number": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN LIST_REDUCE(LIST_TRANSFORM(STRING_SPLIT(SPLIT_PART(<0>, '/', 1), '.'),"
+    " LAMBDA b: TRY_CAST(b AS BIGINT)), LAMBDA a, b: a * 256 + b) END",
+    "ipv4_prefix": "COALESCE(TRY_CAST(NULLIF(SPLIT_PART(<0>, '/', 2), '') AS BIGINT), 32)",
     "timespan_part": "(ABS(<0> // 100) // <1> % <2>)",
     "timespan_to_string": "LIST_TRANSFORM([<0> // 100], LAMBDA t: CASE WHEN t IS NOT NULL THEN "
     + _span("{0} // {1}", "VARCHAR") + " END)[1]",
@@ -124,6 +127,9 @@ SPARK = {
     " WHEN <0> RLIKE '^ *-?[0-9]+ *$' AND TRY_CAST(<0> AS DECIMAL(38, 0)) BETWEEN"
     " -9223372036854775808 AND 18446744073709551615 THEN 'long'"
     " WHEN <0> RLIKE '^ *-?[0-9]' THEN 'double' ELSE 'null' END",
+    "ipv4_number": "CASE WHEN <0> RLIKE <1> THEN AGGREGATE(SPLIT(SUBSTRING_INDEX(<0>, '/', 1), '[.]'), 0L,"
+    " (a, b) -> a * 256 + TRY_CAST(b AS BIGINT)) END",
+    "ipv4_prefix": "COALESCE(TRY_CAST(CASE WHEN INSTR(<0>, '/') > 0 THEN SUBSTRING_INDEX(<0>, '/', -1) END AS BIGINT), 32)",
     "timespan_part": "(ABS(<0> DIV 100) DIV <1> % <2>)",
     "timespan_to_string": "TRANSFORM(ARRAY(<0> DIV 100), t -> CASE WHEN t IS NOT NULL THEN "
     + _span("{0} DIV {1}", "STRING") + " END)[0]",
@@ -158,6 +164,9 @@ TRINO = {
     "to_hex": "LOWER(REGEXP_REPLACE(TO_HEX(TO_BIG_ENDIAN_64(<0>)), '^0+(?=.)', ''))",
     "string_size": "CAST(COALESCE(LENGTH(TO_UTF8(<0>)), 0) AS BIGINT)",
     "base64_encode_tostring": "TO_BASE64(TO_UTF8(<0>))",
+    "ipv4_number": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN REDUCE(SPLIT(SPLIT_PART(<0>, '/', 1), '.'), BIGINT '0',"
+    " (a, b) -> a * 256 + TRY_CAST(b AS BIGINT), a -> a) END",
+    "ipv4_prefix": "COALESCE(TRY_CAST(NULLIF(SPLIT_PART(<0>, '/', 2), '') AS BIGINT), 32)",
     "timespan_part": "(ABS(<0> / 100) / <1> % <2>)",
     "timespan_to_string": "TRANSFORM(ARRAY[<0> / 100], t -> CASE WHEN t IS NOT NULL THEN "
     + _span("{0} / {1}", "VARCHAR") + " END)[1]",

@@ -19,7 +19,10 @@ def _series(name: str, expression: str, value: Any, unsupported: str = "") -> Ca
     return scalar(name, expression, "dynamic", value, unsupported)
 
 
+_RANGES = ", ".join(f'"10.{n}.0.0/16"' for n in range(64))
 CASES: list[Case] = [
+    Case("ipv4_is_in_any_range of 64 ranges", "Logs | where ipv4_is_in_any_range(ClientIp,"
+         f" dynamic([{_RANGES}])) | count", {"Count": "long"}, [(2,)]),
     _series("series_add", f"series_add({_A}, {_B})", [5, 4, 5]),
     _series("series_subtract", f"series_subtract({_A}, {_B})", [-3, 0, 3]),
     _series("series_multiply", f"series_multiply({_A}, {_B})", [4, 4, 4]),

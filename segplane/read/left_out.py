@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from segments.errors import ObjectMissing, SegmentsError
 from segments.foreign.origin import FileOrigin
-from segplane.read.errors import ReadError, sentence
 from segplane.read.files import DatasetFile, ForeignMark
 
 if TYPE_CHECKING:
@@ -82,15 +81,16 @@ def texts(left_out: Sequence[LeftOut]) -> list[str]:
 
 
 def _looked_at(file: DatasetFile, mark: ForeignMark) -> tuple[DatasetFile, ForeignMark | None]:
-    """Read a file once, as a janitor does. Raises ReadError where the store gives no answer."""
+    """Read a file once, as a janitor does."""
     from segments.foreign.opening import examined
 
     try:
         read = examined(opener(file), mark.registered)
     except (ObjectMissing, FileNotFoundError):
         read = MISSING
-    except (OSError, SegmentsError) as error:
-        raise ReadError(f"{file.url} cannot be read: {sentence(error)}") from error
+    except (OSError, SegmentsError):
+        # The store gives no answer, which is said where the file is read.
+        return file, mark
     if read is None:
         return replace(file, foreign=None), None
     if isinstance(read, str):

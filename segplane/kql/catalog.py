@@ -55,6 +55,8 @@ _TABULAR = (
     ("join", "join", "join kind=inner (*table*) on *column*, $left.a == $right.b", "innerunique (default), inner, leftouter, rightouter, fullouter, leftsemi, leftanti, rightsemi, rightanti", False),
     ("lookup", "join", "lookup (*table*) on *column*", "leftouter (default) or inner join without the right keys", False),
     ("print", "items", "print *name* = *expression*, ...", "One row", False),
+    ("datatable", "datatable", "datatable(*name*:long, ...)[1, ...]", "Rows of constants; begins a query", False),
+    ("range", "range", "range *name* from 1 to 10 step 1", "A row for each value, of constants; begins a query", False),
     ("getschema", "bare", "getschema", "Names and types of the columns", False),
     ("render", "ignored", "render ...", "Accepted and ignored", False),
     ("serialize", "ignored", "serialize", "Accepted and ignored", False),

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from segplane.kql import parser, queries, scope, tokens
+from segplane.kql import constants, parser, queries, scope, tokens
 from segplane.kql.catalog import FUNCTIONS, INFIX, OPERATORS, SYNONYMS
 from segplane.kql.dataset_table import FORMAT_COLUMNS, WORDS
 from segplane.kql.signatures import Function
@@ -17,8 +17,9 @@ against types and translated to the SQL of DuckDB, Spark 4 or Trino. Whatever is
 refused, with line, column and what to do instead; so is what an engine cannot evaluate as KQL defines it.
 The tests run every operator and function on DuckDB and on Spark, and on Trino where `make readers` installed it.
 
-A **query** begins with a dataset or view, `union` or `print`; operators follow, each behind a `|`.
-`let name = value;` and `let name = table | ...;` may stand before it, `//` begins a comment.
+A **query** begins with a dataset or view, `union`, `print`, `datatable` or `range`; operators follow, each behind
+a `|`. `let name = value;` and `let name = table | ...;` may stand before it, `//` begins a comment.
+`materialize(table | ...)` is accepted: an engine decides by itself what it computes once.
 A **projection** has no source: it begins with an operator and maps one record at a time, so it has
 only the operators marked so, and neither `now()` nor `ago()`.
 
@@ -101,6 +102,7 @@ def page() -> str:
         "tokens": tokens.TOKENS_MAX,
         "operators": parser.OPERATORS_MAX,
         "tables": parser.SOURCES_MAX,
+        "rows of datatable and range": constants.ROWS_MAX,
         "levels of brackets, operators in a row": tokens.NESTING_MAX,
         "levels of expressions, with what let named": scope.LEVELS_MAX,
         "nested steps": queries.LEVELS_MAX,

@@ -4,24 +4,21 @@ from collections.abc import Callable
 
 from segplane.kql import slips
 from segplane.kql.catalog import OPERATORS, SYNONYMS
-from segplane.kql.errors import KqlError, quoted, suggestion
+from segplane.kql.errors import KqlError, quoted
+from segplane.kql.operator_parser import OperatorParser
 from segplane.kql.syntax import (
-    Capture,
-    ExpressionParser,
-    Item,
-    Key,
     Name,
-    NamePattern,
     Operator,
     ParsedQuery,
     QueryPipeline,
 )
 from segplane.kql.tokens import TokenStream
-from segplane.kql.types import ALIASES, KqlType
 
 # Each is a nested SELECT, and engines and generators recurse over those.
 OPERATORS_MAX = 40
 SOURCES_MAX = 20
+# They begin a pipeline in place of a table.
+_BEGINNINGS = ("union", "print")
 _PARAMETERS = frozenset(["kind", "withsource", "isfuzzy", "hint"])
 
 
@@ -42,12 +39,11 @@ def _located(text: str, parse: Callable[[], ParsedQuery]) -> ParsedQuery:
         raise error.at(text) from None
 
 
-class _Parser:
+class _Parser(OperatorParser):
     """Reads one text."""
 
     def __init__(self, text: str) -> None:
-        self._stream = TokenStream(text)
-        self._expressions = ExpressionParser(self._stream)
+        super().__init__(TokenStream(text))
         self._operators = 0
         self._sources = 0
 
@@ -89,7 +85,8 @@ class _Parser:
         is_name = stream.next.kind == "name" and stream.after().text == ";"
         is_table = is_name and stream.next.text not in query.scalars
         # No scalar holds a '|'.
-        if is_table or stream.is_at("union") or stream.has_before(";", "|"):
+        is_table = is_table or self._is_at_beginning() or stream.is_at("materialize")
+        if is_table or stream.has_before(";", "|"):
             query.tables[name] = self._pipeline()
         else:
             query.scalars[name] = self._expressions.expression()
@@ -98,14 +95,24 @@ class _Parser:
     def _pipeline(self) -> QueryPipeline:
         stream, offset = self._stream, self._stream.next.offset
         with stream.nested():
-            if stream.is_at("union", "print"):
+            if self._is_at_beginning():
                 operators = (self._operator(), *self._operators_behind())
                 return QueryPipeline(offset, None, operators)
             source = self._source()
             return QueryPipeline(offset, source, self._operators_behind())
 
+    def _is_at_beginning(self) -> bool:
+        """Tell whether an operator comes that needs no table; a dataset may be called range."""
+        stream = self._stream
+        is_range = stream.is_at("range") and stream.after().kind == "name"
+        is_table = stream.is_at("datatable") and stream.after().text == "("
+        return is_range or is_table or stream.is_at(*_BEGINNINGS)
+
     def _source(self) -> Name | QueryPipeline:
         stream = self._stream
+        # Whether a table is computed once is left to the engine.
+        if stream.is_at("materialize") and stream.after().text == "(":
+            stream.take()
         if opened := stream.accept("("):
             pipeline = self._pipeline()
             if stream.next.kind == "end":
@@ -140,65 +147,6 @@ class _Parser:
         stream.take()
         return _READERS[OPERATORS[name].shape](self, token.offset, name)
 
-    def _item(self) -> Item:
-        return Item(self._expressions.expression())
-
-    def value(self, offset: int, name: str) -> Operator:
-        return Operator(offset, name, items=(self._item(),))
-
-    def columns(self, offset: int, name: str) -> Operator:
-        if name == "distinct" and self._stream.accept("*"):
-            return Operator(offset, name)
-        return Operator(offset, name, items=self._stream.list_of(self._expressions.item))
-
-    def names(self, offset: int, name: str) -> Operator:
-        return Operator(offset, name, patterns=self._stream.list_of(self._pattern))
-
-    def rename(self, offset: int, name: str) -> Operator:
-        return Operator(offset, name, renames=self._stream.list_of(self._rename))
-
-    def summarize(self, offset: int, name: str) -> Operator:
-        stream, item = self._stream, self._expressions.item
-        items = () if stream.is_at("by") else stream.list_of(item)
-        by = stream.list_of(item) if stream.accept("by") else ()
-        return Operator(offset, name, items=items, by=by)
-
-    def sort(self, offset: int, name: str) -> Operator:
-        self._stream.expect("by", "write: sort by column desc")
-        return Operator(offset, name, keys=self._stream.list_of(self._key))
-
-    def top(self, offset: int, name: str) -> Operator:
-        count = self._item()
-        self._stream.expect("by", "write: top 10 by column desc")
-        return Operator(offset, name, items=(count,), keys=(self._key(),))
-
-    def bare(self, offset: int, name: str) -> Operator:
-        return Operator(offset, name)
-
-    def ignored(self, offset: int, name: str) -> Operator:
-        while self._stream.next.kind != "end" and not self._stream.is_at("|", ";", ")"):
-            self._stream.take()
-        return Operator(offset, name)
-
-    def parse(self, offset: int, name: str) -> Operator:
-        stream = self._stream
-        source = self._item()
-        stream.expect("with", "write: parse body with 'text' name:type *")
-        parts: list[str | Capture | None] = []
-        while stream.next.kind != "end" and not stream.is_at("|", ";", ")"):
-            parts.append(self._part())
-        return Operator(offset, name, items=(source,), parts=tuple(parts))
-
-    def expand(self, offset: int, name: str) -> Operator:
-        item = self._expressions.item()
-        type_: KqlType | None = None
-        if self._stream.accept("to"):
-            self._stream.expect("typeof", "write: to typeof(long)")
-            self._stream.expect("(", "write: to typeof(long)")
-            type_ = self._type()
-            self._stream.expect(")", "write: to typeof(long)")
-        return Operator(offset, name, items=(item,), type=type_)
-
     def join(self, offset: int, name: str) -> Operator:
         parameters = self._parameters()
         source = self._source()
@@ -227,54 +175,6 @@ class _Parser:
             found[name] = stream.take().text
         return found
 
-    def _pattern(self) -> NamePattern:
-        """Read a name that may hold `*`, the parts of which follow one another without a blank."""
-        stream, start = self._stream, self._stream.next
-        if stream.is_at("["):
-            token = stream.name("a column")
-            return NamePattern(start.offset, token.text)
-        text, end = "", start.offset
-        while stream.next.offset == end and (stream.next.kind == "name" or stream.is_at("*")):
-            token = stream.take()
-            text, end = text + token.text, token.end
-        if not text:
-            stream.fail(f"expected a column, found {stream.found()}", "write a name, * is allowed")
-        return NamePattern(start.offset, text)
-
-    def _rename(self) -> tuple[str, NamePattern]:
-        new = self._stream.name("the new name").text
-        self._stream.expect("=", "write: project-rename new = old")
-        old = self._stream.next
-        return new, NamePattern(old.offset, self._stream.name("the old name").text)
-
-    def _key(self) -> Key:
-        expression = self._expressions.expression()
-        direction = self._stream.accept("asc", "desc")
-        nulls_first = None
-        if self._stream.accept("nulls"):
-            if not self._stream.is_at("first", "last"):
-                self._stream.fail("expected first or last", "write: nulls first")
-            nulls_first = self._stream.take().text == "first"
-        return Key(expression, direction is None or direction.text == "desc", nulls_first)
-
-    def _part(self) -> str | Capture | None:
-        stream = self._stream
-        if stream.is_at_text():
-            return str(stream.take().value)
-        if stream.accept("*"):
-            return None
-        token = stream.next
-        name = stream.name("a text, a column or *").text
-        type_ = self._type() if stream.accept(":") else "string"
-        return Capture(token.offset, name, type_)
-
-    def _type(self) -> KqlType:
-        token = self._stream.take()
-        if token.text not in ALIASES:
-            hint = suggestion(token.text, ALIASES, f"types are {', '.join(ALIASES)}")
-            raise KqlError(token.offset, f"there is no type {quoted(token.text)}", hint)
-        return ALIASES[token.text]
-
 
 _READERS: dict[str, Callable[[_Parser, int, str], Operator]] = {
     "condition": _Parser.value,
@@ -288,6 +188,8 @@ _READERS: dict[str, Callable[[_Parser, int, str], Operator]] = {
     "sort": _Parser.sort,
     "top": _Parser.top,
     "bare": _Parser.bare,
+    "datatable": _Parser.datatable,
+    "range": _Parser.range,
     "ignored": _Parser.ignored,
     "join": _Parser.join,
     "union": _Parser.union,

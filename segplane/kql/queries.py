@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from segplane.kql import columns, combining, syntax
+from segplane.kql import columns, combining, constants, syntax
 from segplane.kql.arithmetic import convert, or_empty
 from segplane.kql.catalog import OPERATORS
 from segplane.kql.dataset_table import SIGNAL_COLUMNS
@@ -221,14 +221,7 @@ def _source(source: syntax.Name | syntax.QueryPipeline, context: Context) -> Che
 def _beginning(operator: syntax.Operator, context: Context) -> CheckedQuery:
     if operator.name == "union":
         return combining.union(operator, None, context, check_pipeline)
-    assert operator.name == "print"
-    items = tuple(
-        replace(item, name=item.name or f"print_{index}")
-        for index, item in enumerate(operator.items)
-    )
-    values = columns.values(items, context.scope({}))
-    types = {name: value.type for name, value in values.items()}
-    return CheckedQuery(ConstantRows((tuple(values.values()),), types), types)
+    return _BEGINNINGS[operator.name](operator, context)
 
 
 def _where(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
@@ -353,7 +346,14 @@ def _ignored(_operator: syntax.Operator, state: CheckedQuery, _context: Context)
 
 def _misplaced(operator: syntax.Operator, _state: CheckedQuery, _context: Context) -> CheckedQuery:
     hint = "begin a query with it, and name no table before it"
-    raise KqlError(operator.offset, "print stands alone", hint)
+    raise KqlError(operator.offset, f"{operator.name} stands alone", hint)
+
+
+_BEGINNINGS: dict[str, Callable[[syntax.Operator, Context], CheckedQuery]] = {
+    "print": constants.print_row,
+    "datatable": constants.datatable,
+    "range": constants.value_range,
+}
 
 
 _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQuery]] = {
@@ -376,7 +376,7 @@ _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQue
     "union": _combined,
     "join": _combined,
     "lookup": _combined,
-    "print": _misplaced,
+    **dict.fromkeys(_BEGINNINGS, _misplaced),
     "getschema": _get_schema,
     "render": _ignored,
     "serialize": _ignored,

@@ -23,6 +23,7 @@ _TOKEN = re.compile(
     rf"""
     (?P<blank>(?:\s+|//[^\n]*)+)
   | (?P<timespan>\d+(?:\.\d+)?(?:{_UNITS})\b)
+  | (?P<hex>0[xX][0-9a-fA-F]+\b)
   | (?P<real>\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)\b)
   | (?P<long>\d+(?![\w.]|\.\d)|\d+(?=\.\.))
   | (?P<typed>(?:{"|".join((*ALIASES, "decimal"))})\s*\()

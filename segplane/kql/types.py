@@ -49,6 +49,9 @@ _TIME = re.compile(
 )
 _SPAN = re.compile(r"(-)?(?:(\d{1,6})\.)?(\d{1,2}):(\d\d)(?::(\d\d)(?:\.(\d{1,7}))?)?")
 _UNIT_SPAN = re.compile(r"(-)?(\d+(?:\.\d+)?)([a-z]+)")
+_HEXADECIMAL = re.compile("0[xX]([0-9a-fA-F]{1,16})")
+# A text of JSON in either kind of quotes.
+_QUOTED = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""", re.DOTALL)
 _GUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -123,10 +126,20 @@ def _bool(text: str) -> bool:
 
 
 def _whole(text: str, high: int) -> int:
+    if hexadecimal := _HEXADECIMAL.fullmatch(text):
+        return _from_hexadecimal(hexadecimal[1], high)
     # Python converts no text of more than 4,300 digits, and none of them fits.
     if not re.fullmatch(r"[+-]?\d{1,30}", text) or not -high - 1 <= int(text) <= high:
         raise ValueError(f"write a whole number of at most {high}")
     return int(text)
+
+
+def _from_hexadecimal(digits: str, high: int) -> int:
+    """Read two's complement: the highest bit of the type is its sign, as in Kusto."""
+    value, values = int(digits, 16), 2 * (high + 1)
+    if value >= values:
+        raise ValueError(f"write a whole number of at most {high}")
+    return value - values if value > high else value
 
 
 def _real(text: str) -> float:
@@ -144,9 +157,19 @@ def _guid_text(text: str) -> str:
 
 def _dynamic(text: str) -> str:
     try:
-        return json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False)
+        value = json.loads(_QUOTED.sub(_in_double_quotes, text))
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     except (ValueError, RecursionError):
         raise ValueError('write JSON, such as dynamic({"a": [1, 2]})') from None
+
+
+def _in_double_quotes(match: re.Match[str]) -> str:
+    """Write a text of JSON in single quotes, which Kusto allows, in double ones."""
+    text = match[0]
+    if text[0] == '"':
+        return text
+    inner = text[1:-1].replace("\\'", "'")
+    return '"' + re.sub(r'(?<!\\)((?:\\\\)*)"', r'\1\\"', inner) + '"'
 
 
 def _string(text: str) -> str:

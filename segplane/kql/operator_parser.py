@@ -1,0 +1,176 @@
+"""Parser of what follows an operator's name, where that holds no inner pipeline."""
+
+from segplane.kql.errors import KqlError, quoted, suggestion
+from segplane.kql.expression_parser import ExpressionParser
+from segplane.kql.syntax import (
+    Capture,
+    Item,
+    Key,
+    NamePattern,
+    Operator,
+)
+from segplane.kql.tokens import TokenStream
+from segplane.kql.types import ALIASES, KqlType
+
+
+class OperatorParser:
+    """Reads one operator each call: its place, its name, and the tokens behind that."""
+
+    def __init__(self, stream: TokenStream) -> None:
+        self._stream = stream
+        self._expressions = ExpressionParser(stream)
+
+    def _is_at_end(self) -> bool:
+        return self._stream.next.kind == "end"
+
+    def _item(self) -> Item:
+        return Item(self._expressions.expression())
+
+    def value(self, offset: int, name: str) -> Operator:
+        """Read one value: `where condition`, `take 10`."""
+        return Operator(offset, name, items=(self._item(),))
+
+    def columns(self, offset: int, name: str) -> Operator:
+        """Read columns: `project name = expression, ...`, `distinct *`."""
+        if name == "distinct" and self._stream.accept("*"):
+            return Operator(offset, name)
+        return Operator(offset, name, items=self._stream.list_of(self._expressions.item))
+
+    def names(self, offset: int, name: str) -> Operator:
+        """Read names and patterns: `project-away name, prefix*`."""
+        return Operator(offset, name, patterns=self._stream.list_of(self._pattern))
+
+    def rename(self, offset: int, name: str) -> Operator:
+        """Read `new = old, ...`."""
+        return Operator(offset, name, renames=self._stream.list_of(self._rename))
+
+    def summarize(self, offset: int, name: str) -> Operator:
+        """Read `aggregate, ... by expression, ...`."""
+        stream, item = self._stream, self._expressions.item
+        items = () if stream.is_at("by") else stream.list_of(item)
+        by = stream.list_of(item) if stream.accept("by") else ()
+        return Operator(offset, name, items=items, by=by)
+
+    def sort(self, offset: int, name: str) -> Operator:
+        """Read `by expression asc nulls last, ...`."""
+        self._stream.expect("by", "write: sort by column desc")
+        return Operator(offset, name, keys=self._stream.list_of(self._key))
+
+    def top(self, offset: int, name: str) -> Operator:
+        """Read `10 by expression`."""
+        count = self._item()
+        self._stream.expect("by", "write: top 10 by column desc")
+        return Operator(offset, name, items=(count,), keys=(self._key(),))
+
+    def bare(self, offset: int, name: str) -> Operator:
+        """Read nothing more."""
+        return Operator(offset, name)
+
+    def ignored(self, offset: int, name: str) -> Operator:
+        """Read all up to the next operator, brackets with what they hold."""
+        stream = self._stream
+        while not (self._is_at_end() or stream.is_at("|", ";", ")")):
+            if stream.take().text == "(":
+                while not (self._is_at_end() or stream.accept(")")):
+                    stream.take()
+        return Operator(offset, name)
+
+    def datatable(self, offset: int, name: str) -> Operator:
+        """Read `(name:type, ...)[value, ...]`."""
+        stream, hint = self._stream, "write: datatable(name:long)[1, 2]"
+        stream.expect("(", hint)
+        declared = stream.list_of(self._declared)
+        stream.expect(")", hint)
+        stream.expect("[", hint)
+        items: list[Item] = []
+        while not stream.is_at("]"):
+            items.append(self._item())
+            if not stream.accept(","):
+                break
+        stream.expect("]", hint)
+        return Operator(offset, name, items=tuple(items), parts=declared)
+
+    def range(self, offset: int, name: str) -> Operator:
+        """Read `name from 1 to 10 step 1`."""
+        stream, hint = self._stream, "write: range x from 1 to 10 step 1"
+        column = stream.name("a column").text
+        items: list[Item] = []
+        for word in ("from", "to", "step"):
+            stream.expect(word, hint)
+            items.append(Item(self._expressions.expression(), column))
+        return Operator(offset, name, items=tuple(items))
+
+    def _declared(self) -> Capture:
+        token = self._stream.next
+        name = self._stream.name("a column").text
+        self._stream.expect(":", "write: name:long")
+        return Capture(token.offset, name, self._type())
+
+    def parse(self, offset: int, name: str) -> Operator:
+        """Read `text with 'GET ' path:string *`."""
+        stream = self._stream
+        source = self._item()
+        stream.expect("with", "write: parse body with 'text' name:type *")
+        parts: list[str | Capture | None] = []
+        while stream.next.kind != "end" and not stream.is_at("|", ";", ")"):
+            parts.append(self._part())
+        return Operator(offset, name, items=(source,), parts=tuple(parts))
+
+    def expand(self, offset: int, name: str) -> Operator:
+        """Read `name = array to typeof(long)`."""
+        item = self._expressions.item()
+        type_: KqlType | None = None
+        if self._stream.accept("to"):
+            self._stream.expect("typeof", "write: to typeof(long)")
+            self._stream.expect("(", "write: to typeof(long)")
+            type_ = self._type()
+            self._stream.expect(")", "write: to typeof(long)")
+        return Operator(offset, name, items=(item,), type=type_)
+
+    def _pattern(self) -> NamePattern:
+        """Read a name that may hold `*`, the parts of which follow one another without a blank."""
+        stream, start = self._stream, self._stream.next
+        if stream.is_at("["):
+            token = stream.name("a column")
+            return NamePattern(start.offset, token.text)
+        text, end = "", start.offset
+        while stream.next.offset == end and (stream.next.kind == "name" or stream.is_at("*")):
+            token = stream.take()
+            text, end = text + token.text, token.end
+        if not text:
+            stream.fail(f"expected a column, found {stream.found()}", "write a name, * is allowed")
+        return NamePattern(start.offset, text)
+
+    def _rename(self) -> tuple[str, NamePattern]:
+        new = self._stream.name("the new name").text
+        self._stream.expect("=", "write: project-rename new = old")
+        old = self._stream.next
+        return new, NamePattern(old.offset, self._stream.name("the old name").text)
+
+    def _key(self) -> Key:
+        expression = self._expressions.expression()
+        direction = self._stream.accept("asc", "desc")
+        nulls_first = None
+        if self._stream.accept("nulls"):
+            if not self._stream.is_at("first", "last"):
+                self._stream.fail("expected first or last", "write: nulls first")
+            nulls_first = self._stream.take().text == "first"
+        return Key(expression, direction is None or direction.text == "desc", nulls_first)
+
+    def _part(self) -> str | Capture | None:
+        stream = self._stream
+        if stream.is_at_text():
+            return str(stream.take().value)
+        if stream.accept("*"):
+            return None
+        token = stream.next
+        name = stream.name("a text, a column or *").text
+        type_ = self._type() if stream.accept(":") else "string"
+        return Capture(token.offset, name, type_)
+
+    def _type(self) -> KqlType:
+        token = self._stream.take()
+        if token.text not in ALIASES:
+            hint = suggestion(token.text, ALIASES, f"types are {', '.join(ALIASES)}")
+            raise KqlError(token.offset, f"there is no type {quoted(token.text)}", hint)
+        return ALIASES[token.text]

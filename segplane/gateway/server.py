@@ -1,10 +1,10 @@
 """One gateway process: connection to meta, HTTP server, start and shutdown."""
 
 import asyncio
-import signal
 import socket
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, cast
 
@@ -100,10 +100,14 @@ async def _run(
         server.should_exit = True
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    if shutdown.is_requested:
-        return
+
+    def follow() -> None:
+        shutdown.wait()
+        # The loop may have ended by another way.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(stop)
+
+    threading.Thread(target=follow, name="shutdown", daemon=True).start()
     await server.serve([listener])
 
 

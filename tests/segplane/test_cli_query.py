@@ -178,9 +178,9 @@ def test_an_interrupt_ends_a_query_at_once(
 def test_a_table_of_many_columns_shows_those_with_values_first_things_first(
     segments: SegmentWriter, run: RunCommand
 ) -> None:
-    segments.write(rows=3)
+    segments.write(rows=60)
 
-    shown = run("query", "web | where signal == 'logs' | take 3")
+    shown = run("query", "web | where signal == 'logs' | take 60")
     chosen = run("query", "web | take 1 | project end_timestamp, body")
 
     names = shown.stdout.splitlines()[0].split()

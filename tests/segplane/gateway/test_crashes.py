@@ -1,6 +1,7 @@
 """Gateways that die anywhere, share a table, or meet a client that keeps a table too long."""
 
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,20 +10,24 @@ from typing import Any
 
 import fastavro
 import pytest
+from structlog.testing import capture_logs
 
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools, delete_table_metadata
 from meta.client import MetaClient
 from meta.config import Settings
-from meta.process import Shutdown
+from meta.process import Environment, Shutdown
 from meta.v1 import operations_pb2 as pb
 from segments.keys import TABLES_ROOT
 from segments.store.open import open_store
 from segplane.dataplane.location import Locator
+from segplane.gateway import config
 from segplane.gateway.http.readers import ALL_DATASETS
 from segplane.gateway.iceberg.tables import LoadedTable, Tables
+from segplane.gateway.server import serve
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.server import MetaServer
+from tests.support.waiting import wait_until
 from tests.support.worker_process import WorkerProcess
 
 SEGMENTS_MAX = 1_000
@@ -198,3 +203,26 @@ def test_a_gateway_process_drains_at_sigterm(
 
     assert process.terminate() == 0
     assert process.has_logged("gateway_stopped")
+
+
+def test_a_gateway_drains_however_late_its_shutdown_is_noticed(meta_server: MetaServer) -> None:
+    """A signal sets the event by another thread: once the server has begun, or long after it."""
+    values = {"GATEWAY_META_ADDRESS": meta_server.address, "GATEWAY_BIND": "127.0.0.1:0"}
+    settings = config.load(Environment("GATEWAY_", values))
+    early, late = Shutdown(), Shutdown()
+    early.request()
+    serve(settings, early)
+    with capture_logs() as logs:
+        running = threading.Thread(target=serve, args=(settings, late), daemon=True)
+        running.start()
+        wait_until(lambda: has_event(logs, "gateway_started"), "a gateway that serves")
+        late.request()
+        running.join(60)
+
+    assert not running.is_alive()
+    assert has_event(logs, "gateway_stopped")
+
+
+def has_event(logs: list[Any], event: str) -> bool:
+    """Whether an event was logged."""
+    return any(entry["event"] == event for entry in logs)

@@ -1,5 +1,6 @@
 """Real segments of a dataset: written to the store of a meta under test, and registered."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -19,8 +20,6 @@ from segplane.dataplane.registration import create_segment
 from tests.support.meta.segments import DAY, EPOCH
 from tests.support.parquet.rows import rows_of, write_segment
 
-_seeds = count()
-
 
 @dataclass
 class SegmentWriter:
@@ -33,6 +32,8 @@ class SegmentWriter:
     rows: list[tuple[str, int]] = field(default_factory=list)
     # What each segment holds, as sorted.
     sections: list[dict[Signal, pa.Table]] = field(default_factory=list)
+    # Of each writer alone: rows do not depend on the tests that ran before.
+    _seeds: Iterator[int] = field(default_factory=count)
 
     def write(
         self,
@@ -52,7 +53,7 @@ class SegmentWriter:
         for signal in signals:
             start = EPOCH + day * DAY
             times = [start + n * days * DAY // rows + n for n in range(rows)]
-            tables[signal] = _with_times(rows_of(signal, rows, spec, next(_seeds)), times)
+            tables[signal] = _with_times(rows_of(signal, rows, spec, next(self._seeds)), times)
             self.rows += [(signal, time) for time in times]
         return self.register(tables, spec, format_version, is_known)
 

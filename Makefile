@@ -12,6 +12,9 @@ GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes -
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane pyspark_segplane
 
+# Hundreds of processes are started here: each would compile every module that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup lock demo test test-control test-readers test-slow test-restricted test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
 
 help: ## List the targets

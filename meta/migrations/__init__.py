@@ -1,6 +1,7 @@
 """Brings a database to this release's schema: Alembic, under an advisory lock."""
 
 import time
+from functools import cache
 from pathlib import Path
 
 import structlog
@@ -25,10 +26,12 @@ def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 30
 
     A database that a later release has migrated is left as it is: its schema only adds to ours. The
     lock is polled on an autocommit connection: waiting for it inside a transaction would
-    deadlock with CREATE INDEX CONCURRENTLY. Raises Unavailable after `wait_secs`.
+    deadlock with CREATE INDEX CONCURRENTLY. A database that is at the head already is not locked.
+    Raises Unavailable after `wait_secs`.
     """
     try:
-        _upgrade(database, revision, wait_secs)
+        if current_revision(database) != head_revision():
+            _upgrade(database, revision, wait_secs)
     except DBAPIError as error:
         raise translate(error) from error
     return head_revision()
@@ -54,8 +57,9 @@ def _upgrade(database: Database, revision: str, wait_secs: float) -> None:
     database.engine.dispose()
 
 
+@cache
 def head_revision() -> str:
-    """The revision this release needs."""
+    """The revision this release needs. Alembic imports every migration to tell: once a process."""
     return ScriptDirectory.from_config(_config()).get_current_head() or ""
 
 

@@ -206,3 +206,19 @@ def test_a_server_starts_on_the_schema_of_a_later_release(
         assert migrations.current_revision(database) == "9999"
     finally:
         database.close()
+
+
+def test_a_start_at_the_head_waits_for_no_other_migration(
+    database_url: str, meta_settings: Settings
+) -> None:
+    """A migration may run for long, and has nothing to change for this release."""
+    database = Database(DatabaseSettings(url=database_url))
+    migrations.upgrade(database)
+    try:
+        with database.write() as other:
+            other.execute(text("SELECT pg_advisory_xact_lock(7310579241902114)"))
+
+            started = server.start(meta_settings)
+            started.stop(2.0)
+    finally:
+        database.close()

@@ -23,6 +23,7 @@ from collector.config import Settings, split_bind
 from collector.conversion import ConversionPool
 from collector.export import CommittedDigests
 from collector.flusher import Flusher
+from collector.http_bodies import Bodies
 from collector.http_connections import IdleConnections, idle_max, listen_http
 from collector.ingestion import Ingestion
 from collector.intake import Intake, IntakeLimits
@@ -153,8 +154,9 @@ class Collector:
     async def _listen_http(self, stack: AsyncExitStack) -> int:
         settings = self._settings
         host, port = split_bind(settings.http_bind)
+        bodies = Bodies(settings.export_size_bytes_max)
         runner = web.AppRunner(
-            OtlpHttp(self._intake, settings.cors_origins).application(),
+            OtlpHttp(self._intake, bodies, settings.cors_origins).application(),
             handle_signals=False,
             shutdown_timeout=ANSWER_SECS,
         )

@@ -15,6 +15,7 @@ import structlog
 from collector.conversion_worker import LENGTH, Conversion, Limit, Reply, Request, Result
 from collector.export import TooManyRecords
 from collector.fair_queue import FairQueue
+from collector.json_records import RecordOptions
 from collector.partial_success import PartialSuccess
 from collector.refusal import Refusal, Refused, malformed, unavailable
 from segments.otlp.content import PayloadFacts
@@ -74,8 +75,9 @@ class ConversionPool:
         if isinstance(reply, Refusal):
             raise Refused(reply)
         if isinstance(reply, int):
-            assert isinstance(limit, int), "a window counts no records"
-            raise TooManyRecords(limit, reply)
+            records_max = limit.records_max if isinstance(limit, RecordOptions) else limit
+            assert isinstance(records_max, int), "a window counts no records"
+            raise TooManyRecords(records_max, reply)
         return reply
 
     async def close(self) -> None:

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Literal
 
 from collector.attribute_bounds import AttributeBounds, cut
 from collector.export import TooManyRecords, read_facts
+from collector.json_records import RecordOptions, to_logs
 from collector.otlp_json import to_protobuf
 from collector.partial_success import PartialSuccess, reject_damaged, reject_outside
 from collector.refusal import Refusal, Refused, malformed
@@ -28,9 +29,9 @@ MEMORY_BYTES_MAX = 2 * 1024**3
 NICENESS = 5
 
 
-Conversion = Literal["json", "damaged", "window", "attributes"]
-Limit = int | tuple[int, int] | AttributeBounds
-"""Records that an export may have, the window of event times, or bounds on attributes."""
+Conversion = Literal["json", "records", "damaged", "window", "attributes"]
+Limit = int | tuple[int, int] | AttributeBounds | RecordOptions
+"""Records that an export may have, the window of event times, bounds on attributes, or more."""
 Request = tuple[Conversion | Literal["facts"], Signal, bytes, Limit]
 Result = PartialSuccess | PayloadFacts
 Reply = Result | Refusal | int
@@ -38,6 +39,7 @@ Reply = Result | Refusal | int
 
 _CONVERSIONS: dict[str, Callable[[Signal, bytes, Any], Result]] = {
     "json": to_protobuf,
+    "records": to_logs,
     "damaged": lambda signal, body, _: reject_damaged(signal, body),
     "window": reject_outside,
     "attributes": cut,

@@ -21,6 +21,7 @@ from collector.conversion_worker import Conversion, Limit
 from collector.export import CommittedDigests, TooManyRecords, count_taken, digest_of, read_facts
 from collector.flusher import not_routed
 from collector.ingestion import IngestLimits, ValidToken
+from collector.json_records import ConvertedRecords, RecordOptions, TakenRecords
 from collector.partial_success import PartialSuccess
 from collector.refusal import Refusal, Refused, unavailable
 from collector.token_limits import Activities, Quotas, TokenActivity, TokenLimits
@@ -218,14 +219,32 @@ class Intake:
         converted = await self._convert("json", admission, body)
         return await self.accept(admission, converted.payload, converted)
 
+    async def accept_records(
+        self,
+        admission: AdmittedExport,
+        body: bytes,
+        options: RecordOptions,
+        digest_of_records: Callable[[ConvertedRecords], bytes],
+    ) -> TakenRecords:
+        """Take JSON records; as `accept`. A repeat has the digest of records that came before."""
+        converted = await self._convert("records", admission, body, options)
+        assert isinstance(converted, ConvertedRecords)
+        digest = digest_of_records(converted)
+        valid = await self.accept(admission, converted.payload, converted, digest)
+        return converted.taken(valid)
+
     async def accept(
-        self, admission: AdmittedExport, payload: bytes, converted: PartialSuccess | None = None
+        self,
+        admission: AdmittedExport,
+        payload: bytes,
+        converted: PartialSuccess | None = None,
+        digest: bytes | None = None,
     ) -> PartialSuccess:
         """Take one export; once this returns its records are committed.
 
         Returns what is stored, how many damaged records were left out, and a warning where an equal
         export was stored before. `converted` is what the payload was made of, where it is not what
-        was sent.
+        was sent; `digest` is that of a resend, where the payload alone does not tell.
         """
         signal, size_bytes = admission.signal, len(payload) + OVERHEAD_BYTES
         admission.charge.grow_to(size_bytes)
@@ -237,7 +256,7 @@ class Intake:
         # Validation may have taken a while, and nothing is flushed after the last flush.
         self._require_open()
         # Over the payload as sent, so that a resend of a damaged export has the same digest.
-        digest = digest_of(admission.token.token_id, signal, payload)
+        digest = digest or digest_of(admission.token.token_id, signal, payload)
         outcome = await self._accept(admission, valid.payload, digest, facts)
         if outcome == "duplicate":
             self._repeats.add(signal, admission.token.token_id)

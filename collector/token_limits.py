@@ -195,6 +195,11 @@ class Quotas:
         allowance = self._allowances.get(dataset_id)
         return None if allowance is None or allowance.is_spent else allowance.usage.ingest_limits
 
+    def dataset_name(self, dataset_id: str) -> str:
+        """Return the name that a dataset had when meta was last asked about it; "" = unknown."""
+        allowance = self._allowances.get(dataset_id)
+        return "" if allowance is None else allowance.usage.dataset_name
+
     async def check(self, dataset_id: str) -> IngestLimits:
         """Return a dataset's limits; raises Refused if it is over its quota, or that is unknown."""
         now = self._used_at[dataset_id] = self.clock()

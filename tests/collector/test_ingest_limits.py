@@ -11,31 +11,19 @@ from collector.ingestion import IngestLimits
 from collector.partial_success import reject_outside
 from collector.refusal import Refused
 from collector.token_limits import TokenActivity, TokenLimits
-from meta.v1 import operations_pb2
 from tests.support.collector.exports import log_export
-from tests.support.collector.ground import Ground, GroundToken
+from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector
 
 HOUR_SECS = 3600
 HOUR_NANOS = HOUR_SECS * 10**9
 
 
-def set_limits(ground: Ground, token: GroundToken, **limits: int) -> None:
-    ground.client.operations.SetDatasetSettings(
-        operations_pb2.SetDatasetSettingsRequest(
-            dataset_id=token.dataset_id,
-            settings=operations_pb2.DatasetSettings(
-                ingest_limits=operations_pb2.IngestLimits(**limits)
-            ),
-        )
-    )
-
-
 def test_records_outside_the_datasets_window_are_rejected_and_the_rest_is_stored(
     ground: Ground, start_collector: StartCollector
 ) -> None:
     token = ground.new_token()
-    set_limits(ground, token, event_age_max_secs=HOUR_SECS, event_lead_max_secs=HOUR_SECS)
+    ground.set_limits(token, event_age_max_secs=HOUR_SECS, event_lead_max_secs=HOUR_SECS)
     collector = start_collector()
     now = time.time_ns()
     payload = b"".join(
@@ -58,7 +46,7 @@ def test_an_export_outside_the_window_is_answered_and_not_stored(
     ground: Ground, start_collector: StartCollector
 ) -> None:
     token = ground.new_token()
-    set_limits(ground, token, event_age_max_secs=HOUR_SECS)
+    ground.set_limits(token, event_age_max_secs=HOUR_SECS)
     collector = start_collector()
 
     reply = collector.export(token, log_export("old", time_nanos=time.time_ns() - 2 * HOUR_NANOS))
@@ -72,7 +60,7 @@ def test_a_dataset_limits_the_rate_of_its_tokens(
     ground: Ground, start_collector: StartCollector
 ) -> None:
     token = ground.new_token()
-    set_limits(ground, token, bytes_per_sec=10_000)
+    ground.set_limits(token, bytes_per_sec=10_000)
     collector = start_collector()
     collector.export(token, log_export("burst", padding_bytes=50_000))
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import psycopg
-from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 
 from meta.client import MetaClient
-from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2, nursery_pb2
+from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2, nursery_pb2, operations_pb2
 from segments.baby import Baby, decode_baby
 from segments.keys import baby_key
 from segments.signals import Signal
@@ -56,6 +56,17 @@ class Ground:
         )
         return GroundToken(made.plaintext_token, made.token.id, dataset_id, dataset_name)
 
+    def set_limits(self, token: GroundToken, **limits: int) -> None:
+        """Set limits of the ingest tokens of a token's dataset."""
+        self.client.operations.SetDatasetSettings(
+            operations_pb2.SetDatasetSettingsRequest(
+                dataset_id=token.dataset_id,
+                settings=operations_pb2.DatasetSettings(
+                    ingest_limits=operations_pb2.IngestLimits(**limits)
+                ),
+            )
+        )
+
     def register(self, collector_id: str, token: GroundToken) -> tuple[str, int]:
         """Register as a collector would; returns stream id and next offset."""
         request = ingestion_pb2.RegisterForStreamRequest(
@@ -102,8 +113,12 @@ class Ground:
 
     def committed_ids(self) -> list[str]:
         """The ids of all log records in committed babies, sorted."""
-        return sorted(
-            record.body.string_value
+        return sorted(log.body.string_value for log in self.committed_logs())
+
+    def committed_logs(self) -> list[LogRecord]:
+        """All log records in committed babies."""
+        return [
+            record
             for baby in self.committed_babies()
             for part in baby.parts
             if part.signal == "logs"
@@ -111,4 +126,4 @@ class Ground:
             for resource in LogsData.FromString(payload).resource_logs
             for scope in resource.scope_logs
             for record in scope.log_records
-        )
+        ]

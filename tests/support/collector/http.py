@@ -34,10 +34,21 @@ def post(
     signal: Signal = "logs",
     timeout: float = 20.0,
 ) -> HttpAnswer:
+    """Send one export on a connection of its own."""
+    return post_to(f"/v1/{signal}", collector, body, headers, timeout)
+
+
+def post_to(
+    path: str,
+    collector: CollectorProcess,
+    body: bytes,
+    headers: dict[str, str],
+    timeout: float = 60.0,
+) -> HttpAnswer:
     """Send one request on a connection of its own."""
     connection = http.client.HTTPConnection("127.0.0.1", collector.http_port, timeout=timeout)
     try:
-        connection.request("POST", f"/v1/{signal}", body, headers)
+        connection.request("POST", path, body, headers)
         response = connection.getresponse()
         return HttpAnswer(
             response.status,

@@ -1,0 +1,244 @@
+"""JSON records to an OTLP/logs export: each record one log record, its fields the attributes.
+
+`{"records": [...]}`, or an object on each line. A record that cannot be kept as it was sent is
+rejected by itself, with the place of what is wrong; the values themselves are never quoted.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
+
+from collector import json_times, json_values
+from collector.attribute_bounds import AttributeBounds
+from collector.export import TooManyRecords
+from collector.json_times import TimestampUnit
+from collector.json_values import Members, Misfit, NotJson, Number
+from collector.otlp_json import PARTS_PER_RECORD
+from collector.partial_success import PartialSuccess
+from collector.refusal import malformed
+from segments.signals import Signal
+
+# Errors that an answer lists; the others are counted.
+ERRORS_MAX = 100
+Form = Literal["json", "ndjson"]
+_TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
+_SPAN_ID = re.compile(r"[0-9a-fA-F]{16}")
+# The version, a trace, its span and flags: https://www.w3.org/TR/trace-context/#traceparent-header
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
+ID, CONTEXT = "id", "context"
+_ERRORS = (ValueError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions:
+    """Options for reading one request's records; `arrived_at` is in nanoseconds."""
+
+    form: Form
+    arrived_at: int
+    bounds: AttributeBounds
+    unit: TimestampUnit | None = None
+    traceparent: str = ""
+    records_max: int = sys.maxsize
+
+
+@dataclass(frozen=True, slots=True)
+class RecordError:
+    """The reason of a rejection, with the record's place from 0 (None = several) and field."""
+
+    index: int | None
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertedRecords(PartialSuccess):
+    """The export made of the records that could be kept, and the first errors of the others.
+
+    `are_told_apart` is true where every record has an id or a timestamp, so that equal bytes are a
+    repeat and not another event.
+    """
+
+    num_accepted: int
+    errors: tuple[RecordError, ...] = ()
+    are_told_apart: bool = False
+
+    def taken(self, valid: PartialSuccess) -> "TakenRecords":
+        """Return the answer: `valid` is the part of the export that was taken."""
+        outside = valid.num_rejected - self.num_rejected if valid is not self else 0
+        errors = self.errors
+        if outside:
+            errors = (*errors, RecordError(None, "timestamp", f"{outside} records: {valid.cause}"))
+        return TakenRecords(
+            self.num_accepted - outside,
+            self.num_rejected + outside,
+            errors[-ERRORS_MAX:],
+            is_repeat=bool(valid.warning),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TakenRecords:
+    """The answer about one request's records."""
+
+    num_accepted: int
+    num_rejected: int
+    errors: tuple[RecordError, ...]
+    is_repeat: bool
+
+
+def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:
+    """Convert a request's body; raises Refused where it is no list of records.
+
+    Raises TooManyRecords early where it has more objects and lists than `records_max` records could
+    need.
+    """
+    if (parts := body.count(b"{") + body.count(b"[")) > PARTS_PER_RECORD * options.records_max:
+        raise TooManyRecords(options.records_max, parts)
+    reader = _Reader(options)
+    request = ExportLogsServiceRequest()
+    logs = request.resource_logs.add().scope_logs.add().log_records
+    errors: list[RecordError] = []
+    num_records = 0
+    for index, record in enumerate(_records(body, options.form)):
+        num_records += 1
+        try:
+            logs.append(reader.log_of(record))
+        except Misfit as misfit:
+            if len(errors) < ERRORS_MAX:
+                errors.append(RecordError(index, misfit.path, misfit.message))
+    return ConvertedRecords(
+        request.SerializeToString() if logs else b"",
+        num_rejected=num_records - len(logs),
+        num_accepted=len(logs),
+        errors=tuple(errors),
+        are_told_apart=reader.are_told_apart,
+    )
+
+
+def _records(body: bytes, form: Form) -> Iterator[Any]:
+    """Yield each record as it was parsed, or the error of a line that is no JSON."""
+    if form == "ndjson":
+        for line in body.split(b"\n"):
+            if line.strip():
+                yield _parsed_line(line)
+        return
+    try:
+        document = json_values.parse(body)
+    except _ERRORS as error:
+        raise malformed(f"body is not JSON ({_cause(error)})") from error
+    members = document if isinstance(document, Members) and len(document) == 1 else Members()
+    records = dict(members).get("records")
+    if not isinstance(records, list):
+        raise malformed(
+            'body is not {"records": [...]} with nothing beside the list; for an object on each'
+            " line, the content type is application/x-ndjson"
+        )
+    yield from records
+
+
+def _parsed_line(line: bytes) -> Any:
+    try:
+        return json_values.parse(line)
+    except _ERRORS as error:
+        return error
+
+
+class _Reader:
+    """Makes log records of one request's records."""
+
+    def __init__(self, options: RecordOptions) -> None:
+        self.are_told_apart = True
+        self._options = options
+        traceparent = _TRACEPARENT.fullmatch(options.traceparent.strip().lower())
+        # Not a valid one is as none, as the specification asks.
+        self._trace = tuple(map(bytes.fromhex, traceparent.groups())) if traceparent else None
+        self._fields: dict[str, Callable[[LogRecord, Any], None]] = {
+            "timestamp": self._timestamp,
+            "trace_id": self._trace_id,
+            "span_id": self._span_id,
+            ID: self._id,
+            CONTEXT: self._context,
+        }
+
+    def log_of(self, record: Any) -> LogRecord:
+        """Return the log record of one record; raises Misfit."""
+        if isinstance(record, Exception):
+            raise Misfit("", f"the line is not JSON ({_cause(record)})")
+        if not isinstance(record, Members):
+            raise Misfit("", "the record is not an object")
+        log = LogRecord(observed_time_unix_nano=self._options.arrived_at)
+        has_id = False
+        for name, value, path in json_values.named(record):
+            read = self._fields.get(name)
+            if read is None:
+                self._add(log, name, value, path)
+            elif value is not None:
+                has_id = has_id or name == ID
+                read(log, value)
+        if self._trace and not log.trace_id:
+            log.trace_id, log.span_id = self._trace[0], log.span_id or self._trace[1]
+        self._check(log)
+        self.are_told_apart = self.are_told_apart and (has_id or bool(log.time_unix_nano))
+        return log
+
+    def _add(self, log: LogRecord, name: str, value: Any, path: str) -> None:
+        if not name:
+            raise Misfit(path, "a field has no name")
+        json_values.fill(log.attributes.add(key=name).value, value, path)
+
+    def _check(self, log: LogRecord) -> None:
+        """Refuse what lies beyond the bounds of attributes, which would be cut otherwise."""
+        bounds = self._options.bounds
+        if bounds.attributes_max and len(log.attributes) > bounds.attributes_max:
+            raise Misfit("", f"the record has more than {bounds.attributes_max} fields")
+        for attribute in log.attributes:
+            if bounds.is_long_name(attribute.key):
+                raise Misfit(attribute.key, f"the name is over {bounds.name_bytes_max} bytes")
+            if bounds.value_bytes_max and attribute.value.ByteSize() > bounds.value_bytes_max:
+                raise Misfit(attribute.key, f"the value is over {bounds.value_bytes_max} bytes")
+
+    def _timestamp(self, log: LogRecord, value: Any) -> None:
+        log.time_unix_nano = json_times.nanos(value, self._options.unit)
+
+    def _trace_id(self, log: LogRecord, value: Any) -> None:
+        log.trace_id = _hex(value, _TRACE_ID, "trace_id", 32)
+
+    def _span_id(self, log: LogRecord, value: Any) -> None:
+        log.span_id = _hex(value, _SPAN_ID, "span_id", 16)
+
+    def _id(self, log: LogRecord, value: Any) -> None:
+        is_text = isinstance(value, str) and not isinstance(value, Number | NotJson)
+        if not is_text and (not isinstance(value, int) or isinstance(value, bool)):
+            raise Misfit(ID, "the id is neither text nor a whole number")
+        self._add(log, ID, value, ID)
+
+    def _context(self, log: LogRecord, value: Any) -> None:
+        if not isinstance(value, Members):
+            raise Misfit(CONTEXT, "the context is not an object")
+        # Checked like any other value, then kept as the text that it came as.
+        json_values.fill(AnyValue(), value, CONTEXT)
+        self._add(log, CONTEXT, json_values.write(value), CONTEXT)
+
+
+def _hex(value: Any, pattern: re.Pattern[str], name: str, digits: int) -> bytes:
+    if not isinstance(value, str) or not pattern.fullmatch(value) or not value.strip("0"):
+        raise Misfit(name, f"the {name} is not {digits} hexadecimal digits, one of them above 0")
+    return bytes.fromhex(value)
+
+
+def _cause(error: Exception) -> str:
+    # The parser's own message may quote the body.
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at line {error.lineno} column {error.colno}"
+    if isinstance(error, UnicodeError):
+        return "its text is not UTF-8"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return "a number has too many digits"

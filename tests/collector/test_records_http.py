@@ -1,0 +1,174 @@
+"""JSON records over HTTP, on a real collector: what is acknowledged is committed, once."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from meta.v1 import ingest_token_pb2
+from tests.support.collector.ground import Ground, GroundToken
+from tests.support.collector.http import HttpAnswer, post_to
+from tests.support.collector.process import CollectorProcess, StartCollector
+
+NDJSON = "application/x-ndjson"
+
+
+class Sender:
+    """Sends records to a collector with one token."""
+
+    def __init__(self, collector: CollectorProcess, token: GroundToken) -> None:
+        self.collector, self.token = collector, token
+
+    def send(
+        self, body: bytes, *, dataset: str = "", query: str = "", **headers: str
+    ) -> HttpAnswer:
+        """Send a body to the token's dataset, by default as JSON."""
+        path = f"/v1/datasets/{dataset or self.token.dataset_name}/records{query}"
+        secret = headers.pop("secret", self.token.token_secret)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **named}
+        return post_to(path, self.collector, body, sent)
+
+    def answer(self, body: bytes, **options: str) -> dict[str, Any]:
+        """Send and return the answer, which is a 200."""
+        answer = self.send(body, **options)
+        assert answer.status == 200, answer.body
+        read: dict[str, Any] = json.loads(answer.body)
+        return read
+
+
+@pytest.fixture
+def sender(ground: Ground, start_collector: StartCollector) -> Sender:
+    """Give a sender with a token of its own."""
+    return Sender(start_collector(), ground.new_token())
+
+
+def events(ground: Ground) -> list[str]:
+    """The `event` of every committed record, sorted."""
+    attributes = (each for log in ground.committed_logs() for each in log.attributes)
+    return sorted(each.value.string_value for each in attributes if each.key == "event")
+
+
+def records(*names: str, **fields: Any) -> bytes:
+    """A body of one record for each name."""
+    return json.dumps({"records": [{"event": name, **fields} for name in names]}).encode()
+
+
+def test_records_are_committed_once_their_answer_comes(ground: Ground, sender: Sender) -> None:
+    as_json = sender.answer(records("a", "b"))
+    as_lines = sender.answer(b'{"event": "c"}\n{"event": "d"}\n', Content_Type=NDJSON)
+    compressed = sender.answer(gzip.compress(records("e")), Content_Encoding="gzip")
+
+    assert as_json == {"accepted": 2, "rejected": 0, "repeated": False, "errors": []}
+    assert [as_lines["accepted"], compressed["accepted"]] == [2, 1]
+    assert events(ground) == ["a", "b", "c", "d", "e"]
+
+
+def test_rejected_records_are_answered_with_their_places(ground: Ground, sender: Sender) -> None:
+    some = sender.answer(b'{"records": [{"event": "a"}, {"event": "b", "n": 1e400}]}')
+    none = sender.send(b'{"records": [7]}')
+    broken = sender.send(b'{"records": [')
+
+    assert (some["accepted"], some["rejected"]) == (1, 1)
+    (error,) = some["errors"]
+    assert (error["index"], error["field"]) == (1, "n")
+    assert (none.status, json.loads(none.body)["rejected"]) == (400, 1)
+    assert (broken.status, json.loads(broken.body)["code"]) == (400, 3)
+    assert events(ground) == ["a"]
+
+
+def test_two_equal_clicks_are_two_and_a_repeat_is_one(ground: Ground, sender: Sender) -> None:
+    clicks = [sender.answer(records("click")) for _ in range(2)]
+    timed = [sender.answer(records("timed", timestamp=1764063000)) for _ in range(2)]
+    named = [sender.answer(records("named", id="7")) for _ in range(2)]
+    keyed = [sender.answer(records("keyed"), Idempotency_Key="k-1") for _ in range(2)]
+    other_key = sender.answer(records("keyed"), Idempotency_Key="k-2")
+
+    assert [answer["repeated"] for answer in clicks] == [False, False]
+    for answers in (timed, named, keyed):
+        assert [answer["repeated"] for answer in answers] == [False, True]
+    assert not other_key["repeated"]
+    assert events(ground) == ["click", "click", "keyed", "keyed", "named", "timed"]
+
+
+def test_another_dataset_is_not_found_whether_it_exists_or_not(
+    ground: Ground, sender: Sender
+) -> None:
+    other = ground.new_token()
+    metrics_only = ground.new_token(other)
+    ground.client.ingest_token.UpdateIngestTokenRouting(
+        ingest_token_pb2.UpdateIngestTokenRoutingRequest(
+            token_id=metrics_only.token_id,
+            routing=ingest_token_pb2.IngestTokenRouting(metrics_dataset_id=other.dataset_id),
+        )
+    )
+
+    answers = [
+        sender.send(records("x"), dataset=other.dataset_name),
+        sender.send(records("x"), dataset="no-such-dataset"),
+        sender.send(records("x"), dataset=other.dataset_name, secret=metrics_only.token_secret),
+    ]
+
+    assert [answer.status for answer in answers] == [404] * 3
+    assert len({answer.body for answer in answers}) == 1
+    assert sender.send(records("x"), secret="wrong").status == 401
+    assert events(ground) == []
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+def test_the_documentations_example_works_as_written(ground: Ground, sender: Sender) -> None:
+    page = Path(__file__).parents[2] / "docs" / "collector.md"
+    (example,) = re.findall(r"```sh\n(curl [^`]*)```", page.read_text())
+    example = example.replace("/default/", f"/{sender.token.dataset_name}/")
+    example = example.replace(":4318/", f":{sender.collector.http_port}/")
+
+    ran = subprocess.run(
+        ["bash", "-c", example],
+        env={**os.environ, "INGEST_TOKEN": sender.token.token_secret},
+        capture_output=True,
+        check=True,
+    )
+
+    assert json.loads(ran.stdout)["accepted"] == 1
+    assert events(ground) == ["order"]
+
+
+def test_bad_requests_are_refused_with_what_is_wrong(sender: Sender) -> None:
+    answers = {
+        "content type": sender.send(records("x"), Content_Type="text/csv"),
+        "Idempotency-Key": sender.send(records("x"), Idempotency_Key="k" * 256),
+        "timestamp_unit": sender.send(records("x"), query="?timestamp_unit=minutes"),
+        "content encoding": sender.send(records("x"), Content_Encoding="br"),
+    }
+
+    assert [answer.status for answer in answers.values()] == [415, 400, 400, 400]
+    for part, answer in answers.items():
+        assert part in json.loads(answer.body)["message"]
+    assert sender.answer(records("x"), Idempotency_Key="k" * 255)["accepted"] == 1
+
+
+def test_the_unit_of_numbers_can_be_named(ground: Ground, sender: Sender) -> None:
+    guessed = sender.send(records("x", timestamp=5))
+    named = sender.answer(records("x", timestamp=5), query="?timestamp_unit=s")
+
+    assert (guessed.status, named["accepted"]) == (400, 1)
+    assert events(ground) == ["x"]
+
+
+def test_records_outside_the_datasets_window_are_rejected(ground: Ground, sender: Sender) -> None:
+    ground.set_limits(sender.token, event_age_max_secs=3_600)
+
+    old = sender.send(records("old", timestamp=1764063000))
+    new = sender.answer(records("new"))
+
+    (error,) = json.loads(old.body)["errors"]
+    assert (error["index"], error["field"]) == (None, "timestamp")
+    assert "outside the accepted window" in error["message"]
+    assert new["accepted"] == 1
+    assert events(ground) == ["new"]

@@ -6,7 +6,7 @@ from typing import NoReturn
 from segplane.kql import dynamics, spans
 from segplane.kql.errors import KqlError
 from segplane.kql.scope import Argument
-from segplane.kql.typed import Among, Apply, Constant, Expression, Logic, Not
+from segplane.kql.typed import Apply, Constant, Expression, Logic, Not
 from segplane.kql.types import (
     DATETIME_MAX,
     DATETIME_MIN,
@@ -15,7 +15,6 @@ from segplane.kql.types import (
     NUMBERS,
     ORDERED,
     KqlType,
-    Value,
     fits,
     is_narrower,
     literal,
@@ -310,70 +309,6 @@ def _equality(operands: Operands, template: str) -> Expression:
 def _is_finite(value: Expression) -> bool:
     # NaN is equal to nothing in KQL, and to itself in SQL.
     return isinstance(value, Constant) and value.value is not None and value.value == value.value
-
-
-def among(left: Argument, options: list[Argument], operator: str, offset: int) -> Expression:
-    """Return `left in (options)`, with the variants of `in`."""
-    ignores_case, is_not = operator.endswith("~"), operator.startswith("!")
-    for option in options:
-        if not isinstance(option.value, Constant):
-            option.fail(f"{operator} takes constants", "write a condition with == and or")
-    if left.value.type == "dynamic" and not ignores_case and _are_numbers(options):
-        found = _number_among(left, options, operator, offset)
-        return Not(found) if is_not else found
-    values: list[Expression] = []
-    subject: Expression = left.value
-    for option in options:
-        operands = Operands(left, option, operator, offset)
-        subject, value, _ = unified(operands)
-        values.append(value)
-    if ignores_case:
-        if subject.type != "string":
-            left.fail(f"{operator} compares texts, not {subject.type}", "use in")
-        subject = Apply("tolower", (subject,), "string", offset, operator)
-        values = [_lower(value) for value in values]
-    subject, values = _same_type(subject, values)
-    if subject.type == "string" and any(_value(v) == "" for v in values):
-        subject = or_empty(subject)
-    found = Among(subject, tuple(values))
-    return Not(found) if is_not else found
-
-
-def _are_numbers(options: list[Argument]) -> bool:
-    return all(option.value.type in NUMBERS for option in options)
-
-
-def _number_among(
-    left: Argument, options: list[Argument], operator: str, offset: int
-) -> Expression:
-    """Return `left in (options)` for a dynamic value: as reals where one of them is a real."""
-    values = [option.value for option in options]
-    if any(value.type == "real" for value in values):
-        reals = tuple(convert(value, "real", offset, operator) for value in values)
-        return Among(dynamics.as_number(left.value, "real", offset, operator), reals)
-    if all(dynamics.is_small(value) for value in values):
-        number = Apply("dynamic_to_number", (left.value,), "real", offset, operator)
-        return Among(number, tuple(Constant(float(_value(v) or 0), "real") for v in values))
-    return Logic("or", tuple(equal(Operands(left, o, operator, offset)) for o in options))
-
-
-def _same_type(
-    subject: Expression, values: list[Expression]
-) -> tuple[Expression, list[Expression]]:
-    """Bring the numbers of a list to the widest type among them."""
-    types = {value.type for value in (subject, *values)}
-    if len(types) == 1:
-        return subject, values
-    widest = max(types, key=NUMBERS.index)
-    return convert(subject, widest, 0, "in"), [convert(v, widest, 0, "in") for v in values]
-
-
-def _value(expression: Expression) -> Value:
-    return expression.value if isinstance(expression, Constant) else None
-
-
-def _lower(expression: Expression) -> Expression:
-    return Constant(str(_value(expression) or "").lower(), "string")
 
 
 def between(

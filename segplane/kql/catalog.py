@@ -60,6 +60,7 @@ _TABULAR = (
     ("getschema", "bare", "getschema", "Names and types of the columns", False),
     ("render", "ignored", "render ...", "Accepted and ignored", False),
     ("serialize", "ignored", "serialize", "Accepted and ignored", False),
+    ("invoke", "invoke", "invoke *function*(...)", "A function of let over the table before it", False),
     ("as", "ignored", "as *name*", "Accepted and ignored", False),
 )  # fmt: skip
 OPERATORS = {row[0]: TabularOperator(*row) for row in _TABULAR}
@@ -78,7 +79,7 @@ _INFIX = (
     InfixOperator(">=", 3, "Greater or equal"),
     InfixOperator("=~", 3, "Equal texts, whatever the case", ("string string -> bool: eq_ci",)),
     InfixOperator("!~", 3, "Not so", ("string string -> bool: eq_ci",)),
-    InfixOperator("in", 3, "One of the values", shape="list"),
+    InfixOperator("in", 3, "One of the values, of the elements of an array, or of a table's first column", shape="list"),
     InfixOperator("!in", 3, "None of the values", shape="list"),
     InfixOperator("in~", 3, "One of the texts, whatever the case", shape="list"),
     InfixOperator("!in~", 3, "None of the texts, whatever the case", shape="list"),

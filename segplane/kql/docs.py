@@ -19,7 +19,13 @@ The tests run every operator and function on DuckDB and on Spark, and on Trino w
 
 A **query** begins with a dataset or view, `union`, `print`, `datatable` or `range`; operators follow, each behind
 a `|`. `let name = value;` and `let name = table | ...;` may stand before it, `//` begins a comment.
-`materialize(table | ...)` is accepted: an engine decides by itself what it computes once.
+`let f = (x:long, y:long = 1) { let z = x + y; z * 2 };` names a function, and one of a table is
+`let f = (T:(id:long), n:long) { T | top n by id };`, called as `f(T, 3)` or `T | invoke f(3)`. A function sees its
+parameters and what was named before it. `materialize(table | ...)` is accepted: an engine decides by itself what it
+computes once.
+A **query within an expression** is `x in (table | ...)`, where the first column counts, or `toscalar(table | ...)`,
+the first value of the first row. The engine reads it as a join. It stands in every operator but `take`, and not in the
+body of a function that yields a value.
 A **projection** has no source: it begins with an operator and maps one record at a time, so it has
 only the operators marked so, and neither `now()` nor `ago()`.
 
@@ -102,6 +108,7 @@ def page() -> str:
         "tokens": tokens.TOKENS_MAX,
         "operators": parser.OPERATORS_MAX,
         "tables": parser.SOURCES_MAX,
+        "queries within expressions": scope.SUBQUERIES_MAX,
         "rows of datatable and range": constants.ROWS_MAX,
         "levels of brackets, operators in a row": tokens.NESTING_MAX,
         "levels of expressions, with what let named": scope.LEVELS_MAX,

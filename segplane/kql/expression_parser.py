@@ -1,8 +1,22 @@
 """Parser of scalar expressions."""
 
+from collections.abc import Callable
+
 from segplane.kql.catalog import INFIX
 from segplane.kql.errors import KqlError
-from segplane.kql.syntax import Call, Expression, Infix, Item, Literal, Name, Negation, Path, Star
+from segplane.kql.syntax import (
+    Call,
+    Expression,
+    Infix,
+    Item,
+    Literal,
+    Name,
+    Negation,
+    Path,
+    QueryPipeline,
+    Star,
+    Subquery,
+)
 from segplane.kql.tokens import NESTING_MAX, TokenStream
 
 _EQUALITY = 3
@@ -14,6 +28,9 @@ class ExpressionParser:
 
     def __init__(self, stream: TokenStream) -> None:
         self.stream = stream
+        # Reads a query within an expression; None where none may stand.
+        self.pipeline: Callable[[], QueryPipeline] | None = None
+        self.is_at_table: Callable[[], bool] = lambda: False
 
     def expression(self, above: int = 0) -> Expression:
         """Read an expression whose operators all bind more tightly than `above`."""
@@ -57,7 +74,8 @@ class ExpressionParser:
         stream, shape = self.stream, INFIX[operator].shape
         if shape == "list":
             opened = stream.expect("(", f"write: x {operator} (1, 2)")
-            values = stream.list_of(self.expression)
+            is_table = operator in _TABLES and self.is_at_table()
+            values = (self._subquery(),) if is_table else stream.list_of(self.expression)
             self._close(opened.offset)
             return values
         if shape == "range":
@@ -71,6 +89,12 @@ class ExpressionParser:
         if precedence == _EQUALITY and self._operator() in _COMPARISONS:
             self.stream.fail("comparisons do not follow one another", "join them with 'and'")
         return (right,)
+
+    def _subquery(self) -> Subquery:
+        if self.pipeline is None:
+            hint = "put the query over the view, where it can read other tables"
+            self.stream.fail("a projection reads no table", hint)
+        return Subquery(self.stream.next.offset, self.pipeline())
 
     def _close(self, opened: int) -> None:
         if self.stream.next.kind == "end":
@@ -148,11 +172,17 @@ class ExpressionParser:
         opened = self.stream.take()
         if self.stream.accept(")"):
             return Call(offset, name, ())
+        if name == "toscalar":
+            inner = self._subquery()
+            self._close(opened.offset)
+            return Call(offset, name, (inner,))
         arguments = self.stream.list_of(self.expression)
         self._close(opened.offset)
         return Call(offset, name, arguments)
 
 
+# Operators whose list may be the first column of a table.
+_TABLES = frozenset(["in", "!in", "in~", "!in~"])
 _COMPARISONS = frozenset(n for n, o in INFIX.items() if o.precedence == _EQUALITY)
 
 

@@ -7,10 +7,16 @@ from segplane.kql.catalog import OPERATORS, SYNONYMS
 from segplane.kql.errors import KqlError, quoted
 from segplane.kql.operator_parser import OperatorParser
 from segplane.kql.syntax import (
+    FunctionParameter,
+    Item,
     Name,
+    Names,
     Operator,
     ParsedQuery,
     QueryPipeline,
+    Subquery,
+    TableCall,
+    UserFunction,
 )
 from segplane.kql.tokens import TokenStream
 
@@ -46,18 +52,24 @@ class _Parser(OperatorParser):
         super().__init__(TokenStream(text))
         self._operators = 0
         self._sources = 0
+        self._names = Names()
+        self._expressions.is_at_table = self._is_at_table
+        self._expressions.pipeline = self._pipeline
 
     def query(self) -> ParsedQuery:
-        stream, query = self._stream, ParsedQuery(QueryPipeline(0, None))
-        while stream.accept("let"):
-            self._let(query)
+        self._lets()
         pipeline = self._pipeline()
         self._end()
-        return ParsedQuery(pipeline, query.scalars, query.tables)
+        return ParsedQuery(pipeline, self._names)
+
+    def _lets(self) -> None:
+        while self._stream.accept("let"):
+            self._let()
 
     def projection(self) -> ParsedQuery:
         if self._stream.is_at("let"):
             self._stream.fail("a projection has no let", "use extend to name a value")
+        self._expressions.pipeline = None
         operators = [] if self._stream.is_at("|") else [self._operator()]
         pipeline = QueryPipeline(0, None, (*operators, *self._operators_behind()))
         self._end()
@@ -78,19 +90,71 @@ class _Parser(OperatorParser):
             slip = slip or f"write '|' before {stream.next.text}"
         return slip or "separate operators by '|'"
 
-    def _let(self, query: ParsedQuery) -> None:
-        stream = self._stream
+    def _let(self) -> None:
+        stream, names = self._stream, self._names
         name = stream.name("a name after let").text
         stream.expect("=", "write: let name = value;")
         is_name = stream.next.kind == "name" and stream.after().text == ";"
-        is_table = is_name and stream.next.text not in query.scalars
-        # No scalar holds a '|'.
-        is_table = is_table or self._is_at_beginning() or stream.is_at("materialize")
-        if is_table or stream.has_before(";", "|"):
-            query.tables[name] = self._pipeline()
+        if stream.accept("view") or (stream.is_at("(") and stream.behind_bracket() == "{"):
+            names.functions[name] = self._function()
+            # A body may end with its bracket alone.
+            stream.accept(";")
+            return
+        if self._is_at_table() or (is_name and stream.next.text not in names.scalars):
+            names.tables[name] = self._pipeline()
         else:
-            query.scalars[name] = self._expressions.expression()
+            names.scalars[name] = self._expressions.expression()
         stream.expect(";", "end a let with ';'")
+
+    def _function(self) -> UserFunction:
+        """Read `(name:type = default, table:(column:type)) { let ...; body }`."""
+        stream, offset, hint = self._stream, self._stream.next.offset, "write: (x:long) { x + 1 }"
+        stream.expect("(", hint)
+        parameters = () if stream.is_at(")") else stream.list_of(self._parameter)
+        stream.expect(")", hint)
+        opened = stream.expect("{", hint)
+        outer = self._names
+        self._names = inner = outer.copy()
+        with stream.nested():
+            self._lets()
+            values = {p.name for p in parameters if p.type is not None} | set(inner.scalars)
+            is_name = stream.next.kind == "name" and stream.after().text in ("}", ";")
+            is_table = self._is_at_table() or (is_name and stream.next.text not in values)
+            body = self._pipeline() if is_table else self._expressions.expression()
+        stream.accept(";")
+        if stream.next.kind == "end":
+            stream.fail("a bracket is not closed", "add '}'", opened)
+        stream.expect("}", "end the function with '}'")
+        self._names = outer
+        return UserFunction(offset, parameters, inner, body)
+
+    def _parameter(self) -> FunctionParameter:
+        stream, token = self._stream, self._stream.next
+        name = stream.name("a parameter").text
+        stream.expect(":", "write: name:long")
+        if stream.accept("("):
+            columns = () if stream.accept("*") else stream.list_of(self._declared)
+            stream.expect(")", "write: table:(column:long)")
+            return FunctionParameter(token.offset, name, columns=columns)
+        type_ = self._type()
+        default = self._expressions.expression() if stream.accept("=") else None
+        return FunctionParameter(token.offset, name, type_, default=default)
+
+    def _call(self) -> TableCall:
+        """Read a call of a function that yields a table."""
+        stream, token = self._stream, self._stream.take()
+        stream.expect("(", f"write: {token.text}(...)")
+        arguments = () if stream.is_at(")") else stream.list_of(self._call_argument)
+        stream.expect(")", "close the bracket, or put ',' between values")
+        return TableCall(token.offset, token.text, arguments)
+
+    def _call_argument(self) -> Item:
+        if self._stream.is_at("(") and self._stream.pipe_depth() == 1:
+            return Item(Subquery(self._stream.next.offset, self._pipeline()))
+        return self._expressions.item()
+
+    def invoke(self, offset: int, name: str) -> Operator:
+        return Operator(offset, name, call=self._call())
 
     def _pipeline(self) -> QueryPipeline:
         stream, offset = self._stream, self._stream.next.offset
@@ -101,6 +165,20 @@ class _Parser(OperatorParser):
             source = self._source()
             return QueryPipeline(offset, source, self._operators_behind())
 
+    def _is_at_table(self) -> bool:
+        """Tell whether a pipeline comes: no scalar has a '|' but within its own brackets."""
+        stream = self._stream
+        depth = stream.pipe_depth()
+        is_bracket = depth == 1 and stream.is_at("(")
+        is_table = depth == 0 or is_bracket or self._is_at_beginning()
+        is_call = stream.is_at("materialize", *self._tabular()) and stream.after().text == "("
+        return is_table or is_call
+
+    def _tabular(self) -> list[str]:
+        """Return the functions of let that yield tables."""
+        functions = self._names.functions.items()
+        return [name for name, f in functions if isinstance(f.body, QueryPipeline)]
+
     def _is_at_beginning(self) -> bool:
         """Tell whether an operator comes that needs no table; a dataset may be called range."""
         stream = self._stream
@@ -108,7 +186,7 @@ class _Parser(OperatorParser):
         is_table = stream.is_at("datatable") and stream.after().text == "("
         return is_range or is_table or stream.is_at(*_BEGINNINGS)
 
-    def _source(self) -> Name | QueryPipeline:
+    def _source(self) -> Name | TableCall | QueryPipeline:
         stream = self._stream
         # Whether a table is computed once is left to the engine.
         if stream.is_at("materialize") and stream.after().text == "(":
@@ -123,6 +201,8 @@ class _Parser(OperatorParser):
         if self._sources > SOURCES_MAX:
             stream.fail("the query reads too many tables", f"at most {SOURCES_MAX} are read")
         token = stream.next
+        if token.kind == "name" and stream.after().text == "(":
+            return self._call()
         name = stream.name("a dataset or a view").text
         # A dataset's signal: web.logs.
         while stream.accept("."):
@@ -193,4 +273,5 @@ _READERS: dict[str, Callable[[_Parser, int, str], Operator]] = {
     "ignored": _Parser.ignored,
     "join": _Parser.join,
     "union": _Parser.union,
+    "invoke": _Parser.invoke,
 }

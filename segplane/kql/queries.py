@@ -3,43 +3,34 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from segplane.kql import columns, combining, constants, syntax
-from segplane.kql.arithmetic import convert, or_empty
+from segplane.kql import columns, combining, constants, rowsets, subqueries, syntax, user_functions
+from segplane.kql.arithmetic import convert
 from segplane.kql.catalog import OPERATORS
 from segplane.kql.dataset_table import SIGNAL_COLUMNS
 from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.parser import parse_projection, parse_query
-from segplane.kql.scalars import argument, condition
+from segplane.kql.scalars import check as check_value
+from segplane.kql.scalars import condition
 from segplane.kql.scope import (
     CheckedQuery,
     Context,
-    check_names,
-    fresh,
-    implied_name,
 )
 from segplane.kql.syntax import ParsedQuery
 from segplane.kql.typed import (
-    Aggregate,
     Apply,
     Columns,
     ColumnValue,
     Constant,
     ConstantRows,
-    Distinct,
-    Expand,
-    Expression,
-    Limit,
-    Ordering,
     RowFilter,
     Scan,
     Select,
     Table,
     Union,
 )
-from segplane.kql.types import KqlType, fits
+from segplane.kql.types import fits
 from segplane.kql.walks import levels
 
-ROWS_MAX = 10**9
 # Engines and generators recurse over nested SELECTs.
 LEVELS_MAX = 45
 
@@ -47,7 +38,8 @@ LEVELS_MAX = 45
 def compile_query(text: str, tables: Mapping[str, Table | CheckedQuery], now: int) -> CheckedQuery:
     """Return what a query yields; `now` is microseconds since 1970. Raises KqlError."""
     query = parse_query(text)
-    context = Context(tables, now, query.scalars, query.tables)
+    names = query.names
+    context = Context(tables, now, names.scalars, names.tables, names.functions)
     return _located(text, lambda: check_pipeline(query.pipeline, context))
 
 
@@ -159,12 +151,23 @@ def _checked(
 ) -> CheckedQuery:
     state = start if pipeline.source is None else _source(pipeline.source, context)
     for operator in pipeline.operators:
-        if state is None:
-            state = _beginning(operator, context)
-        else:
-            state = _CHECKS[operator.name](operator, state, context)
+        state = _beginning(operator, context) if state is None else _over(operator, state, context)
     assert state is not None
     return state
+
+
+def _over(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    """Return what an operator yields, with the queries in its expressions joined before it."""
+    check = _CHECKS[operator.name]
+    if not subqueries.are_in(operator, state, context):
+        return check(operator, state, context)
+    if operator.name == "where":
+        plain, operator = subqueries.split(operator, state, context)
+        state = state if plain is None else check(plain, state, context)
+    operator, with_values = subqueries.joined(operator, state, context, check_pipeline)
+    found = check(operator, with_values, context)
+    hidden = set(with_values.columns) - set(state.columns)
+    return replace(found, columns={n: t for n, t in found.columns.items() if n not in hidden})
 
 
 def scan(table: syntax.Name, context: Context) -> CheckedQuery:
@@ -210,129 +213,39 @@ def _of_signal(name: syntax.Name, context: Context) -> CheckedQuery | None:
     return records.select(values, name.offset)
 
 
-def _source(source: syntax.Name | syntax.QueryPipeline, context: Context) -> CheckedQuery:
-    return (
-        scan(source, context)
-        if isinstance(source, syntax.Name)
-        else check_pipeline(source, context)
-    )
+def _source(
+    source: syntax.Name | syntax.TableCall | syntax.QueryPipeline, context: Context
+) -> CheckedQuery:
+    match source:
+        case syntax.Name():
+            return scan(source, context)
+        case syntax.TableCall():
+            return user_functions.table(source, context, check_value, check_pipeline)
+        case _:
+            return check_pipeline(source, context)
+
+
+def _invoke(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    assert operator.call is not None
+    return user_functions.table(operator.call, context, check_value, check_pipeline, state)
 
 
 def _beginning(operator: syntax.Operator, context: Context) -> CheckedQuery:
+    if operator.name == "print" and subqueries.are_in(operator, _NOTHING, context):
+        return _over(replace(operator, name="project"), _NOTHING, context)
     if operator.name == "union":
         return combining.union(operator, None, context, check_pipeline)
     return _BEGINNINGS[operator.name](operator, context)
 
 
+# One row without a column that a query sees.
+_ROW: Columns = {"$row": "long"}
+_NOTHING = CheckedQuery(ConstantRows(((Constant(0, "long"),),), _ROW), {})
+
+
 def _where(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     tested = condition(operator.items[0].expression, state.scope(context))
     return state.over(RowFilter(state.relation, tested, state.relation.columns))
-
-
-def _sort(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    hidden: dict[str, Expression] = {}
-    order: list[Ordering] = []
-    state = replace(state, order=())
-    for key in operator.keys:
-        checked = argument(key.expression, state.scope(context))
-        if checked.value.type in ("dynamic", "guid"):
-            hint = "convert it first: tostring(...)"
-            checked.fail(f"{checked.value.type} has no order", hint)
-        nulls_first = not key.is_descending if key.nulls_first is None else key.nulls_first
-        value = checked.value
-        if value.type == "real":
-            # Kusto keeps NaN beside the nulls, whatever the direction; engines take it as greatest.
-            rank = Apply("nan_rank", (value,), "int", checked.offset, "sort")
-            name = fresh("$order", {**state.columns, **hidden})
-            hidden[name] = rank
-            order.append(Ordering(name, nulls_first, nulls_first))
-        name = fresh("$order", {**state.columns, **hidden})
-        hidden[name] = or_empty(value) if value.type == "string" else value
-        order.append(Ordering(name, key.is_descending, nulls_first))
-    sorted_state = state.select({**state.everything(), **hidden}, operator.offset)
-    return replace(sorted_state, columns=state.columns, order=tuple(order))
-
-
-def _take(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    counted = argument(operator.items[0].expression, replace(state.scope(context), columns={}))
-    count = counted.value.value if isinstance(counted.value, Constant) else None
-    if counted.value.type not in ("int", "long") or not isinstance(count, int):
-        counted.fail("a whole number is needed", "write take 10")
-    if not 0 <= count <= ROWS_MAX:
-        counted.fail(f"{count:,} rows cannot be taken", f"write a number from 0 to {ROWS_MAX:,}")
-    return state.over(Limit(state.relation, count, state.order, state.relation.columns))
-
-
-def _top(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    return _take(operator, _sort(operator, state, context), context)
-
-
-def _distinct(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    state = replace(state, order=())
-    values = columns.values(operator.items, state.scope(context)) or state.everything()
-    cleaned = {n: or_empty(v) if v.type == "string" else v for n, v in values.items()}
-    state = state.select(cleaned, operator.offset, is_named=bool(operator.items))
-    return state.over(Distinct(state.relation, (), state.relation.columns))
-
-
-def _count(operator: syntax.Operator, state: CheckedQuery, _: Context) -> CheckedQuery:
-    count = Apply("count_rows", (), "long", operator.offset, "count")
-    return CheckedQuery(
-        Aggregate(state.relation, {}, {"Count": count}, {"Count": "long"}), {"Count": "long"}
-    )
-
-
-def _expand(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    item = operator.items[0]
-    array = argument(item.expression, state.scope(context))
-    if array.value.type != "dynamic":
-        array.fail(
-            f"mv-expand takes a dynamic value, this is {array.value.type}", "split(...) gives one"
-        )
-    name = item.name or implied_name(item.expression) or "Column1"
-    columns = {**state.relation.columns, name: "dynamic"}
-    visible = {**state.columns, name: "dynamic"}
-    check_names(visible, operator.offset)
-    expanded = Expand(state.relation, name, array.value, columns, operator.offset)
-    state = replace(state, relation=expanded, columns=visible, promoted=())
-    if operator.type in (None, "dynamic"):
-        return state
-    typed = combining.converted(
-        ColumnValue(name, "dynamic"), operator.type, array.offset, "mv-expand"
-    )
-    return state.select({**state.everything(), name: typed}, operator.offset)
-
-
-def _get_schema(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:
-    columns: dict[str, KqlType] = {
-        "ColumnName": "string",
-        "ColumnOrdinal": "long",
-        "DataType": "string",
-        "ColumnType": "string",
-    }
-    rows = tuple(
-        (
-            Constant(name, "string"),
-            Constant(number, "long"),
-            Constant(f"System.{_DATA_TYPES[type_]}", "string"),
-            Constant(type_, "string"),
-        )
-        for number, (name, type_) in enumerate(state.columns.items())
-    )
-    return CheckedQuery(ConstantRows(rows, columns), columns)
-
-
-_DATA_TYPES: dict[KqlType, str] = {
-    "bool": "SByte",
-    "int": "Int32",
-    "long": "Int64",
-    "real": "Double",
-    "string": "String",
-    "datetime": "DateTime",
-    "timespan": "TimeSpan",
-    "guid": "Guid",
-    "dynamic": "Object",
-}
 
 
 def _combined(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
@@ -366,21 +279,22 @@ _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQue
     "project-rename": columns.rename,
     "parse": combining.parse,
     "parse-where": combining.parse,
-    "mv-expand": _expand,
+    "mv-expand": rowsets.expand,
     "summarize": columns.summarize,
-    "sort": _sort,
-    "top": _top,
-    "take": _take,
-    "distinct": _distinct,
-    "count": _count,
+    "sort": rowsets.sort,
+    "top": rowsets.top,
+    "take": rowsets.take,
+    "distinct": rowsets.distinct,
+    "count": rowsets.count,
     "union": _combined,
     "join": _combined,
     "lookup": _combined,
     **dict.fromkeys(_BEGINNINGS, _misplaced),
-    "getschema": _get_schema,
+    "getschema": rowsets.get_schema,
     "render": _ignored,
     "serialize": _ignored,
     "as": _ignored,
+    "invoke": _invoke,
 }
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from segplane.kql import arithmetic, functions, slips, syntax
+from segplane.kql import arithmetic, functions, slips, syntax, user_functions
 from segplane.kql.arguments import constant_text, need, pattern
 from segplane.kql.arithmetic import Operands, convert, or_empty
 from segplane.kql.catalog import FUNCTIONS, INFIX
 from segplane.kql.dataset_table import WORDS, word_of
 from segplane.kql.dynamics import member_key
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
+from segplane.kql.membership import among
 from segplane.kql.promotion import with_promoted
 from segplane.kql.regex import escape, group_count
 from segplane.kql.rules import arrays
@@ -56,6 +57,9 @@ def _checked(expression: syntax.Expression, scope: Scope) -> Expression:
             return arithmetic.negated(argument(expression.operand, scope))
         case syntax.Star():
             raise KqlError(expression.offset, "'*' stands for no value", "name a column")
+        case syntax.Subquery():
+            hint = "name it before, as let x = toscalar(...), and use it in where or extend"
+            raise KqlError(expression.offset, "a query gives no value here", hint)
 
 
 def argument(expression: syntax.Expression, scope: Scope) -> Argument:
@@ -79,6 +83,8 @@ def _name(name: syntax.Name, scope: Scope) -> Expression:
         raise KqlError(name.offset, f"column {quoted(name.name)} is not aggregated", hint)
     if name.name in scope.columns:
         return ColumnValue(name.name, scope.columns[name.name])
+    if name.name in scope.bound:
+        return scope.bound[name.name]
     if name.name in scope.scalars:
         # A let sees those before it only, so this ends.
         earlier = dict(scope.scalars)
@@ -149,9 +155,13 @@ def _flat(
 
 
 def _call(call: syntax.Call, scope: Scope) -> Expression:
+    if call.name == "toscalar":
+        return check(call.arguments[0], scope)
+    if call.name in scope.functions:
+        return user_functions.value(call, scope, check)
     function = FUNCTIONS.get(call.name)
     if function is None:
-        hint = slips.function(call.name, FUNCTIONS)
+        hint = slips.function(call.name, [*FUNCTIONS, *scope.functions])
         raise KqlError(call.offset, f"there is no function {quoted(call.name)}", hint)
     if function.rule == "arg" or call.name == "percentiles":
         hint = "it stands in summarize only, and not within an expression"
@@ -286,7 +296,7 @@ def _infix(infix: syntax.Infix, scope: Scope) -> Expression:
     left = argument(infix.left, scope)
     right = [_right(e, scope) for e in infix.right]
     if name.removeprefix("!").rstrip("~") == "in":
-        return arithmetic.among(left, right, name, offset)
+        return among(left, right, name, offset)
     if name.endswith("between"):
         return arithmetic.between(left, right[0], right[1], name, offset)
     if INFIX[name].signatures:

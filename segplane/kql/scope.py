@@ -24,6 +24,8 @@ LEVELS_MAX = 50
 # Names that let gave are written out wherever they are used.
 NODES_MAX = 20_000
 COLUMNS_MAX = 1_000
+# Each is a join.
+SUBQUERIES_MAX = 20
 # Calls that keep the name of their first argument.
 _TRANSPARENT = frozenset(
     [
@@ -91,6 +93,7 @@ class CheckBudget:
     def __init__(self) -> None:
         self._nodes = 0
         self._levels = 0
+        self._subqueries = 0
         self._sizes: dict[int, tuple[Expression, int]] = {}
 
     def check_size(self, expression: Expression, offset: int) -> None:
@@ -98,6 +101,13 @@ class CheckBudget:
         if written_size(expression, self._sizes) > NODES_MAX:
             hint = f"at most {NODES_MAX:,} are checked: compute parts of it with extend"
             raise KqlError(offset, "the expression has too many parts", hint)
+
+    def count_subquery(self, offset: int) -> None:
+        """Count a query within an expression."""
+        self._subqueries += 1
+        if self._subqueries > SUBQUERIES_MAX:
+            hint = f"at most {SUBQUERIES_MAX} are joined: name parts of the query with let"
+            raise KqlError(offset, "too many expressions hold a query", hint)
 
     @contextmanager
     def level(self, offset: int) -> Iterator[None]:
@@ -127,6 +137,9 @@ class Scope:
     columns: Columns
     scalars: Mapping[str, syntax.Expression] = field(default_factory=dict)
     now: int | None = None
+    functions: Mapping[str, syntax.UserFunction] = field(default_factory=dict)
+    # Parameters of the function whose body this is.
+    bound: Mapping[str, Expression] = field(default_factory=dict)
     promoted: tuple[Promoted, ...] = ()
     is_aggregated: bool = False
     budget: CheckBudget = field(default_factory=CheckBudget)
@@ -157,11 +170,25 @@ class Context:
     now: int | None
     scalars: Mapping[str, syntax.Expression] = field(default_factory=dict)
     pipelines: Mapping[str, syntax.QueryPipeline] = field(default_factory=dict)
+    functions: Mapping[str, syntax.UserFunction] = field(default_factory=dict)
+    bound: Mapping[str, Expression] = field(default_factory=dict)
     budget: CheckBudget = field(default_factory=CheckBudget)
 
     def scope(self, columns: Columns) -> Scope:
         """Return what an expression over these columns may refer to."""
-        return Scope(columns, self.scalars, self.now, budget=self.budget)
+        return Scope(
+            columns, self.scalars, self.now, self.functions, self.bound, budget=self.budget
+        )
+
+    def within(self, names: syntax.Names, bound: Mapping[str, Expression]) -> "Context":
+        """Return what the body of a function may refer to."""
+        return replace(
+            self,
+            scalars=names.scalars,
+            pipelines=names.tables,
+            functions=names.functions,
+            bound=bound,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The syntax tree of pipelines and scalar expressions."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from segplane.kql.types import KqlType, Value
 
@@ -66,7 +67,31 @@ class Negation:
     operand: "Expression"
 
 
-Expression = Literal | Name | Star | Path | Call | Infix | Negation
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """A table within an expression: the values of `in`, or the one of `toscalar`."""
+
+    offset: int
+    pipeline: "QueryPipeline"
+
+
+Expression = Literal | Name | Star | Path | Call | Infix | Negation | Subquery
+
+
+def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return an expression with the expressions directly below it changed."""
+    match expression:
+        case Path():
+            return replace(expression, base=change(expression.base))
+        case Call():
+            return replace(expression, arguments=tuple(map(change, expression.arguments)))
+        case Infix():
+            right = tuple(map(change, expression.right))
+            return replace(expression, left=change(expression.left), right=right)
+        case Negation():
+            return replace(expression, operand=change(expression.operand))
+        case _:
+            return expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +144,7 @@ class Operator:
     sources: tuple["QueryPipeline", ...] = ()
     parameters: dict[str, str] = field(default_factory=dict)
     type: KqlType | None = None
+    call: "TableCall | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +152,51 @@ class QueryPipeline:
     """A source and the operators over it; a projection has no source."""
 
     offset: int
-    source: "Name | QueryPipeline | None"
+    source: "Name | TableCall | QueryPipeline | None"
     operators: tuple[Operator, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableCall:
+    """A call of a function of `let` that yields a table."""
+
+    offset: int
+    name: str
+    arguments: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionParameter:
+    """A parameter: of a type, or a table with at least some columns; a value may have a default."""
+
+    offset: int
+    name: str
+    type: KqlType | None = None
+    columns: tuple[Capture, ...] = ()
+    default: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserFunction:
+    """A function that `let` named; `names` are those that its body sees."""
+
+    offset: int
+    parameters: tuple[FunctionParameter, ...]
+    names: "Names"
+    body: "Expression | QueryPipeline"
+
+
+@dataclass(slots=True)
+class Names:
+    """Names that `let` gave: values, tables and functions, each in order."""
+
+    scalars: dict[str, Expression] = field(default_factory=dict)
+    tables: dict[str, QueryPipeline] = field(default_factory=dict)
+    functions: dict[str, UserFunction] = field(default_factory=dict)
+
+    def copy(self) -> "Names":
+        """Return these names by themselves."""
+        return Names(dict(self.scalars), dict(self.tables), dict(self.functions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,5 +204,4 @@ class ParsedQuery:
     """A pipeline with the names that `let` gave before it."""
 
     pipeline: QueryPipeline
-    scalars: dict[str, Expression] = field(default_factory=dict)
-    tables: dict[str, QueryPipeline] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)

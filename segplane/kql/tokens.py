@@ -164,6 +164,7 @@ def _no_token(text: str, position: int) -> KqlError:
 
 
 Part = TypeVar("Part")
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
 class TokenStream:
@@ -193,12 +194,34 @@ class TokenStream:
         """Return the token behind the next one."""
         return self._tokens[min(self._index + 1, len(self._tokens) - 1)]
 
-    def has_before(self, end: str, sign: str) -> bool:
-        """Tell whether a sign comes before another one, or before the end of the text."""
+    def pipe_depth(self) -> int | None:
+        """Return in how many brackets the outermost '|' stands, up to the end of what is open here.
+
+        None = there is none.
+        """
+        depth, found = 0, None
         for token in self._tokens[self._index :]:
-            if token.kind == "operator" and token.text in (end, sign):
-                return token.text == sign
-        return False
+            if token.kind != "operator":
+                continue
+            if token.text in _OPENING:
+                depth += 1
+            elif token.text in _CLOSING:
+                depth -= 1
+            if depth < 0 or (token.text == ";" and not depth):
+                break
+            if token.text == "|" and (found is None or depth < found):
+                found = depth
+        return found
+
+    def behind_bracket(self) -> str:
+        """Return the text behind the bracket that opens here; "" where it does not close."""
+        depth = 0
+        for place, token in enumerate(self._tokens[self._index :], self._index):
+            if token.kind == "operator":
+                depth += (token.text in _OPENING) - (token.text in _CLOSING)
+            if depth <= 0:
+                return self._tokens[min(place + 1, len(self._tokens) - 1)].text
+        return ""
 
     def take(self) -> Token:
         """Read the next token; the end stays."""

@@ -232,7 +232,7 @@ class _Writer:
             exists = exp.Exists(this=one.from_(inner, copy=False).where(*conditions, copy=False))
             is_semi = relation.kind == "leftsemi"
             return select.where(exists if is_semi else exp.Not(this=exists), copy=False)
-        on = exp.and_(*conditions, copy=False)
+        on = exp.and_(*conditions, copy=False) if conditions else exp.true()
         return select.join(inner, on=on, join_type=_JOINS[relation.kind], copy=False)
 
 

@@ -70,6 +70,25 @@ def test_a_caller_sees_what_its_token_may_see(guard: GuardedServer, gateway: Gat
     assert "'other'" not in counts["limited", "othr | count"].message
 
 
+def test_a_query_within_an_expression_reads_what_its_caller_may_see(
+    guard: GuardedServer, gateway: GatewayServer
+) -> None:
+    limited = shown_by(guard, Role.READER, "mine")
+    texts = (
+        "mine | where signal in (other | project signal) | count",
+        "mine | extend n = toscalar(other | count) | where n == 2 | count",
+        "let t = other | project signal; mine | where signal in (t) | count",
+        "let f = () { other | project signal }; mine | where signal in (f()) | count",
+        "let f = (T:(*)) { T | count }; f(other) | where Count == 2 | count",
+    )
+
+    for text in texts:
+        assert gateway.query(text, headers=OWN).json == [{"Count": 1}], text
+        refused = gateway.query(text, headers=limited)
+        assert refused.status == 400
+        assert "there is no dataset or view 'other'" in refused.message
+
+
 def test_a_caller_without_a_valid_token_is_refused(gateway: GatewayServer) -> None:
     refused = ("", "Bearer", "Bearer ", "Basic b3RoZXI6", "Bearer segp_unknown", "Bearer \xe9")
     for header in refused:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segplane.kql import constants, parser, tokens
+from segplane.kql import constants, parser, scope, tokens
 from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
 from segplane.kql.sql.engines import ENGINES
@@ -35,6 +35,9 @@ def translated(text: str) -> str:
         (lambda n: "print 1" + " + 1" * n, LEVELS),
         (lambda n: "rows | project x = j" + ".a" * n, LEVELS),
         (lambda n: "rows" + " | where i > 1" * n, OPERATORS),
+        (lambda n: f"let t = rows | project i; rows | where {' and '.join(['i in (t)'] * n)}",
+         scope.SUBQUERIES_MAX),
+        (lambda n: "let f = () { " * n + "1" + " }; 1" * (n - 1) + " }; print 1", LEVELS - 1),
         (lambda n: "rows" + " | extend i = i + 1" * n, OPERATORS),
         (lambda n: "rows" + " | summarize i = max(i) by id" * n, OPERATORS),
         (lambda n: "union " + ", ".join(["rows"] * n), parser.SOURCES_MAX),
@@ -44,7 +47,8 @@ def translated(text: str) -> str:
         (lambda n: "datatable(x:long)[" + ",".join(["1"] * n) + "]", constants.ROWS_MAX),
         (lambda n: "rows | where i in (" + ",".join(["1"] * n) + ")", 4_997),
     ],
-    ids=["brackets", "signs", "calls", "sums", "paths", "filters", "extends", "groups", "unions",
+    ids=["brackets", "signs", "calls", "sums", "paths", "filters", "subqueries", "functions",
+         "extends", "groups", "unions",
          "tables", "characters", "ranges", "datatables", "tokens"],
 )  # fmt: skip
 def test_a_limit_holds_at_it_and_one_beyond(make, most: int) -> None:  # type: ignore[no-untyped-def]
@@ -125,8 +129,21 @@ def is_refused(text: str) -> bool:
         "".join(f"let t{n + 1} = t{n} | union t{n};" for n in range(15)) + "t15",
         "".join(f"let a{n + 1} = -(-(-(a{n} + 1)));" for n in range(30)) + "print a30",
         "rows | project i | extend " + ", ".join(f"a{n + 1} = a{n} + 1" for n in range(60)),
+        "let f0 = (x:long) { x };"
+        + "".join(f"let f{n + 1} = (x:long) {{ f{n}(x) + f{n}(x) }};" for n in range(30))
+        + "print f30(1)",
+        "let f0 = () { rows };"
+        + "".join(f"let f{n + 1} = () {{ union f{n}(), f{n}() }};" for n in range(9))
+        + "union "
+        + ", ".join(["f9()"] * 9),
+        "let x0 = toscalar(rows | count);"
+        + "".join(f"let x{n + 1} = x{n} + x{n};" for n in range(30))
+        + "print x30",
     ],
-    ids=["doubled texts", "doubled tables", "deeper and deeper", "each from the one before"],
+    ids=[
+        *("doubled texts", "doubled tables", "deeper and deeper", "each from the one before"),
+        *("doubled functions", "doubled functions of tables", "doubled queries"),
+    ],
 )
 def test_names_that_stand_for_much_are_refused(text: str) -> None:
     first = "i" if "rows" in text else "1"

@@ -175,7 +175,7 @@ def tree(expression: str) -> Any:
 def reference_rows(table: Rows) -> list[dict[str, Any]]:
     """Return rows as the reference reads them."""
     return [
-        {"attributes": a, "l": whole, "r": real, "dynamic": {"attributes"}}
+        {"attributes": a, "l": whole, "r": real, "dynamic": {"attributes"}, "reals": {"r"}}
         for a, whole, real in table
     ]
 

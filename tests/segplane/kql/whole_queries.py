@@ -80,6 +80,10 @@ QUERIES: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("let shift = 1h; print x = datetime(2026-01-01) + shift", [("2026-01-01T01:00:00Z",)]),
     ("rows | project id, d | getschema", [("id", 0, "System.Int64", "long"),
                                           ("d", 1, "System.DateTime", "datetime")]),
+    ("let f = (T:(*), n:long) { T | where id > n }; rows | project id | invoke f(2) | sort by id asc",
+     [(3,), (4,)]),
+    ("rows | where id in (rows | where i > 0 | project id) | project id", [(1,)]),
+    ("rows | where id == toscalar(rows | summarize max(id)) | project id", [(4,)]),
     ("rows | serialize | as t | where id == 1 | project id | render table", [(1,)]),
     ("rows | where ['i'] == 7 // a comment\n| project ['odd \"name`'] = id", [(1,)]),
 ]  # fmt: skip

@@ -110,7 +110,13 @@ def _infix(infix: syntax.Infix, row: Mapping[str, Any]) -> Any:
         return found if name == "in" else not found
     if name == "between":
         return _and([compare(">=", left, right[0]), compare("<=", left, right[1])])
-    return compare(name, left, right[0])
+    is_real = any(_is_real(side, row) for side in (infix.left, *infix.right))
+    return compare(name, left, right[0], is_real=is_real)
+
+
+def _is_real(expression: syntax.Expression, row: Mapping[str, Any]) -> bool:
+    """Whether this is a column of reals, which a null does not tell."""
+    return isinstance(expression, syntax.Name) and expression.name in row["reals"]
 
 
 def _and(values: list[Any]) -> Any:
@@ -123,12 +129,12 @@ def _not(value: Any) -> Any:
     return None if value is None else not value
 
 
-def compare(operator: str, left: Any, right: Any) -> Any:
+def compare(operator: str, left: Any, right: Any, *, is_real: bool = False) -> Any:
     """Compare two values as KQL does; a dynamic one takes the other's type."""
     if isinstance(right, Dynamic):
-        return compare(_TURNED[operator], right, left)
+        return compare(_TURNED[operator], right, left, is_real=is_real)
     if isinstance(left, Dynamic):
-        left = _beside(left, right)
+        left = _beside(left, 0.0 if is_real and right is None else right)
     if operator in ("==", "!="):
         if left is None and right is None:
             return None

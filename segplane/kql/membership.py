@@ -1,0 +1,123 @@
+"""Membership in a list: `in` and its variants, over constants, arrays and values of the row."""
+
+import json
+from dataclasses import replace
+
+from segplane.kql import dynamics, functions
+from segplane.kql.arithmetic import Operands, convert, equal, or_empty, unequal, unified
+from segplane.kql.scope import Argument
+from segplane.kql.typed import Among, Apply, Constant, Expression, Logic, Not
+from segplane.kql.types import LONG_MAX, NUMBERS, Value
+
+_SET, _SET_RULE = "set_has_element", "array_index_of"
+
+
+def among(left: Argument, options: list[Argument], operator: str, offset: int) -> Expression:
+    """Return `left in (options)`, with the variants of `in`.
+
+    A single option that is an array stands for its elements.
+    """
+    ignores_case, is_not = operator.endswith("~"), operator.startswith("!")
+    if len(options) == 1 and options[0].value.type == "dynamic":
+        array = options[0]
+        if not isinstance(array.value, Constant) and not ignores_case:
+            found = functions.typed(_SET, _SET_RULE, [array, left], offset)
+            return Not(found) if is_not else found
+        options = _elements(array)
+    if not all(isinstance(option.value, Constant) for option in options):
+        return _any_equal(left, options, operator, offset)
+    if not options:
+        return Constant(is_not, "bool")
+    found = _among_constants(left, options, operator, offset)
+    return Not(found) if is_not else found
+
+
+def _among_constants(
+    left: Argument, options: list[Argument], operator: str, offset: int
+) -> Expression:
+    ignores_case = operator.endswith("~")
+    if left.value.type == "dynamic" and not ignores_case and _are_numbers(options):
+        return _number_among(left, options, operator, offset)
+    values: list[Expression] = []
+    subject: Expression = left.value
+    for option in options:
+        operands = Operands(left, option, operator, offset)
+        subject, value, _ = unified(operands)
+        values.append(value)
+    if ignores_case:
+        if subject.type != "string":
+            left.fail(f"{operator} compares texts, not {subject.type}", "use in")
+        subject = Apply("tolower", (subject,), "string", offset, operator)
+        values = [_lower(value) for value in values]
+    subject, values = _same_type(subject, values)
+    if subject.type == "string" and any(_value(v) == "" for v in values):
+        subject = or_empty(subject)
+    return Among(subject, tuple(values))
+
+
+def _elements(array: Argument) -> list[Argument]:
+    """Return the elements of a constant array, or a value that is none by itself."""
+    if not isinstance(array.value, Constant):
+        array.fail("in~ takes texts that are known beforehand", "use has_any, or tolower() and in")
+    text = array.value.value
+    parsed = json.loads(str(text)) if text is not None else []
+    elements = parsed if isinstance(parsed, list) else [parsed]
+    return [replace(array, value=_constant(e, array)) for e in elements if e is not None]
+
+
+def _constant(element: object, array: Argument) -> Constant:
+    if isinstance(element, bool):
+        return Constant(element, "bool")
+    if isinstance(element, int) and -LONG_MAX <= element <= LONG_MAX:
+        return Constant(element, "long")
+    if isinstance(element, int | float):
+        return Constant(float(element), "real")
+    if not isinstance(element, str):
+        array.fail("an element of the array is an array or an object", "leave it out")
+    return Constant(element, "string")
+
+
+def _any_equal(left: Argument, options: list[Argument], operator: str, offset: int) -> Expression:
+    is_not = operator.startswith("!")
+    if operator.endswith("~"):
+        left.fail(f"{operator} takes constants", "write a condition with =~ and or")
+    compare = unequal if is_not else equal
+    tests = tuple(compare(Operands(left, option, operator, offset)) for option in options)
+    return tests[0] if len(tests) == 1 else Logic("and" if is_not else "or", tests)
+
+
+def _are_numbers(options: list[Argument]) -> bool:
+    return all(option.value.type in NUMBERS for option in options)
+
+
+def _number_among(
+    left: Argument, options: list[Argument], operator: str, offset: int
+) -> Expression:
+    """Return `left in (options)` for a dynamic value: as reals where one of them is a real."""
+    values = [option.value for option in options]
+    if any(value.type == "real" for value in values):
+        reals = tuple(convert(value, "real", offset, operator) for value in values)
+        return Among(dynamics.as_number(left.value, "real", offset, operator), reals)
+    if all(dynamics.is_small(value) for value in values):
+        number = Apply("dynamic_to_number", (left.value,), "real", offset, operator)
+        return Among(number, tuple(Constant(float(_value(v) or 0), "real") for v in values))
+    return Logic("or", tuple(equal(Operands(left, o, operator, offset)) for o in options))
+
+
+def _same_type(
+    subject: Expression, values: list[Expression]
+) -> tuple[Expression, list[Expression]]:
+    """Bring the numbers of a list to the widest type among them."""
+    types = {value.type for value in (subject, *values)}
+    if len(types) == 1:
+        return subject, values
+    widest = max(types, key=NUMBERS.index)
+    return convert(subject, widest, 0, "in"), [convert(v, widest, 0, "in") for v in values]
+
+
+def _value(expression: Expression) -> Value:
+    return expression.value if isinstance(expression, Constant) else None
+
+
+def _lower(expression: Expression) -> Expression:
+    return Constant(str(_value(expression) or "").lower(), "string")

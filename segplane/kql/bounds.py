@@ -17,6 +17,7 @@ from segplane.kql.typed import (
     Join,
     Limit,
     Logic,
+    Numbered,
     Relation,
     RowFilter,
     Scan,
@@ -89,11 +90,15 @@ def _passed(relation: Relation, wanted: Intervals) -> list[tuple[Relation, Inter
 
 
 def _below(
-    relation: RowFilter | Select | Aggregate | Distinct | Limit | Expand, wanted: Intervals
+    relation: RowFilter | Select | Numbered | Aggregate | Distinct | Limit | Expand,
+    wanted: Intervals,
 ) -> Intervals:
     match relation:
         case RowFilter():
             return _met(wanted, intervals(relation.condition))
+        case Numbered() | Select(is_windowed=True):
+            # Rows outside of a bound count as well.
+            return {}
         case Select():
             return _renamed(wanted, relation.values)
         case Aggregate():

@@ -59,7 +59,7 @@ _TABULAR = (
     ("range", "range", "range *name* from 1 to 10 step 1", "A row for each value, of constants; begins a query", False),
     ("getschema", "bare", "getschema", "Names and types of the columns", False),
     ("render", "ignored", "render ...", "Accepted and ignored", False),
-    ("serialize", "ignored", "serialize", "Accepted and ignored", False),
+    ("serialize", "optional", "serialize *name* = *expression*, ...", "Fixes the order of rows, as prev() needs it; adds columns", False),
     ("invoke", "invoke", "invoke *function*(...)", "A function of let over the table before it", False),
     ("as", "ignored", "as *name*", "Accepted and ignored", False),
 )  # fmt: skip
@@ -172,6 +172,13 @@ _SCALARS = (
     ruled("monthofyear", "The month, 1 to 12", "part_of_date"),
     ruled("getyear", "The year", "part_of_date"),
 )  # fmt: skip
+_WINDOWS = (
+    Function("prev", "prev(value, 1, default): of an earlier row, in the order of a sort or serialize", rule="window", is_row_by_row=False),
+    Function("next", "The same of a later row", rule="window", is_row_by_row=False),
+    Function("row_number", "row_number(1, restart): the row's number; from the first one on where the condition holds", rule="window", is_row_by_row=False),
+    Function("row_cumsum", "row_cumsum(number, restart): the sum up to the row", rule="window", is_row_by_row=False),
+    Function("row_rank_dense", "How many runs of equal values there are up to the row", rule="window", is_row_by_row=False),
+)  # fmt: skip
 _SUMS = (
     "int {1} -> long: {0}",
     "long {1} -> long: {0}",
@@ -203,7 +210,7 @@ _AGGREGATES = (
     aggregate("make_list_if", "make_list where the condition holds", "any bool -> dynamic: make_list", "any bool const long -> dynamic: make_list"),
     aggregate("make_set_if", "make_set where the condition holds", "any bool -> dynamic: make_set", "any bool const long -> dynamic: make_set"),
 )  # fmt: skip
-FUNCTIONS = {function.name: function for function in (*_SCALARS, *_AGGREGATES, *LIBRARY)}
+FUNCTIONS = {function.name: function for function in (*_SCALARS, *_WINDOWS, *_AGGREGATES, *LIBRARY)}
 
 
 def completions() -> tuple[str, ...]:

@@ -36,6 +36,12 @@ class OperatorParser:
             return Operator(offset, name)
         return Operator(offset, name, items=self._stream.list_of(self._expressions.item))
 
+    def optional(self, offset: int, name: str) -> Operator:
+        """Read columns, or nothing: `serialize name = expression, ...`."""
+        if self._is_at_end() or self._stream.is_at("|", ";", ")", "}"):
+            return Operator(offset, name)
+        return self.columns(offset, name)
+
     def names(self, offset: int, name: str) -> Operator:
         """Read names and patterns: `project-away name, prefix*`."""
         return Operator(offset, name, patterns=self._stream.list_of(self._pattern))
@@ -69,7 +75,7 @@ class OperatorParser:
     def ignored(self, offset: int, name: str) -> Operator:
         """Read all up to the next operator, brackets with what they hold."""
         stream = self._stream
-        while not (self._is_at_end() or stream.is_at("|", ";", ")")):
+        while not (self._is_at_end() or stream.is_at("|", ";", ")", "}")):
             if stream.take().text == "(":
                 while not (self._is_at_end() or stream.accept(")")):
                     stream.take()
@@ -112,7 +118,7 @@ class OperatorParser:
         source = self._item()
         stream.expect("with", "write: parse body with 'text' name:type *")
         parts: list[str | Capture | None] = []
-        while stream.next.kind != "end" and not stream.is_at("|", ";", ")"):
+        while stream.next.kind != "end" and not stream.is_at("|", ";", ")", "}"):
             parts.append(self._part())
         return Operator(offset, name, items=(source,), parts=tuple(parts))
 

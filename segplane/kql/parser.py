@@ -260,6 +260,7 @@ _READERS: dict[str, Callable[[_Parser, int, str], Operator]] = {
     "condition": _Parser.value,
     "count": _Parser.value,
     "items": _Parser.columns,
+    "optional": _Parser.optional,
     "names": _Parser.names,
     "renames": _Parser.rename,
     "parse": _Parser.parse,

@@ -3,7 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from segplane.kql import columns, combining, constants, rowsets, subqueries, syntax, user_functions
+from segplane.kql import (
+    columns,
+    combining,
+    constants,
+    rowsets,
+    subqueries,
+    syntax,
+    user_functions,
+    windows,
+)
 from segplane.kql.arithmetic import convert
 from segplane.kql.catalog import OPERATORS
 from segplane.kql.dataset_table import SIGNAL_COLUMNS
@@ -159,14 +168,21 @@ def _checked(
 def _over(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     """Return what an operator yields, with the queries in its expressions joined before it."""
     check = _CHECKS[operator.name]
+    if operator.name in _WINDOWED and windows.are_in(operator):
+        rest, with_values = windows.computed(operator, state, context)
+        return _shown(_over(rest, with_values, context), with_values, state)
     if not subqueries.are_in(operator, state, context):
         return check(operator, state, context)
     if operator.name == "where":
         plain, operator = subqueries.split(operator, state, context)
         state = state if plain is None else check(plain, state, context)
     operator, with_values = subqueries.joined(operator, state, context, check_pipeline)
-    found = check(operator, with_values, context)
-    hidden = set(with_values.columns) - set(state.columns)
+    return _shown(check(operator, with_values, context), with_values, state)
+
+
+def _shown(found: CheckedQuery, inner: CheckedQuery, state: CheckedQuery) -> CheckedQuery:
+    """Return what an operator yields, without the columns that were added for it."""
+    hidden = set(inner.columns) - set(state.columns)
     return replace(found, columns={n: t for n, t in found.columns.items() if n not in hidden})
 
 
@@ -262,6 +278,8 @@ def _misplaced(operator: syntax.Operator, _state: CheckedQuery, _context: Contex
     raise KqlError(operator.offset, f"{operator.name} stands alone", hint)
 
 
+# Operators that keep the order of their rows, so that it is there to look at.
+_WINDOWED = frozenset(["extend", "project", "where"])
 _BEGINNINGS: dict[str, Callable[[syntax.Operator, Context], CheckedQuery]] = {
     "print": constants.print_row,
     "datatable": constants.datatable,
@@ -292,7 +310,7 @@ _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQue
     **dict.fromkeys(_BEGINNINGS, _misplaced),
     "getschema": rowsets.get_schema,
     "render": _ignored,
-    "serialize": _ignored,
+    "serialize": windows.serialize,
     "as": _ignored,
     "invoke": _invoke,
 }

@@ -20,6 +20,7 @@ from segplane.kql.typed import (
     Expression,
     Join,
     Limit,
+    Numbered,
     Relation,
     RowFilter,
     Scan,
@@ -88,6 +89,10 @@ def _pruned(relation: Relation, needed: Names) -> Relation:
             return replace(
                 relation, input=_pruned(relation.input, below), values=values, columns=columns
             )
+        case Numbered():
+            below = (needed - {relation.name}) | {o.column for o in relation.order}
+            kept = _only(relation.columns, needed | {relation.name})
+            return replace(relation, input=_pruned(relation.input, below), columns=kept)
         case Limit():
             below = needed | {ordering.column for ordering in relation.order}
             return replace(relation, input=_pruned(relation.input, below), columns=columns)

@@ -49,6 +49,8 @@ def _checked(expression: syntax.Expression, scope: Scope) -> Expression:
             return _name(expression, scope)
         case syntax.Path():
             return _path(expression, scope)
+        case syntax.Call(name="toscalar"):
+            return check(expression.arguments[0], scope)
         case syntax.Call():
             return _call(expression, scope)
         case syntax.Infix():
@@ -155,8 +157,6 @@ def _flat(
 
 
 def _call(call: syntax.Call, scope: Scope) -> Expression:
-    if call.name == "toscalar":
-        return check(call.arguments[0], scope)
     if call.name in scope.functions:
         return user_functions.value(call, scope, check)
     function = FUNCTIONS.get(call.name)
@@ -169,6 +169,9 @@ def _call(call: syntax.Call, scope: Scope) -> Expression:
     if function.is_aggregate and not scope.is_aggregated:
         hint = "it stands in summarize only"
         raise KqlError(call.offset, f"{call.name} is an aggregate", hint)
+    if function.rule == "window":
+        hint = "use it in extend, project, where or serialize behind sort"
+        raise KqlError(call.offset, f"{call.name} looks at other rows, and not here", hint)
     if function.rule == "now" or not function.is_row_by_row:
         return _time(call, scope)
     inner = scope.plain() if function.is_aggregate else scope

@@ -161,6 +161,18 @@ class Select:
     columns: Columns
     is_named: bool = False
     mentions: tuple[str, ...] = ()
+    # Its values are computed from other rows too: leaving out rows below changes them.
+    is_windowed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """All rows with their number in an order, from 1; without one, in any order that then stays."""
+
+    input: "Relation"
+    name: str
+    order: tuple[Ordering, ...]
+    columns: Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +236,8 @@ class Join:
 
 
 Relation = (
-    Scan | ConstantRows | RowFilter | Select | Aggregate | Distinct | Limit | Expand | Union | Join
+    Scan | ConstantRows | RowFilter | Select | Numbered | Aggregate | Distinct | Limit | Expand
+    | Union | Join
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from segplane.kql.sql import (
     value_patterns,
 )
 from segplane.kql.sql.common import COMMON
+from segplane.kql.sql.window_patterns import WINDOWS
 from segplane.kql.types import KqlType
 
 EngineName = Literal["duckdb", "spark", "trino"]
@@ -84,6 +85,7 @@ ENGINES: dict[EngineName, Engine] = {
         "duckdb",
         {
             **COMMON,
+            **WINDOWS,
             **value_patterns.DUCKDB,
             **array_patterns.DUCKDB,
             **series_patterns.DUCKDB,
@@ -99,6 +101,7 @@ ENGINES: dict[EngineName, Engine] = {
         "spark",
         {
             **COMMON,
+            **WINDOWS,
             **value_patterns.SPARK,
             **array_patterns.SPARK,
             **series_patterns.SPARK,
@@ -112,7 +115,7 @@ ENGINES: dict[EngineName, Engine] = {
     ),
     "trino": Engine(
         "trino",
-        {**COMMON, **value_patterns.TRINO, **trino.PATTERNS},
+        {**COMMON, **WINDOWS, **value_patterns.TRINO, **trino.PATTERNS},
         _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
         regex.to_trino,
         _java_rewrite,

@@ -18,6 +18,7 @@ from segplane.kql.typed import (
     Expression,
     Join,
     Limit,
+    Numbered,
     Ordering,
     Relation,
     RowFilter,
@@ -121,11 +122,15 @@ class _Writer:
 
     def _rows(self, rows: ConstantRows) -> exp.Query:
         writer = self._expressions()
-        selects = [
-            self._columns(exp.Select(), dict(zip(rows.columns, row, strict=True)), writer)
-            for row in rows.rows
-        ]
-        return _all_of(selects)
+        if len(rows.rows) == 1:
+            values = dict(zip(rows.columns, rows.rows[0], strict=True))
+            return self._columns(exp.Select(), values, writer)
+        tuples = [exp.Tuple(expressions=list(map(writer.value, row))) for row in rows.rows]
+        names = [_quoted(name) for name in rows.columns]
+        alias = exp.TableAlias(this=_quoted(self._alias()), columns=names)
+        values_of_rows = exp.Values(expressions=tuples, alias=alias)
+        shown = [_named(_column(name), name) for name in rows.columns]
+        return exp.Select(expressions=shown).from_(values_of_rows, copy=False)
 
     def _filter(self, relation: RowFilter) -> exp.Query:
         """Write conditions that follow one another into one WHERE."""
@@ -211,6 +216,19 @@ class _Writer:
         select.append("expressions", _named(elements, relation.name))
         return select
 
+    def _numbered(self, relation: Numbered) -> exp.Query:
+        alias, select = self._over(relation.input)
+        for name in relation.columns:
+            if name != relation.name:
+                select.append("expressions", _named(_column(name, alias), name))
+        order = _order(relation.order, alias)
+        if not order and (any_order := self._engine.patterns.get("any_order")):
+            order = [SqlPattern(this=any_order, expressions=[])]
+        by = exp.Order(expressions=order) if order else None
+        number = exp.Window(this=exp.RowNumber(), order=by)
+        select.append("expressions", _named(number, relation.name))
+        return select
+
     def _union(self, relation: Union) -> exp.Query:
         return _all_of([self.query(each) for each in relation.inputs])
 
@@ -242,6 +260,7 @@ _WRITERS: dict[type, Callable[[_Writer, Any], exp.Query]] = {
     RowFilter: _Writer._filter,
     Select: _Writer._select,
     Aggregate: _Writer._aggregate,
+    Numbered: _Writer._numbered,
     Distinct: _Writer._distinct,
     Limit: _Writer._limit,
     Expand: _Writer._expand,

@@ -23,6 +23,7 @@ _PROPERTIES = (
 _VARIANTS = "TRY_CAST(TRY_PARSE_JSON(<0>) AS ARRAY<VARIANT>)"
 
 PATTERNS = {
+    "any_order": "MONOTONICALLY_INCREASING_ID()",
     "add": "TRY_ADD(<0>, <1>)",
     "subtract": "TRY_SUBTRACT(<0>, <1>)",
     "multiply": "TRY_MULTIPLY(<0>, <1>)",

@@ -45,6 +45,12 @@ CASES = [
     (f"a | join kind=leftouter b on id | where timestamp > {AT(1)}", Interval(MICROS + HOUR + 1)),
     (f"a | join kind=rightouter b on id | where timestamp > {AT(1)}", ANY),
     (f"a | join b on id | where timestamp > {AT(1)}", ANY),
+    (f"a | where timestamp > {AT(1)} and id in (b | project id)", Interval(MICROS + HOUR + 1)),
+    (f"a | where id in (b | project id) | where timestamp > {AT(1)}", Interval(MICROS + HOUR + 1)),
+    ("a | where timestamp > toscalar(b | summarize max(timestamp))", ANY),
+    (f"a | sort by id | extend p = prev(k) | where timestamp > {AT(1)}", ANY),
+    (f"a | serialize | where timestamp > {AT(1)}", ANY),
+    (f"a | where timestamp > {AT(1)} | sort by id | extend p = prev(k)", Interval(MICROS + HOUR + 1)),
 ]  # fmt: skip
 
 
@@ -77,6 +83,9 @@ def rows() -> duckdb.DuckDBPyConnection:
         ]  # fmt: skip
         connection.executemany(f'INSERT INTO "all_{table}" VALUES (?, ?, ?, ?)', values)  # noqa: S608
     return connection
+
+
+_SORTED = "sort by id asc, timestamp asc, other asc, k asc"
 
 
 def random_query(chance: random.Random) -> str:
@@ -119,6 +128,12 @@ def random_query(chance: random.Random) -> str:
             "summarize timestamp = max(timestamp), other = min(other) by id, k",
             "distinct timestamp, id, k, other",
             f"union (b | {condition()})",
+            f"where {test()} and id in (b | {condition()} | project id)",
+            f"where id !in (b | {condition()} | project id) or {test()}",
+            f"extend k = toscalar(b | {condition()} | count) % 4",
+            f"where timestamp > toscalar(b | {condition()} | summarize min(timestamp))",
+            f"{_SORTED} | extend k = row_number() % 4",
+            f"{_SORTED} | extend other = next(timestamp), k = row_cumsum(k, {test()})",
             f"join kind={kind} (b | {condition()} | project id, timestamp, other, k) on id"
             " | project timestamp, other, id, k",
         ]  # fmt: skip

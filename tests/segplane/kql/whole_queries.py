@@ -80,6 +80,10 @@ QUERIES: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("let shift = 1h; print x = datetime(2026-01-01) + shift", [("2026-01-01T01:00:00Z",)]),
     ("rows | project id, d | getschema", [("id", 0, "System.Int64", "long"),
                                           ("d", 1, "System.DateTime", "datetime")]),
+    ("rows | sort by id asc | extend p = prev(id), n = next(id, 1, 9), c = row_cumsum(id, id == 3)"
+     " | where row_number() > 1 | project id, p, n, c", [(2, 1, 3, 3), (3, 2, 4, 3), (4, 3, 9, 7)]),
+    ("rows | sort by s asc, id asc | serialize k = row_rank_dense(s) | project id, k",
+     [(2, 1), (3, 1), (1, 2), (4, 3)]),
     ("let f = (T:(*), n:long) { T | where id > n }; rows | project id | invoke f(2) | sort by id asc",
      [(3,), (4,)]),
     ("rows | where id in (rows | where i > 0 | project id) | project id", [(1,)]),

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from segplane.kql import constants, parser, queries, scope, tokens
+from segplane.kql import constants, make_series, parser, queries, scope, tokens
 from segplane.kql.catalog import FUNCTIONS, INFIX, OPERATORS, SYNONYMS
 from segplane.kql.dataset_table import FORMAT_COLUMNS, WORDS
 from segplane.kql.signatures import Function
@@ -110,6 +110,7 @@ def page() -> str:
         "tables": parser.SOURCES_MAX,
         "queries within expressions": scope.SUBQUERIES_MAX,
         "rows of datatable and range": constants.ROWS_MAX,
+        "steps of make-series": make_series.POINTS_MAX,
         "levels of brackets, operators in a row": tokens.NESTING_MAX,
         "levels of expressions, with what let named": scope.LEVELS_MAX,
         "nested steps": queries.LEVELS_MAX,

@@ -4,8 +4,10 @@ from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.expression_parser import ExpressionParser
 from segplane.kql.syntax import (
     Capture,
+    Expression,
     Item,
     Key,
+    Literal,
     NamePattern,
     Operator,
 )
@@ -105,6 +107,37 @@ class OperatorParser:
             stream.expect(word, hint)
             items.append(Item(self._expressions.expression(), column))
         return Operator(offset, name, items=tuple(items))
+
+    def series(self, offset: int, name: str) -> Operator:
+        """Read `n = count() default=0, ... on time from a to b step s by key, ...`."""
+        stream, hint = (
+            self._stream,
+            "write: make-series n = count() on t from a to b step 1h by key",
+        )
+        # Of each aggregate, the value of a step without rows behind it.
+        items: list[Item] = []
+        while True:
+            items.append(self._expressions.item())
+            default: Expression = Literal(stream.next.offset, 0, "long")
+            if stream.accept("default"):
+                stream.expect("=", hint)
+                default = self._expressions.expression()
+            items.append(Item(default))
+            if not stream.accept(","):
+                break
+        stream.expect("on", hint)
+        axis = [self._expressions.item()]
+        for word in ("from", "to", "step"):
+            stream.expect(word, hint)
+            axis.append(self._item())
+        by = stream.list_of(self._expressions.item) if stream.accept("by") else ()
+        return Operator(offset, name, items=tuple(items), axis=tuple(axis), by=by)
+
+    def sample(self, offset: int, name: str) -> Operator:
+        """Read `10 of column`."""
+        count = self._item()
+        self._stream.expect("of", "write: sample-distinct 10 of column")
+        return Operator(offset, name, items=(count,), by=(self._expressions.item(),))
 
     def _declared(self) -> Capture:
         token = self._stream.next

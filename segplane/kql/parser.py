@@ -261,6 +261,8 @@ _READERS: dict[str, Callable[[_Parser, int, str], Operator]] = {
     "count": _Parser.value,
     "items": _Parser.columns,
     "optional": _Parser.optional,
+    "series": _Parser.series,
+    "sample": _Parser.sample,
     "names": _Parser.names,
     "renames": _Parser.rename,
     "parse": _Parser.parse,

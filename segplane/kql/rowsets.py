@@ -73,6 +73,14 @@ def distinct(operator: syntax.Operator, state: CheckedQuery, context: Context) -
     return state.over(Distinct(state.relation, (), state.relation.columns))
 
 
+def sample_distinct(
+    operator: syntax.Operator, state: CheckedQuery, context: Context
+) -> CheckedQuery:
+    """Keep some of the different values of a column."""
+    values = distinct(replace(operator, items=operator.by), state, context)
+    return take(operator, values, context)
+
+
 def count(operator: syntax.Operator, state: CheckedQuery, _: Context) -> CheckedQuery:
     """Count the rows."""
     count = Apply("count_rows", (), "long", operator.offset, "count")

@@ -136,6 +136,8 @@ class Operator:
     name: str
     items: tuple[Item, ...] = ()
     by: tuple[Item, ...] = ()
+    # Of make-series: the column, its first value, its end, and the step.
+    axis: tuple[Item, ...] = ()
     keys: tuple[Key, ...] = ()
     patterns: tuple[NamePattern, ...] = ()
     renames: tuple[tuple[str, NamePattern], ...] = ()

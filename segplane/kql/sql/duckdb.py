@@ -85,6 +85,7 @@ PATTERNS = {
     "percentile": "QUANTILE_DISC(<0>, <1>)",
     "arg_max": "STRUCT_EXTRACT(ARG_MAX(STRUCT_PACK(v := <0>), <1>), 'v')",
     "arg_min": "STRUCT_EXTRACT(ARG_MIN(STRUCT_PACK(v := <0>), <1>), 'v')",
+    "make_series": "CAST(TO_JSON(LIST(<0> ORDER BY <1>)) AS VARCHAR)",
     "make_list": "COALESCE(CAST(TO_JSON(LIST(<0>) FILTER (WHERE <0> IS NOT NULL)) AS VARCHAR), '[]')",
     "make_set": "COALESCE(CAST(TO_JSON(LIST_SORT(LIST(DISTINCT <0>) FILTER (WHERE <0> IS NOT NULL))) AS VARCHAR), '[]')",
     "make_list_dynamic": "('[' || COALESCE(STRING_AGG(<0>, ','), '') || ']')",

@@ -103,6 +103,7 @@ PATTERNS = {
     "take_anyif": "ANY_VALUE(CASE WHEN <1> THEN <0> END, TRUE)",
     "arg_max": "MAX_BY(<0>, <1>)",
     "arg_min": "MIN_BY(<0>, <1>)",
+    "make_series": "TO_JSON(TRANSFORM(ARRAY_SORT(COLLECT_LIST(NAMED_STRUCT('t', <1>, 'v', <0>))), p -> p.v))",
     "make_list": "TO_JSON(COLLECT_LIST(<0>))",
     "make_set": "TO_JSON(SORT_ARRAY(COLLECT_SET(<0>)))",
     "make_list_dynamic": "CONCAT('[', ARRAY_JOIN(COLLECT_LIST(<0>), ','), ']')",

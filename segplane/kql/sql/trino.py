@@ -93,6 +93,7 @@ PATTERNS = {
     "binary_all_xor": "BITWISE_XOR_AGG(<0>)",
     "arg_max": "MAX_BY(<0>, <1>)",
     "arg_min": "MIN_BY(<0>, <1>)",
+    "make_series": "JSON_FORMAT(CAST(ARRAY_AGG(<0> ORDER BY <1>) AS JSON))",
     "make_list": "COALESCE(JSON_FORMAT(CAST(ARRAY_AGG(<0>) FILTER (WHERE <0> IS NOT NULL) AS JSON)), '[]')",
     "make_set": "COALESCE(JSON_FORMAT(CAST(ARRAY_SORT(ARRAY_AGG(DISTINCT <0>) FILTER (WHERE <0> IS NOT NULL)) AS JSON)), '[]')",
     "make_list_dynamic": "('[' || COALESCE(LISTAGG(<0>, ',') WITHIN GROUP (ORDER BY <0>), '') || ']')",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segplane.kql import constants, parser, scope, tokens
+from segplane.kql import constants, make_series, parser, scope, tokens
 from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
 from segplane.kql.sql.engines import ENGINES
@@ -44,12 +44,13 @@ def translated(text: str) -> str:
         (lambda n: f"{'(' * n}rows{')' * n} | count", LEVELS - 1),
         (lambda n: "print '" + "x" * n + "'", tokens.TEXT_CHARACTERS_MAX - 8),
         (lambda n: f"range x from 1 to {n} step 1", constants.ROWS_MAX),
+        (lambda n: f"rows | make-series count() on i from 0 to {n} step 1", make_series.POINTS_MAX),
         (lambda n: "datatable(x:long)[" + ",".join(["1"] * n) + "]", constants.ROWS_MAX),
         (lambda n: "rows | where i in (" + ",".join(["1"] * n) + ")", 4_997),
     ],
     ids=["brackets", "signs", "calls", "sums", "paths", "filters", "subqueries", "functions",
          "extends", "groups", "unions",
-         "tables", "characters", "ranges", "datatables", "tokens"],
+         "tables", "characters", "ranges", "series", "datatables", "tokens"],
 )  # fmt: skip
 def test_a_limit_holds_at_it_and_one_beyond(make, most: int) -> None:  # type: ignore[no-untyped-def]
     assert translated(make(most))

@@ -85,6 +85,10 @@ def rows() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+_KINDS = (
+    *("inner", "leftouter", "rightouter", "fullouter"),
+    *("leftsemi", "leftanti", "rightsemi", "rightanti"),
+)
 _SORTED = "sort by id asc, timestamp asc, other asc, k asc"
 
 
@@ -117,8 +121,6 @@ def random_query(chance: random.Random) -> str:
         return f"where {joined}"
 
     def step() -> str:
-        kind = chance.choice(("inner", "leftouter", "rightouter", "fullouter",
-                              "leftsemi", "leftanti", "rightsemi", "rightanti"))  # fmt: skip
         steps = [
             condition(), condition(), condition(),
             "extend timestamp = other",
@@ -134,7 +136,7 @@ def random_query(chance: random.Random) -> str:
             f"where timestamp > toscalar(b | {condition()} | summarize min(timestamp))",
             f"{_SORTED} | extend k = row_number() % 4",
             f"{_SORTED} | extend other = next(timestamp), k = row_cumsum(k, {test()})",
-            f"join kind={kind} (b | {condition()} | project id, timestamp, other, k) on id"
+            f"join kind={chance.choice(_KINDS)} (b | {condition()} | project id, timestamp, other, k) on id"
             " | project timestamp, other, id, k",
         ]  # fmt: skip
         return chance.choice(steps)

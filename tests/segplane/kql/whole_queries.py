@@ -82,6 +82,10 @@ QUERIES: list[tuple[str, list[tuple[Any, ...]]]] = [
                                           ("d", 1, "System.DateTime", "datetime")]),
     ("rows | sort by id asc | extend p = prev(id), n = next(id, 1, 9), c = row_cumsum(id, id == 3)"
      " | where row_number() > 1 | project id, p, n, c", [(2, 1, 3, 3), (3, 2, 4, 3), (4, 3, 9, 7)]),
+    ("rows | make-series n = count(), m = max(id) on id from 0 to 6 step 2 | project n, m",
+     [("[1,2,1]", "[1,3,4]")]),
+    ("rows | sample-distinct 9 of s | count", [(3,)]),
+    ("rows | sample 2 | count", [(2,)]),
     ("rows | sort by s asc, id asc | serialize k = row_rank_dense(s) | project id, k",
      [(2, 1), (3, 1), (1, 2), (4, 3)]),
     ("let f = (T:(*), n:long) { T | where id > n }; rows | project id | invoke f(2) | sort by id asc",

@@ -39,9 +39,9 @@ def parse(operator: syntax.Operator, state: CheckedQuery, context: Context) -> C
     if not captures:
         hint = "write parse body with 'GET ' path:string ' ' *"
         raise KqlError(operator.offset, "parse reads no column", hint)
-    pattern = _pattern(operator)
+    pattern, groups = _pattern(operator)
     values: dict[str, Expression] = {}
-    for group, capture in enumerate(captures, 1):
+    for group, capture in zip(groups, captures, strict=True):
         if capture.name in values:
             what = f"column {quoted(capture.name)} is named twice"
             raise KqlError(capture.offset, what, "rename one of them")
@@ -65,24 +65,48 @@ def converted(value: Expression, type_: KqlType | None, offset: int, source: str
     return convert(value, type_, offset, source)
 
 
-def _pattern(operator: syntax.Operator) -> Constant:
-    pieces = []
+def _pattern(operator: syntax.Operator) -> tuple[Constant, list[int]]:
+    """Return the pattern of all parts, and the group of each column."""
+    kind = operator.parameters.get("kind", "simple")
+    if kind not in ("simple", "relaxed", "regex"):
+        hint = "write simple, relaxed or regex"
+        raise KqlError(operator.offset, f"{operator.name} has no kind {quoted(kind)}", hint)
+    pieces, groups, number = [], [], 0
     last = len(operator.parts) - 1
-    for index, part in enumerate(operator.parts):
-        if part is None:
-            pieces.append("" if index == last else ".*?")
-        elif isinstance(part, str):
-            pieces.append(regex.escape(part))
-        else:
-            any_text = "(.*)" if index == last else "(.*?)"
-            pieces.append(_NUMBER.get(part.type, any_text))
-    end = "" if operator.parts[-1] is None else r"\z"
-    pattern = f"(?s)\\A{''.join(pieces)}{end}"
     try:
+        for index, part in enumerate(operator.parts):
+            if part is None:
+                pieces.append("" if index == last else ".*?")
+            elif isinstance(part, str):
+                pieces.append(f"(?:{part})" if kind == "regex" else regex.escape(part))
+                number += regex.group_count(part) if kind == "regex" else 0
+            else:
+                number += 1
+                groups.append(number)
+                any_text = "(.*)" if index == last else "(.*?)"
+                pieces.append(any_text if kind == "relaxed" else _NUMBER.get(part.type, any_text))
+        end = "" if operator.parts[-1] is None else r"\z"
+        pattern = f"(?{_flags(operator, kind)}s)\\A{''.join(pieces)}{end}"
         regex.group_count(pattern)
     except ValueError as error:
-        raise KqlError(operator.offset, "the parts are too long", str(error)) from None
-    return replace(Constant(pattern, "string"), role="regex")
+        what = "the parts are too long, or no regular expressions"
+        raise KqlError(operator.offset, what, str(error)) from None
+    return replace(Constant(pattern, "string"), role="regex"), groups
+
+
+def _flags(operator: syntax.Operator, kind: str) -> str:
+    """Return the flags of a regular expression."""
+    flags = operator.parameters.get("flags", "")
+    if flags and kind != "regex":
+        raise KqlError(operator.offset, "flags are of kind=regex", "write kind=regex flags=i")
+    # Columns match as little as they can, whether U is there or not.
+    texts = "".join(part for part in operator.parts if isinstance(part, str))
+    if "U" in flags and set(texts) & set("*+?{"):
+        hint = "leave U out, and write *? where as little as possible is meant"
+        raise KqlError(operator.offset, "U turns the repetitions in the texts", hint)
+    if set(flags) - set("Uism"):
+        raise KqlError(operator.offset, f"there are no flags {quoted(flags)}", "write i, s, m or U")
+    return "".join(sorted(set(flags) - set("Us")))
 
 
 Check = Callable[[syntax.QueryPipeline, Context], CheckedQuery]
@@ -98,13 +122,17 @@ def union(
     operator: syntax.Operator, state: CheckedQuery | None, context: Context, check: Check
 ) -> CheckedQuery:
     """Return the rows of all inputs: columns by name, null where an input lacks one."""
-    unknown = set(operator.parameters) - {"kind", "isfuzzy"}
+    unknown = set(operator.parameters) - {"kind", "isfuzzy", "withsource"}
     if unknown:
         raise KqlError(operator.offset, f"union has no {min(unknown)}", "leave it out")
     kind = operator.parameters.get("kind", "outer")
     if kind not in ("outer", "inner"):
         raise KqlError(operator.offset, f"union has no kind {quoted(kind)}", "write outer or inner")
     inputs = [*([state] if state else []), *(check(s, context) for s in operator.sources)]
+    if column := operator.parameters.get("withsource"):
+        names = [*(["union_arg0"] if state else []), *map(_source_name, operator.sources)]
+        named = (name or f"union_arg{place}" for place, name in enumerate(names))
+        inputs = [_with_source(i, column, n, operator) for i, n in zip(inputs, named, strict=True)]
     columns: dict[str, KqlType] = {}
     for each in inputs:
         for name, type_ in each.columns.items():
@@ -116,6 +144,23 @@ def union(
     check_names(columns, operator.offset)
     relation = Union(tuple(_with_columns(i, columns) for i in inputs), columns)
     return CheckedQuery(relation, columns)
+
+
+def _source_name(source: syntax.QueryPipeline) -> str:
+    """Return the name of a table that is read as it is, or ''."""
+    is_table = isinstance(source.source, syntax.Name) and not source.operators
+    return source.source.name if is_table and isinstance(source.source, syntax.Name) else ""
+
+
+def _with_source(
+    state: CheckedQuery, column: str, name: str, operator: syntax.Operator
+) -> CheckedQuery:
+    """Return rows with the name of their table, as the first column."""
+    if column in state.columns:
+        what = f"column {quoted(column)} is there already"
+        raise KqlError(operator.offset, what, "choose another name for withsource")
+    values: dict[str, Expression] = {column: Constant(name, "string"), **state.everything()}
+    return replace(state, order=()).select(values, operator.offset)
 
 
 def _wider(left: KqlType, right: KqlType, name: str, offset: int) -> KqlType:

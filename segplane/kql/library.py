@@ -88,6 +88,7 @@ ARRAYS = (
     ruled("array_sort_asc", "Numbers, then texts, nulls last", "of_array"),
     ruled("array_sort_desc", "The greatest first, nulls last", "of_array"),
     ruled("array_index_of", "The first place of a value, or -1", "array_index_of"),
+    scalar("range", "range(first, last, step): an array of whole numbers, at most 1,048,576 of them; null beyond", "long long -> dynamic: range_by_one", "long long long -> dynamic: range_by"),
     ruled("set_has_element", "Whether an array has a value", "array_index_of"),
     ruled("array_iff", "array_iff(conditions, then, else), element by element", "array_iff"),
     ruled("array_iif", "The same as array_iff", "array_iff"),

@@ -10,9 +10,13 @@ from segplane.kql.syntax import (
     Literal,
     NamePattern,
     Operator,
+    TableCall,
 )
 from segplane.kql.tokens import TokenStream
 from segplane.kql.types import ALIASES, KqlType
+
+# Parameters of mv-expand.
+_EXPANSIONS = frozenset(["with_itemindex", "bagexpansion", "kind"])
 
 
 class OperatorParser:
@@ -139,6 +143,25 @@ class OperatorParser:
         self._stream.expect("of", "write: sample-distinct 10 of column")
         return Operator(offset, name, items=(count,), by=(self._expressions.item(),))
 
+    def evaluate(self, offset: int, name: str) -> Operator:
+        """Read `plugin(value, ...) : (*, name:type, ...)`."""
+        stream, hint = self._stream, "write: evaluate bag_unpack(column) : (name:long)"
+        token = stream.next
+        plugin = stream.name("a plugin").text
+        stream.expect("(", hint)
+        arguments = () if stream.is_at(")") else stream.list_of(self._expressions.item)
+        stream.expect(")", hint)
+        parts: tuple[Capture | None, ...] = ()
+        if stream.accept(":"):
+            stream.expect("(", hint)
+            parts = stream.list_of(self._declared_or_all)
+            stream.expect(")", hint)
+        call = TableCall(token.offset, plugin, arguments)
+        return Operator(offset, name, parts=parts, call=call)
+
+    def _declared_or_all(self) -> Capture | None:
+        return None if self._stream.accept("*") else self._declared()
+
     def _declared(self) -> Capture:
         token = self._stream.next
         name = self._stream.name("a column").text
@@ -148,23 +171,44 @@ class OperatorParser:
     def parse(self, offset: int, name: str) -> Operator:
         """Read `text with 'GET ' path:string *`."""
         stream = self._stream
+        parameters: dict[str, str] = {}
+        while stream.is_at("kind", "flags") and stream.after().text == "=":
+            parameter = stream.take().text
+            stream.take()
+            parameters[parameter] = stream.name("a word").text
         source = self._item()
         stream.expect("with", "write: parse body with 'text' name:type *")
         parts: list[str | Capture | None] = []
         while stream.next.kind != "end" and not stream.is_at("|", ";", ")", "}"):
             parts.append(self._part())
-        return Operator(offset, name, items=(source,), parts=tuple(parts))
+        return Operator(offset, name, items=(source,), parts=tuple(parts), parameters=parameters)
 
     def expand(self, offset: int, name: str) -> Operator:
-        """Read `name = array to typeof(long)`."""
-        item = self._expressions.item()
-        type_: KqlType | None = None
-        if self._stream.accept("to"):
-            self._stream.expect("typeof", "write: to typeof(long)")
-            self._stream.expect("(", "write: to typeof(long)")
-            type_ = self._type()
-            self._stream.expect(")", "write: to typeof(long)")
-        return Operator(offset, name, items=(item,), type=type_)
+        """Read `with_itemindex=i name = array to typeof(long), ... limit 10`."""
+        stream = self._stream
+        index: dict[str, str] = {}
+        while stream.next.text in _EXPANSIONS and stream.after().text == "=":
+            parameter = stream.take().text
+            stream.take()
+            index[parameter] = stream.name("a name").text
+        items: list[Item] = []
+        types: list[Capture | None] = []
+        while True:
+            token = stream.next
+            items.append(self._expressions.item())
+            type_: KqlType | None = None
+            if stream.accept("to"):
+                stream.expect("typeof", "write: to typeof(long)")
+                stream.expect("(", "write: to typeof(long)")
+                type_ = self._type()
+                stream.expect(")", "write: to typeof(long)")
+            types.append(Capture(token.offset, "", type_) if type_ else None)
+            if not stream.accept(","):
+                break
+        keys = (Key(self._expressions.expression()),) if stream.accept("limit") else ()
+        return Operator(
+            offset, name, items=tuple(items), parts=tuple(types), keys=keys, parameters=index
+        )
 
     def _pattern(self) -> NamePattern:
         """Read a name that may hold `*`, the parts of which follow one another without a blank."""

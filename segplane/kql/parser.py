@@ -1,6 +1,6 @@
 """Parser of queries and projections: pipelines of operators."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from segplane.kql import slips
 from segplane.kql.catalog import OPERATORS, SYNONYMS
@@ -24,7 +24,7 @@ from segplane.kql.tokens import TokenStream
 OPERATORS_MAX = 40
 SOURCES_MAX = 20
 # They begin a pipeline in place of a table.
-_BEGINNINGS = ("union", "print")
+_BEGINNINGS = ("union", "print", "search")
 _PARAMETERS = frozenset(["kind", "withsource", "isfuzzy", "hint"])
 
 
@@ -240,10 +240,22 @@ class _Parser(OperatorParser):
     def union(self, offset: int, name: str) -> Operator:
         parameters = self._parameters()
         sources = self._stream.list_of(self._source)
-        pipelines = tuple(
-            s if isinstance(s, QueryPipeline) else QueryPipeline(s.offset, s) for s in sources
+        return Operator(offset, name, sources=_pipelines(sources), parameters=parameters)
+
+    def search(self, offset: int, name: str) -> Operator:
+        """Read `kind=case_sensitive in (table, ...) condition`."""
+        parameters = self._parameters()
+        sources: tuple[Name | TableCall | QueryPipeline, ...] = ()
+        if opened := self._stream.accept("in"):
+            self._stream.expect("(", "write: search in (dataset, ...) 'text'")
+            sources = self._stream.list_of(self._source)
+            if self._stream.next.kind == "end":
+                self._stream.fail("a bracket is not closed", "add ')'", opened)
+            self._stream.expect(")", "close the bracket, or put ',' between tables")
+        items = (Item(self._expressions.expression()),)
+        return Operator(
+            offset, name, items=items, sources=_pipelines(sources), parameters=parameters
         )
-        return Operator(offset, name, sources=pipelines, parameters=parameters)
 
     def _parameters(self) -> dict[str, str]:
         stream, found = self._stream, dict[str, str]()
@@ -256,12 +268,20 @@ class _Parser(OperatorParser):
         return found
 
 
+def _pipelines(
+    sources: Sequence[Name | TableCall | QueryPipeline],
+) -> tuple[QueryPipeline, ...]:
+    return tuple(s if isinstance(s, QueryPipeline) else QueryPipeline(s.offset, s) for s in sources)
+
+
 _READERS: dict[str, Callable[[_Parser, int, str], Operator]] = {
     "condition": _Parser.value,
     "count": _Parser.value,
     "items": _Parser.columns,
     "optional": _Parser.optional,
     "series": _Parser.series,
+    "search": _Parser.search,
+    "evaluate": _Parser.evaluate,
     "sample": _Parser.sample,
     "names": _Parser.names,
     "renames": _Parser.rename,

@@ -7,8 +7,11 @@ from segplane.kql import (
     columns,
     combining,
     constants,
+    expansion,
     make_series,
+    plugins,
     rowsets,
+    searching,
     subqueries,
     syntax,
     user_functions,
@@ -250,6 +253,8 @@ def _invoke(operator: syntax.Operator, state: CheckedQuery, context: Context) ->
 def _beginning(operator: syntax.Operator, context: Context) -> CheckedQuery:
     if operator.name == "print" and subqueries.are_in(operator, _NOTHING, context):
         return _over(replace(operator, name="project"), _NOTHING, context)
+    if operator.name == "search":
+        return searching.search(operator, None, context, check_pipeline)
     if operator.name == "union":
         return combining.union(operator, None, context, check_pipeline)
     return _BEGINNINGS[operator.name](operator, context)
@@ -268,6 +273,10 @@ def _where(operator: syntax.Operator, state: CheckedQuery, context: Context) -> 
 def _combined(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     combine = combining.union if operator.name == "union" else combining.join
     return combine(operator, state, context, check_pipeline)
+
+
+def _search(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    return searching.search(operator, state, context, check_pipeline)
 
 
 def _ignored(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:
@@ -298,7 +307,7 @@ _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQue
     "project-rename": columns.rename,
     "parse": combining.parse,
     "parse-where": combining.parse,
-    "mv-expand": rowsets.expand,
+    "mv-expand": expansion.expand,
     "summarize": columns.summarize,
     "sort": rowsets.sort,
     "top": rowsets.top,
@@ -309,6 +318,7 @@ _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQue
     "distinct": rowsets.distinct,
     "count": rowsets.count,
     "union": _combined,
+    "search": _search,
     "join": _combined,
     "lookup": _combined,
     **dict.fromkeys(_BEGINNINGS, _misplaced),
@@ -317,6 +327,7 @@ _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQue
     "serialize": windows.serialize,
     "as": _ignored,
     "invoke": _invoke,
+    "evaluate": plugins.evaluate,
 }
 
 

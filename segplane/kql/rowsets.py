@@ -2,18 +2,16 @@
 
 from dataclasses import replace
 
-from segplane.kql import columns, combining, syntax
+from segplane.kql import columns, syntax
 from segplane.kql.arithmetic import or_empty
 from segplane.kql.scalars import argument
-from segplane.kql.scope import CheckedQuery, Context, check_names, fresh, implied_name
+from segplane.kql.scope import CheckedQuery, Context, fresh
 from segplane.kql.typed import (
     Aggregate,
     Apply,
-    ColumnValue,
     Constant,
     ConstantRows,
     Distinct,
-    Expand,
     Expression,
     Limit,
     Ordering,
@@ -87,28 +85,6 @@ def count(operator: syntax.Operator, state: CheckedQuery, _: Context) -> Checked
     return CheckedQuery(
         Aggregate(state.relation, {}, {"Count": count}, {"Count": "long"}), {"Count": "long"}
     )
-
-
-def expand(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    """Make a row for each element of an array."""
-    item = operator.items[0]
-    array = argument(item.expression, state.scope(context))
-    if array.value.type != "dynamic":
-        array.fail(
-            f"mv-expand takes a dynamic value, this is {array.value.type}", "split(...) gives one"
-        )
-    name = item.name or implied_name(item.expression) or "Column1"
-    columns = {**state.relation.columns, name: "dynamic"}
-    visible = {**state.columns, name: "dynamic"}
-    check_names(visible, operator.offset)
-    expanded = Expand(state.relation, name, array.value, columns, operator.offset)
-    state = replace(state, relation=expanded, columns=visible, promoted=())
-    if operator.type in (None, "dynamic"):
-        return state
-    typed = combining.converted(
-        ColumnValue(name, "dynamic"), operator.type, array.offset, "mv-expand"
-    )
-    return state.select({**state.everything(), name: typed}, operator.offset)
 
 
 def get_schema(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:

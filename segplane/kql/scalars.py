@@ -296,6 +296,8 @@ def _infix(infix: syntax.Infix, scope: Scope) -> Expression:
     if name in ("and", "or"):
         operands = tuple(condition(e, scope) for e in (infix.left, *infix.right))
         return Logic("and" if name == "and" else "or", operands)
+    if isinstance(infix.left, syntax.Star):
+        return _any_column(infix, scope)
     left = argument(infix.left, scope)
     right = [_right(e, scope) for e in infix.right]
     if name.removeprefix("!").rstrip("~") == "in":
@@ -305,6 +307,19 @@ def _infix(infix: syntax.Infix, scope: Scope) -> Expression:
     if INFIX[name].signatures:
         return _text_operator(name, left, right, offset)
     return _PAIRS[name](Operands(left, right[0], name, offset))
+
+
+def _any_column(infix: syntax.Infix, scope: Scope) -> Expression:
+    """Return a condition that holds of some column, as `* has 'text'`: texts and dynamic values."""
+    types = ("string", "dynamic")
+    columns = [n for n, t in scope.columns.items() if t in types and not n.startswith("$")]
+    if not columns or not INFIX[infix.operator].signatures or infix.operator.startswith("!"):
+        hint = "write * has 'text', or not(* has 'text')"
+        raise KqlError(infix.offset, "this is no test of all columns that are texts", hint)
+    tests = tuple(
+        check(replace(infix, left=syntax.Name(infix.left.offset, n)), scope) for n in columns
+    )
+    return Logic("or", tests) if len(tests) > 1 else tests[0]
 
 
 def _right(expression: syntax.Expression, scope: Scope) -> Argument:

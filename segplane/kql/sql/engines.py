@@ -10,6 +10,7 @@ from segplane.kql import regex
 from segplane.kql.sql import (
     array_patterns,
     duckdb,
+    range_patterns,
     series_patterns,
     spark,
     trino,
@@ -86,6 +87,7 @@ ENGINES: dict[EngineName, Engine] = {
         {
             **COMMON,
             **WINDOWS,
+            **range_patterns.DUCKDB,
             **value_patterns.DUCKDB,
             **array_patterns.DUCKDB,
             **series_patterns.DUCKDB,
@@ -102,6 +104,7 @@ ENGINES: dict[EngineName, Engine] = {
         {
             **COMMON,
             **WINDOWS,
+            **range_patterns.SPARK,
             **value_patterns.SPARK,
             **array_patterns.SPARK,
             **series_patterns.SPARK,
@@ -115,7 +118,7 @@ ENGINES: dict[EngineName, Engine] = {
     ),
     "trino": Engine(
         "trino",
-        {**COMMON, **WINDOWS, **value_patterns.TRINO, **trino.PATTERNS},
+        {**COMMON, **WINDOWS, **range_patterns.TRINO, **value_patterns.TRINO, **trino.PATTERNS},
         _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
         regex.to_trino,
         _java_rewrite,

@@ -7,6 +7,7 @@ from segplane.kql import constants, make_series, parser, queries, scope, tokens
 from segplane.kql.catalog import FUNCTIONS, INFIX, OPERATORS, SYNONYMS
 from segplane.kql.dataset_table import FORMAT_COLUMNS, WORDS
 from segplane.kql.signatures import Function
+from segplane.kql.sql.support import engines_of
 from segplane.kql.types import TYPES, UNIT_NANOS
 
 _HEAD = """<!-- Written by segplane/kql/docs.py from the table in segplane/kql/catalog.py: make gen -->
@@ -15,7 +16,9 @@ _HEAD = """<!-- Written by segplane/kql/docs.py from the table in segplane/kql/c
 Projections and queries are written in a subset of the Kusto Query Language. A text is parsed, checked
 against types and translated to the SQL of DuckDB, Spark 4 or Trino. Whatever is not listed here is
 refused, with line, column and what to do instead; so is what an engine cannot evaluate as KQL defines it.
-The tests run every operator and function on DuckDB and on Spark, and on Trino where `make readers` installed it.
+The tests run every operator and function on DuckDB and on Spark, and on Trino where `make readers` installed it. The
+column Engines names where each can be written; elsewhere it is refused with its name. Operators between values are
+available on all three.
 
 A **query** begins with a dataset or view, `union`, `print`, `datatable` or `range`; operators follow, each behind
 a `|`. `let name = value;` and `let name = table | ...;` may stand before it, `//` begins a comment.
@@ -137,9 +140,12 @@ def _cell(text: str) -> str:
 
 
 def _operators() -> str:
-    head = "## Operators\n\n| Operator | What it does | In projections |\n|---|---|---|\n"
+    head = "## Operators\n\n| Operator | What it does | In projections | Engines |\n|---|---|---|---|\n"
     synonyms = ", ".join(f"`{name}` is `{of}`" for name, of in SYNONYMS.items())
-    rows = ((o.syntax, o.summary, "yes" if o.is_row_by_row else "no") for o in OPERATORS.values())
+    rows = (
+        (o.syntax, o.summary, "yes" if o.is_row_by_row else "no", engines_of(o.name))
+        for o in OPERATORS.values()
+    )
     return f"{head}{_rows(rows)}\nSynonyms: {synonyms}.\n"
 
 
@@ -150,8 +156,10 @@ def _infix() -> str:
 
 
 def _functions(title: str, functions: Iterable[Function]) -> str:
-    head = f"## {title}\n\n| Function | Types | Result |\n|---|---|---|\n"
-    return head + _rows((f"`{f.name}`", _signatures(f), f.summary) for f in functions)
+    head = f"## {title}\n\n| Function | Types | Result | Engines |\n|---|---|---|---|\n"
+    return head + _rows(
+        (f"`{f.name}`", _signatures(f), f.summary, engines_of(f.name)) for f in functions
+    )
 
 
 def _signatures(function: Function) -> str:

@@ -1,10 +1,11 @@
-"""Functions for queries in DuckDB: attributes, words of numbers, quantiles of histograms."""
+"""Functions for queries in DuckDB: attributes, words of numbers, rates, quantiles of histograms."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from segments.parquet.readable import READABLE_COLUMNS, ReadableColumn
+from segplane.kql.sql import metric_patterns
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,7 +42,10 @@ CREATE OR REPLACE TEMPORARY MACRO histogram_quantile(quantile, bucket_counts, bo
                 true
             ), 0)],
             lambda place: CASE
-                WHEN place = 0 OR len(h.bounds) = 0 THEN NULL
+                WHEN len(h.bounds) = 0 OR coalesce(list_sum(h.counts), 0) = 0 THEN NULL
+                WHEN quantile < 0 THEN '-Infinity'::DOUBLE
+                WHEN quantile > 1 THEN 'Infinity'::DOUBLE
+                WHEN place = 0 THEN NULL
                 WHEN place > len(h.bounds) THEN h.bounds[len(h.bounds)]
                 WHEN place = 1 AND h.bounds[1] <= 0 THEN h.bounds[1]
                 WHEN place = 1 THEN h.bounds[1] * h.rank / h.counts[1]
@@ -51,6 +55,25 @@ CREATE OR REPLACE TEMPORARY MACRO histogram_quantile(quantile, bucket_counts, bo
         )[1]
     )[1]
 """
+# As in KQL: the same text, over the same arguments.
+_EXPONENTIAL_QUANTILE = f"""
+CREATE OR REPLACE TEMPORARY MACRO exponential_histogram_quantile(
+    quantile, scale, zero_count, zero_threshold,
+    positive_offset, positive_bucket_counts, negative_offset, negative_bucket_counts
+) AS
+    {
+    metric_patterns.exponential_quantile(
+        *("quantile::DOUBLE", "scale", "zero_count", "zero_threshold"),
+        *("positive_offset", "to_json(positive_bucket_counts)"),
+        *("negative_offset", "to_json(negative_bucket_counts)"),
+    )
+}
+"""
+_RATE = f"""
+CREATE OR REPLACE TEMPORARY MACRO rate(value, start_time, "time") AS
+    {metric_patterns.rate("value::DOUBLE", "start_time", '"time"')}
+"""
+_METRICS = ("exponential_histogram_quantile", "rate")
 
 
 def define_functions(connection: duckdb.DuckDBPyConnection) -> None:
@@ -62,12 +85,13 @@ def define_functions(connection: duckdb.DuckDBPyConnection) -> None:
 def names() -> list[str]:
     """Return the names of our functions."""
     words = [f"{column.name}_name" for column in READABLE_COLUMNS]
-    return ["attribute", "merge_buckets", "histogram_quantile", *words]
+    return ["attribute", "merge_buckets", "histogram_quantile", *_METRICS, *words]
 
 
 def statements() -> list[str]:
     """Return the statements that define our functions."""
-    return [_ATTRIBUTE, _MERGE_BUCKETS, _HISTOGRAM_QUANTILE, *map(_words, READABLE_COLUMNS)]
+    macros = [_ATTRIBUTE, _MERGE_BUCKETS, _HISTOGRAM_QUANTILE, _EXPONENTIAL_QUANTILE, _RATE]
+    return [*macros, *map(_words, READABLE_COLUMNS)]
 
 
 def word_sql(name: str) -> str:

@@ -83,7 +83,10 @@ class Shop:
     def _point(self, n: int) -> dict[str, Any]:
         return {
             "signal": "metrics",
-            "timestamp": self.now - 10 * MINUTE,
+            # Deltas: each begins where the one before it of its service ended.
+            "timestamp": self.now - (22 - n) * MINUTE,
+            "start_timestamp": self.now - (24 - n) * MINUTE,
+            "count": 2 * n + 20,
             "service_name": f"service-{n % 2}",
             "attributes": "{}",
             "metric_name": "http.server.duration",

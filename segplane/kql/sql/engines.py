@@ -10,6 +10,7 @@ from segplane.kql import regex
 from segplane.kql.sql import (
     array_patterns,
     duckdb,
+    metric_patterns,
     range_patterns,
     series_patterns,
     spark,
@@ -87,6 +88,7 @@ ENGINES: dict[EngineName, Engine] = {
         {
             **COMMON,
             **WINDOWS,
+            **metric_patterns.DUCKDB,
             **range_patterns.DUCKDB,
             **value_patterns.DUCKDB,
             **array_patterns.DUCKDB,
@@ -104,6 +106,7 @@ ENGINES: dict[EngineName, Engine] = {
         {
             **COMMON,
             **WINDOWS,
+            **metric_patterns.SPARK,
             **range_patterns.SPARK,
             **value_patterns.SPARK,
             **array_patterns.SPARK,

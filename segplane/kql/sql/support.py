@@ -5,6 +5,7 @@ from segplane.kql.sql.engines import EngineName
 # Functions and operators of which Trino has no exact counterpart, or none that is written yet.
 _NOT_ON_TRINO = frozenset(
     [
+        *("exponential_histogram_quantile", "histogram_quantile", "merge_buckets", "rate"),
         *("array_concat", "array_iff", "array_iif", "array_index_of", "array_reverse"),
         *("array_rotate_left", "array_rotate_right", "array_shift_left", "array_shift_right"),
         *("array_slice", "array_sort_asc", "array_sort_desc", "array_split", "array_sum"),

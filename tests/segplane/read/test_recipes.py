@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from segments.signals import SIGNALS
@@ -95,6 +96,16 @@ def histogram(shop: Shop) -> list[Row]:
     return rows
 
 
+def counter_rates(shop: Shop) -> list[Row]:
+    rows: list[Row] = []
+    for name, points in sorted(grouped(shop.metrics, lambda row: row["service_name"]).items()):
+        own = sorted(points, key=lambda row: row["timestamp"])
+        seconds = (own[-1]["timestamp"] - own[0]["timestamp"]) / MINUTE * 60
+        increase = sum(row["count"] for row in own[1:])
+        rows.append({"service_name": name, "calls_per_second": increase / seconds})
+    return rows
+
+
 def rates(shop: Shop) -> list[Row]:
     hours = grouped(shop.logs, lambda row: (row["timestamp"] // (60 * MINUTE), row["service_name"]))
     return [
@@ -120,6 +131,7 @@ EXPECTED: dict[str, Callable[[Shop], list[Row]]] = {
     "Errors by attribute": errors,
     "Logs of a trace": logs_of_a_trace,
     "Quantile of a histogram": histogram,
+    "Rate of a counter": counter_rates,
     "Rate by hour": rates,
     "Top talkers by bytes": talkers,
 }
@@ -137,6 +149,20 @@ def test_recipes_give_what_the_records_say(shop: Shop, meta_server: MetaServer) 
 
         assert done.exit_code == 0, f"{heading}: {done.stderr}"
         assert_answer(heading, json.loads(done.stdout), shop)
+
+
+def test_recipes_in_kql_give_what_the_records_say(shop: Shop, meta_server: MetaServer) -> None:
+    recipes = blocks("recipes.md", "kql")
+    for heading, text in recipes.items():
+        arguments = ["query", "--format", "json", text, "--meta-address", meta_server.address]
+
+        # meta runs in this process, and would log to the same output.
+        with capture_logs():
+            done = CliRunner().invoke(app, arguments)
+
+        assert done.exit_code == 0, f"{heading}: {done.stderr}"
+        assert_answer(heading, json.loads(done.stdout), shop)
+    assert recipes
 
 
 def assert_answer(heading: str, rows: Sequence[Row], shop: Shop) -> None:

@@ -24,7 +24,9 @@ def among(left: Argument, options: list[Argument], operator: str, offset: int) -
             found = functions.typed(_SET, _SET_RULE, [array, left], offset)
             return Not(found) if is_not else found
         options = _elements(array)
-    if not all(isinstance(option.value, Constant) for option in options):
+    is_mixed = left.value.type == "dynamic" and len({o.value.type for o in options}) > 1
+    is_known = all(isinstance(option.value, Constant) for option in options)
+    if not is_known or (is_mixed and not _are_numbers(options)):
         return _any_equal(left, options, operator, offset)
     if not options:
         return Constant(is_not, "bool")
@@ -55,10 +57,16 @@ def _among_constants(
     return Among(subject, tuple(values))
 
 
+def listed(options: list[Argument]) -> list[Argument]:
+    """Return what a list of terms holds: the elements of a constant array that is alone in it."""
+    is_array = len(options) == 1 and options[0].value.type == "dynamic"
+    return _elements(options[0]) if is_array else options
+
+
 def _elements(array: Argument) -> list[Argument]:
     """Return the elements of a constant array, or a value that is none by itself."""
     if not isinstance(array.value, Constant):
-        array.fail("in~ takes texts that are known beforehand", "use has_any, or tolower() and in")
+        array.fail("this list has to be known before the query runs", "write its elements")
     text = array.value.value
     parsed = json.loads(str(text)) if text is not None else []
     elements = parsed if isinstance(parsed, list) else [parsed]

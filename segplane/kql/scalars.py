@@ -5,19 +5,18 @@ from dataclasses import replace
 
 from segplane.kql import arithmetic, functions, slips, syntax, user_functions
 from segplane.kql.arguments import constant_text, need, pattern
-from segplane.kql.arithmetic import Operands, convert, or_empty
+from segplane.kql.arithmetic import Operands, convert
 from segplane.kql.catalog import FUNCTIONS, INFIX
 from segplane.kql.dataset_table import WORDS, word_of
 from segplane.kql.dynamics import member_key
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
-from segplane.kql.membership import among
+from segplane.kql.membership import among, listed
+from segplane.kql.normal_forms import normalized
 from segplane.kql.promotion import with_promoted
-from segplane.kql.regex import escape, group_count
-from segplane.kql.rules import arrays
+from segplane.kql.regex import escape
 from segplane.kql.scope import Argument, Scope
 from segplane.kql.typed import (
     Apply,
-    Choice,
     ColumnValue,
     Constant,
     Expression,
@@ -29,7 +28,6 @@ from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
 
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
-_LISTED_MAX = 1_048_576
 _ALPHANUMERIC = r"\p{L}\p{N}"
 
 
@@ -183,7 +181,7 @@ def _call(call: syntax.Call, scope: Scope) -> Expression:
     if function.rule:
         return functions.typed(call.name, function.rule, arguments, call.offset)
     typed = functions.applied(call.name, function.signatures, arguments, call.offset)
-    return _normalized(typed)
+    return normalized(typed)
 
 
 def _column_if_exists(call: syntax.Call, arguments: list[Argument], scope: Scope) -> Expression:
@@ -207,71 +205,6 @@ def _named_columns(call: syntax.Call, scope: Scope) -> list[Argument]:
 def _without_star(call: syntax.Call) -> tuple[syntax.Expression, ...]:
     is_count = call.name == "count" and len(call.arguments) == 1
     return () if is_count and isinstance(call.arguments[0], syntax.Star) else call.arguments
-
-
-def _normalized(value: Expression) -> Expression:
-    """Give aggregates over dynamic values and texts what they count: texts without null."""
-    if not isinstance(value, Apply):
-        return value
-    if value.template in ("dcount", "dcountif"):
-        # The accuracy of Kusto's estimate is not needed: the count is exact.
-        first, *rest = (a for a in value.arguments if not _is_size(a, value))
-        if first.type == "dynamic":
-            first = convert(first, "string", value.offset, value.source)
-        first = or_empty(first) if first.type == "string" else first
-        return replace(value, arguments=(first, *rest))
-    if value.template in ("make_list", "make_set"):
-        return _collected(value)
-    if value.template == "extract":
-        _check_group(value)
-    if value.template == "split":
-        # Spark splits at a regular expression.
-        separator, *places = value.arguments[1:]
-        assert isinstance(separator, Constant)
-        escaped = Constant(escape(str(separator.value)), "string", "regex")
-        parts = replace(value, arguments=(value.arguments[0], separator, escaped))
-        return arrays.split_at(parts, places[0]) if places else parts
-    return value
-
-
-def _is_size(argument: Expression, call: Apply) -> bool:
-    """Tell whether an argument is the last one, which says how many values are kept."""
-    is_last = argument is call.arguments[-1] and len(call.arguments) > 1
-    return is_last and argument.type == "long"
-
-
-def _collected(value: Apply) -> Apply:
-    """Return a list of values; those for which a condition does not hold are null and left out."""
-    element, *conditions = (a for a in value.arguments if not _is_size(a, value))
-    if len(value.arguments) > 1 + len(conditions):
-        size = value.arguments[-1]
-        assert isinstance(size, Constant)
-        if not 1 <= int(size.value or 0) <= _LISTED_MAX:
-            hint = f"write 1 to {_LISTED_MAX:,}"
-            raise KqlError(value.offset, f"a list of {size.value} values is not possible", hint)
-        whole = _collected(replace(value, arguments=(element, *conditions)))
-        last = Constant(int(size.value or 0) - 1, "long")
-        return Apply("array_slice", (whole, Constant(0, "long"), last), "dynamic")
-    template = value.template
-    if element.type == "string":
-        element = or_empty(element)
-    elif element.type == "dynamic":
-        template = f"{template}_dynamic"
-    elif element.type == "datetime":
-        element = convert(element, "string", 0, value.source)
-    if conditions:
-        branches = ((conditions[0], element),)
-        element = Choice(branches, Constant(None, element.type), element.type)
-    return replace(value, template=template, arguments=(element,))
-
-
-def _check_group(call: Apply) -> None:
-    """Refuse a group that a pattern does not have."""
-    pattern, group = (a.value for a in call.arguments[:2] if isinstance(a, Constant))
-    groups = group_count(str(pattern))
-    if not 0 <= int(group or 0) <= groups:
-        what = f"the pattern has no group {group}"
-        raise KqlError(call.offset, what, f"it has {groups}; 0 stands for all that matches")
 
 
 def _time(call: syntax.Call, scope: Scope) -> Expression:
@@ -305,6 +238,8 @@ def _infix(infix: syntax.Infix, scope: Scope) -> Expression:
     if name.endswith("between"):
         return arithmetic.between(left, right[0], right[1], name, offset)
     if INFIX[name].signatures:
+        if INFIX[name].shape == "list":
+            right = listed(right)
         return _text_operator(name, left, right, offset)
     return _PAIRS[name](Operands(left, right[0], name, offset))
 
@@ -340,6 +275,8 @@ def _text_operator(name: str, left: Argument, right: list[Argument], offset: int
         matches = [_equal_texts(left, right[0], name, offset)]
     else:
         matches = [_test(INFIX[name].signatures, name, base, [left, r], offset) for r in right]
+    if not matches:
+        return Constant(base == "has_all", "bool")
     if len(matches) == 1:
         found: Expression = matches[0]
     else:

@@ -117,6 +117,20 @@ CASES = [
         {"a": "string"},
         [("x",)],
     ),
+    Case(
+        "a dynamic value in a list of several types",
+        "datatable(d:dynamic)[dynamic(1), dynamic('a'), dynamic('b')] | where d in (1, 'a') | count",
+        {"Count": "long"},
+        [(2,)],
+    ),
+    Case(
+        "has_any of an array that let names",
+        "let words = dynamic(['texas', 'georgia']); StormEvents | where State has_any (words) | count",
+        {"Count": "long"},
+        [(4,)],
+    ),
+    Case("has_any of no term", "print x = 'a' has_any (dynamic([]))", {"x": "bool"}, [(False,)]),
+    Case("has_all of no term", "print x = 'a' has_all (dynamic([]))", {"x": "bool"}, [(True,)]),
     Case("in an empty array", "print x = 1 in (dynamic([]))", {"x": "bool"}, [(False,)]),
     Case("not in an empty array", "print x = 1 !in (dynamic([]))", {"x": "bool"}, [(True,)]),
     Case(

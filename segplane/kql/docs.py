@@ -20,7 +20,7 @@ The tests run every operator and function on DuckDB and on Spark, and on Trino w
 column Engines names where each can be written; elsewhere it is refused with its name. Operators between values are
 available on all three.
 
-A **query** begins with a dataset or view, `union`, `print`, `datatable` or `range`; operators follow, each behind
+A **query** begins with a dataset or view, a function of `let`, `union`, `search`, `print`, `datatable` or `range`; operators follow, each behind
 a `|`. `let name = value;` and `let name = table | ...;` may stand before it, `//` begins a comment.
 `let f = (x:long, y:long = 1) { let z = x + y; z * 2 };` names a function, and one of a table is
 `let f = (T:(id:long), n:long) { T | top n by id };`, called as `f(T, 3)` or `T | invoke f(3)`. A function sees its

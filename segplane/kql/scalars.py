@@ -198,7 +198,9 @@ def _named_columns(call: syntax.Call, scope: Scope) -> list[Argument]:
     """Return the name and the value of each column."""
     if scope.is_aggregated or not scope.columns:
         raise KqlError(call.offset, "there are no columns to pack", "pack them before summarize")
-    pairs = ((Constant(n, "string"), ColumnValue(n, t)) for n, t in scope.columns.items())
+    # Columns that were added for the operator are no columns of the query.
+    shown = ((n, t) for n, t in scope.columns.items() if not n.startswith("$"))
+    pairs = ((Constant(n, "string"), ColumnValue(n, t)) for n, t in shown)
     return [Argument(value, call.offset) for pair in pairs for value in pair]
 
 

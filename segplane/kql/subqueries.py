@@ -22,6 +22,7 @@ from segplane.kql.typed import (
     Join,
     Limit,
     Relation,
+    RowFilter,
     Select,
 )
 from segplane.kql.types import NUMBERS, KqlType
@@ -207,7 +208,11 @@ class _Rewriter:
         left = argument(self.rewrite(infix.left), self.state.scope(self.context))
         inner = self.check(table, self.context)
         value, key = _comparable(left, _column(inner, next(iter(inner.columns))), infix)
-        keys = Select(inner.relation, {_KEY: key}, {_KEY: key.type})
+        keys: Relation = Select(inner.relation, {_KEY: key}, {_KEY: key.type})
+        if key.type == "real":
+            # NaN equals nothing in KQL, and itself in SQL.
+            own = ColumnValue(_KEY, key.type)
+            keys = RowFilter(keys, Apply("eq_real", (own, own), "bool"), keys.columns)
         each = Distinct(keys, (), keys.columns)
         hit: dict[str, Expression] = {
             _KEY: ColumnValue(_KEY, key.type),

@@ -49,6 +49,7 @@ _TABULAR = (
     ("make-series", "series", "make-series *name* = *aggregate* default=0, ... on *time* from *a* to *b* step 1h by *key*", "By group, an array with a value for each step, and one of the steps' beginnings; the end is not included", False),
     ("sort", "sort", "sort by *expression* asc nulls last, ...", "Orders rows; descending unless said otherwise", False),
     ("top", "top", "top 10 by *expression*", "The first rows in an order", False),
+    ("top-nested", "top_nested", "top-nested 2 of *column* by *aggregate*, top-nested 3 of *column* by *aggregate* asc, ...", "The first values of a column, of each of these the first ones of the next, and so on", False),
     ("take", "count", "take 10", "Some rows", False),
     ("sample", "count", "sample 10", "Some rows, not drawn evenly", False),
     ("sample-distinct", "sample", "sample-distinct 10 of *column*", "Some of its different values", False),

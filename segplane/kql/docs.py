@@ -22,13 +22,16 @@ available on all three.
 
 A **query** begins with a dataset or view, a function of `let`, `union`, `search`, `print`, `datatable` or `range`; operators follow, each behind
 a `|`. `let name = value;` and `let name = table | ...;` may stand before it, `//` begins a comment.
+
 `let f = (x:long, y:long = 1) { let z = x + y; z * 2 };` names a function, and one of a table is
 `let f = (T:(id:long), n:long) { T | top n by id };`, called as `f(T, 3)` or `T | invoke f(3)`. A function sees its
 parameters and what was named before it. `materialize(table | ...)` is accepted: an engine decides by itself what it
 computes once.
+
 A **query within an expression** is `x in (table | ...)`, where the first column counts, or `toscalar(table | ...)`,
 the first value of the first row. The engine reads it as a join. It stands in every operator but `take`, and not in the
 body of a function that yields a value.
+
 A **projection** has no source: it begins with an operator and maps one record at a time, so it has
 only the operators marked so, and neither `now()` nor `ago()`.
 

@@ -137,6 +137,27 @@ class OperatorParser:
         by = stream.list_of(self._expressions.item) if stream.accept("by") else ()
         return Operator(offset, name, items=tuple(items), axis=tuple(axis), by=by)
 
+    def top_nested(self, offset: int, name: str) -> Operator:
+        """Read `2 of a by count(), top-nested 3 of b by sum(x) asc`; a number may be left out."""
+        stream, hint = self._stream, "write: top-nested 2 of column by count()"
+        items: list[Item] = []
+        keys: list[Key] = []
+        while True:
+            every = Literal(stream.next.offset, None, "long")
+            items.append(Item(every) if stream.is_at("of") else self._item())
+            stream.expect("of", hint)
+            items.append(self._expressions.item())
+            if stream.is_at("with"):
+                stream.fail("top-nested has no others here", "union them by a query of their own")
+            stream.expect("by", hint)
+            aggregate = self._expressions.item()
+            items.append(aggregate)
+            direction = stream.accept("asc", "desc")
+            keys.append(Key(aggregate.expression, direction is None or direction.text == "desc"))
+            if not stream.accept(","):
+                return Operator(offset, name, items=tuple(items), keys=tuple(keys))
+            stream.expect("top-nested", hint)
+
     def sample(self, offset: int, name: str) -> Operator:
         """Read `10 of column`."""
         count = self._item()

@@ -246,11 +246,9 @@ class _Parser(OperatorParser):
         """Read `kind=case_sensitive in (table, ...) condition`."""
         parameters = self._parameters()
         sources: tuple[Name | TableCall | QueryPipeline, ...] = ()
-        if opened := self._stream.accept("in"):
+        if self._stream.accept("in"):
             self._stream.expect("(", "write: search in (dataset, ...) 'text'")
             sources = self._stream.list_of(self._source)
-            if self._stream.next.kind == "end":
-                self._stream.fail("a bracket is not closed", "add ')'", opened)
             self._stream.expect(")", "close the bracket, or put ',' between tables")
         items = (Item(self._expressions.expression()),)
         return Operator(
@@ -283,6 +281,7 @@ _READERS: dict[str, Callable[[_Parser, int, str], Operator]] = {
     "search": _Parser.search,
     "evaluate": _Parser.evaluate,
     "sample": _Parser.sample,
+    "top_nested": _Parser.top_nested,
     "names": _Parser.names,
     "renames": _Parser.rename,
     "parse": _Parser.parse,

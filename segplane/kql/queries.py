@@ -9,6 +9,7 @@ from segplane.kql import (
     constants,
     expansion,
     make_series,
+    nested_tops,
     plugins,
     rowsets,
     searching,
@@ -279,6 +280,10 @@ def _search(operator: syntax.Operator, state: CheckedQuery, context: Context) ->
     return searching.search(operator, state, context, check_pipeline)
 
 
+def _top_nested(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    return nested_tops.top_nested(operator, state, context, _over)
+
+
 def _ignored(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:
     return state
 
@@ -311,6 +316,7 @@ _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQue
     "summarize": columns.summarize,
     "sort": rowsets.sort,
     "top": rowsets.top,
+    "top-nested": _top_nested,
     "take": rowsets.take,
     "sample": rowsets.take,
     "sample-distinct": rowsets.sample_distinct,

@@ -30,7 +30,7 @@ from segplane.kql.types import NUMBERS, KqlType
 Check = Callable[[syntax.QueryPipeline, Context], CheckedQuery]
 _AMONG = frozenset(["in", "!in", "in~", "!in~"])
 # Their items are a number of rows, which is not a row's own value.
-_COUNTED = frozenset(["take", "top", "sample", "sample-distinct"])
+_COUNTED = frozenset(["take", "top", "sample", "sample-distinct", "top-nested"])
 
 
 def are_in(operator: syntax.Operator, state: CheckedQuery, context: Context) -> bool:

@@ -16,9 +16,12 @@ TOKENS_MAX = 10_000
 NESTING_MAX = 40
 Kind = Literal["name", "literal", "operator", "end"]
 _UNITS = "|".join(sorted(UNIT_NANOS, key=len, reverse=True))
-_WORDS = "project-(?:away|keep|rename|reorder)|parse-where|mv-expand|make-series|sample-distinct"
+_WORDS = (
+    "project-(?:away|keep|rename|reorder)|parse-where|mv-expand|make-series|sample-distinct"
+    "|top-nested"
+)
 # No token of its own, but named in a refusal: operators of KQL that the subset lacks.
-_OTHER_WORDS = "mv-apply|top-nested|top-hitters|parse-kv|project-smart"
+_OTHER_WORDS = "mv-apply|top-hitters|parse-kv|project-smart"
 _TOKEN = re.compile(
     rf"""
     (?P<blank>(?:\s+|//[^\n]*)+)

@@ -50,6 +50,7 @@ STEPS = (
     " from datetime(2007-01-01) to datetime(2008-01-01) step 60d by State",
     *("union withsource=src ({table})", "union (StormEvents | where {condition})", "getschema"),
     *("join kind=leftouter (StormEvents | where {condition}) on State", "project-away State"),
+    "top-nested 2 of State by max({value}), top-nested 1 of EventType by count() asc",
     *("lookup ({table}) on State", "invoke h()", "extend EventId = {value}", "distinct State"),
     "evaluate bag_unpack(StormSummary) : (State:string, TotalDamages:long)",
     "evaluate pivot(EventType, count(), State) : (State:string, Tornado:long)",

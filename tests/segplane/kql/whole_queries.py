@@ -84,6 +84,7 @@ QUERIES: list[tuple[str, list[tuple[Any, ...]]]] = [
      " | where row_number() > 1 | project id, p, n, c", [(2, 1, 3, 3), (3, 2, 4, 3), (4, 3, 9, 7)]),
     ("rows | make-series n = count(), m = max(id) on id from 0 to 6 step 2 | project n, m",
      [("[1,2,1]", "[1,3,4]")]),
+    ("rows | top-nested 1 of s by count(), top-nested 1 of id by max(id)", [("", 2, 3, 3)]),
     ("rows | search 'cart' | project id | sort by id asc", [(1,), (4,)]),
     ("rows | where id == 1 | evaluate bag_unpack(j) : (id:int, a:dynamic) | project id", [(1,)]),
     ("print a = range(1, 3), b = range(5, 1, -2) | mv-expand a to typeof(long), b to typeof(long)",

@@ -6,6 +6,37 @@ _PAIRS = "datatable(a:dynamic, b:dynamic)[dynamic([1, 2, 3]), dynamic(['x'])]"
 
 CASES = [
     Case(
+        "top-nested",
+        "StormEvents | top-nested 2 of State by sum(DamageProperty)",
+        {"State": "string", "aggregated_State": "long"},
+        [("KANSAS", 250075000), ("TEXAS", 1055000)],
+    ),
+    Case(
+        "top-nested of two levels",
+        "StormEvents | top-nested 2 of State by sum(DamageProperty),"
+        " top-nested 1 of EventType by n = count()",
+        {"State": "string", "aggregated_State": "long", "EventType": "string", "n": "long"},
+        [("KANSAS", 250075000, "Tornado", 2), ("TEXAS", 1055000, "Flash Flood", 2)],
+    ),
+    Case(
+        "top-nested of all values, then the least",
+        "StormEvents | where State != 'FLORIDA' | top-nested of State by count(),"
+        " top-nested 1 of Source by max(EventId) asc | project State, Source",
+        {"State": "string", "Source": "string"},
+        [
+            ("TEXAS", "Emergency Manager"),
+            ("KANSAS", "Trained Spotter"),
+            ("GEORGIA", "Law Enforcement"),
+        ],
+    ),
+    Case(
+        "top-nested of null",
+        "datatable(a:long, b:string)[long(null), 'x', long(null), 'x', long(null), 'y', 1, 'z']"
+        " | top-nested 5 of a by count(), top-nested 1 of b by count()",
+        {"a": "long", "aggregated_a": "long", "b": "string", "aggregated_b": "long"},
+        [(None, 3, "x", 2), (1, 1, "z", 1)],
+    ),
+    Case(
         "union withsource",
         "union withsource=t StormEvents, (StormEvents | take 1) | summarize n = count() by t",
         {"t": "string", "n": "long"},

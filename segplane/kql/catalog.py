@@ -147,7 +147,7 @@ _SCALARS = (
     scalar("substring", "From a position, counted from 0, below 0 from the end", "string long -> string", "string long long -> string: substring_of"),
     scalar("tolower", "Lower case", "string -> string"),
     scalar("toupper", "Upper case", "string -> string"),
-    scalar("extract", "extract(regex, group, text): a group of the first match, or empty", "regex const long string -> string"),
+    scalar("extract", "extract(regex, group, text, typeof(long)): a group of the first match, or empty; as a type if one is named", "regex const long string -> string"),
     scalar("replace_string", "replace_string(text, old, new)", "string string string -> string"),
     scalar("replace_regex", "replace_regex(text, regex, rewrite): \\1 is the first group", "string regex const rewrite -> string"),
     scalar("split", "Parts between a separator, an array", "string const separator -> dynamic", "string const separator const long -> dynamic"),

@@ -172,6 +172,10 @@ class ExpressionParser:
         opened = self.stream.take()
         if self.stream.accept(")"):
             return Call(offset, name, ())
+        if name == "typeof":
+            type_ = self.stream.name("a type")
+            self._close(opened.offset)
+            return Call(offset, name, (Literal(type_.offset, type_.text, "string"),))
         if name == "toscalar":
             inner = self._subquery()
             self._close(opened.offset)

@@ -24,7 +24,7 @@ from segplane.kql.typed import (
     Member,
     Not,
 )
-from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
+from segplane.kql.types import ALIASES, DATETIME_MAX, DATETIME_MIN
 
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
@@ -47,8 +47,6 @@ def _checked(expression: syntax.Expression, scope: Scope) -> Expression:
             return _name(expression, scope)
         case syntax.Path():
             return _path(expression, scope)
-        case syntax.Call(name="toscalar"):
-            return check(expression.arguments[0], scope)
         case syntax.Call():
             return _call(expression, scope)
         case syntax.Infix():
@@ -155,8 +153,19 @@ def _flat(
 
 
 def _call(call: syntax.Call, scope: Scope) -> Expression:
+    match call:
+        case syntax.Call(name="toscalar"):
+            return check(call.arguments[0], scope)
+        case syntax.Call(
+            arguments=(*given, syntax.Call(name="typeof", arguments=(syntax.Literal() as named,)))
+        ):
+            return _as_type(replace(call, arguments=tuple(given)), named, scope)
     if call.name in scope.functions:
         return user_functions.value(call, scope, check)
+    return _built_in(call, scope)
+
+
+def _built_in(call: syntax.Call, scope: Scope) -> Expression:
     function = FUNCTIONS.get(call.name)
     if function is None:
         hint = slips.function(call.name, [*FUNCTIONS, *scope.functions])
@@ -182,6 +191,15 @@ def _call(call: syntax.Call, scope: Scope) -> Expression:
         return functions.typed(call.name, function.rule, arguments, call.offset)
     typed = functions.applied(call.name, function.signatures, arguments, call.offset)
     return normalized(typed)
+
+
+def _as_type(call: syntax.Call, named: syntax.Literal, scope: Scope) -> Expression:
+    """Return what extract() finds, as the type that typeof() names."""
+    type_ = ALIASES.get(str(named.value))
+    if call.name != "extract" or type_ is None:
+        hint = "write extract(regex, 1, text, typeof(long))"
+        raise KqlError(named.offset, f"typeof({named.value}) does not stand here", hint)
+    return convert(check(call, scope), type_, call.offset, call.name)
 
 
 def _column_if_exists(call: syntax.Call, arguments: list[Argument], scope: Scope) -> Expression:

@@ -43,6 +43,7 @@ CREATE OR REPLACE TEMPORARY MACRO histogram_quantile(quantile, bucket_counts, bo
             ), 0)],
             lambda place: CASE
                 WHEN len(h.bounds) = 0 OR coalesce(list_sum(h.counts), 0) = 0 THEN NULL
+                WHEN isnan(quantile) THEN quantile::DOUBLE
                 WHEN quantile < 0 THEN '-Infinity'::DOUBLE
                 WHEN quantile > 1 THEN 'Infinity'::DOUBLE
                 WHEN place = 0 THEN NULL

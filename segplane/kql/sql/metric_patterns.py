@@ -6,6 +6,8 @@ bound stands for it; exponentially within a bucket of an exponential histogram.
 https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile
 """
 
+from segplane.kql.sql.array_patterns import duckdb_lists, spark_lists
+
 # Of a counter, the increase from one point to the next is the later value where the counter began
 # anew: its start is another one, as of each delta, or the value fell.
 _DUCKDB_RATE = (
@@ -23,36 +25,55 @@ _SPARK_RATE = (
     " OR l[i].v < l[i - 1].v THEN l[i].v ELSE l[i].v - l[i - 1].v END)"
     " * 1E6 / (ELEMENT_AT(l, -1).t - l[0].t) END)[0]"
 )
+# A list that holds anything but numbers counts as none.
+_DUCKDB_WHOLE = (
+    "LIST_TRANSFORM([{0}], LAMBDA l: CASE WHEN LEN(LIST_FILTER(l, LAMBDA e: e IS NULL)) = 0"
+    " THEN l END)[1]"
+)
+_SPARK_WHOLE = (
+    "TRANSFORM(ARRAY({0}), l -> CASE WHEN SIZE(FILTER(l, e -> e IS NULL)) = 0 THEN l END)[0]"
+)
+_DUCKDB_COUNTS = _DUCKDB_WHOLE.format("LIST_TRANSFORM(@0, LAMBDA j: TRY_CAST(j AS BIGINT))")
+_SPARK_COUNTS = _SPARK_WHOLE.format("TRANSFORM(@0, j -> TRY_CAST(j AS BIGINT))")
 _DUCKDB_MERGE = (
-    "CAST(TO_JSON(LIST_REDUCE(LIST(CAST(CAST(<0> AS JSON) AS BIGINT[]))"
-    " FILTER (WHERE JSON_TYPE(<0>) = 'ARRAY'), LAMBDA a, b:"
-    " LIST_TRANSFORM(LIST_ZIP(a, b), LAMBDA p: COALESCE(p[1], 0) + COALESCE(p[2], 0)))) AS VARCHAR)"
+    f"CAST(TO_JSON(LIST_REDUCE(LIST({_DUCKDB_COUNTS}) FILTER (WHERE {_DUCKDB_COUNTS} IS NOT NULL),"
+    " LAMBDA a, b: LIST_TRANSFORM(LIST_ZIP(a, b),"
+    " LAMBDA p: TRY(COALESCE(p[1], 0) + COALESCE(p[2], 0))))) AS VARCHAR)"
 )
 _SPARK_MERGE = (
-    "TRANSFORM(ARRAY(COLLECT_LIST(FROM_JSON(<0>, 'array<bigint>'))), c -> CASE WHEN SIZE(c) > 0 THEN"
+    f"TRANSFORM(ARRAY(COLLECT_LIST({_SPARK_COUNTS})), c -> CASE WHEN SIZE(c) > 0 THEN"
     " TO_JSON(AGGREGATE(SLICE(c, 2, SIZE(c)), c[0], (a, b) ->"
-    " ZIP_WITH(a, b, (x, y) -> COALESCE(x, 0) + COALESCE(y, 0)))) END)[0]"
+    " ZIP_WITH(a, b, (x, y) -> TRY_ADD(COALESCE(x, 0), COALESCE(y, 0))))) END)[0]"
+)
+_DUCKDB_NUMBERS = f"COALESCE({_DUCKDB_WHOLE}, [])"
+_SPARK_NUMBERS = f"COALESCE({_SPARK_WHOLE}, CAST(ARRAY() AS ARRAY<DOUBLE>))"
+_DUCKDB_OUTSIDE = (
+    " WHEN ISNAN(h.q) THEN h.q WHEN h.q < 0 THEN CAST('-Infinity' AS DOUBLE)"
+    " WHEN h.q > 1 THEN CAST('Infinity' AS DOUBLE)"
+)
+_SPARK_OUTSIDE = (
+    " WHEN ISNAN(h.q) THEN h.q WHEN h.q < 0 THEN DOUBLE('-Infinity')"
+    " WHEN h.q > 1 THEN DOUBLE('Infinity')"
 )
 _DUCKDB_QUANTILE = (
-    "LIST_TRANSFORM([STRUCT_PACK(c := CAST(CAST(<1> AS JSON) AS DOUBLE[]),"
-    " b := CAST(CAST(<2> AS JSON) AS DOUBLE[]), q := <0>)], LAMBDA h:"
+    f"LIST_TRANSFORM([STRUCT_PACK(c := {_DUCKDB_NUMBERS.format('#1')},"
+    f" b := {_DUCKDB_NUMBERS.format('#2')}, q := <0>)], LAMBDA h:"
     " LIST_TRANSFORM([COALESCE(LIST_POSITION(LIST_TRANSFORM(RANGE(1, LEN(h.c) + 1), LAMBDA i:"
     " LIST_SUM(h.c[1:i]) >= h.q * LIST_SUM(h.c) AND h.c[i] > 0), TRUE), 0)], LAMBDA p:"
-    " CASE WHEN LEN(h.b) = 0 OR COALESCE(LIST_SUM(h.c), 0) = 0 THEN NULL"
-    " WHEN h.q < 0 THEN CAST('-Infinity' AS DOUBLE) WHEN h.q > 1 THEN CAST('Infinity' AS DOUBLE)"
+    f" CASE WHEN LEN(h.b) = 0 OR COALESCE(LIST_SUM(h.c), 0) = 0 THEN NULL{_DUCKDB_OUTSIDE}"
     " WHEN p = 0 THEN NULL"
     " WHEN p > LEN(h.b) THEN h.b[LEN(h.b)] WHEN p = 1 AND h.b[1] <= 0 THEN h.b[1]"
     " ELSE COALESCE(h.b[p - 1], 0) + (h.b[p] - COALESCE(h.b[p - 1], 0))"
     " * (h.q * LIST_SUM(h.c) - COALESCE(LIST_SUM(h.c[1:p - 1]), 0)) / h.c[p] END)[1])[1]"
 )
 _SPARK_QUANTILE = (
-    "TRANSFORM(ARRAY(NAMED_STRUCT('c', FROM_JSON(<1>, 'array<double>'),"
-    " 'b', FROM_JSON(<2>, 'array<double>'), 'q', <0>)), h -> TRANSFORM(ARRAY(NAMED_STRUCT("
-    "'n', AGGREGATE(h.c, 0D, (a, x) -> a + x), 'p', ARRAY_POSITION(TRANSFORM(SEQUENCE(1, SIZE(h.c)),"
+    f"TRANSFORM(ARRAY(NAMED_STRUCT('c', {_SPARK_NUMBERS.format('#1')},"
+    f" 'b', {_SPARK_NUMBERS.format('#2')}, 'q', <0>)), h -> TRANSFORM(ARRAY(NAMED_STRUCT("
+    "'n', AGGREGATE(h.c, 0D, (a, x) -> a + x), 'p', COALESCE(ARRAY_POSITION(TRANSFORM("
+    "CASE WHEN SIZE(h.c) > 0 THEN SEQUENCE(1, SIZE(h.c)) END,"
     " i -> AGGREGATE(SLICE(h.c, 1, i), 0D, (a, x) -> a + x)"
-    " >= h.q * AGGREGATE(h.c, 0D, (a, x) -> a + x) AND h.c[i - 1] > 0), TRUE))), s ->"
-    " CASE WHEN SIZE(h.b) < 1 OR COALESCE(s.n, 0D) = 0 THEN NULL"
-    " WHEN h.q < 0 THEN DOUBLE('-Infinity') WHEN h.q > 1 THEN DOUBLE('Infinity')"
+    " >= h.q * AGGREGATE(h.c, 0D, (a, x) -> a + x) AND h.c[i - 1] > 0), TRUE), 0))), s ->"
+    f" CASE WHEN SIZE(h.b) < 1 OR s.n = 0 THEN NULL{_SPARK_OUTSIDE}"
     " WHEN s.p = 0 THEN NULL WHEN s.p > SIZE(h.b) THEN ELEMENT_AT(h.b, -1)"
     " WHEN s.p = 1 AND h.b[0] <= 0 THEN h.b[0]"
     " ELSE COALESCE(TRY_ELEMENT_AT(h.b, CAST(NULLIF(s.p, 1) - 1 AS INT)), 0D)"
@@ -64,16 +85,14 @@ _SPARK_QUANTILE = (
 # bucket is a power of two between its bounds' powers, so that it is found linearly among those.
 _DUCKDB_RANK = "h.q * LIST_SUM(h.c)"
 _DUCKDB_SHARE = f"(({_DUCKDB_RANK} - COALESCE(LIST_SUM(h.c[1:k - 1]), 0)) / h.c[k])"
-_DUCKDB_NUMBERS = "COALESCE(CAST(CAST({} AS JSON) AS DOUBLE[]), [])"
 _DUCKDB_EXPONENTIAL = (
     "LIST_TRANSFORM([STRUCT_PACK(q := <0>, w := POWER(2E0, -<1>), z := COALESCE(<3>, 0),"
-    f" g := LEN({_DUCKDB_NUMBERS.format('<7>')}), p := LEN({_DUCKDB_NUMBERS.format('<5>')}),"
-    f" c := LIST_REVERSE({_DUCKDB_NUMBERS.format('<7>')}) || [COALESCE(CAST(<2> AS DOUBLE), 0E0)]"
-    f" || {_DUCKDB_NUMBERS.format('<5>')})], LAMBDA h:"
+    f" g := LEN({_DUCKDB_NUMBERS.format('#7')}), p := LEN({_DUCKDB_NUMBERS.format('#5')}),"
+    f" c := LIST_REVERSE({_DUCKDB_NUMBERS.format('#7')}) || [COALESCE(CAST(<2> AS DOUBLE), 0E0)]"
+    f" || {_DUCKDB_NUMBERS.format('#5')})], LAMBDA h:"
     " LIST_TRANSFORM([COALESCE(LIST_POSITION(LIST_TRANSFORM(RANGE(1, LEN(h.c) + 1), LAMBDA i:"
     f" LIST_SUM(h.c[1:i]) >= {_DUCKDB_RANK} AND h.c[i] > 0), TRUE), 0)], LAMBDA k:"
-    " CASE WHEN LIST_SUM(h.c) = 0 THEN NULL WHEN h.q < 0 THEN CAST('-Infinity' AS DOUBLE)"
-    " WHEN h.q > 1 THEN CAST('Infinity' AS DOUBLE) WHEN k = 0 THEN NULL"
+    f" CASE WHEN LIST_SUM(h.c) = 0 THEN NULL{_DUCKDB_OUTSIDE} WHEN k = 0 THEN NULL"
     f" WHEN k > h.g + 1 THEN POWER(2E0, (<4> + k - h.g - 2 + {_DUCKDB_SHARE}) * h.w)"
     f" WHEN k <= h.g THEN -POWER(2E0, (<6> + h.g - k + 1 - {_DUCKDB_SHARE}) * h.w)"
     " ELSE CASE WHEN h.g > 0 THEN -h.z ELSE 0E0 END + (CASE WHEN h.p > 0 THEN h.z ELSE 0E0 END"
@@ -85,16 +104,14 @@ _SPARK_SHARE = (
     f"((h.q * {_SPARK_TOTAL} - {_SPARK_SUM.format('SLICE(h.c, 1, CAST(k - 1 AS INT))')})"
     " / h.c[CAST(k - 1 AS INT)])"
 )
-_SPARK_NUMBERS = "COALESCE(FROM_JSON({}, 'array<double>'), CAST(ARRAY() AS ARRAY<DOUBLE>))"
 _SPARK_EXPONENTIAL = (
     "TRANSFORM(ARRAY(NAMED_STRUCT('q', <0>, 'w', POWER(2D, -<1>), 'z', COALESCE(<3>, 0D),"
-    f" 'g', SIZE({_SPARK_NUMBERS.format('<7>')}), 'p', SIZE({_SPARK_NUMBERS.format('<5>')}),"
-    f" 'o', <4>, 'm', <6>, 'c', CONCAT(REVERSE({_SPARK_NUMBERS.format('<7>')}),"
-    f" ARRAY(COALESCE(CAST(<2> AS DOUBLE), 0D)), {_SPARK_NUMBERS.format('<5>')}))), h ->"
+    f" 'g', SIZE({_SPARK_NUMBERS.format('#7')}), 'p', SIZE({_SPARK_NUMBERS.format('#5')}),"
+    f" 'o', <4>, 'm', <6>, 'c', CONCAT(REVERSE({_SPARK_NUMBERS.format('#7')}),"
+    f" ARRAY(COALESCE(CAST(<2> AS DOUBLE), 0D)), {_SPARK_NUMBERS.format('#5')}))), h ->"
     " TRANSFORM(ARRAY(ARRAY_POSITION(TRANSFORM(SEQUENCE(1, SIZE(h.c)), i ->"
     f" {_SPARK_SUM.format('SLICE(h.c, 1, i)')} >= h.q * {_SPARK_TOTAL} AND h.c[i - 1] > 0), TRUE)),"
-    f" k -> CASE WHEN {_SPARK_TOTAL} = 0 THEN NULL WHEN h.q < 0 THEN DOUBLE('-Infinity')"
-    " WHEN h.q > 1 THEN DOUBLE('Infinity') WHEN k = 0 THEN NULL"
+    f" k -> CASE WHEN {_SPARK_TOTAL} = 0 THEN NULL{_SPARK_OUTSIDE} WHEN k = 0 THEN NULL"
     f" WHEN k > h.g + 1 THEN POWER(2D, (h.o + k - h.g - 2 + {_SPARK_SHARE}) * h.w)"
     f" WHEN k <= h.g THEN -POWER(2D, (h.m + h.g - k + 1 - {_SPARK_SHARE}) * h.w)"
     " ELSE CASE WHEN h.g > 0 THEN -h.z ELSE 0D END + (CASE WHEN h.p > 0 THEN h.z ELSE 0D END"
@@ -113,20 +130,23 @@ def exponential_quantile(*arguments: str) -> str:
 
 
 def _written(pattern: str, arguments: tuple[str, ...]) -> str:
+    pattern = duckdb_lists(pattern)
     for place, argument in enumerate(arguments):
         pattern = pattern.replace(f"<{place}>", argument)
     return pattern
 
 
-DUCKDB = {
+_DUCKDB = {
     "rate": _DUCKDB_RATE,
     "merge_buckets": _DUCKDB_MERGE,
     "histogram_quantile": _DUCKDB_QUANTILE,
     "exponential_histogram_quantile": _DUCKDB_EXPONENTIAL,
 }
-SPARK = {
+_SPARK = {
     "rate": _SPARK_RATE,
     "merge_buckets": _SPARK_MERGE,
     "histogram_quantile": _SPARK_QUANTILE,
     "exponential_histogram_quantile": _SPARK_EXPONENTIAL,
 }
+DUCKDB = {name: duckdb_lists(pattern) for name, pattern in _DUCKDB.items()}
+SPARK = {name: spark_lists(pattern) for name, pattern in _SPARK.items()}

@@ -3,7 +3,7 @@
 _RANGE = (
     "CASE WHEN {s} = 0 OR ABS((CAST(<1> AS DOUBLE) - <0>) / NULLIF({s}, 0)) >= 1048576 THEN NULL"
     " WHEN (CAST(<1> AS DOUBLE) - <0>) * {s} >= 0 THEN {made}"
-    " WHEN (<0> + <1> + {s}) IS NOT NULL THEN '[]' END"
+    " WHEN <0> IS NOT NULL AND <1> IS NOT NULL AND {s} IS NOT NULL THEN '[]' END"
 )
 
 

@@ -15,6 +15,7 @@ from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
 from segplane.kql.sql.engines import ENGINES
 from segplane.kql.sql.relations import to_sql
+from segplane.kql.sql.support import UNAVAILABLE
 from segplane.kql.types import ORDERED, TYPES, KqlType
 from tests.support.kql.engines import DuckDb, Spark
 from tests.support.kql.generated import LITERALS, expressions, wrong
@@ -61,7 +62,8 @@ def test_what_is_drawn_is_well_typed_and_runs(duck: DuckDb, case: tuple[KqlType,
     assert checked.columns["x"] == type_
     assert len(duck.run(query)) == 4
     for engine in ENGINES:
-        assert "<0>" not in to_sql(checked, engine)
+        if not any(f"{name}(" in expression for name in UNAVAILABLE[engine]):
+            assert "<0>" not in to_sql(checked, engine)
 
 
 @settings(max_examples=150, deadline=None)

@@ -92,6 +92,8 @@ QUERIES = [
     ("rows | mv-expand s", "1:18", "takes a dynamic value, this is string", "split"),
     ("rows | extend x = format_datetime(d, 'q')", "1:38", "'q' is no part of a format", "HH"),
     ("rows | extend x = datetime_diff('zz', d, d)", "1:33", "no part of a time 'zz'", "'hour'"),
+    ("print extract('a', 0, 'a', typeof(q))", "1:35", "typeof(q) does not stand here", "extract"),
+    ("print tolong('1', typeof(long))", "1:26", "typeof(long) does not stand here", "extract"),
     ("rows | extend x = prev(i)", "1:19", "prev needs rows in an order", "sort by"),
     ("rows | sort by i | summarize row_number()", "1:30", "row_number looks at other", "serialize"),
     ("rows | sort by i | extend prev(i, l)", "1:35", "known beforehand", "constant"),

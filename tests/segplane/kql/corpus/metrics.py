@@ -33,6 +33,7 @@ CASES = [
     scalar("a quantile above 1", "histogram_quantile(1.1, dynamic([1, 1]), dynamic([1]))", "real", float("inf")),
     scalar("a quantile of nothing", "histogram_quantile(0.5, dynamic([0, 0]), dynamic([1]))", "real", None),
     scalar("a quantile without bounds", "histogram_quantile(0.5, dynamic([5]), dynamic([]))", "real", None),
+    scalar("a quantile of what are no numbers", "histogram_quantile(0.5, dynamic(['x']), dynamic([1]))", "real", None),
     scalar("the least value", "histogram_quantile(0, dynamic([0, 10, 0]), dynamic([1, 2]))", "real", 1.0),
     scalar("the greatest value", "histogram_quantile(1, dynamic([0, 10, 0]), dynamic([1, 2]))", "real", 2.0),
     # Buckets of scale 0 are (1, 2], (2, 4], (4, 8]: the middle of one is the root of its bounds.

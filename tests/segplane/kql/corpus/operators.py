@@ -1,10 +1,14 @@
 """Operators that combine, search, expand and turn tables, as Kusto documents them."""
 
-from tests.segplane.kql.corpus.case import Case
+from tests.segplane.kql.corpus.case import Case, scalar
 
 _PAIRS = "datatable(a:dynamic, b:dynamic)[dynamic([1, 2, 3]), dynamic(['x'])]"
 
 CASES = [
+    scalar("extract as a type", "extract('n=([0-9]+)', 1, 'n=12', typeof(long)) + 1", "long", 13),
+    scalar(
+        "extract nothing as a type", "extract('n=([0-9]+)', 1, 'm', typeof(long))", "long", None
+    ),
     Case(
         "top-nested",
         "StormEvents | top-nested 2 of State by sum(DamageProperty)",

@@ -202,7 +202,7 @@ def test_the_name_of_an_added_column_is_refused_unless_it_is_stored(
 def test_sharding_fields_replace_the_list_and_keep_their_order(
     meta_client: MetaClient, dataset: str
 ) -> None:
-    fields = [ShardingField(field_name=n, weight=w) for n, w in (("b", 1.5), ("a", 7))]
+    fields = [ShardingField(field_name=n, weight=w) for n, w in (("body", 1.5), ("name", 7))]
 
     def set_fields(*wanted: ShardingField) -> int:
         meta_client.catalog.SetShardingFields(
@@ -220,6 +220,27 @@ def test_sharding_fields_replace_the_list_and_keep_their_order(
     assert set_fields(*fields) == first
     assert set_fields() > first
     assert get_fields() == []
+
+
+def test_a_sharding_field_is_a_column_of_the_files(
+    meta_client: MetaClient, transactions: Transactions, dataset: str
+) -> None:
+    def set_fields(*names: str) -> list[str]:
+        fields = [ShardingField(field_name=name, weight=1) for name in names]
+        request = catalog_pb2.SetShardingFieldsRequest(name="web", fields=fields)
+        return [f.field_name for f in meta_client.catalog.SetShardingFields(request).fields]
+
+    for name in ("sevice_name", "duration", "status"):
+        with pytest.raises(InvalidArgument, match=rf"fields\[1\].field_name '{name}' is no column"):
+            set_fields("body", name)
+    set_promoted(meta_client, dataset, promoted("status"))
+    # As an earlier release took it.
+    former = (dataset_layouts.ShardingField("light", 1.0),)
+    transactions.write(
+        lambda tx: dataset_layouts.replace_sharding_fields(tx, UUID(dataset), former)
+    )
+
+    assert set_fields("status", "light") == ["status", "light"]
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])

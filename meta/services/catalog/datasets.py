@@ -6,11 +6,13 @@ import grpc
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
+from meta.errors import InvalidArgument
 from meta.services.catalog import entry_versions
+from meta.services.catalog.promoted_columns import FORMAT_COLUMNS
 from meta.services.messages import authors, checks, convert, pages
 from meta.store.access import audit
 from meta.store.catalog import dataset_layouts, datasets
-from meta.store.catalog.dataset_layouts import ShardingField
+from meta.store.catalog.dataset_layouts import Layout, ShardingField
 from meta.store.deletion import dataset_deletion
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
@@ -111,13 +113,33 @@ def _set_sharding_fields(
     expected: str | None,
 ) -> None:
     dataset = datasets.lock_settings(tx, named)
-    before = dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields
+    layout = dataset_layouts.read(tx, [dataset.id])[dataset.id]
+    before = layout.sharding_fields
     entry_versions.check(expected, _content(before), is_in_effect=before == fields)
     if before != fields:
+        _check_columns(fields, layout)
         audit.note(tx, "SetShardingFields", dataset.id, audit.states(before, fields))
         dataset_layouts.replace_sharding_fields(tx, dataset.id, fields)
         # Nurseries read the fields: equal response_seq must mean equal fields.
         datasets.stamp(tx, dataset.id, versions.allocate(tx))
+
+
+def _check_columns(fields: tuple[ShardingField, ...], layout: Layout) -> None:
+    """Refuse a field that no file has. Releases before 0.3 took any: those that are there may stay.
+
+    Raises InvalidArgument.
+    """
+    promoted = (column.name for column in layout.promoted_columns)
+    kept = (field.field_name for field in layout.sharding_fields)
+    known = {*FORMAT_COLUMNS, *promoted, *kept}
+    for place, field in enumerate(fields):
+        if field.field_name not in known:
+            at = f"fields[{place}].field_name"
+            raise InvalidArgument(
+                f"{at} {field.field_name!r} is no column of the dataset's files; an attribute is"
+                " one once it is promoted",
+                field=at,
+            )
 
 
 def _content(fields: tuple[ShardingField, ...]) -> catalog_pb2.GetShardingFieldsResponse:

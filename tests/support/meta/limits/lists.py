@@ -6,6 +6,7 @@ from uuid import uuid4
 from google.protobuf.duration_pb2 import Duration
 
 from meta.errors import NotFound, OffsetConflict
+from meta.services.catalog.promoted_columns import COLUMNS_MAX as PROMOTED_MAX
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import (
     common_pb2,
@@ -26,7 +27,8 @@ CONSENT = ops.LossAcceptance(accept_loss=True, actor="operator")
 
 @of("`SetShardingFields.fields`")
 def _(world: World, n: int) -> None:
-    fields = [common_pb2.ShardingField(field_name=f"f{k}", weight=1) for k in range(n)]
+    promote(world, PROMOTED_MAX)
+    fields = [common_pb2.ShardingField(field_name=f"column_{k}", weight=1) for k in range(n)]
     request = cat.SetShardingFieldsRequest(id=world.dataset, fields=fields)
     world.client.catalog.SetShardingFields(request)
 
@@ -68,8 +70,7 @@ def set_settings(world: World, settings: ops.DatasetSettings) -> None:
     world.client.operations.SetDatasetSettings(request)
 
 
-@of("`SetDatasetSettings.settings.promoted_columns.columns`")
-def _(world: World, n: int) -> None:
+def promote(world: World, n: int) -> None:
     promoted = [
         common_pb2.PromotedColumn(
             name=f"column_{k}",
@@ -80,6 +81,11 @@ def _(world: World, n: int) -> None:
         for k in range(n)
     ]
     set_settings(world, ops.DatasetSettings(promoted_columns=ops.PromotedColumns(columns=promoted)))
+
+
+@of("`SetDatasetSettings.settings.promoted_columns.columns`")
+def _(world: World, n: int) -> None:
+    promote(world, n)
 
 
 @of("seconds of a retention or grace")

@@ -207,7 +207,7 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
 ) -> None:
     settings = [promoting(column) for column in (FORMER, STATUS)]
     fields = [
-        common_pb2.ShardingField(field_name="event_name", weight=1),
+        common_pb2.ShardingField(field_name="name", weight=1),
         common_pb2.ShardingField(field_name="severity_text", weight=7),
     ]
     with running(store_settings) as client:
@@ -226,7 +226,7 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
 
     done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
 
-    assert "sharding fields [severity_text, event_name], promoted columns [status]" in done.stdout
+    assert "sharding fields [severity_text, name], promoted columns [status]" in done.stdout
     with running(on(store_settings, empty_database_url)) as client:
         get = operations_pb2.GetDatasetSettingsRequest(dataset_id=name)
         rebuilt = client.operations.GetDatasetSettings(get).settings
@@ -241,10 +241,7 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
     assert (restored.name, restored.field_id) == ("status", 1_002)
     # Ids go on above the largest in the bucket, and a former column gets its own again.
     assert [c.field_id for c in again.promoted_columns.columns] == [1_000, 1_002, 1_004]
-    assert [(f.field_name, f.weight) for f in found.fields] == [
-        ("severity_text", 2),
-        ("event_name", 1),
-    ]
+    assert [(f.field_name, f.weight) for f in found.fields] == [("severity_text", 2), ("name", 1)]
 
 
 def test_a_database_that_holds_something_is_refused(

@@ -23,6 +23,7 @@ def test_blocks_run(
 ) -> None:
     monkeypatch.setenv("SEGPLANE_META_ADDRESS", meta_server.address)
     segments.write(signals=SIGNALS)
+    before = {stream.id for stream in spark.streams.active}
     texts = [b.text for b in blocks_of("docs/reading/spark.md") if b.language == "python"]
 
     for text in texts:
@@ -35,7 +36,7 @@ def test_blocks_run(
         values: dict[str, Any] = {"spark": spark}
         exec(text, values)  # noqa: S102 - the page's own text
 
-    (stream,) = spark.streams.active
+    (stream,) = (one for one in spark.streams.active if one.id not in before)
     stream.processAllAvailable()
     stream.stop()
     assert spark.read.parquet(str(tmp_path / "out")).count() == 20

@@ -8,13 +8,7 @@ from google.protobuf.duration_pb2 import Duration
 from meta.errors import NotFound, OffsetConflict
 from meta.services.catalog.promoted_columns import COLUMNS_MAX as PROMOTED_MAX
 from meta.v1 import catalog_pb2 as cat
-from meta.v1 import (
-    common_pb2,
-    ingestion_pb2,
-    nursery_pb2,
-    segment_deletion_pb2,
-    segment_lookup_pb2,
-)
+from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, segment_deletion_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.keys import quarantine_key
 from tests.support.meta.limits.requests import committed, key_of, list_bucket, report
@@ -71,14 +65,10 @@ def set_settings(world: World, settings: ops.DatasetSettings) -> None:
 
 
 def promote(world: World, n: int) -> None:
+    type_, scope = common_pb2.KQL_TYPE_LONG, common_pb2.ATTRIBUTE_SCOPE_RECORD
+    new = common_pb2.PromotedColumn
     promoted = [
-        common_pb2.PromotedColumn(
-            name=f"column_{k}",
-            type=common_pb2.KQL_TYPE_LONG,
-            scope=common_pb2.ATTRIBUTE_SCOPE_RECORD,
-            attribute=f"a{k}",
-        )
-        for k in range(n)
+        new(name=f"column_{k}", attribute=f"{k}", type=type_, scope=scope) for k in range(n)
     ]
     set_settings(world, ops.DatasetSettings(promoted_columns=ops.PromotedColumns(columns=promoted)))
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from segments.errors import CorruptObject
+from segments.foreign.file import ForeignFile
 from segments.foreign.opening import Rows
 from segments.parquet.footer import FORMAT_VERSION
 from segments.parquet.promoted import promote
@@ -35,7 +36,13 @@ class SectionAdapter:
         self.keys = self._stored.order(self._order)
         self._own_remainders = segment.columns(signal, format_version).remainders
         present = {column.definition for column in segment.stored.promoted}
-        self._computed = tuple(c for c in spec.promoted if c.definition not in present)
+        # What a segment lacks of a bound column is null for good; files of others have attributes.
+        computes_bound = isinstance(segment, ForeignFile)
+        self._computed = tuple(
+            column
+            for column in spec.promoted
+            if column.definition not in present and (computes_bound or not column.is_bound)
+        )
         self._unconverted = 0
         self.is_sorted = self._is_sorted(segment, signal)
 

@@ -7,7 +7,7 @@ a batch is in one of them, and a batch without its last part is dropped.
 import binascii
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from segments.errors import CorruptObject
@@ -151,6 +151,9 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         "sharding_fields": stored.sharding_fields,
         "promoted": [_promoted_entry(column) for column in stored.promoted],
     }
+    bound = [column.name for column in stored.promoted if column.is_bound]
+    if bound:
+        fields["bound"] = bound
     if stored.times_by_signal is not None:
         fields["signal_times"] = dict(stored.times_by_signal)
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
@@ -184,7 +187,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
             _int(json.loads(texts["start_time"])),
             _int(json.loads(texts["end_time"])),
             sort_order,
-            tuple(map(_promoted_column, json.loads(texts["promoted"]))),
+            _promoted_columns(texts["promoted"], texts.get("bound")),
             _fields_of(sort_order) if sharding is None else tuple(map(str, json.loads(sharding))),
             _signal_times(texts.get("signal_times"), rows),
         )
@@ -219,11 +222,17 @@ def _promoted_entry(column: PromotedColumn) -> list[str | int]:
     return entry if column.field_id is None else [*entry, column.field_id]
 
 
-def _promoted_column(entry: list[object]) -> PromotedColumn:
+def _promoted_columns(encoded: bytes, bound: bytes | None) -> tuple[PromotedColumn, ...]:
+    names = frozenset(map(str, json.loads(bound))) if bound is not None else frozenset()
+    return tuple(_promoted_column(entry, names) for entry in json.loads(encoded))
+
+
+def _promoted_column(entry: list[object], bound: Collection[str]) -> PromotedColumn:
     name, kql_type, scope, attribute, *field_id = entry
-    return PromotedColumn(
+    column = PromotedColumn(
         str(name), str(kql_type), str(scope), str(attribute), *map(_int, field_id)
     )
+    return replace(column, is_bound=column.name in bound) if bound else column
 
 
 def _json(value: object) -> bytes:

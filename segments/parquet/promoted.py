@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.parquet.promoted_values import Unconvertible, convert
+from segments.parquet.promoted_reads import read_attributes
+from segments.parquet.promoted_values import NATIVE_TYPES, JsonValue, Unconvertible, convert
 from segments.parquet.schema import PromotedColumn, promoted_type
 
 _SOURCES = {
@@ -21,6 +22,10 @@ _SOURCES = {
     "scope": "scope_attributes",
 }
 _encode_key = json.JSONEncoder(ensure_ascii=False).encode
+# With more columns of one scope, nearly every text mentions one: to look costs more than to parse.
+_SEARCHED_MAX = 4
+# Read as texts first.
+_CONVERTED_TEXTS = ("datetime", "guid")
 
 
 def promote(
@@ -30,36 +35,105 @@ def promote(
 
     The batch has the attribute columns of the format. A dictionary's values count once each.
     """
-    promoted: list[pa.Array[Any]] = []
+    promoted: dict[PromotedColumn, pa.Array[Any]] = {}
+    failures = 0
+    for scope in dict.fromkeys(column.scope for column in columns):
+        own = [column for column in columns if column.scope == scope]
+        source = batch.column(_SOURCES[scope])
+        texts = source.dictionary if isinstance(source, pa.DictionaryArray) else source
+        arrays, failed = _of_scope(texts, own)
+        if isinstance(source, pa.DictionaryArray):
+            arrays = [values.take(source.indices) for values in arrays]
+        promoted.update(zip(own, arrays, strict=True))
+        failures += failed
+    return [promoted[column] for column in columns], failures
+
+
+def _of_scope(
+    texts: pa.Array[Any], columns: Sequence[PromotedColumn]
+) -> tuple[list[pa.Array[Any]], int]:
+    """Read attributes out of JSON objects, each of which Python parses once at most."""
+    read = read_attributes(texts, columns)
+    arrays: dict[PromotedColumn, pa.Array[Any]] = {}
+    failures = 0
+    for column, values in read.items():
+        if column.kql_type in _CONVERTED_TEXTS:
+            values, failed = _converted(values.to_pylist(), column)  # noqa: PLW2901
+            failures += failed
+        arrays[column] = values
+    parsed = [column for column in columns if column not in read]
+    if parsed:
+        own, failed = _parsed(texts, parsed)
+        arrays.update(zip(parsed, own, strict=True))
+        failures += failed
+    return [_dictionary(arrays[column], column) for column in columns], failures
+
+
+def _dictionary(values: pa.Array[Any], column: PromotedColumn) -> pa.Array[Any]:
+    is_dictionary = pa.types.is_dictionary(promoted_type(column))
+    return values.dictionary_encode() if is_dictionary else values
+
+
+def _parsed(
+    texts: pa.Array[Any], columns: Sequence[PromotedColumn]
+) -> tuple[list[pa.Array[Any]], int]:
+    """Read attributes by Python's parser; texts that mention none of them are passed over."""
+    mentions = _mentions(texts, columns)
+    found: Any = texts if mentions is None else texts.filter(mentions)
+    objects = [
+        json.loads(text, object_pairs_hook=_first_of_each) if text is not None else {}
+        for text in found.to_pylist()
+    ]
+    place: Any = None
+    if mentions is not None:
+        # Row i's place among the mentioning rows is how many of them come up to it, less one.
+        place = pc.subtract(pc.cumulative_sum(mentions.cast(pa.int32())), pa.scalar(1, pa.int32()))
+        place = pc.if_else(mentions, place, pa.scalar(None, pa.int32()))
+    arrays = []
     failures = 0
     for column in columns:
-        source = batch.column(_SOURCES[column.scope])
-        texts = source.dictionary if isinstance(source, pa.DictionaryArray) else source
-        values, failed = _values(texts, column)
-        if isinstance(source, pa.DictionaryArray):
-            values = values.take(source.indices)
-        promoted.append(values)
+        dense, failed = _converted([item.get(column.attribute) for item in objects], column)
+        arrays.append(dense if place is None else dense.take(place))
         failures += failed
-    return promoted, failures
+    return arrays, failures
 
 
-def _values(texts: pa.Array[Any], column: PromotedColumn) -> tuple[pa.Array[Any], int]:
-    """Read one attribute out of JSON objects; parses only those that mention its key."""
-    key = f"{_encode_key(column.attribute)}:"
-    mentions: Any = pc.match_substring(texts, key).fill_null(False)
-    values: list[str | int | float | bool | None] = []
+def _mentions(texts: pa.Array[Any], columns: Sequence[PromotedColumn]) -> pa.Array[Any] | None:
+    """Return which texts mention an attribute of the columns; None where all are to be parsed."""
+    if len(columns) > _SEARCHED_MAX:
+        return None
+    mentions: Any = None
+    for column in columns:
+        key = f"{_encode_key(column.attribute)}:"
+        own: Any = pc.match_substring(texts, key).fill_null(False)
+        mentions = own if mentions is None else pc.or_(mentions, own)
+    return mentions
+
+
+def _converted(
+    values: Sequence[JsonValue], column: PromotedColumn
+) -> tuple[pa.Array[Any], int]:
+    """Convert values of JSON to a column's type; counts those that did not convert."""
+    native = NATIVE_TYPES.get(column.kql_type)
+    converted: list[Any] = []
     failures = 0
-    for text in map(str, texts.filter(mentions).to_pylist()):
-        # Of duplicate keys the first counts, so it is put in last.
-        attributes = json.loads(text, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+    for value in values:
+        if value is None or type(value) is native:
+            converted.append(value)
+            continue
         try:
-            values.append(convert(attributes.get(column.attribute), column.kql_type))
+            converted.append(convert(value, column.kql_type))
         except Unconvertible:
-            values.append(None)
+            converted.append(None)
             failures += 1
     type_ = promoted_type(column)
-    dense = pa.array(values, pa.string() if pa.types.is_dictionary(type_) else type_)
-    # Row i's place among the mentioning rows is how many of them come up to it, less one.
-    place = pc.subtract(pc.cumulative_sum(mentions.cast(pa.int32())), pa.scalar(1, pa.int32()))
-    spread = dense.take(pc.if_else(mentions, place, pa.scalar(None, pa.int32())))
-    return (spread.dictionary_encode() if pa.types.is_dictionary(type_) else spread), failures
+    return pa.array(converted, pa.string() if pa.types.is_dictionary(type_) else type_), failures
+
+
+def _first_of_each(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Make an object of members in their order; of duplicate names the first counts."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        members = dict(reversed(pairs))
+        members = {name: members[name] for name, _ in pairs}
+    return members

@@ -59,6 +59,10 @@ def _string(value: JsonValue) -> str:
     return json.dumps(value)
 
 
+def _json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def _bool(value: JsonValue) -> bool:
     if isinstance(value, bool):
         return value
@@ -141,4 +145,7 @@ _CONVERTERS: dict[str, Callable[[JsonValue], str | int | float | bool]] = {
     "datetime": _datetime,
     "timespan": _whole(64),
     "guid": _guid,
+    "dynamic": _json,
 }
+# Types whose values of this Python type are taken as they are: whole numbers may be out of range.
+NATIVE_TYPES: dict[str, type] = {"string": str, "bool": bool, "real": float}

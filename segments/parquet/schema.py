@@ -13,7 +13,9 @@ import pyarrow as pa
 from segments.signals import SIGNALS, Signal
 
 Scope = Literal["record", "resource", "scope"]
-KqlName = Literal["bool", "int", "long", "real", "string", "datetime", "timespan", "guid"]
+KqlName = Literal[
+    "bool", "int", "long", "real", "string", "datetime", "timespan", "guid", "dynamic"
+]
 
 TIMESTAMP = pa.timestamp("ns", "UTC")
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -25,7 +27,8 @@ class PromotedColumn:
 
     `kql_type` is one of KqlName, `scope` one of Scope: the attribute list that is looked in.
     `field_id` is its Parquet field id, which its dataset has for these four only; None in files of
-    format 1.
+    format 1. `is_bound` says that it was a column of a schema that the dataset was bound to: a
+    segment that lacks it has nulls for good, where any other column is computed of the attributes.
     """
 
     name: str
@@ -33,6 +36,7 @@ class PromotedColumn:
     scope: str
     attribute: str
     field_id: int | None = None
+    is_bound: bool = False
 
     @property
     def definition(self) -> tuple[str, str, str, str]:
@@ -204,7 +208,10 @@ _KQL_TYPES: dict[str, tuple[pa.DataType, str | None]] = {
     "datetime": (TIMESTAMP, "DELTA_BINARY_PACKED"),
     "timespan": (pa.int64(), None),
     "guid": (DICTIONARY, None),
+    "dynamic": (pa.string(), "DELTA_LENGTH_BYTE_ARRAY"),
 }
+# Texts of bound columns with these ends are looked up by their whole value.
+_ID_ENDS = ("_id", "_key")
 
 
 def reserved_names() -> frozenset[str]:
@@ -279,13 +286,16 @@ def _sort_order(spec: SegmentSpec, columns: Sequence[Column]) -> tuple[str, ...]
 
 def _promoted_column(column: PromotedColumn) -> Column:
     type_, encoding = _KQL_TYPES[column.kql_type]
+    is_json = column.kql_type == "dynamic"
     # A guid is declared to be an id, and the statistics of random ids exclude nothing.
+    is_named_id = column.is_bound and column.name.casefold().endswith(_ID_ENDS)
     return Column(
         column.name,
         type_,
-        has_statistics=True,
+        is_sortable=not is_json,
+        has_statistics=not is_json,
         encoding=encoding,
-        has_bloom_filter=column.kql_type == "guid",
+        has_bloom_filter=column.kql_type == "guid" or (column.kql_type == "string" and is_named_id),
         is_compressed=encoding != "DELTA_BINARY_PACKED",
     )
 

@@ -177,6 +177,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "LocateOffset": (_R,),
         "GetCommittedFlushes": (_I,),
         "UndeleteDataset": (_C,),
+        "RenameDataset": (_C,),
         "SetDatasetSettings": (_C,),
         "GetDatasetSettings": (_R, _G, _C),
         "ExplainMergePlan": (_J, _C),

@@ -1,10 +1,7 @@
 """One class per reaction a caller of meta can have; no grpc in here.
 
-The server raises them, `meta.rpc.status` turns them into a google.rpc.Status with an ErrorInfo, and
-`meta.client` turns that status back into the same class. `docs/contract.md` lists every reason.
+`meta.rpc.status` turns them into a status, and `meta.client` back; docs/contract.md lists them.
 """
-
-from typing import ClassVar
 
 from meta.status_codes import Code as Code
 
@@ -14,8 +11,8 @@ DOMAIN = "meta.v1"
 class MetaError(Exception):
     """A refusal by meta. `metadata` carries ids and current values, as text."""
 
-    code: ClassVar[Code] = Code.INTERNAL
-    reason: ClassVar[str] = "INTERNAL"
+    code = Code.INTERNAL
+    reason: str = "INTERNAL"
 
     def __init__(self, message: str, **metadata: object) -> None:
         super().__init__(message)
@@ -80,6 +77,12 @@ class RaceLost(MetaError):
 
     code = Code.ABORTED
     reason = "RACE_LOST"
+
+
+class LayoutChanged(RaceLost):
+    """The dataset was bound to other columns meanwhile. Read its layout, and write anew."""
+
+    reason = "LAYOUT_CHANGED"
 
 
 class OffsetGap(MetaError):
@@ -157,6 +160,13 @@ class StillReferenced(MetaError):
 
     code = Code.FAILED_PRECONDITION
     reason = "STILL_REFERENCED"
+
+
+class SchemaFrozen(MetaError):
+    """The schema is frozen: only a revision makes another version of it."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "SCHEMA_FROZEN"
 
 
 class ForeignRefused(MetaError):

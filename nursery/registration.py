@@ -15,6 +15,7 @@ from meta.client import MetaClient, refused_part
 from meta.errors import (
     ExcessEvents,
     KeyTaken,
+    LayoutChanged,
     MetaError,
     NotFound,
     ObjectCondemned,
@@ -172,7 +173,7 @@ def _outcome(finished: FinishedMove, answer: int | MetaError) -> Registered:
             log.info("race_lost", dataset_id=dataset_id, found=str(answer))
         case ExcessEvents():
             return Registered(excess=str(answer))
-        case ObjectCondemned() | OffsetNotCommitted() | KeyTaken() | NotFound():
+        case ObjectCondemned() | OffsetNotCommitted() | KeyTaken() | NotFound() | LayoutChanged():
             log.info("registration_refused", dataset_id=dataset_id, reason=answer.reason)
         case MetaError():
             # The outcome is unknown; the next poll tells.

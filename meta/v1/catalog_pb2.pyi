@@ -157,22 +157,31 @@ class GetDatasetRequest(_message.Message):
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
+    AT_VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Dataset id."""
     name: _builtins.str
     """Dataset name."""
+    at_version: _builtins.int
+    """With a name: the dataset that had it at this version; unset = now."""
     def __init__(
         self,
         *,
         id: _builtins.str = ...,
         name: _builtins.str = ...,
+        at_version: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_version", b"_at_version", "at_version", b"at_version", "id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_version", b"_at_version", "at_version", b"at_version", "id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__at_version: _TypeAlias = _typing.Literal["at_version"]  # noqa: Y015
+    _WhichOneofArgType__at_version: _TypeAlias = _typing.Literal["_at_version", b"_at_version"]  # noqa: Y015
     _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
     _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__at_version) -> _WhichOneofReturnType__at_version | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
 
 Global___GetDatasetRequest: _TypeAlias = GetDatasetRequest  # noqa: Y015
@@ -542,22 +551,31 @@ class GetSchemaRequest(_message.Message):
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
     """Schema name."""
+    number: _builtins.int
+    """The version whose columns are read, from 1 on; unset = the newest."""
     def __init__(
         self,
         *,
         id: _builtins.str = ...,
         name: _builtins.str = ...,
+        number: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "id", b"id", "identifier", b"identifier", "name", b"name", "number", b"number"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "id", b"id", "identifier", b"identifier", "name", b"name", "number", b"number"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__number: _TypeAlias = _typing.Literal["number"]  # noqa: Y015
+    _WhichOneofArgType__number: _TypeAlias = _typing.Literal["_number", b"_number"]  # noqa: Y015
     _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
     _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__number) -> _WhichOneofReturnType__number | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
 
 Global___GetSchemaRequest: _TypeAlias = GetSchemaRequest  # noqa: Y015
@@ -573,12 +591,18 @@ class GetSchemaResponse(_message.Message):
     COLUMNS_FIELD_NUMBER: _builtins.int
     AUTHORS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
+    FROZEN_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
     """Its name."""
     version: _builtins.str
     """Changes with every change of the content: the expected_version of a later change."""
+    number: _builtins.int
+    """Number of the version of its columns; the first is 1, and every change of them makes the next."""
+    frozen: _builtins.bool
+    """True if only a revision changes it."""
     @_builtins.property
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Its columns in order."""
@@ -595,10 +619,12 @@ class GetSchemaResponse(_message.Message):
         columns: _abc.Iterable[_common_pb2.Column] | None = ...,
         authors: _common_pb2.Authors | None = ...,
         version: _builtins.str = ...,
+        number: _builtins.int = ...,
+        frozen: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "id", b"id", "name", b"name", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "frozen", b"frozen", "id", b"id", "name", b"name", "number", b"number", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -669,12 +695,18 @@ class Schema(_message.Message):
     COLUMNS_FIELD_NUMBER: _builtins.int
     AUTHORS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
+    FROZEN_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
     """Its name."""
     version: _builtins.str
     """Changes with every change of the content: the expected_version of a later change."""
+    number: _builtins.int
+    """Number of the version of its columns; the first is 1, and every change of them makes the next."""
+    frozen: _builtins.bool
+    """True if only a revision changes it."""
     @_builtins.property
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Its columns in order."""
@@ -691,10 +723,12 @@ class Schema(_message.Message):
         columns: _abc.Iterable[_common_pb2.Column] | None = ...,
         authors: _common_pb2.Authors | None = ...,
         version: _builtins.str = ...,
+        number: _builtins.int = ...,
+        frozen: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "id", b"id", "name", b"name", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "frozen", b"frozen", "id", b"id", "name", b"name", "number", b"number", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -712,6 +746,9 @@ class UpdateSchemaRequest(_message.Message):
     ADD_COLUMNS_FIELD_NUMBER: _builtins.int
     REMOVE_COLUMNS_FIELD_NUMBER: _builtins.int
     EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    FREEZE_FIELD_NUMBER: _builtins.int
+    IS_REVISION_FIELD_NUMBER: _builtins.int
+    COLUMN_ORDER_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
@@ -722,6 +759,10 @@ class UpdateSchemaRequest(_message.Message):
     """The version that this change was made for. If the content has another one by now, the change is
     refused (ABORTED, RACE_LOST), unless it is in effect already. Unset = any version.
     """
+    freeze: _builtins.bool
+    """Freezes the schema, for good: later changes are SCHEMA_FROZEN unless they are revisions."""
+    is_revision: _builtins.bool
+    """This change makes the next version of a schema that may be frozen; the next is frozen too then."""
     @_builtins.property
     def add_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Columns to append, in order. An omitted KqlType IS bool."""
@@ -729,6 +770,10 @@ class UpdateSchemaRequest(_message.Message):
     @_builtins.property
     def remove_columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of columns to remove; those that stay keep their order."""
+
+    @_builtins.property
+    def column_order(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The names of all columns that the schema has then, in their new order; empty = the order stays."""
 
     def __init__(
         self,
@@ -739,10 +784,13 @@ class UpdateSchemaRequest(_message.Message):
         add_columns: _abc.Iterable[_common_pb2.Column] | None = ...,
         remove_columns: _abc.Iterable[_builtins.str] | None = ...,
         expected_version: _builtins.str | None = ...,
+        freeze: _builtins.bool = ...,
+        is_revision: _builtins.bool = ...,
+        column_order: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "add_columns", b"add_columns", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "remove_columns", b"remove_columns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "add_columns", b"add_columns", "column_order", b"column_order", "expected_version", b"expected_version", "freeze", b"freeze", "id", b"id", "identifier", b"identifier", "is_revision", b"is_revision", "name", b"name", "new_name", b"new_name", "remove_columns", b"remove_columns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
     _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
@@ -769,12 +817,15 @@ class UpdateSchemaResponse(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
     """Its name."""
     version: _builtins.str
     """Changes with every change of the content: the expected_version of a later change."""
+    number: _builtins.int
+    """Number of the version of its columns."""
     @_builtins.property
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Its columns in order."""
@@ -786,10 +837,11 @@ class UpdateSchemaResponse(_message.Message):
         name: _builtins.str = ...,
         columns: _abc.Iterable[_common_pb2.Column] | None = ...,
         version: _builtins.str = ...,
+        number: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "id", b"id", "name", b"name", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "id", b"id", "name", b"name", "number", b"number", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

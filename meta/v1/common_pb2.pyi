@@ -660,10 +660,11 @@ class PromotedColumn(_message.Message):
     SCOPE_FIELD_NUMBER: _builtins.int
     ATTRIBUTE_FIELD_NUMBER: _builtins.int
     FIELD_ID_FIELD_NUMBER: _builtins.int
+    BOUND_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Column name in the segment; must not collide with a column of the format."""
     type: Global___KqlType.ValueType
-    """Type of the column. DYNAMIC is not allowed."""
+    """Type of the column."""
     scope: Global___AttributeScope.ValueType
     """Attributes that are searched for the key."""
     attribute: _builtins.str
@@ -673,6 +674,10 @@ class PromotedColumn(_message.Message):
     remainder that a datetime is stored with. Allocated by the server and never given to another
     column; ignored in requests. Unset where a server of 0.1.0 stored the column.
     """
+    bound: _builtins.bool
+    """True for a column that is or was one of a schema that the dataset was bound to: a segment that
+    lacks it has nulls for good. Ignored in requests.
+    """
     def __init__(
         self,
         *,
@@ -681,10 +686,11 @@ class PromotedColumn(_message.Message):
         scope: Global___AttributeScope.ValueType = ...,
         attribute: _builtins.str = ...,
         field_id: _builtins.int | None = ...,
+        bound: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "field_id", b"field_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "attribute", b"attribute", "field_id", b"field_id", "name", b"name", "scope", b"scope", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "attribute", b"attribute", "bound", b"bound", "field_id", b"field_id", "name", b"name", "scope", b"scope", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__field_id: _TypeAlias = _typing.Literal["field_id"]  # noqa: Y015
     _WhichOneofArgType__field_id: _TypeAlias = _typing.Literal["_field_id", b"_field_id"]  # noqa: Y015

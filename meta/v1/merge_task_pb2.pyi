@@ -170,8 +170,8 @@ class CompleteSegmentMergeTaskError(_message.Message):
     message: _builtins.str
     """Text for people, with what was found and what was expected."""
     reason: _builtins.str
-    """Machine-readable reason: TASK_FENCED, TASK_NOT_OPEN, INPUTS_GONE, OUTPUT_MISMATCH, KEY_TAKEN,
-    OBJECT_CONDEMNED.
+    """Machine-readable reason: TASK_FENCED, TASK_NOT_OPEN, INPUTS_GONE, OUTPUT_MISMATCH, LAYOUT_CHANGED,
+    KEY_TAKEN, OBJECT_CONDEMNED.
     """
     def __init__(
         self,

@@ -808,6 +808,58 @@ class UndeleteDatasetResponse(_message.Message):
 Global___UndeleteDatasetResponse: _TypeAlias = UndeleteDatasetResponse  # noqa: Y015
 
 @_typing.final
+class RenameDatasetRequest(_message.Message):
+    """A new name for a dataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    NEW_NAME_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset id."""
+    new_name: _builtins.str
+    """Its new name, by the rules of CreateDataset."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        new_name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "new_name", b"new_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenameDatasetRequest: _TypeAlias = RenameDatasetRequest  # noqa: Y015
+
+@_typing.final
+class RenameDatasetResponse(_message.Message):
+    """The dataset under its new name."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Dataset id."""
+    name: _builtins.str
+    """Dataset name."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenameDatasetResponse: _TypeAlias = RenameDatasetResponse  # noqa: Y015
+
+@_typing.final
 class PromotedColumns(_message.Message):
     """A list of promoted columns, wrapped so that absent and empty differ."""
 
@@ -845,6 +897,7 @@ class DatasetSettings(_message.Message):
     INGEST_LIMITS_FIELD_NUMBER: _builtins.int
     EXCESS_EVENTS_ALLOWED_FIELD_NUMBER: _builtins.int
     FOREIGN_FILES_FIELD_NUMBER: _builtins.int
+    BINDING_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     excess_events_allowed: _builtins.int
@@ -875,6 +928,13 @@ class DatasetSettings(_message.Message):
     def foreign_files(self) -> Global___ForeignFileSettings:
         """Objects that SaveSegments registers without facts; replaced as a whole."""
 
+    @_builtins.property
+    def binding(self) -> Global___SchemaBinding:
+        """The schema whose columns are typed columns of the dataset; replaced as a whole, and an empty
+        schema_id unbinds. Its columns are in promoted_columns too, first and with bound = true, and stay
+        whatever that list is set to.
+        """
+
     def __init__(
         self,
         *,
@@ -886,11 +946,14 @@ class DatasetSettings(_message.Message):
         ingest_limits: Global___IngestLimits | None = ...,
         excess_events_allowed: _builtins.int | None = ...,
         foreign_files: Global___ForeignFileSettings | None = ...,
+        binding: Global___SchemaBinding | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__binding: _TypeAlias = _typing.Literal["binding"]  # noqa: Y015
+    _WhichOneofArgType__binding: _TypeAlias = _typing.Literal["_binding", b"_binding"]  # noqa: Y015
     _WhichOneofReturnType__created_retention: _TypeAlias = _typing.Literal["created_retention"]  # noqa: Y015
     _WhichOneofArgType__created_retention: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention"]  # noqa: Y015
     _WhichOneofReturnType__event_retention: _TypeAlias = _typing.Literal["event_retention"]  # noqa: Y015
@@ -907,6 +970,8 @@ class DatasetSettings(_message.Message):
     _WhichOneofArgType__records_per_month: _TypeAlias = _typing.Literal["_records_per_month", b"_records_per_month"]  # noqa: Y015
     _WhichOneofReturnType__tombstone_grace: _TypeAlias = _typing.Literal["tombstone_grace"]  # noqa: Y015
     _WhichOneofArgType__tombstone_grace: _TypeAlias = _typing.Literal["_tombstone_grace", b"_tombstone_grace"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__binding) -> _WhichOneofReturnType__binding | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__created_retention) -> _WhichOneofReturnType__created_retention | None: ...
     @_typing.overload
@@ -925,6 +990,74 @@ class DatasetSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_grace) -> _WhichOneofReturnType__tombstone_grace | None: ...
 
 Global___DatasetSettings: _TypeAlias = DatasetSettings  # noqa: Y015
+
+@_typing.final
+class SchemaBinding(_message.Message):
+    """A dataset's schema. A column reads the record's attribute of its own name unless it is named here."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEMA_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    VERSION_IN_FORCE_FIELD_NUMBER: _builtins.int
+    schema_id: _builtins.str
+    """Schema id; empty = none."""
+    version: _builtins.int
+    """Version of the schema's columns; unset = the newest, also when the schema changes."""
+    version_in_force: _builtins.int
+    """The version whose columns the dataset has; ignored in requests."""
+    @_builtins.property
+    def attributes(self) -> _containers.RepeatedCompositeFieldContainer[Global___BoundAttribute]:
+        """Columns that read another attribute."""
+
+    def __init__(
+        self,
+        *,
+        schema_id: _builtins.str = ...,
+        version: _builtins.int | None = ...,
+        attributes: _abc.Iterable[Global___BoundAttribute] | None = ...,
+        version_in_force: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "version", b"version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "attributes", b"attributes", "schema_id", b"schema_id", "version", b"version", "version_in_force", b"version_in_force"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
+
+Global___SchemaBinding: _TypeAlias = SchemaBinding  # noqa: Y015
+
+@_typing.final
+class BoundAttribute(_message.Message):
+    """The attribute that a column of a bound schema reads."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    ATTRIBUTE_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    """Column of the schema."""
+    scope: _common_pb2.AttributeScope.ValueType
+    """Attributes that are searched for the key."""
+    attribute: _builtins.str
+    """Attribute key, matched exactly."""
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        scope: _common_pb2.AttributeScope.ValueType = ...,
+        attribute: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "column", b"column", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BoundAttribute: _TypeAlias = BoundAttribute  # noqa: Y015
 
 @_typing.final
 class ForeignFileSettings(_message.Message):
@@ -1087,18 +1220,24 @@ class GetDatasetSettingsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_ID_FIELD_NUMBER: _builtins.int
+    COLUMNS_AT_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
+    columns_at: _builtins.int
+    """Version of the catalog at which promoted_columns are read; unset = now. All else is of now."""
     def __init__(
         self,
         *,
         dataset_id: _builtins.str = ...,
+        columns_at: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_columns_at", b"_columns_at", "columns_at", b"columns_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_columns_at", b"_columns_at", "columns_at", b"columns_at", "dataset_id", b"dataset_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__columns_at: _TypeAlias = _typing.Literal["columns_at"]  # noqa: Y015
+    _WhichOneofArgType__columns_at: _TypeAlias = _typing.Literal["_columns_at", b"_columns_at"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__columns_at) -> _WhichOneofReturnType__columns_at | None: ...
 
 Global___GetDatasetSettingsRequest: _TypeAlias = GetDatasetSettingsRequest  # noqa: Y015
 

@@ -71,6 +71,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.UndeleteDatasetRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.UndeleteDatasetResponse.FromString,
                 _registered_method=True)
+        self.RenameDataset = channel.unary_unary(
+                '/meta.v1.OperationsService/RenameDataset',
+                request_serializer=meta_dot_v1_dot_operations__pb2.RenameDatasetRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.RenameDatasetResponse.FromString,
+                _registered_method=True)
         self.SetDatasetSettings = channel.unary_unary(
                 '/meta.v1.OperationsService/SetDatasetSettings',
                 request_serializer=meta_dot_v1_dot_operations__pb2.SetDatasetSettingsRequest.SerializeToString,
@@ -369,6 +374,15 @@ class OperationsServiceServicer:
 
     def UndeleteDataset(self, request, context):
         """Restores a deleted dataset while its grace lasts and its name is free.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RenameDataset(self, request, context):
+        """Renames a live dataset. Its id, segments and versions stay; versions of before have the former
+        name, under which a reader at one of them finds it. ALREADY_EXISTS (NAME_TAKEN) if a live dataset
+        has the name; OK again if it is this one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -784,6 +798,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.UndeleteDataset,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.UndeleteDatasetRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.UndeleteDatasetResponse.SerializeToString,
+            ),
+            'RenameDataset': grpc.unary_unary_rpc_method_handler(
+                    servicer.RenameDataset,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.RenameDatasetRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.RenameDatasetResponse.SerializeToString,
             ),
             'SetDatasetSettings': grpc.unary_unary_rpc_method_handler(
                     servicer.SetDatasetSettings,
@@ -1222,6 +1241,33 @@ class OperationsService:
             '/meta.v1.OperationsService/UndeleteDataset',
             meta_dot_v1_dot_operations__pb2.UndeleteDatasetRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.UndeleteDatasetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RenameDataset(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/RenameDataset',
+            meta_dot_v1_dot_operations__pb2.RenameDatasetRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.RenameDatasetResponse.FromString,
             options,
             channel_credentials,
             insecure,

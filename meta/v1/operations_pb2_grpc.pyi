@@ -53,6 +53,11 @@ class OperationsServiceStub:
     """Reads the flush ids that were committed in a range of a stream's offsets."""
     UndeleteDataset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.UndeleteDatasetRequest, _operations_pb2.UndeleteDatasetResponse]
     """Restores a deleted dataset while its grace lasts and its name is free."""
+    RenameDataset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RenameDatasetRequest, _operations_pb2.RenameDatasetResponse]
+    """Renames a live dataset. Its id, segments and versions stay; versions of before have the former
+    name, under which a reader at one of them finds it. ALREADY_EXISTS (NAME_TAKEN) if a live dataset
+    has the name; OK again if it is this one.
+    """
     SetDatasetSettings: _grpc.UnaryUnaryMultiCallable[_operations_pb2.SetDatasetSettingsRequest, _operations_pb2.SetDatasetSettingsResponse]
     """Changes a dataset's settings; absent fields keep their value."""
     GetDatasetSettings: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetDatasetSettingsRequest, _operations_pb2.GetDatasetSettingsResponse]
@@ -231,6 +236,11 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Reads the flush ids that were committed in a range of a stream's offsets."""
     UndeleteDataset: _aio.UnaryUnaryMultiCallable[_operations_pb2.UndeleteDatasetRequest, _operations_pb2.UndeleteDatasetResponse]  # type: ignore[assignment]
     """Restores a deleted dataset while its grace lasts and its name is free."""
+    RenameDataset: _aio.UnaryUnaryMultiCallable[_operations_pb2.RenameDatasetRequest, _operations_pb2.RenameDatasetResponse]  # type: ignore[assignment]
+    """Renames a live dataset. Its id, segments and versions stay; versions of before have the former
+    name, under which a reader at one of them finds it. ALREADY_EXISTS (NAME_TAKEN) if a live dataset
+    has the name; OK again if it is this one.
+    """
     SetDatasetSettings: _aio.UnaryUnaryMultiCallable[_operations_pb2.SetDatasetSettingsRequest, _operations_pb2.SetDatasetSettingsResponse]  # type: ignore[assignment]
     """Changes a dataset's settings; absent fields keep their value."""
     GetDatasetSettings: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetDatasetSettingsRequest, _operations_pb2.GetDatasetSettingsResponse]  # type: ignore[assignment]
@@ -441,6 +451,16 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.UndeleteDatasetResponse, _abc.Awaitable[_operations_pb2.UndeleteDatasetResponse]]:
         """Restores a deleted dataset while its grace lasts and its name is free."""
+
+    def RenameDataset(
+        self,
+        request: _operations_pb2.RenameDatasetRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.RenameDatasetResponse, _abc.Awaitable[_operations_pb2.RenameDatasetResponse]]:
+        """Renames a live dataset. Its id, segments and versions stay; versions of before have the former
+        name, under which a reader at one of them finds it. ALREADY_EXISTS (NAME_TAKEN) if a live dataset
+        has the name; OK again if it is this one.
+        """
 
     def SetDatasetSettings(
         self,

@@ -228,11 +228,11 @@ def _promoted_columns(encoded: bytes, bound: bytes | None) -> tuple[PromotedColu
 
 
 def _promoted_column(entry: list[object], bound: Collection[str]) -> PromotedColumn:
-    name, kql_type, scope, attribute, *field_id = entry
-    column = PromotedColumn(
-        str(name), str(kql_type), str(scope), str(attribute), *map(_int, field_id)
+    name, kql_type, scope, attribute, *rest = entry
+    field_id = _int(rest[0]) if rest else None
+    return PromotedColumn(
+        str(name), str(kql_type), str(scope), str(attribute), field_id, is_bound=name in bound
     )
-    return replace(column, is_bound=column.name in bound) if bound else column
 
 
 def _json(value: object) -> bytes:

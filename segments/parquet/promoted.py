@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,7 +58,7 @@ def _of_scope(
     failures = 0
     for column, values in read.items():
         if column.kql_type in _CONVERTED_TEXTS:
-            values, failed = _converted(values.to_pylist(), column)  # noqa: PLW2901
+            values, failed = _converted(values.to_pylist(), column)
             failures += failed
         arrays[column] = values
     parsed = [column for column in columns if column not in read]
@@ -102,17 +102,15 @@ def _mentions(texts: pa.Array[Any], columns: Sequence[PromotedColumn]) -> pa.Arr
     """Return which texts mention an attribute of the columns; None where all are to be parsed."""
     if len(columns) > _SEARCHED_MAX:
         return None
-    mentions: Any = None
+    mentions: pa.Array[Any] | None = None
     for column in columns:
         key = f"{_encode_key(column.attribute)}:"
         own: Any = pc.match_substring(texts, key).fill_null(False)
-        mentions = own if mentions is None else pc.or_(mentions, own)
+        mentions = own if mentions is None else cast("pa.Array[Any]", pc.or_(mentions, own))
     return mentions
 
 
-def _converted(
-    values: Sequence[JsonValue], column: PromotedColumn
-) -> tuple[pa.Array[Any], int]:
+def _converted(values: Sequence[JsonValue], column: PromotedColumn) -> tuple[pa.Array[Any], int]:
     """Convert values of JSON to a column's type; counts those that did not convert."""
     native = NATIVE_TYPES.get(column.kql_type)
     converted: list[Any] = []

@@ -8,7 +8,7 @@ that is there twice. Such columns are left to the caller, who reads them value b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -57,8 +57,9 @@ def read_attributes(
 def _joined(texts: pa.Array[Any]) -> pa.Buffer:
     whole = texts.fill_null("{}").cast(pa.large_string())
     lists = pa.LargeListArray.from_arrays(pa.array([0, len(whole)], pa.int64()), whole)
-    text: Any = pc.binary_join(lists, pa.scalar("\n", pa.large_string()))[0]
-    return text.as_buffer()
+    texts_joined: Any = pc.binary_join(lists, pa.scalar("\n", pa.large_string()))
+    buffer: pa.Buffer = texts_joined[0].as_buffer()
+    return buffer
 
 
 def _read(
@@ -71,7 +72,7 @@ def _read(
     schema = pa.schema([(column.attribute, _READ_TYPES[column.kql_type]) for column in columns])
     try:
         table = pa_json.read_json(
-            pa.BufferReader(joined),
+            cast(IO[Any], pa.BufferReader(joined)),
             read_options=pa_json.ReadOptions(use_threads=False, block_size=max(1, joined.size)),
             parse_options=pa_json.ParseOptions(
                 explicit_schema=schema, unexpected_field_behavior="ignore"

@@ -6,16 +6,10 @@ sections, one per signal in the order of SIGNALS; its file has the union of thei
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import pyarrow as pa
 
 from segments.signals import SIGNALS, Signal
-
-Scope = Literal["record", "resource", "scope"]
-KqlName = Literal[
-    "bool", "int", "long", "real", "string", "datetime", "timespan", "guid", "dynamic"
-]
 
 TIMESTAMP = pa.timestamp("ns", "UTC")
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -25,7 +19,8 @@ DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 class PromotedColumn:
     """One typed column over an attribute, written beside the attribute JSON.
 
-    `kql_type` is one of KqlName, `scope` one of Scope: the attribute list that is looked in.
+    `kql_type` is a type of KQL, and `scope` the attributes that are looked in: record, resource or
+    scope.
     `field_id` is its Parquet field id, which its dataset has for these four only; None in files of
     format 1. `is_bound` says that it was a column of a schema that the dataset was bound to: a
     segment that lacks it has nulls for good, where any other column is computed of the attributes.

@@ -19,6 +19,7 @@ _KQL_NAMES = {
     pb.KQL_TYPE_DATETIME: "datetime",
     pb.KQL_TYPE_TIMESPAN: "timespan",
     pb.KQL_TYPE_GUID: "guid",
+    pb.KQL_TYPE_DYNAMIC: "dynamic",
 }
 _SCOPE_NAMES = {
     pb.ATTRIBUTE_SCOPE_RECORD: "record",
@@ -71,4 +72,6 @@ def _promoted(column: pb.PromotedColumn) -> PromotedColumn:
             "which this release does not know"
         )
     field_id = column.field_id if column.HasField("field_id") else None
-    return PromotedColumn(column.name, kql_type, scope, column.attribute, field_id)
+    return PromotedColumn(
+        column.name, kql_type, scope, column.attribute, field_id, is_bound=column.bound
+    )

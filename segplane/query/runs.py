@@ -48,10 +48,14 @@ def plan(
     language: Language | None,
     now: datetime,
     *,
+    as_of: int | datetime | None = None,
     is_fresh: bool = False,
 ) -> QueryPlan:
-    """Check and plan a query. Raises QueryError, MetaError."""
-    tables = CatalogTables(client)
+    """Check and plan a query; at a version by its number, by the names and columns of then.
+
+    Raises QueryError, MetaError.
+    """
+    tables = CatalogTables(client, as_of if isinstance(as_of, int) else None)
     planned = plan_over(tables, text, language, now)
     if is_fresh and tables.views:
         raise QueryError(
@@ -72,7 +76,8 @@ def plan_over(
 
 def run(client: MetaClient, text: str, ask: Ask, now: datetime, file: IO[bytes] | None) -> None:
     """Run a query and write its result, to standard output without a file. Raises QueryError."""
-    planned = plan(client, text, ask.language, now, is_fresh=ask.place.is_fresh)
+    place = ask.place
+    planned = plan(client, text, ask.language, now, as_of=place.as_of, is_fresh=place.is_fresh)
     with (
         _progress(ask) as progress,
         opened_query(planned, ask.place, ask.limits, progress, define_views(planned)) as query,

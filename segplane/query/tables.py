@@ -19,12 +19,14 @@ Found = TypeVar("Found")
 class CatalogTables(Mapping[str, NamedTable]):
     """Datasets and views by name, read when they are first asked for.
 
-    A dataset comes before a view of the same name. Raises QueryError for a view that cannot be
+    A dataset comes before a view of the same name. With a version, datasets have the names and the
+    columns of then, and views their datasets' of today. Raises QueryError for a view that cannot be
     read, MetaError if meta cannot be asked.
     """
 
-    def __init__(self, client: MetaClient) -> None:
+    def __init__(self, client: MetaClient, version: int | None = None) -> None:
         self._client = client
+        self._version = version
         self._known: dict[str, NamedTable | None] = {}
         self._names: tuple[str, ...] | None = None
 
@@ -51,10 +53,13 @@ class CatalogTables(Mapping[str, NamedTable]):
         return sum(1 for _ in self)
 
     def _find(self, name: str) -> NamedTable | None:
-        request = catalog_pb2.GetDatasetRequest(name=name)
+        version = self._version
+        request = catalog_pb2.GetDatasetRequest(name=name, at_version=version)
         dataset = _found(lambda: self._client.catalog.GetDataset(request))
         if dataset is not None:
-            return table_of(self._client, dataset.id, name, is_complete=True, has_words=True)
+            return table_of(
+                self._client, dataset.id, name, version, is_complete=True, has_words=True
+            )
         try:
             return _found(
                 lambda: _allowed(lambda: compiled_view(self._client, name, is_complete=True))

@@ -148,7 +148,7 @@ def _pinned(client: MetaClient, name: str, as_of: Moment | None) -> VersionPin:
 
 
 def _promoted_columns(pin: VersionPin) -> tuple[common_pb2.PromotedColumn, ...]:
-    request = ops.GetDatasetSettingsRequest(dataset_id=pin.dataset_id)
+    request = ops.GetDatasetSettingsRequest(dataset_id=pin.dataset_id, columns_at=pin.version)
     settings = pin.client.operations.GetDatasetSettings(request).settings
     return tuple(settings.promoted_columns.columns)
 

@@ -36,7 +36,8 @@ def view_sql(client: MetaClient, name: str, engine: EngineName) -> str:
 def compiled_view(client: MetaClient, name: str, *, is_complete: bool = False) -> CheckedQuery:
     """Return a view as the union over its links. Raises ViewUnreadable, NotFound.
 
-    `is_complete` says that what is read has every promoted column, whatever the files hold.
+    `is_complete` says that what is read has every promoted column, whatever the files hold. Bound
+    columns are null for good in segments from before the binding, and never stand for an attribute.
     """
     view = client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
     links = list(all_links(client, view.id))
@@ -83,17 +84,27 @@ def _branch(
 
 
 def table_of(
-    client: MetaClient, dataset_id: str, name: str, *, is_complete: bool, has_words: bool = False
+    client: MetaClient,
+    dataset_id: str,
+    name: str,
+    version: int | None = None,
+    *,
+    is_complete: bool,
+    has_words: bool = False,
 ) -> Table:
-    """Return a dataset's columns as queries see them, or without words, as links do."""
+    """Return a dataset's columns as queries see them, or without words, as links do.
+
+    They are those of a version, of today without one.
+    """
     reply = client.operations.GetDatasetSettings(
-        ops.GetDatasetSettingsRequest(dataset_id=dataset_id)
+        ops.GetDatasetSettingsRequest(dataset_id=dataset_id, columns_at=version)
     )
     columns = [
         promoted(c.name, TYPES[c.type], _SCOPES[c.scope], c.attribute)
         for c in reply.settings.promoted_columns.columns
     ]
-    complete = [column.name for column in columns] if is_complete else []
+    bound = {c.name for c in reply.settings.promoted_columns.columns if c.bound}
+    complete = [c.name for c in columns if is_complete and c.name not in bound]
     return dataset_table(name, columns, complete, has_words=has_words)
 
 

@@ -110,6 +110,7 @@ def _promoted_row(column: PromotedColumn) -> PromotedColumnRow:
         AttributeScope.Value(f"ATTRIBUTE_SCOPE_{column.scope.upper()}"),
         column.attribute,
         column.field_id,
+        is_bound=column.is_bound,
     )
 
 

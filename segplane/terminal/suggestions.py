@@ -9,7 +9,12 @@ _DATASET_KEYS = ("dataset_name", "dataset")
 
 
 def missing_dataset(error: NotFound) -> str:
-    """The name of the dataset that a refusal is about; "" if it is about something else."""
+    """The name of the dataset that a refusal is about; "" if it is about something else.
+
+    Or if the refusal says the name that a dataset has now.
+    """
+    if "renamed_to" in error.metadata:
+        return ""
     return next((error.metadata[key] for key in _DATASET_KEYS if key in error.metadata), "")
 
 

@@ -20,8 +20,8 @@ from meta.v1 import catalog_pb2, operations_pb2
 from meta.v1.common_pb2 import (
     ATTRIBUTE_SCOPE_RECORD,
     KQL_TYPE_DATETIME,
-    KQL_TYPE_DYNAMIC,
     KQL_TYPE_LONG,
+    KqlType,
     PromotedColumn,
     ShardingField,
 )
@@ -115,7 +115,10 @@ def test_settings_that_are_not_given_stay(meta_client: MetaClient, dataset: str)
                 [PromotedColumn(name="x", type=KQL_TYPE_LONG, attribute="a")],
                 [
                     PromotedColumn(
-                        name="x", scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_DYNAMIC, attribute="a"
+                        name="x",
+                        scope=ATTRIBUTE_SCOPE_RECORD,
+                        type=KqlType.ValueType(99),
+                        attribute="a",
                     )
                 ],
                 [PromotedColumn(name="x", scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_LONG)],

@@ -1,6 +1,8 @@
 """Additions to the contract: undelete and settings of datasets."""
 
-from dataclasses import replace
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -9,26 +11,25 @@ from google.protobuf.duration_pb2 import Duration
 
 from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS
 from meta.errors import InvalidArgument
-from meta.services.catalog import entry_versions, promoted_columns
+from meta.services.catalog import dataset_columns, entry_versions, promoted_columns
+from meta.services.catalog.dataset_columns import PROMOTED_FIELD
 from meta.services.messages import checks, convert
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
-from meta.store.catalog import dataset_layouts, dataset_settings, datasets, link_columns
+from meta.store.catalog import bindings, dataset_settings, datasets, former_layouts
+from meta.store.catalog.bindings import Binding
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.catalog.dataset_settings import DatasetSettings
-from meta.store.catalog.link_columns import LinkColumn
 from meta.store.deletion import baselines, dataset_deletion
 from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation
-from meta.store.versions import versions
 from meta.v1 import operations_pb2
 
 # A hundred years; a longer time is a mistake in the unit.
 SECONDS_MAX = 3_155_760_000
 COLUMN_CHARACTERS_MAX = 255
 _RETENTIONS = frozenset(("event_retention_secs", "created_retention_secs"))
-_PROMOTED_FIELD = "settings.promoted_columns.columns"
 
 
 def undelete_dataset(
@@ -59,11 +60,7 @@ def set_dataset_settings(
     """Change the given settings of a dataset."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     changes = _changes(server, request.settings)
-    promoted = None
-    if request.settings.HasField("promoted_columns"):
-        promoted = promoted_columns.checked(
-            request.settings.promoted_columns.columns, _PROMOTED_FIELD
-        )
+    columns = _columns(request.settings)
     allowed = None
     if request.settings.HasField("excess_events_allowed"):
         allowed = checks.count(
@@ -76,13 +73,17 @@ def set_dataset_settings(
     expected = entry_versions.expected(request)
 
     def work(tx: Transaction) -> operations_pb2.SetDatasetSettingsResponse:
+        if columns.is_changed:
+            datasets.lock_columns(tx, [dataset_id])
         if expected is not None:
-            _check_version(tx, dataset_id, expected, changes, promoted)
+            _check_version(tx, dataset_id, expected, changes, columns)
         expiring = _change(server, tx, dataset_id, changes, confirmed)
         if allowed is not None:
             _allow_excess(tx, dataset_id, allowed)
-        if promoted is not None:
-            _promote(tx, dataset_id, promoted)
+        if columns.rebinds:
+            dataset_columns.bind(tx, dataset_id, columns.binding)
+        if columns.promoted is not None:
+            dataset_columns.promote(tx, dataset_id, columns.promoted)
         settings = _message(tx, dataset_id)
         return operations_pb2.SetDatasetSettingsResponse(
             settings=settings,
@@ -101,12 +102,37 @@ def get_dataset_settings(
 ) -> operations_pb2.GetDatasetSettingsResponse:
     """Read all settings of a dataset."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    at_version = None
+    if request.HasField("columns_at"):
+        at_version = checks.count(request.columns_at, "columns_at")
 
     def work(tx: Transaction) -> operations_pb2.DatasetSettings:
-        return _message(tx, datasets.get(tx, dataset_id).id)
+        return _message(tx, datasets.get(tx, dataset_id).id, at_version)
 
     stored = server.transactions.read(work)
     return operations_pb2.GetDatasetSettingsResponse(settings=stored, version=_version(stored))
+
+
+@dataclass(frozen=True, slots=True)
+class _ColumnChanges:
+    """Promoted columns, None = as they are, and a binding, which is changed if `rebinds`."""
+
+    promoted: tuple[PromotedColumnRow, ...] | None
+    rebinds: bool
+    binding: Binding | None
+
+    @property
+    def is_changed(self) -> bool:
+        return self.rebinds or self.promoted is not None
+
+
+def _columns(settings: operations_pb2.DatasetSettings) -> _ColumnChanges:
+    promoted = None
+    if settings.HasField("promoted_columns"):
+        promoted = promoted_columns.checked(settings.promoted_columns.columns, PROMOTED_FIELD)
+    rebinds = settings.HasField("binding")
+    binding = dataset_columns.checked_binding(settings.binding) if rebinds else None
+    return _ColumnChanges(promoted, rebinds, binding)
 
 
 def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> dict[str, Any]:
@@ -187,13 +213,16 @@ def _check_version(
     dataset_id: UUID,
     expected: str,
     changes: dict[str, Any],
-    promoted: tuple[PromotedColumnRow, ...] | None,
+    columns: _ColumnChanges,
 ) -> None:
     """Lock the settings and compare them with what the change was made for. Raises RaceLost."""
     datasets.lock_settings(tx, dataset_id)
     settings = dataset_settings.read(tx, dataset_id)
-    columns = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
-    is_in_effect = replace(settings, **changes) == settings and promoted in (None, columns)
+    is_in_effect = (
+        replace(settings, **changes) == settings
+        and columns.promoted in (None, dataset_columns.current(tx, dataset_id))
+        and (not columns.rebinds or columns.binding == bindings.read(tx, dataset_id))
+    )
     content = _people_set(_message(tx, dataset_id))
     entry_versions.check(expected, content, is_in_effect=is_in_effect)
 
@@ -216,21 +245,13 @@ def _allow_excess(tx: Transaction, dataset_id: UUID, allowed: int) -> None:
         audit.note(tx, "SetDatasetSettings", dataset_id, f"{allowed} excess events are allowed")
 
 
-def _promote(tx: Transaction, dataset_id: UUID, promoted: tuple[PromotedColumnRow, ...]) -> None:
-    before = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
-    if promoted == before:
-        return
-    promoted_columns.check_added_names(promoted, before, _PROMOTED_FIELD)
-    kept = [LinkColumn(column.name, column.kql_type) for column in promoted]
-    link_columns.check_promoted(tx, dataset_id, kept)
-    dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)
-    # Nurseries read the columns: equal response_seq must mean equal columns.
-    datasets.stamp(tx, dataset_id, versions.allocate(tx))
-
-
-def _message(tx: Transaction, dataset_id: UUID) -> operations_pb2.DatasetSettings:
+def _message(
+    tx: Transaction, dataset_id: UUID, columns_at: int | None = None
+) -> operations_pb2.DatasetSettings:
     settings = dataset_settings.read(tx, dataset_id)
-    layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
+    columns = dataset_columns.current(tx, dataset_id)
+    if columns_at is not None:
+        columns = former_layouts.at(tx, dataset_id, columns_at)
     return operations_pb2.DatasetSettings(
         event_retention=Duration(seconds=settings.event_retention_secs),
         created_retention=Duration(seconds=settings.created_retention_secs),
@@ -245,11 +266,10 @@ def _message(tx: Transaction, dataset_id: UUID) -> operations_pb2.DatasetSetting
                 settings.event_lead_max_secs,
             )
         ),
-        promoted_columns=operations_pb2.PromotedColumns(
-            columns=convert.promoted_messages(layout.promoted_columns)
-        ),
+        promoted_columns=operations_pb2.PromotedColumns(columns=convert.promoted_messages(columns)),
         excess_events_allowed=conservation.read_allowance(tx, dataset_id),
         foreign_files=_foreign_files(settings),
+        binding=dataset_columns.message_of(tx, dataset_id),
     )
 
 

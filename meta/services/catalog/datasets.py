@@ -6,17 +6,19 @@ import grpc
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.errors import InvalidArgument
+from meta.errors import InvalidArgument, NotFound
 from meta.services.catalog import entry_versions
 from meta.services.catalog.promoted_columns import FORMAT_COLUMNS
 from meta.services.messages import authors, checks, convert, pages
+from meta.services.server_parts import ServerParts
 from meta.store.access import audit
-from meta.store.catalog import dataset_layouts, datasets
+from meta.store.catalog import dataset_layouts, dataset_names, datasets
 from meta.store.catalog.dataset_layouts import Layout, ShardingField
+from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import dataset_deletion
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
-from meta.v1 import catalog_pb2, catalog_pb2_grpc
+from meta.v1 import catalog_pb2, catalog_pb2_grpc, operations_pb2
 
 
 class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
@@ -51,7 +53,11 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.GetDatasetResponse:
         """Read a dataset by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        dataset, by = self._transactions.read(lambda tx: authors.of(tx, datasets.get(tx, named)))
+        version = checks.count(request.at_version, "at_version")
+        at_version = version if request.HasField("at_version") else None
+        dataset, by = self._transactions.read(
+            lambda tx: authors.of(tx, _get(tx, named, at_version))
+        )
         return catalog_pb2.GetDatasetResponse(id=str(dataset.id), name=dataset.name, authors=by)
 
     def ListDatasets(
@@ -122,6 +128,29 @@ def _set_sharding_fields(
         dataset_layouts.replace_sharding_fields(tx, dataset.id, fields)
         # Nurseries read the fields: equal response_seq must mean equal fields.
         datasets.stamp(tx, dataset.id, versions.allocate(tx))
+
+
+def _get(tx: Transaction, named: UUID | str, at_version: int | None) -> Dataset:
+    """A dataset by id, by name, or by the name that it had at a version. Raises NotFound."""
+    if at_version is not None and isinstance(named, str):
+        dataset = dataset_names.find_at(tx, named, at_version)
+    else:
+        dataset = datasets.find_either(tx, named)
+    if dataset is not None:
+        return dataset
+    if isinstance(named, str):
+        raise dataset_names.missing(tx, named)
+    raise NotFound("there is no such dataset", dataset=named)
+
+
+def rename_dataset(
+    server: ServerParts, request: operations_pb2.RenameDatasetRequest, context: grpc.ServicerContext
+) -> operations_pb2.RenameDatasetResponse:
+    """Rename a dataset; versions of before keep the former name."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    new_name = checks.new_name(checks.name(request.new_name, "new_name"))
+    dataset = server.transactions.write(lambda tx: dataset_names.rename(tx, dataset_id, new_name))
+    return operations_pb2.RenameDatasetResponse(id=str(dataset.id), name=dataset.name)
 
 
 def _check_columns(fields: tuple[ShardingField, ...], layout: Layout) -> None:

@@ -8,6 +8,8 @@ from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.v1 import common_pb2
 
 COLUMNS_MAX = 100
+# Columns of a schema, which whoever reads the list finds in it too.
+BOUND_MAX = 1_000
 # The columns of segments.parquet.schema, which meta does not import: a test compares the two.
 FORMAT_COLUMNS = frozenset(
     [
@@ -77,7 +79,7 @@ TIME_COLUMNS = frozenset(["timestamp", "observed_timestamp", "start_timestamp", 
 # Columns that the format has beside those: a promoted column that is stored already may have their
 # names, and theirs get an underscore.
 WORD_COLUMNS = frozenset(["severity", "temporality", "span_kind", "span_status"])
-_TYPES = frozenset(common_pb2.KqlType.values()) - {common_pb2.KQL_TYPE_DYNAMIC}
+_TYPES = frozenset(common_pb2.KqlType.values())
 _SCOPES = frozenset(common_pb2.AttributeScope.values()) - {common_pb2.ATTRIBUTE_SCOPE_UNSPECIFIED}
 
 
@@ -88,7 +90,7 @@ def checked(
 
     Names are compared without case, as many query engines do.
     """
-    checks.at_most(messages, field, COLUMNS_MAX)
+    checks.at_most(messages, field, COLUMNS_MAX + BOUND_MAX)
     columns = []
     for index, message in enumerate(messages):
         at = f"{field}[{index}]"
@@ -97,12 +99,18 @@ def checked(
             raise InvalidArgument(f"{name} is a column of the format", field=f"{at}.name")
         if message.type not in _TYPES:
             raise InvalidArgument(f"{at}.type cannot be promoted", field=f"{at}.type")
-        if message.scope not in _SCOPES:
-            raise InvalidArgument(f"{at}.scope is not set", field=f"{at}.scope")
+        scope = checked_scope(message.scope, f"{at}.scope")
         attribute = checks.name(message.attribute, f"{at}.attribute")
-        columns.append(PromotedColumnRow(name, message.type, message.scope, attribute))
+        columns.append(PromotedColumnRow(name, message.type, scope, attribute))
     checks.distinct([column.name.casefold() for column in columns], field)
     return tuple(columns)
+
+
+def checked_scope(scope: int, field: str) -> int:
+    """A scope of attributes. Raises InvalidArgument."""
+    if scope not in _SCOPES:
+        raise InvalidArgument(f"{field} is not set", field=field)
+    return scope
 
 
 def check_added_names(

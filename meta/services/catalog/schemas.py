@@ -1,6 +1,7 @@
 """Schemas: create, read, list, change, delete."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import grpc
@@ -8,10 +9,10 @@ import grpc
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.services.catalog import entry_versions, projection_types
+from meta.services.catalog import dataset_columns, entry_versions, projection_types
 from meta.services.catalog.audited import audited
 from meta.services.messages import authors, checks, pages
-from meta.store.catalog import link_columns, schemas
+from meta.store.catalog import link_columns, schema_versions, schemas
 from meta.store.catalog.schemas import COLUMNS_MAX, Schema, SchemaChange, SchemaColumn
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, common_pb2
@@ -46,13 +47,20 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.GetSchemaResponse:
         """Read a schema by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        schema, by = self._transactions.read(lambda tx: authors.of(tx, schemas.get(tx, named)))
+        number = None
+        if request.HasField("number"):
+            number = checks.count(request.number, "number", low=1)
+        schema, by = self._transactions.read(
+            lambda tx: authors.of(tx, _at(tx, schemas.get(tx, named), number))
+        )
         return catalog_pb2.GetSchemaResponse(
             id=str(schema.id),
             name=schema.name,
             columns=_messages(schema),
             authors=by,
             version=entry_versions.of(_content(schema)),
+            number=schema.version,
+            frozen=schema.is_frozen,
         )
 
     def ListSchemas(
@@ -71,6 +79,8 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
                     columns=_messages(s),
                     authors=by.get(s.id),
                     version=entry_versions.of(_content(s)),
+                    number=s.version,
+                    frozen=s.is_frozen,
                 )
                 for s in page.items
             ],
@@ -97,6 +107,7 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
             name=schema.name,
             columns=_messages(schema),
             version=entry_versions.of(_content(schema)),
+            number=schema.version,
         )
 
     def DeleteSchema(
@@ -112,10 +123,19 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         return catalog_pb2.DeleteSchemaResponse(success=success)
 
 
+def _at(tx: Transaction, schema: Schema, number: int | None) -> Schema:
+    """A schema with the columns of one of its versions. Raises NotFound."""
+    if number in (None, schema.version):
+        return schema
+    assert number is not None
+    return replace(schema, columns=schema_versions.read(tx, schema.id, number), version=number)
+
+
 def _update(
     tx: Transaction, named: UUID | str, change: SchemaChange, expected: str | None
 ) -> Schema:
     """Change a schema that all links of its users yield afterwards."""
+    locked = dataset_columns.lock_followers(tx, named)
     if expected is not None:
         schema = schemas.lock(tx, named)
         is_in_effect = schemas.is_in_effect(schema, change)
@@ -125,6 +145,7 @@ def _update(
             # A repetition. For the present version the change is checked like any other.
             return schema
     changed = schemas.change(tx, named, change)
+    dataset_columns.follow(tx, changed.id, locked)
     if change.added:
         added = projection_types.as_link_columns(change.added)
         link_columns.check_outputs(tx, added, schema_id=changed.id)
@@ -147,6 +168,18 @@ def _change(request: catalog_pb2.UpdateSchemaRequest) -> SchemaChange:
         new_name=checks.name(request.new_name, "new_name") if has_name else None,
         added=added,
         removed=tuple(removed),
+        freezes=request.freeze,
+        is_revision=request.is_revision,
+        order=_order(request),
+    )
+
+
+def _order(request: catalog_pb2.UpdateSchemaRequest) -> tuple[str, ...]:
+    checks.at_most(request.column_order, "column_order", COLUMNS_MAX)
+    checks.distinct(request.column_order, "column_order")
+    return tuple(
+        checks.name(name, f"column_order[{index}]")
+        for index, name in enumerate(request.column_order)
     )
 
 

@@ -7,7 +7,7 @@ import grpc
 from meta.errors import InvalidArgument, NotFound
 from meta.services.messages import checks, convert
 from meta.services.server_parts import ServerParts
-from meta.store.catalog import dataset_layouts, datasets
+from meta.store.catalog import datasets, former_layouts
 from meta.store.engine.pool import Transaction
 from meta.store.iceberg import table_expiry, table_metadata
 from meta.store.iceberg.table_metadata import (
@@ -43,11 +43,11 @@ def get_dataset_table(
         dataset = datasets.find_by_name(tx, name)
         if dataset is None:
             raise NotFound("there is no such dataset", dataset_name=name)
-        layout = dataset_layouts.read(tx, [dataset.id])[dataset.id]
+        columns = former_layouts.at(tx, dataset.id, through)
         rows = table_metadata.list_snapshots(tx, dataset.key, through)
         return pb.GetDatasetTableResponse(
             dataset_id=str(dataset.id),
-            promoted_columns=convert.promoted_messages(layout.promoted_columns),
+            promoted_columns=convert.promoted_messages(columns),
             current_version=snapshot.version,
             epoch=snapshot.now_secs,
             snapshots=map(_snapshot_message, rows),

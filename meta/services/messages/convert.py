@@ -100,6 +100,7 @@ def new_segment(
         signals=signals,
         format_version=format_version,
         crc32c=message.crc32c if message.HasField("crc32c") else None,
+        promoted_field_ids=tuple(message.facts.promoted_field_ids),
     )
 
 
@@ -245,6 +246,7 @@ def promoted_messages(columns: Sequence[PromotedColumnRow]) -> list[common_pb2.P
             scope=common_pb2.AttributeScope.ValueType(c.scope),
             attribute=c.attribute,
             field_id=c.field_id,
+            bound=c.is_bound,
         )
         for c in columns
     ]

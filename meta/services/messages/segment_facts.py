@@ -9,7 +9,8 @@ from meta.v1 import common_pb2
 # Values of the enum that fit the mask of the table.
 SIGNAL_MAX = 14
 FORMAT_MAX = 2**15 - 1
-_FIELD_IDS_MAX = 100
+# A dataset has at most 100 promoted columns and 1,000 of a schema.
+FIELD_IDS_MAX = 1_100
 _INT32_MAX = 2**31 - 1
 
 
@@ -35,7 +36,7 @@ def check(message: common_pb2.CreateSegment, field: str, *, is_foreign: bool = F
     if signals:
         _check_sums(message, field, is_foreign=is_foreign)
     ids = list(facts.promoted_field_ids)
-    checks.at_most(ids, f"{field}.promoted_field_ids", _FIELD_IDS_MAX)
+    checks.at_most(ids, f"{field}.promoted_field_ids", FIELD_IDS_MAX)
     if ids != sorted(set(ids)) or (ids and ids[0] < 1):
         raise InvalidArgument(
             f"{field}.promoted_field_ids are not ascending", field=f"{field}.promoted_field_ids"

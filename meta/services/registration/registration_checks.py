@@ -25,7 +25,6 @@ MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
 # What any store can hold, in one part.
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}")
-_PROMOTED_MAX = 100
 
 
 def checked_merge(
@@ -115,12 +114,15 @@ def at_first_sight(location: StoreLocation, message: common_pb2.CreateSegment) -
     ):
         return None
     facts = signals = format_version = None
+    field_ids: tuple[int, ...] = ()
     if message.HasField("facts"):
         signals = _signals(message.facts, (events, start_ns, end_ns))
         if signals is None:
             return None
         facts = message.facts.SerializeToString(deterministic=True)
         format_version = message.facts.format_version
+        if message.facts.promoted_field_ids:
+            field_ids = tuple(message.facts.promoted_field_ids)
     return NewSegment(
         dataset_id,
         start_ns,
@@ -135,6 +137,7 @@ def at_first_sight(location: StoreLocation, message: common_pb2.CreateSegment) -
         signals,
         format_version,
         message.crc32c if message.HasField("crc32c") else None,
+        field_ids,
     )
 
 
@@ -155,7 +158,9 @@ def _signals(facts: common_pb2.SegmentFacts, whole: tuple[int, int, int]) -> int
     if not mask or (total, min(starts), max(ends)) != whole:
         return None
     ids = facts.promoted_field_ids
-    if len(ids) and (len(ids) > _PROMOTED_MAX or ids[0] < 1 or list(ids) != sorted(set(ids))):
+    if len(ids) and (
+        len(ids) > segment_facts.FIELD_IDS_MAX or ids[0] < 1 or list(ids) != sorted(set(ids))
+    ):
         return None
     return mask if 1 <= facts.format_version <= segment_facts.FORMAT_MAX else None
 

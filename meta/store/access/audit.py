@@ -99,7 +99,7 @@ def states(before: Any, after: Any) -> str:
         if len(text) <= _DETAIL_CHARACTERS_MAX:
             break
         pair = {"before": _short(old, length), "after": _short(new, length), "shortened": True}
-        text = json.dumps(pair)
+        text = json.dumps(pair, default=str)
     return text
 
 

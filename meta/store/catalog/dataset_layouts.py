@@ -9,7 +9,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Integer, Uuid, and_, bindparam, delete, func, insert, select, text
+from sqlalchemy import (
+    ARRAY,
+    Integer,
+    Uuid,
+    and_,
+    bindparam,
+    delete,
+    false,
+    func,
+    insert,
+    select,
+    text,
+)
 from sqlalchemy.dialects import postgresql
 
 from meta.store.engine.pool import Transaction
@@ -32,6 +44,8 @@ class PromotedColumnRow:
     """A typed column over an attribute; type and scope are numbers of the contract's enums.
 
     `field_id` is None before it is stored, and where a server of 0.1.0 stored the column.
+    `is_of_schema` says that it is a column of the schema that its dataset is bound to, `is_bound`
+    that it is one or was: what segments lack of it is null for good.
     """
 
     name: str
@@ -39,6 +53,8 @@ class PromotedColumnRow:
     scope: int
     attribute: str
     field_id: int | None = field(default=None, compare=False)
+    is_bound: bool = field(default=False, compare=False)
+    is_of_schema: bool = field(default=False, compare=False)
 
     @property
     def definition(self) -> dict[str, object]:
@@ -73,6 +89,8 @@ _COLUMNS = (
         promoted_columns.c.scope,
         promoted_columns.c.attribute,
         promoted_field_ids.c.field_id,
+        func.coalesce(promoted_field_ids.c.is_bound, false()),
+        promoted_columns.c.is_of_schema,
     )
     .outerjoin(
         promoted_field_ids,
@@ -87,7 +105,7 @@ _COLUMNS = (
     .order_by(promoted_columns.c.dataset_id, promoted_columns.c.position)
 )
 _COLUMNS_BY_ID = text("""
-    SELECT c.dataset_id::text, c.field_id, c.name, c.type, c.scope, c.attribute
+    SELECT c.dataset_id::text, c.field_id, c.name, c.type, c.scope, c.attribute, c.is_bound
     FROM unnest(cast(:dataset_ids AS uuid[]), cast(:field_ids AS integer[]))
              w (dataset_id, field_id)
          JOIN promoted_field_ids c USING (dataset_id, field_id)
@@ -109,6 +127,31 @@ _NUMBERED = select(
     promoted_field_ids.c.scope,
     promoted_field_ids.c.attribute,
 ).where(promoted_field_ids.c.dataset_id == bindparam("dataset"))
+_BIND = text("""
+    UPDATE promoted_field_ids f SET is_bound = true FROM promoted_columns c
+    WHERE c.dataset_id = :dataset AND c.is_of_schema AND NOT f.is_bound
+      AND (f.dataset_id, f.name, f.type, f.scope, f.attribute)
+        = (c.dataset_id, c.name, c.type, c.scope, c.attribute)
+""")
+_EXPECT = text("""
+    UPDATE datasets SET bound_field_ids = (
+      SELECT array_agg(field_id ORDER BY field_id) FROM promoted_field_ids f
+      JOIN promoted_columns c USING (dataset_id, name, type, scope, attribute)
+      WHERE dataset_id = :dataset AND f.is_bound)
+    WHERE id = :dataset
+""")
+_EVER = (
+    select(
+        promoted_field_ids.c.name,
+        promoted_field_ids.c.type,
+        promoted_field_ids.c.scope,
+        promoted_field_ids.c.attribute,
+        promoted_field_ids.c.field_id,
+        promoted_field_ids.c.is_bound,
+    )
+    .where(promoted_field_ids.c.dataset_id == bindparam("dataset"))
+    .order_by(promoted_field_ids.c.field_id)
+)
 _ADD_FIELD_ID = postgresql.insert(promoted_field_ids).on_conflict_do_nothing()
 
 
@@ -137,7 +180,7 @@ def find_columns(
     }
     return {
         (row.dataset_id, row.field_id): PromotedColumnRow(
-            row.name, row.type, row.scope, row.attribute, row.field_id
+            row.name, row.type, row.scope, row.attribute, row.field_id, row.is_bound
         )
         for row in tx.execute(_COLUMNS_BY_ID, values)
     }
@@ -159,15 +202,25 @@ def replace_sharding_fields(
 def replace_promoted_columns(
     tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]
 ) -> None:
-    """Store the whole list; the caller holds the dataset's row."""
+    """Store the whole list; the caller holds the dataset's row.
+
+    Columns of a schema are bound for good, and every later segment must have them.
+    """
     tx.execute(_CLEAR_COLUMNS, {"dataset": dataset_id})
     rows = [
-        {"dataset_id": dataset_id, "position": n, **column.definition}
+        {
+            "dataset_id": dataset_id,
+            "position": n,
+            "is_of_schema": column.is_of_schema,
+            **column.definition,
+        }
         for n, column in enumerate(columns)
     ]
     if rows:
         tx.execute(_ADD_COLUMN, rows)
         _allocate_field_ids(tx, dataset_id, columns)
+    tx.execute(_BIND, {"dataset": dataset_id})
+    tx.execute(_EXPECT, {"dataset": dataset_id})
 
 
 def restore_field_ids(
@@ -176,7 +229,11 @@ def restore_field_ids(
     """Store the ids that segments carry; of two columns that claim one, the first has it."""
     for column in columns:
         if column.field_id is not None:
-            values = {"dataset_id": dataset_id, "field_id": column.field_id}
+            values = {
+                "dataset_id": dataset_id,
+                "field_id": column.field_id,
+                "is_bound": column.is_bound,
+            }
             tx.execute(_ADD_FIELD_ID, values | column.definition)
 
 
@@ -194,3 +251,8 @@ def _allocate_field_ids(
     ]
     if rows:
         tx.execute(_ADD_FIELD_ID, rows)
+
+
+def list_numbered(tx: Transaction, dataset_id: UUID) -> list[PromotedColumnRow]:
+    """Every promoted column that a dataset has or had, by id."""
+    return [PromotedColumnRow(*row) for row in tx.execute(_EVER, {"dataset": dataset_id})]

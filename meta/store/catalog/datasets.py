@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, update
+from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
@@ -40,7 +40,7 @@ _BY_IDS = _LIVE.where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uui
 _COUNT_LIVE = select(func.count()).where(datasets.c.deleted_at.is_(None))
 # KEY SHARE: waits for a deletion (FOR UPDATE), not for a raised deletion horizon.
 _LOCK = (
-    select(datasets.c.id, datasets.c.key)
+    select(datasets.c.id, datasets.c.key, datasets.c.bound_field_ids)
     .where(datasets.c.deleted_at.is_(None))
     .where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
     .order_by(datasets.c.id)
@@ -48,8 +48,14 @@ _LOCK = (
 )
 _LOCK_SETTINGS = _BY_ID.with_for_update(key_share=True)
 _LOCK_LAYOUT = _BY_ID.with_for_update(read=True)
+_LOCK_COLUMNS = _BY_IDS.order_by(datasets.c.id).with_for_update()
 _INSERT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
 _SHOW = insert(dataset_visibility)
+_SHOWN = text("""
+    SELECT EXISTS (SELECT FROM dataset_visibility
+      WHERE dataset_key = :key AND name IS NULL
+        AND from_version <= :version AND (to_version IS NULL OR to_version > :version))
+""")
 _STAMP = (
     update(datasets)
     .where(datasets.c.id == bindparam("dataset"))
@@ -72,6 +78,16 @@ def find(tx: Transaction, dataset_id: UUID) -> Dataset | None:
 def find_by_name(tx: Transaction, name: str) -> Dataset | None:
     """The live dataset with this name."""
     return _dataset(tx.execute(_BY_NAME, {"name": name}).one_or_none())
+
+
+def is_taken(tx: Transaction, name: str) -> bool:
+    """Return true if a live dataset has a name, also one that the caller may not see."""
+    return tx.execute(_BY_NAME, {"name": name}).one_or_none() is not None
+
+
+def is_visible_at(tx: Transaction, key: int, version: int) -> bool:
+    """Return true if a dataset had the name of today at a version."""
+    return bool(tx.execute(_SHOWN, {"key": key, "version": version}).scalar_one())
 
 
 def find_either(tx: Transaction, identifier: UUID | str) -> Dataset | None:
@@ -157,6 +173,12 @@ def lock_live(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int
     return {row.id: row.key for row in tx.execute(_LOCK, {"ids": list(dataset_ids)})}
 
 
+def lock_bound(tx: Transaction, dataset_id: UUID) -> frozenset[int]:
+    """Lock a live dataset like `lock_live`; returns the field ids of its bound columns."""
+    row = tx.execute(_LOCK, {"ids": [dataset_id]}).one_or_none()
+    return frozenset(row.bound_field_ids or ()) if row is not None else frozenset()
+
+
 def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:
     """The dataset of this name, made unless there is one. Raises QuotaExceeded."""
     row = tx.execute(_INSERT, {"id": new_uuid7(), "name": name}).one_or_none()
@@ -184,6 +206,14 @@ def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:
     if tx.execute(_LOCK_SETTINGS, {"id": dataset.id}).one_or_none() is None:
         raise NotFound("there is no such dataset", dataset=identifier)
     return dataset
+
+
+def lock_columns(tx: Transaction, dataset_ids: Iterable[UUID]) -> None:
+    """Keep live datasets from registrations and all other changes, until the commit.
+
+    Those that run are waited for; later ones find the columns that this transaction leaves.
+    """
+    tx.execute(_LOCK_COLUMNS, {"ids": list(dataset_ids)})
 
 
 def lock_layout(tx: Transaction, dataset_id: UUID) -> None:

@@ -8,23 +8,24 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from meta.errors import InvalidArgument, NameTaken, NotFound, RaceLost, StillReferenced
+from meta.errors import (
+    InvalidArgument,
+    NameTaken,
+    NotFound,
+    RaceLost,
+    SchemaFrozen,
+    StillReferenced,
+)
 from meta.store.access import catalog_authors
+from meta.store.catalog import schema_versions
+from meta.store.catalog.schema_versions import SchemaColumn as SchemaColumn
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
-from meta.store.tables import schema_columns, schemas
+from meta.store.tables import schema_bindings, schema_columns, schemas
 from segments.ids import new_uuid7
 
 COLUMNS_MAX = 1_000
 _SHOWN_BLOCKERS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaColumn:
-    """A column; its type is a number of the contract's KqlType."""
-
-    name: str
-    kql_type: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +35,29 @@ class Schema:
     id: UUID
     name: str
     columns: tuple[SchemaColumn, ...]
+    # Of the columns; the first is 1.
+    version: int = 1
+    is_frozen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """Changes of UpdateSchema; an absent name stays."""
+    """Changes of UpdateSchema; an absent name stays. A frozen schema takes only a revision."""
 
     new_name: str | None
     added: tuple[SchemaColumn, ...]
     removed: tuple[str, ...]
+    freezes: bool = False
+    is_revision: bool = False
+    # All names in their new order; () = it stays.
+    order: tuple[str, ...] = ()
 
 
 _IDS = bindparam("ids", type_=ARRAY(Uuid))
-_BY_ID = select(schemas.c.id, schemas.c.name).where(schemas.c.id == bindparam("id"))
-_BY_NAME = select(schemas.c.id, schemas.c.name).where(schemas.c.name == bindparam("name"))
-_BY_IDS = select(schemas.c.id, schemas.c.name).where(schemas.c.id == func.any(_IDS))
+_SCHEMA = select(schemas.c.id, schemas.c.name, schemas.c.version, schemas.c.is_frozen)
+_BY_ID = _SCHEMA.where(schemas.c.id == bindparam("id"))
+_BY_NAME = _SCHEMA.where(schemas.c.name == bindparam("name"))
+_BY_IDS = _SCHEMA.where(schemas.c.id == func.any(_IDS))
 _COLUMNS = (
     select(schema_columns.c.schema_id, schema_columns.c.name, schema_columns.c.type)
     .where(schema_columns.c.schema_id == func.any(_IDS))
@@ -78,10 +87,15 @@ _LAST_POSITION = select(func.coalesce(func.max(schema_columns.c.position), -1)).
 _RENAME = (
     update(schemas).where(schemas.c.id == bindparam("schema")).values(name=bindparam("new_name"))
 )
+_FREEZE = update(schemas).where(schemas.c.id == bindparam("schema")).values(is_frozen=True)
+_UNBIND = delete(schema_bindings).where(schema_bindings.c.schema_id == bindparam("schema"))
 _DELETE = delete(schemas).where(schemas.c.id == bindparam("schema"))
 _BLOCKERS = text("""
     SELECT 'view ' || name FROM views WHERE schema_id = :schema
     UNION ALL SELECT 'projection ' || name FROM projections WHERE schema_id = :schema
+    UNION ALL SELECT 'dataset ' || d.name FROM schema_bindings b
+              JOIN datasets d ON d.id = b.dataset_id
+              WHERE b.schema_id = :schema AND d.purged_at IS NULL
     ORDER BY 1 LIMIT :most
 """)
 
@@ -126,10 +140,8 @@ def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Schema]:
     """One page of all schemas."""
     page = keyset.read(tx, _LISTED, window, {})
     columns = _columns(tx, page.ids)
-    names = {row.id: row.name for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(
-        lambda schema_id: Schema(schema_id, names[schema_id], columns.get(schema_id, ()))
-    )
+    rows = {row.id: row for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(lambda schema_id: _schema(rows[schema_id], columns.get(schema_id, ())))
 
 
 def lock(tx: Transaction, identifier: UUID | str) -> Schema:
@@ -146,20 +158,36 @@ def is_in_effect(schema: Schema, changes: SchemaChange) -> bool:
         changes.new_name in (None, schema.name)
         and set(changes.added) <= set(schema.columns)
         and {column.name for column in schema.columns}.isdisjoint(changes.removed)
+        and (schema.is_frozen or not changes.freezes)
+        and changes.order in ((), tuple(column.name for column in schema.columns))
     )
 
 
 def change(tx: Transaction, identifier: UUID | str, changes: SchemaChange) -> Schema:
-    """Rename, add and remove, all or nothing. Raises InvalidArgument where they do not fit."""
+    """Rename, add and remove, all or nothing.
+
+    Other columns are another version. Raises InvalidArgument where the changes do not fit, and
+    SchemaFrozen.
+    """
     schema = lock(tx, identifier)
+    if schema.is_frozen and not changes.is_revision and not is_in_effect(schema, changes):
+        raise SchemaFrozen(
+            "the schema is frozen: a revision makes its next version", schema_id=schema.id
+        )
     _check_change(schema, changes)
+    if changes.removed or changes.added or changes.order:
+        schema_versions.advance(tx, schema.id, schema.version, schema.columns)
     if changes.removed:
         tx.execute(_REMOVE_COLUMNS, {"schema": schema.id, "names": list(changes.removed)})
     if changes.added:
         last = tx.execute(_LAST_POSITION, {"schema": schema.id}).scalar_one()
         _add(tx, schema.id, last + 1, changes.added)
+    if changes.order:
+        _reorder(tx, get(tx, schema.id), changes.order)
     if changes.new_name is not None:
         tx.execute(_RENAME, {"schema": schema.id, "new_name": changes.new_name})
+    if changes.freezes:
+        tx.execute(_FREEZE, {"schema": schema.id})
     return get(tx, schema.id)
 
 
@@ -174,8 +202,12 @@ def remove(tx: Transaction, identifier: UUID | str) -> bool:
         shown = ", ".join(blockers[:_SHOWN_BLOCKERS])
         more = ", ..." if len(blockers) > _SHOWN_BLOCKERS else ""
         raise StillReferenced(
-            "views or projections use the schema", schema_id=schema.id, blockers=shown + more
+            "views, projections or datasets use the schema",
+            schema_id=schema.id,
+            blockers=shown + more,
         )
+    # Of datasets that no undelete brings back.
+    tx.execute(_UNBIND, {"schema": schema.id})
     tx.execute(_DELETE, {"schema": schema.id})
     return True
 
@@ -191,7 +223,11 @@ def _found(tx: Transaction, identifier: UUID | str, by_id: Any, by_name: Any) ->
         row = tx.execute(by_name, {"name": identifier}).one_or_none()
     if row is None:
         return None
-    return Schema(row.id, row.name, _columns(tx, [row.id]).get(row.id, ()))
+    return _schema(row, _columns(tx, [row.id]).get(row.id, ()))
+
+
+def _schema(row: Any, columns: tuple[SchemaColumn, ...]) -> Schema:
+    return Schema(row.id, row.name, columns, row.version, row.is_frozen)
 
 
 def _columns(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, tuple[SchemaColumn, ...]]:
@@ -207,6 +243,19 @@ def _add(tx: Transaction, schema_id: UUID, first: int, columns: Sequence[SchemaC
         for n, c in enumerate(columns)
     ]
     tx.execute(_INSERT_COLUMN, rows)
+
+
+def _reorder(tx: Transaction, schema: Schema, order: Sequence[str]) -> None:
+    """Give the columns positions behind the last one, which are never used again."""
+    columns = {column.name: column for column in schema.columns}
+    if set(order) != set(columns):
+        odd = min(set(order) ^ set(columns))
+        raise InvalidArgument(
+            f"the order names other columns than the schema has: {odd!r}", field="column_order"
+        )
+    last = tx.execute(_LAST_POSITION, {"schema": schema.id}).scalar_one()
+    tx.execute(_REMOVE_COLUMNS, {"schema": schema.id, "names": list(order)})
+    _add(tx, schema.id, last + 1, [columns[name] for name in order])
 
 
 def _check_change(schema: Schema, changes: SchemaChange) -> None:

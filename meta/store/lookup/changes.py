@@ -7,7 +7,8 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, BigInteger, Integer, Text, bindparam, text
 
-from meta.errors import NotFound, ReplyTooLarge, VersionExpired
+from meta.errors import ReplyTooLarge, VersionExpired
+from meta.store.catalog import dataset_names
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lookup
@@ -101,7 +102,7 @@ def resolve(tx: Transaction, name: str, since: int) -> WatchedDataset:
     lookup.readable_version(tx, versions.snapshot(tx), since, field="since_version")
     row = tx.execute(_DATASET, {"name": name}).one_or_none()
     if row is None or not dataset_scope.is_visible(row.id):
-        raise NotFound("there is no such dataset", dataset_name=name)
+        raise dataset_names.missing(tx, name)
     if since < row.deletion_horizon:
         raise VersionExpired(
             "changes since the version are forgotten",

@@ -11,7 +11,8 @@ from uuid import UUID
 
 from sqlalchemy import TextClause, text
 
-from meta.errors import InvalidArgument, NotFound, VersionExpired
+from meta.errors import InvalidArgument, VersionExpired
+from meta.store.catalog import dataset_names
 from meta.store.engine import continuity, dataset_scope, driver_statements, pg_arrays
 from meta.store.engine.pool import BINARY, Database, Transaction
 from meta.store.lookup import held_classes
@@ -151,12 +152,16 @@ class Query:
 
 
 DATASETS = f"""
-    SELECT d.key, d.id, d.name, d.deletion_horizon,
+    SELECT d.key, d.id, coalesce(v.name, d.name) AS name, d.deletion_horizon,
            d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon AND EXISTS (
              SELECT FROM pins p WHERE p.dataset_key = d.key AND p.version = {{version}}
                AND p.expires_at > {NOW}) AS is_pinned
     FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
-    WHERE (cast(:names AS text[]) IS NULL OR d.name = ANY(cast(:names AS text[])))
+    WHERE (cast(:names AS text[]) IS NULL OR d.key = ANY(ARRAY(
+             SELECT key FROM datasets WHERE name = ANY(cast(:names AS text[])) UNION ALL
+             SELECT dataset_key FROM dataset_visibility WHERE name = ANY(cast(:names AS text[])))))
+      AND (cast(:names AS text[]) IS NULL
+           OR coalesce(v.name, d.name) = ANY(cast(:names AS text[])))
       AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(cast(:visible AS uuid[])))
       AND v.from_version <= {{version}} AND (v.to_version IS NULL OR v.to_version > {{version}})
     ORDER BY d.key
@@ -216,14 +221,15 @@ def visible_datasets(
 ) -> tuple[VisibleDataset, ...]:
     """The datasets of these names, or all that the caller may see, as they were at `version`.
 
-    Names and their datasets never change at a version, so every page of a cursor gets the same.
+    A dataset has the name that it had then. Names and their datasets never change at a version, so
+    every page of a cursor gets the same.
     Raises NotFound for an unknown name, VersionExpired where objects may be gone.
     """
     visible = dataset_scope.visible_ids()
     values = {"names": list(names) or None, "version": version, "visible": visible}
     rows = tx.execute(_DATASETS, values).all()
     if unknown := set(names) - {row.name for row in rows}:
-        raise NotFound("there is no such dataset", dataset_name=min(unknown))
+        raise dataset_names.missing(tx, min(unknown))
     for row in rows:
         if version < row.deletion_horizon and not row.is_pinned:
             raise VersionExpired(

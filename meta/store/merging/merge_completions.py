@@ -68,7 +68,7 @@ def prepare(tx: Transaction, task_id: UUID, outputs: tuple[NewSegment, ...]) -> 
     It touches no counters: those are changed after the version is drawn.
     """
     # Ahead of the task, in the order of locks; a deleted dataset has cancelled its tasks.
-    datasets.lock_live(tx, [outputs[0].dataset_id])
+    bound_field_ids = datasets.lock_bound(tx, outputs[0].dataset_id)
     task = merge_tasks.lock(tx, task_id)
     if task is None:
         raise NotFound("there is no such merge task", task_id=task_id)
@@ -79,7 +79,7 @@ def prepare(tx: Transaction, task_id: UUID, outputs: tuple[NewSegment, ...]) -> 
     inputs = merge_tasks.lock_live_inputs(tx, task.id)
     if len(inputs) < task.segment_count:
         return InputsGone(task)
-    if rejected := _compare(inputs, outputs):
+    if rejected := _compare(inputs, outputs) or _lacking(bound_field_ids, outputs):
         return rejected
     claims = segments.claim(tx, outputs)
     if all(claim.refusal is None and claim.registered_at is None for claim in claims):
@@ -167,6 +167,18 @@ def _fence(task: MergeTaskRow, outputs: Sequence[NewSegment]) -> Rejected | None
     prefix = attempt_prefix(str(task.dataset_id), str(task.id), task.attempt)
     if not all(output.object_key.startswith(prefix) for output in outputs):
         return Rejected("TASK_FENCED", f"a key is not under {prefix}")
+    return None
+
+
+def _lacking(bound_field_ids: frozenset[int], outputs: Sequence[NewSegment]) -> Rejected | None:
+    """Refuse outputs of a layout from before a binding: an input may have what they lack."""
+    for output in outputs:
+        lacking = bound_field_ids.difference(output.promoted_field_ids)
+        if lacking:
+            return Rejected(
+                "LAYOUT_CHANGED",
+                f"the output lacks {len(lacking)} columns that the dataset was bound to meanwhile",
+            )
     return None
 
 

@@ -176,8 +176,12 @@ class Pinned:
 
 
 NOT_PINNED = Pinned((), None)
+# The name at the pinned version, by which its segments are found.
 PIN_COLUMNS = """
-    p.id, p.owner, d.id, d.name, p.version,
+    p.id, p.owner, d.id, coalesce((
+      SELECT v.name FROM dataset_visibility v
+      WHERE v.dataset_key = d.key AND v.from_version <= p.version
+        AND (v.to_version IS NULL OR v.to_version > p.version)), d.name), p.version,
     (extract(epoch FROM p.created_at) * 1000000)::bigint * 1000,
     (extract(epoch FROM p.expires_at) * 1000000)::bigint * 1000,
     (extract(epoch FROM p.ends_at) * 1000000)::bigint * 1000,

@@ -13,7 +13,14 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.access import NO_CALLER, AuditCaller
-from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNotCommitted
+from meta.errors import (
+    KeyTaken,
+    LayoutChanged,
+    MetaError,
+    NotFound,
+    OffsetConflict,
+    OffsetNotCommitted,
+)
 from meta.store.access import audit
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
@@ -84,6 +91,7 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     claims = _claim(tx, batch, state)
     answers: list[Version | MetaError | None] = [
         _decide(tx, merge, own, call, is_live=merge.dataset_id in state.dataset_keys)
+        or _lacking(merge, state.bound_field_ids.get(merge.dataset_id, ()))
         or conservation.refusal(tx, merge.dataset_id, _events(merge), call.bound, merge.caller)
         for merge, own, call in zip(batch, claims, state.calls, strict=True)
     ]
@@ -148,6 +156,24 @@ def _decide(
             object_key=merge.segments[0].object_key,
         )
     return _refused_moves(tx, merge, call)
+
+
+def _lacking(merge: Merge, bound_field_ids: Sequence[int]) -> MetaError | None:
+    """The refusal of segments that lack a column to which their dataset was bound meanwhile.
+
+    What they lack would be null for good. An object without facts is no segment of ours.
+    """
+    if not bound_field_ids:
+        return None
+    for segment in merge.segments:
+        lacking = set(bound_field_ids).difference(segment.promoted_field_ids)
+        if lacking and segment.facts is not None:
+            return LayoutChanged(
+                f"the segment lacks {len(lacking)} columns that its dataset is bound to",
+                dataset_id=merge.dataset_id,
+                field_id=min(lacking),
+            )
+    return None
 
 
 def _is_moved(merge: Merge, call: CallState) -> bool:

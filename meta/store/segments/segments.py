@@ -137,6 +137,7 @@ class NewSegment(NamedTuple):
     `prefix` and `object_name` are as its writer sent them, `object_key` is the two joined. `facts`
     is a serialized SegmentFacts, and `signals` has bit n set if there are records of signal n.
     `crc32c` is that of the object's bytes; None = its writer does not know it.
+    `promoted_field_ids` are those of its facts.
     """
 
     dataset_id: UUID
@@ -152,6 +153,7 @@ class NewSegment(NamedTuple):
     signals: int | None = None
     format_version: int | None = None
     crc32c: int | None = None
+    promoted_field_ids: tuple[int, ...] = ()
 
 
 class Claim(NamedTuple):

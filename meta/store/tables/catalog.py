@@ -1,6 +1,7 @@
 """Datasets and what describes them: settings, schemas, views, projections."""
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Boolean,
     Column,
@@ -51,6 +52,8 @@ datasets = Table(
     # Of objects that clients register without facts; "" = timestamp.
     Column("refuses_foreign", Boolean, nullable=False, server_default=text("false")),
     Column("foreign_time_column", Text, nullable=False, server_default=text("''")),
+    # Field ids of the bound columns that it has now, which each new segment must have; NULL = none.
+    Column("bound_field_ids", ARRAY(Integer)),
 )
 Index(
     "datasets_name_live_unique",
@@ -58,6 +61,8 @@ Index(
     unique=True,
     postgresql_where=datasets.c.deleted_at.is_(None),
 )
+# Of deleted ones too, which older versions show.
+Index("datasets_names", datasets.c.name)
 Index(
     "datasets_default_unique",
     datasets.c.is_default,
@@ -78,6 +83,13 @@ dataset_visibility = Table(
     Column("dataset_key", Integer, ForeignKey("datasets.key"), primary_key=True),
     Column("from_version", BigInteger, primary_key=True),
     Column("to_version", BigInteger),
+    # The dataset's name then; NULL = its name of today.
+    Column("name", Text),
+)
+Index(
+    "dataset_visibility_names",
+    dataset_visibility.c.name,
+    postgresql_where=dataset_visibility.c.name.is_not(None),
 )
 
 sharding_fields = Table(
@@ -99,6 +111,8 @@ promoted_columns = Table(
     Column("type", SmallInteger, nullable=False),
     Column("scope", SmallInteger, nullable=False),
     Column("attribute", Text, nullable=False),
+    # A column of the schema that the dataset is bound to.
+    Column("is_of_schema", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("dataset_id", "name"),
 )
 
@@ -113,7 +127,18 @@ promoted_field_ids = Table(
     Column("type", SmallInteger, nullable=False),
     Column("scope", SmallInteger, nullable=False),
     Column("attribute", Text, nullable=False),
+    # It was a column of a bound schema: null for good in segments that lack it.
+    Column("is_bound", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("dataset_id", "name", "type", "scope", "attribute"),
+)
+
+# The promoted columns that a dataset had before a version, by their ids and in order.
+former_layouts = Table(
+    "former_layouts",
+    metadata,
+    Column("dataset_id", Uuid, ForeignKey("datasets.id"), primary_key=True),
+    Column("until_version", BigInteger, primary_key=True, autoincrement=False),
+    Column("field_ids", ARRAY(Integer), nullable=False),
 )
 
 # Records committed per dataset and calendar month (UTC), for quotas.
@@ -142,6 +167,34 @@ schemas = Table(
     Column("id", Uuid, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     now("created_at"),
+    # Rises with every change of the columns.
+    Column("version", Integer, nullable=False, server_default=text("1")),
+    Column("is_frozen", Boolean, nullable=False, server_default=text("false")),
+)
+
+# The columns of the versions before the current one, in order.
+schema_versions = Table(
+    "schema_versions",
+    metadata,
+    Column("schema_id", Uuid, ForeignKey("schemas.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("names", ARRAY(Text), nullable=False),
+    Column("types", ARRAY(SmallInteger), nullable=False),
+    now("replaced_at"),
+)
+
+# The schema whose columns a dataset has as typed columns; columns that are not named here read the
+# record's attribute of their own name.
+schema_bindings = Table(
+    "schema_bindings",
+    metadata,
+    Column("dataset_id", Uuid, ForeignKey("datasets.id"), primary_key=True),
+    Column("schema_id", Uuid, ForeignKey("schemas.id"), nullable=False, index=True),
+    # NULL = the newest.
+    Column("version", Integer),
+    Column("names", ARRAY(Text), nullable=False),
+    Column("scopes", ARRAY(SmallInteger), nullable=False),
+    Column("attributes", ARRAY(Text), nullable=False),
 )
 
 schema_columns = Table(

@@ -75,7 +75,8 @@ Promote = Annotated[
     typer.Option(
         metavar="COLUMN:TYPE:SCOPE:ATTRIBUTE",
         help="A typed column over an attribute, such as status:int:record:http.status_code; "
-        "TYPE is a KqlType, SCOPE record, resource or scope. Replaces all others.",
+        "TYPE is a KqlType, SCOPE record, resource or scope. Replaces all others but those "
+        "of the dataset's schema.",
     ),
 ]
 _AGES = ("event_retention", "created_retention", "tombstone_grace")

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
+from segplane.cli.commands.dataset_binding import bind, unbind
 from segplane.cli.commands.dataset_settings import Name, settings, show_usage
 from segplane.cli.commands.dataset_sharding import shard
 from segplane.cli.commands.reading import preview
@@ -16,6 +17,8 @@ from segplane.read.lookup import all_datasets
 app = typer.Typer(no_args_is_help=True, help="Create, list, set up and delete datasets.")
 app.command()(settings)
 app.command()(shard)
+app.command()(bind)
+app.command()(unbind)
 app.command("usage")(show_usage)
 app.command()(preview)
 
@@ -26,6 +29,19 @@ def create(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
     with connect(address) as client:
         reply = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
     print(reply.id)
+
+
+@app.command()
+def rename(
+    name: Name,
+    new_name: Annotated[str, typer.Argument(help="The new name.")],
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Rename a dataset; segments, tokens and views stay, and older versions keep the old name."""
+    with connect(address) as client:
+        dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
+        request = operations_pb2.RenameDatasetRequest(dataset_id=dataset.id, new_name=new_name)
+        print(client.operations.RenameDataset(request).name)
 
 
 @app.command("list")

@@ -38,10 +38,14 @@ def update(
         list[str] | None, typer.Option(metavar="COLUMN:TYPE", help="Append a column.")
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="COLUMN")] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN,COLUMN,...", help="All columns in their new order."),
+    ] = None,
     expected_version: ExpectedVersion = None,
     address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
-    """Rename a schema, append and remove columns, all at once or not at all."""
+    """Rename a schema, append, remove and reorder columns, all at once or not at all."""
     added = [_column(column) for column in add or ()]
     with connect(address) as client:
         read = partial(client.catalog.GetSchema, catalog_pb2.GetSchemaRequest(name=name))
@@ -51,11 +55,66 @@ def update(
             new_name=rename,
             add_columns=added,
             remove_columns=remove or (),
+            column_order=order.split(",") if order else (),
             expected_version=expected_version or before.version or None,
         )
         with refused_with_differences(before, read):
             reply = client.catalog.UpdateSchema(request)
     print(" ".join(map(_text, reply.columns)))
+
+
+@app.command()
+def freeze(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Publish a schema: from now on only `revise` makes another version of it, for good."""
+    with connect(address) as client:
+        request = catalog_pb2.UpdateSchemaRequest(name=name, freeze=True)
+        reply = client.catalog.UpdateSchema(request)
+    print(f"{reply.name} version {reply.number}, frozen")
+
+
+@app.command()
+def revise(
+    name: Name,
+    add: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN:TYPE", help="Append a column.")
+    ] = None,
+    remove: Annotated[list[str] | None, typer.Option(metavar="COLUMN")] = None,
+    expected_version: ExpectedVersion = None,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Make the next version of a frozen schema; datasets that follow it get its columns."""
+    added = [_column(column) for column in add or ()]
+    if not added and not remove:
+        raise usage("name what the next version has or lacks: --add, --remove")
+    with connect(address) as client:
+        before = client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(name=name))
+        request = catalog_pb2.UpdateSchemaRequest(
+            id=before.id,
+            add_columns=added,
+            remove_columns=remove or (),
+            expected_version=expected_version or before.version or None,
+            is_revision=True,
+        )
+        reply = client.catalog.UpdateSchema(request)
+    print(f"{reply.name} version {reply.number}: {' '.join(map(_text, reply.columns))}")
+
+
+@app.command()
+def history(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """List the versions of a schema, the newest first."""
+    with connect(address) as client:
+        newest = client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(name=name))
+        versions = [newest]
+        for number in range(newest.number - 1, 0, -1):
+            request = catalog_pb2.GetSchemaRequest(id=newest.id, number=number)
+            versions.append(client.catalog.GetSchema(request))
+    if as_json:
+        print_json(versions)
+        return
+    rows = [(str(version.number), " ".join(map(_text, version.columns))) for version in versions]
+    print_table(("version", "columns"), rows)
+    if newest.frozen:
+        print("frozen: `segplane schemas revise` makes the next version")
 
 
 @app.command("list")

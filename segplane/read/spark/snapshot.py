@@ -54,7 +54,7 @@ def snapshot_of(client: MetaClient, options: SourceOptions) -> Snapshot:
         began_at,
         pin.left_secs,
         bounds,
-        promoted_columns(client, pin.dataset_id),
+        promoted_columns(client, pin.dataset_id, pin.version),
     )
 
 
@@ -78,9 +78,11 @@ def take_pin(
     return client.operations.PinVersion(request).pin
 
 
-def promoted_columns(client: MetaClient, dataset_id: str) -> tuple[common_pb2.PromotedColumn, ...]:
-    """The dataset's promoted columns of today. Raises MetaError."""
-    request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
+def promoted_columns(
+    client: MetaClient, dataset_id: str, version: int
+) -> tuple[common_pb2.PromotedColumn, ...]:
+    """The promoted columns that a dataset has at a version. Raises MetaError."""
+    request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id, columns_at=version)
     settings = client.operations.GetDatasetSettings(request).settings
     return tuple(settings.promoted_columns.columns)
 

@@ -33,9 +33,7 @@ def test_the_heaviest_sharding_field_leads_and_equal_ones_keep_their_order() -> 
     assert spec.promoted == (schema.PromotedColumn("status", "long", "resource", "http.status"),)
 
 
-@pytest.mark.parametrize(
-    "kql_type", [v for v in pb.KqlType.values() if v != pb.KQL_TYPE_DYNAMIC], ids=pb.KqlType.Name
-)
+@pytest.mark.parametrize("kql_type", pb.KqlType.values(), ids=pb.KqlType.Name)
 def test_every_promotable_type_has_a_column_type(kql_type: pb.KqlType.ValueType) -> None:
     spec = read_layout([], [column(kql_type)])
 
@@ -45,12 +43,11 @@ def test_every_promotable_type_has_a_column_type(kql_type: pb.KqlType.ValueType)
 @pytest.mark.parametrize(
     ("kql_type", "scope"),
     [
-        (pb.KQL_TYPE_DYNAMIC, pb.ATTRIBUTE_SCOPE_RECORD),
         (pb.KQL_TYPE_INT, pb.ATTRIBUTE_SCOPE_UNSPECIFIED),
         (LATER, pb.ATTRIBUTE_SCOPE_RECORD),
         (pb.KQL_TYPE_INT, LATER),
     ],
-    ids=["dynamic", "no scope", "a later type", "a later scope"],
+    ids=["no scope", "a later type", "a later scope"],
 )
 def test_what_this_release_cannot_write_is_refused_with_its_name(kql_type: int, scope: int) -> None:
     with pytest.raises(UnknownLayout, match=f"status has type {kql_type} and scope {scope}"):

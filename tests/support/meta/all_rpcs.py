@@ -297,3 +297,4 @@ def _end(client: Any) -> None:
     dataset = CatalogDriver(client).dataset("gone")
     client.catalog.DeleteDataset(cat.DeleteDatasetRequest(id=dataset))
     client.operations.UndeleteDataset(ops.UndeleteDatasetRequest(dataset_id=dataset))
+    client.operations.RenameDataset(ops.RenameDatasetRequest(dataset_id=dataset, new_name="found"))

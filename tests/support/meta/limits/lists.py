@@ -73,7 +73,7 @@ def promote(world: World, n: int) -> None:
     set_settings(world, ops.DatasetSettings(promoted_columns=ops.PromotedColumns(columns=promoted)))
 
 
-@of("`SetDatasetSettings.settings.promoted_columns.columns`")
+@of("`SetDatasetSettings.settings.promoted_columns.columns` beside those of the schema")
 def _(world: World, n: int) -> None:
     promote(world, n)
 

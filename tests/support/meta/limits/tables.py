@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from meta.errors import NotFound
 from meta.v1 import catalog_pb2 as cat
+from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from tests.support.meta.limits.world import Case, World, case_of
 
@@ -99,3 +100,14 @@ def _(world: World, n: int) -> None:
         # Each link is checked, and this machine may be busy.
         timeout=60.0,
     )
+
+
+@of("`UpdateSchema.column_order`")
+def _(world: World, n: int) -> None:
+    names = [f"c{k}" for k in range(n)]
+    columns = [common_pb2.Column(name=name) for name in names[:1_000]]
+    made = world.client.catalog.CreateSchema(
+        cat.CreateSchemaRequest(name=uuid4().hex, columns=columns)
+    )
+    update = cat.UpdateSchemaRequest(id=made.id, column_order=names[::-1])
+    world.client.catalog.UpdateSchema(update)

@@ -1,0 +1,247 @@
+"""The typed columns of a dataset: those of the schema that it is bound to, and promoted ones."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from meta.errors import InvalidArgument, QuotaExceeded, RaceLost
+from meta.services.catalog import promoted_columns
+from meta.services.messages import checks
+from meta.store.access import audit
+from meta.store.catalog import (
+    bindings,
+    dataset_layouts,
+    datasets,
+    former_layouts,
+    link_columns,
+    schema_versions,
+    schemas,
+)
+from meta.store.catalog.bindings import Binding, BoundAttribute
+from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.store.catalog.link_columns import LinkColumn
+from meta.store.catalog.schemas import COLUMNS_MAX
+from meta.store.engine.pool import Transaction
+from meta.store.versions import versions
+from meta.store.versions.versions import Version
+from meta.v1 import common_pb2, operations_pb2
+
+PROMOTED_FIELD = "settings.promoted_columns.columns"
+BINDING_FIELD = "settings.binding"
+# Each costs a change of the schema 10 ms.
+FOLLOWERS_MAX = 100
+
+
+def checked_binding(message: operations_pb2.SchemaBinding) -> Binding | None:
+    """Check a binding as far as the message alone tells; None = the dataset is to be unbound."""
+    if not message.schema_id:
+        if message.HasField("version") or message.attributes:
+            raise InvalidArgument("schema_id is not set", field=f"{BINDING_FIELD}.schema_id")
+        return None
+    schema_id = checks.uuid(message.schema_id, f"{BINDING_FIELD}.schema_id")
+    version = None
+    if message.HasField("version"):
+        version = checks.count(
+            message.version,
+            f"{BINDING_FIELD}.version",
+            low=1,
+            high=schema_versions.VERSIONS_MAX,
+        )
+    field = f"{BINDING_FIELD}.attributes"
+    checks.at_most(message.attributes, field, COLUMNS_MAX)
+    attributes = []
+    for index, item in enumerate(message.attributes):
+        at = f"{field}[{index}]"
+        scope = promoted_columns.checked_scope(item.scope, f"{at}.scope")
+        column = checks.name(item.column, f"{at}.column")
+        attribute = checks.name(item.attribute, f"{at}.attribute")
+        attributes.append(BoundAttribute(column, scope, attribute))
+    checks.distinct([attribute.column for attribute in attributes], field)
+    return Binding(schema_id, version, tuple(attributes))
+
+
+def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.SchemaBinding | None:
+    """The binding of a dataset, with the version that is in force; None if it has none."""
+    binding = bindings.read(tx, dataset_id)
+    if binding is None:
+        return None
+    in_force = binding.version
+    if in_force is None:
+        in_force = schemas.get(tx, binding.schema_id).version
+    return operations_pb2.SchemaBinding(
+        schema_id=str(binding.schema_id),
+        version=binding.version,
+        attributes=[
+            operations_pb2.BoundAttribute(
+                column=item.column,
+                scope=common_pb2.AttributeScope.ValueType(item.scope),
+                attribute=item.attribute,
+            )
+            for item in binding.attributes
+        ],
+        version_in_force=in_force,
+    )
+
+
+def promote(tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]) -> None:
+    """Replace the promoted columns of a dataset whose row is locked; bound columns stay.
+
+    Bound columns may be in the list, as whoever reads it finds them there.
+    """
+    before = current(tx, dataset_id)
+    bound = [column for column in before if column.is_of_schema]
+    added = [column for column in columns if column not in bound]
+    taken = {column.name.casefold() for column in bound}
+    for column in added:
+        if column.name.casefold() in taken:
+            raise InvalidArgument(
+                f"{column.name} is a column of the schema that the dataset is bound to",
+                field=PROMOTED_FIELD,
+            )
+    checks.at_most(added, PROMOTED_FIELD, promoted_columns.COLUMNS_MAX)
+    promoted_columns.check_added_names(added, before, PROMOTED_FIELD)
+    if not _are_same([*bound, *added], before):
+        _replace(tx, {dataset_id: [*bound, *added]})
+
+
+def bind(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
+    """Bind a dataset whose row is locked to a schema, or unbind it; promoted columns stay.
+
+    Raises NotFound for a schema or version that does not exist, InvalidArgument for columns that do
+    not fit, StillReferenced.
+    """
+    old = bindings.read(tx, dataset_id)
+    if binding is not None:
+        schemas.keep(tx, binding.schema_id)
+        if binding.version is None:
+            _check_followers(tx, dataset_id, binding.schema_id)
+    columns = _columns(tx, dataset_id, binding)
+    bindings.write(tx, dataset_id, binding)
+    if not _are_same(columns, current(tx, dataset_id)):
+        _replace(tx, {dataset_id: columns})
+    if old != binding:
+        audit.note(tx, "SetDatasetSettings", dataset_id, audit.states(old, binding))
+
+
+def lock_followers(tx: Transaction, named: UUID | str) -> Sequence[UUID]:
+    """Lock the datasets that follow a schema, ahead of the schema, in the order of locks."""
+    schema = schemas.find(tx, named)
+    if schema is None:
+        return ()
+    found = bindings.followers(tx, schema.id, FOLLOWERS_MAX)
+    datasets.lock_columns(tx, found)
+    return found
+
+
+def follow(tx: Transaction, schema_id: UUID, locked: Sequence[UUID]) -> None:
+    """Give the datasets that follow a schema its newest columns, all at one version.
+
+    The schema and the datasets are locked. Raises RaceLost, InvalidArgument, StillReferenced.
+    """
+    if bindings.followers(tx, schema_id, FOLLOWERS_MAX) != list(locked):
+        raise RaceLost("a dataset was bound to the schema meanwhile", schema_id=schema_id)
+    changed = {}
+    for dataset_id in locked:
+        columns = _columns(tx, dataset_id, bindings.read(tx, dataset_id))
+        if not _are_same(columns, current(tx, dataset_id)):
+            changed[dataset_id] = columns
+    if changed:
+        _replace(tx, changed)
+
+
+def current(tx: Transaction, dataset_id: UUID) -> tuple[PromotedColumnRow, ...]:
+    """The columns that a dataset has now, bound ones first."""
+    return dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
+
+
+def _are_same(columns: Sequence[PromotedColumnRow], stored: Sequence[PromotedColumnRow]) -> bool:
+    return [(column, column.is_of_schema) for column in columns] == [
+        (column, column.is_of_schema) for column in stored
+    ]
+
+
+def _check_followers(tx: Transaction, dataset_id: UUID, schema_id: UUID) -> None:
+    following = bindings.followers(tx, schema_id, FOLLOWERS_MAX + 1)
+    if len({*following, dataset_id}) > FOLLOWERS_MAX:
+        raise QuotaExceeded(
+            f"{FOLLOWERS_MAX} datasets follow the schema: bind this one to a version",
+            limit=FOLLOWERS_MAX,
+        )
+
+
+def _columns(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> list[PromotedColumnRow]:
+    """The columns of a dataset under a binding: the schema's, then its promoted ones."""
+    before = current(tx, dataset_id)
+    bound = _bound(tx, binding) if binding is not None else []
+    promoted = [column for column in before if not column.is_of_schema and column not in bound]
+    _check_names(bound, promoted)
+    _check_former(tx, dataset_id, bound)
+    return [*bound, *promoted]
+
+
+def _bound(tx: Transaction, binding: Binding) -> list[PromotedColumnRow]:
+    schema = schemas.get(tx, binding.schema_id)
+    columns = schema.columns
+    if binding.version not in (None, schema.version):
+        columns = schema_versions.read(tx, schema.id, binding.version or 0)
+    read = {attribute.column: attribute for attribute in binding.attributes}
+    names = {column.name for column in columns}
+    if unknown := [name for name in read if name not in names]:
+        raise InvalidArgument(
+            f"the schema has no column {unknown[0]}", field=f"{BINDING_FIELD}.attributes"
+        )
+    record = common_pb2.ATTRIBUTE_SCOPE_RECORD
+    own = {name: BoundAttribute(name, record, name) for name in names} | read
+    return [
+        PromotedColumnRow(
+            column.name,
+            column.kql_type,
+            own[column.name].scope,
+            own[column.name].attribute,
+            is_of_schema=True,
+        )
+        for column in columns
+    ]
+
+
+def _check_names(bound: Sequence[PromotedColumnRow], promoted: Iterable[PromotedColumnRow]) -> None:
+    """Refuse names of the format, and those that differ in case alone. Raises InvalidArgument."""
+    taken = {column.name.casefold(): "a promoted column" for column in promoted}
+    for column in bound:
+        name = column.name.casefold()
+        if name in promoted_columns.FORMAT_COLUMNS:
+            raise InvalidArgument(f"{column.name} is a column of the format", field=BINDING_FIELD)
+        if name in taken:
+            raise InvalidArgument(
+                f"{column.name} is the name of {taken[name]} too", field=BINDING_FIELD
+            )
+        taken[name] = "another column"
+    promoted_columns.check_added_names(bound, (), BINDING_FIELD)
+
+
+def _check_former(tx: Transaction, dataset_id: UUID, bound: Sequence[PromotedColumnRow]) -> None:
+    """Refuse a name that segments may have with other values: readers by name would mix them."""
+    former = {c.name.casefold(): c for c in dataset_layouts.list_numbered(tx, dataset_id)}
+    for column in bound:
+        other = former.get(column.name.casefold())
+        if other is not None and other != column:
+            type_ = common_pb2.KqlType.Name(common_pb2.KqlType.ValueType(other.kql_type))
+            raise InvalidArgument(
+                f"{column.name} was a column of type {type_.rpartition('_')[2].lower()}"
+                f" over attribute {other.attribute}: take another name",
+                field=BINDING_FIELD,
+            )
+
+
+def _replace(tx: Transaction, columns: dict[UUID, list[PromotedColumnRow]]) -> Version:
+    """Store the columns of datasets; readers see them from one version on."""
+    before = {dataset_id: current(tx, dataset_id) for dataset_id in columns}
+    for dataset_id, own in columns.items():
+        kept = [LinkColumn(column.name, column.kql_type) for column in own]
+        link_columns.check_promoted(tx, dataset_id, kept)
+        dataset_layouts.replace_promoted_columns(tx, dataset_id, own)
+    # Nurseries read the columns: equal response_seq must mean equal columns.
+    version = versions.allocate(tx)
+    for dataset_id in columns:
+        datasets.stamp(tx, dataset_id, version)
+        former_layouts.keep(tx, dataset_id, before[dataset_id], version)
+    return version

@@ -1,0 +1,75 @@
+"""Bindings: the schema whose columns a dataset has as typed columns."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import bindparam, delete, select, text
+from sqlalchemy.dialects import postgresql
+
+from meta.store.engine.pool import Transaction
+from meta.store.tables import schema_bindings
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAttribute:
+    """The attribute that a column reads; the scope is a number of the contract's enum."""
+
+    column: str
+    scope: int
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A schema, at a version or at its newest, and the columns that read another attribute."""
+
+    schema_id: UUID
+    version: int | None = None
+    attributes: tuple[BoundAttribute, ...] = ()
+
+
+_READ = select(schema_bindings).where(schema_bindings.c.dataset_id == bindparam("dataset"))
+_WRITE = postgresql.insert(schema_bindings)
+_WRITE = _WRITE.on_conflict_do_update(
+    index_elements=["dataset_id"],
+    set_={
+        name: _WRITE.excluded[name]
+        for name in ("schema_id", "version", "names", "scopes", "attributes")
+    },
+)
+_REMOVE = delete(schema_bindings).where(schema_bindings.c.dataset_id == bindparam("dataset"))
+_BOUND = text("""
+    SELECT b.dataset_id FROM schema_bindings b JOIN datasets d ON d.id = b.dataset_id
+    WHERE b.schema_id = :schema AND b.version IS NULL AND d.purged_at IS NULL
+    ORDER BY b.dataset_id LIMIT :most
+""")
+
+
+def read(tx: Transaction, dataset_id: UUID) -> Binding | None:
+    """The binding of a dataset."""
+    row = tx.execute(_READ, {"dataset": dataset_id}).one_or_none()
+    if row is None:
+        return None
+    attributes = map(BoundAttribute, row.names, row.scopes, row.attributes)
+    return Binding(row.schema_id, row.version, tuple(attributes))
+
+
+def write(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
+    """Store the binding of a dataset whose row the caller holds; None = it has none."""
+    if binding is None:
+        tx.execute(_REMOVE, {"dataset": dataset_id})
+        return
+    values = {
+        "dataset_id": dataset_id,
+        "schema_id": binding.schema_id,
+        "version": binding.version,
+        "names": [attribute.column for attribute in binding.attributes],
+        "scopes": [attribute.scope for attribute in binding.attributes],
+        "attributes": [attribute.attribute for attribute in binding.attributes],
+    }
+    tx.execute(_WRITE, values)
+
+
+def followers(tx: Transaction, schema_id: UUID, most: int) -> list[UUID]:
+    """The first of the datasets, in order, that follow a schema's newest version."""
+    return list(tx.execute(_BOUND, {"schema": schema_id, "most": most}).scalars())

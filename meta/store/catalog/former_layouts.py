@@ -1,0 +1,56 @@
+"""The columns that a dataset had at a version: readers of an old version get those of its time."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import text
+
+from meta.store.catalog import dataset_layouts
+from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.store.engine.pool import Transaction
+from meta.store.versions.versions import Version
+
+# Of more, readers of the oldest versions get the columns of the first layout that is kept.
+LAYOUTS_MAX = 1_000
+_EXPIRE = text("""
+    DELETE FROM former_layouts f USING datasets d
+    WHERE f.dataset_id = :dataset AND d.id = f.dataset_id
+      AND (f.until_version <= d.deletion_horizon OR f.until_version <= (
+        SELECT until_version FROM former_layouts WHERE dataset_id = :dataset
+        ORDER BY until_version DESC OFFSET :most LIMIT 1))
+""")
+_ADD = text("""
+    INSERT INTO former_layouts (dataset_id, until_version, field_ids)
+    VALUES (:dataset, :version, cast(:field_ids AS integer[]))
+""")
+_AT = text("""
+    SELECT field_ids FROM former_layouts
+    WHERE dataset_id = :dataset AND until_version > :version ORDER BY until_version LIMIT 1
+""")
+
+
+def keep(
+    tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow], until: Version
+) -> None:
+    """Keep the columns that a dataset had before version `until`."""
+    field_ids = [column.field_id for column in columns if column.field_id is not None]
+    tx.execute(_ADD, {"dataset": dataset_id, "version": until, "field_ids": field_ids})
+    tx.execute(_EXPIRE, {"dataset": dataset_id, "most": LAYOUTS_MAX})
+
+
+def at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[PromotedColumnRow, ...]:
+    """The columns of a dataset at a version, in their order.
+
+    Columns that were promoted since then follow: they are computed from the attributes of any
+    version. Columns of a schema that came later are not there.
+    """
+    now = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
+    row = tx.execute(_AT, {"dataset": dataset_id, "version": version}).one_or_none()
+    if row is None:
+        return now
+    keys = [(str(dataset_id), field_id) for field_id in row.field_ids]
+    known = dataset_layouts.find_columns(tx, keys)
+    then = tuple(known[key] for key in keys if key in known)
+    names = {column.name.casefold() for column in then}
+    later = (c for c in now if not c.is_bound and c.name.casefold() not in names)
+    return (*then, *later)

@@ -1,0 +1,61 @@
+"""Versions of schemas: the columns that a schema had before its current ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import bindparam, insert, select, update
+
+from meta.errors import NotFound, QuotaExceeded
+from meta.store.engine.pool import Transaction
+from meta.store.tables import schema_versions, schemas
+
+VERSIONS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaColumn:
+    """A column; its type is a number of the contract's KqlType."""
+
+    name: str
+    kql_type: int
+
+
+_ADD = insert(schema_versions)
+_ADVANCE = (
+    update(schemas)
+    .where(schemas.c.id == bindparam("schema"))
+    .values(version=bindparam("next_version"))
+)
+_AT = (
+    select(schema_versions.c.names, schema_versions.c.types)
+    .where(schema_versions.c.schema_id == bindparam("schema"))
+    .where(schema_versions.c.version == bindparam("version"))
+)
+
+
+def advance(
+    tx: Transaction, schema_id: UUID, version: int, columns: Sequence[SchemaColumn]
+) -> None:
+    """Keep a locked schema's columns as those of its version, and begin the next one.
+
+    Raises QuotaExceeded.
+    """
+    if version >= VERSIONS_MAX:
+        raise QuotaExceeded(f"a schema has at most {VERSIONS_MAX} versions", limit=VERSIONS_MAX)
+    values = {
+        "schema_id": schema_id,
+        "version": version,
+        "names": [column.name for column in columns],
+        "types": [column.kql_type for column in columns],
+    }
+    tx.execute(_ADD, values)
+    tx.execute(_ADVANCE, {"schema": schema_id, "next_version": version + 1})
+
+
+def read(tx: Transaction, schema_id: UUID, version: int) -> tuple[SchemaColumn, ...]:
+    """The columns of a version before the current one. Raises NotFound."""
+    row = tx.execute(_AT, {"schema": schema_id, "version": version}).one_or_none()
+    if row is None:
+        raise NotFound(f"the schema has no version {version}", schema_id=schema_id)
+    return tuple(map(SchemaColumn, row.names, row.types))

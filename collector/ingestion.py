@@ -82,6 +82,21 @@ class MonthlyUsage:
     limit: int
     dataset_name: str = ""
     ingest_limits: IngestLimits = IngestLimits()
+    # Segments that wait for a merge, and the number from which exports are held; 0 = none.
+    merge_debt: int = 0
+    merge_debt_max: int = 0
+
+    @property
+    def name(self) -> str:
+        """The dataset's name, or its id where a meta of 0.1.0 does not say it."""
+        return self.dataset_name or self.dataset_id
+
+    @property
+    def held_share(self) -> float:
+        """The share of exports that is refused: half at the bound of merge debt, all at twice."""
+        if self.merge_debt_max <= 0 or self.merge_debt < self.merge_debt_max:
+            return 0.0
+        return min(1.0, self.merge_debt / self.merge_debt_max / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,4 +230,6 @@ def _usage(message: operations_pb.DatasetUsage) -> MonthlyUsage:
         message.limit,
         message.dataset_name,
         IngestLimits.of(message.ingest_limits),
+        message.merge_debt,
+        message.merge_debt_max,
     )

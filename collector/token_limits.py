@@ -28,6 +28,8 @@ SAMPLES_MIN = 16
 READ_BYTES_MIN = 256 * 1024
 # How much of the largest recent size is left after each smaller export.
 _DECAY = 0.98
+# An export is held for so long while merges are behind.
+HELD_SECS = 5.0
 # A dataset without exports for this long is no longer in the call.
 IDLE_SECS = 60.0
 
@@ -166,12 +168,20 @@ class Allowance:
     usage: MonthlyUsage
     asked_at: float
     own_records: int = 0
+    held: float = 0.0
 
     @property
     def is_spent(self) -> bool:
         """Whether the dataset has reached its quota for this month."""
         limit = self.usage.limit
         return limit >= 0 and self.usage.records + self.own_records >= limit
+
+    def hold(self) -> bool:
+        """Count one export; true if it is one of those that wait until merges have caught up."""
+        self.held += self.usage.held_share
+        is_held = self.held >= 1.0
+        self.held -= is_held
+        return is_held
 
 
 @dataclass(slots=True)
@@ -211,6 +221,8 @@ class Quotas:
         USAGE_AGE_SECONDS.set(max(0.0, now - allowance.asked_at))
         if allowance.is_spent:
             raise Refused(_spent(allowance.usage))
+        if allowance.hold():
+            raise _behind(allowance.usage)
         return allowance.usage.ingest_limits
 
     def take(self, dataset_id: str, num_records: int) -> Allowance:
@@ -272,11 +284,17 @@ class Quotas:
             log.warning("usage_check_failed", reason=error.reason, error=error.message)
             raise unavailable(_UNKNOWN_USAGE) from error
         for usage in usages:
-            self._allowances[usage.dataset_id] = Allowance(usage, asked_at)
+            before = self._allowances.get(usage.dataset_id)
+            held = before.held if before is not None else 0.0
+            self._allowances[usage.dataset_id] = Allowance(usage, asked_at, held=held)
+
+
+def _behind(usage: MonthlyUsage) -> Refused:
+    text = f"{usage.merge_debt} segments of dataset {usage.name} wait for a merge; retry later"
+    return over_limit("merge_debt", text, HELD_SECS)
 
 
 def _spent(usage: MonthlyUsage) -> Refusal:
-    name = usage.dataset_name or usage.dataset_id
-    text = f"dataset {name} has taken its {usage.limit} records of {usage.month} (UTC)"
+    text = f"dataset {usage.name} has taken its {usage.limit} records of {usage.month} (UTC)"
     # Without a delay, which by OTLP's rules tells exporters to drop it: the month may be long.
     return Refusal(Code.RESOURCE_EXHAUSTED, text, reason=QuotaExceeded.reason)

@@ -24,6 +24,7 @@ from segments.location import StoreLocation
 
 GRACE_FLOOR_SECS = 300.0
 # What fits into one reply of gRPC's default size, names of 255 four-byte characters included.
+# Settings of 0.1.0 above the limits are read as the limits.
 DATASETS_MAX = 100_000
 TOKENS_MAX = 100_000
 GRACE_OVER_CURSOR_SECS = 300.0
@@ -98,6 +99,7 @@ class Settings:
     datasets_max: int = DATASETS_MAX
     tokens_max: int = TOKENS_MAX
     records_per_month: int = -1
+    merge_debt_segments: int = 1_000
     stream: StreamDefaults = StreamDefaults()
     lifetimes: Lifetimes = Lifetimes()
     deletion_percent_max: int = 50
@@ -144,10 +146,10 @@ def load(env: Environment) -> Settings:
         oidc=oidc,
         peppers=token_peppers.load(env),
         default_dataset=env.text("DEFAULT_DATASET", "default"),
-        # Values of 0.1.0 above the limits are read as the limits.
         datasets_max=min(DATASETS_MAX, env.integer("DATASETS_MAX", DATASETS_MAX, low=1)),
         tokens_max=min(TOKENS_MAX, env.integer("TOKENS_MAX", TOKENS_MAX, low=1)),
         records_per_month=env.integer("RECORDS_PER_MONTH", -1, low=-1),
+        merge_debt_segments=env.integer("MERGE_DEBT_SEGMENTS", 1_000, low=0),
         stream=_stream_defaults(env),
         lifetimes=_lifetimes(env),
         deletion_percent_max=env.integer("DELETION_PERCENT_MAX", 50, low=1, high=100),

@@ -170,6 +170,7 @@ class Nursery:
             wait_secs=settings.wait_secs,
             bytes_min=settings.batch_bytes_min,
             idle_advance_secs=settings.idle_advance_secs,
+            patience=snapshot.patience,
         )
         streams = [info.stream for info in snapshot.streams]
         now_nanos = self._database_clock.now_nanos()

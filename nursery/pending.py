@@ -1,9 +1,12 @@
 """Backlog of each stream, and the datasets that are due. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nursery.streams import BabyRead, IngestStream
+
+# Bounds how much later records of a dataset become visible while its merges are behind.
+PATIENCE_MAX = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +14,8 @@ class Limits:
     """Bounds of one cycle, and when a dataset is due. `tasks_max` is what the cluster runs at once.
 
     A dataset is due once its oldest unmerged baby is `wait_secs` old, or about `bytes_min` bytes
-    have gathered for it.
+    have gathered for it; both are so many times as much for a dataset in `patience`, whose merges
+    are behind.
     """
 
     bytes_max: int
@@ -20,6 +24,7 @@ class Limits:
     wait_secs: float = 0.0
     bytes_min: int = 1
     idle_advance_secs: float = 0.0
+    patience: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +86,20 @@ def due_datasets(
                 demand = demands.setdefault(dataset_id, _Demand(baby.committed_at))
                 demand.oldest = min(demand.oldest, baby.committed_at)
                 demand.size_bytes += share_bytes
-    due_since = now_nanos - int(limits.wait_secs * 1e9)
     return frozenset(
         dataset_id
         for dataset_id, demand in demands.items()
-        if demand.oldest <= due_since or demand.size_bytes >= limits.bytes_min
+        if _is_due(demand, limits, limits.patience.get(dataset_id, 1.0), now_nanos)
     )
+
+
+def patience(segments: int, bound: int) -> float:
+    """Return how many times as much gathers for a dataset with so many segments to be merged."""
+    return max(1.0, min(PATIENCE_MAX, segments / bound)) if bound > 0 else 1.0
+
+
+def _is_due(demand: _Demand, limits: Limits, times: float, now_nanos: int) -> bool:
+    # A wait of 0 s would stay one, however many times.
+    wait_secs = limits.wait_secs if times == 1.0 else max(limits.wait_secs, 1.0) * times
+    is_old = demand.oldest <= now_nanos - int(wait_secs * 1e9)
+    return is_old or demand.size_bytes >= limits.bytes_min * times

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from meta.v1 import nursery_pb2
+from nursery.pending import patience
 from nursery.streams import BabyFacts, IngestStream
 from segments.parquet.schema import SegmentSpec
 from segments.signals import TRAITS
@@ -47,6 +48,8 @@ class StreamSnapshot:
     specs: Mapping[str, SegmentSpec]
     waiting: Mapping[str, str]
     routed_dataset_ids: frozenset[str]
+    # How many times as much gathers for a dataset whose merges are behind.
+    patience: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_snapshot(
@@ -74,6 +77,9 @@ def read_snapshot(
             for token in reply.token_routing
             for dataset_id in (getattr(token, row.routing_field) for row in TRAITS.values())
         ),
+        patience={
+            debt.dataset_id: patience(debt.segments, debt.bound) for debt in reply.merge_debts
+        },
     )
 
 

@@ -15,6 +15,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from grpc_reflection.v1alpha.reflection import aio as reflection_aio
 
 from meta.commits.change_feed import ChangeFeed
+from meta.commits.merge_debts import MergeDebts
 from meta.commits.merge_registrar import MergeRegistrar
 from meta.commits.transactions import Transactions
 from meta.config import Settings
@@ -232,13 +233,15 @@ def _register(
     """Add the nine services; returns their full names."""
     part = (transactions, settings)
     registrar = MergeRegistrar(transactions, settings.database.commit_batches)
-    parts = ServerParts(transactions, settings, feed, registrar, TokenHasher(settings.peppers))
+    debts = MergeDebts(transactions, settings.merge_debt_segments)
+    hasher = TokenHasher(settings.peppers)
+    parts = ServerParts(transactions, settings, feed, registrar, hasher, debts)
     catalog_pb2_grpc.add_CatalogServiceServicer_to_server(CatalogServicer(*part), server)
     ingestion_pb2_grpc.add_IngestionServiceServicer_to_server(IngestionServicer(*part), server)
     ingest_token_pb2_grpc.add_IngestTokenServiceServicer_to_server(
         IngestTokenServicer(*part), server
     )
-    nursery_pb2_grpc.add_NurseryServiceServicer_to_server(NurseryServicer(*part, registrar), server)
+    nursery_pb2_grpc.add_NurseryServiceServicer_to_server(NurseryServicer(parts), server)
     merge_task_pb2_grpc.add_MergeTaskServiceServicer_to_server(MergeTaskServicer(*part), server)
     segment_deletion_pb2_grpc.add_SegmentDeletionServiceServicer_to_server(
         SegmentDeletionServicer(*part), server

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from meta.commits.change_feed import ChangeFeed
+from meta.commits.merge_debts import MergeDebts
 from meta.commits.merge_registrar import MergeRegistrar
 from meta.commits.transactions import Transactions
 from meta.config import Settings
@@ -23,3 +24,4 @@ class ServerParts:
     feed: ChangeFeed
     registrar: MergeRegistrar
     hasher: TokenHasher
+    debts: MergeDebts

@@ -373,6 +373,7 @@ class GetIngestStreamsResponse(_message.Message):
     ROUTING_HISTORY_FIELD_NUMBER: _builtins.int
     DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_CURSOR_FIELD_NUMBER: _builtins.int
+    MERGE_DEBTS_FIELD_NUMBER: _builtins.int
     response_seq: _builtins.int
     """Version of the snapshot. Discard a reply whose number is lower than one already seen; equal
     numbers mean equal state, but for committed_offset, which only rises.
@@ -409,6 +410,12 @@ class GetIngestStreamsResponse(_message.Message):
         how unstamped babies are routed.
         """
 
+    @_builtins.property
+    def merge_debts(self) -> _containers.RepeatedCompositeFieldContainer[Global___MergeDebt]:
+        """With paged, on the first page: the datasets whose merges are behind, at most some seconds old.
+        Nurseries let more gather for one before they merge it.
+        """
+
     def __init__(
         self,
         *,
@@ -421,14 +428,45 @@ class GetIngestStreamsResponse(_message.Message):
         routing_history: _abc.Iterable[Global___RoutingPeriod] | None = ...,
         database_time_nanos: _builtins.int = ...,
         next_page_cursor: _builtins.str = ...,
+        merge_debts: _abc.Iterable[Global___MergeDebt] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_time_nanos", b"database_time_nanos", "datasets", b"datasets", "next_page_cursor", b"next_page_cursor", "removed_entries", b"removed_entries", "removed_stream_ids", b"removed_stream_ids", "response_seq", b"response_seq", "routing_history", b"routing_history", "streams", b"streams", "token_routing", b"token_routing"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_time_nanos", b"database_time_nanos", "datasets", b"datasets", "merge_debts", b"merge_debts", "next_page_cursor", b"next_page_cursor", "removed_entries", b"removed_entries", "removed_stream_ids", b"removed_stream_ids", "response_seq", b"response_seq", "routing_history", b"routing_history", "streams", b"streams", "token_routing", b"token_routing"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetIngestStreamsResponse: _TypeAlias = GetIngestStreamsResponse  # noqa: Y015
+
+@_typing.final
+class MergeDebt(_message.Message):
+    """The segments of a dataset that wait for a merge."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    BOUND_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset id."""
+    segments: _builtins.int
+    """Segments below the target size that no merge has taken yet, at least `bound`."""
+    bound: _builtins.int
+    """META_MERGE_DEBT_SEGMENTS."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        segments: _builtins.int = ...,
+        bound: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bound", b"bound", "dataset_id", b"dataset_id", "segments", b"segments"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MergeDebt: _TypeAlias = MergeDebt  # noqa: Y015
 
 @_typing.final
 class MarkStreamStoppedRequest(_message.Message):

@@ -2814,6 +2814,8 @@ class DatasetUsage(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     INGEST_LIMITS_FIELD_NUMBER: _builtins.int
+    MERGE_DEBT_FIELD_NUMBER: _builtins.int
+    MERGE_DEBT_MAX_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     month: _builtins.str
@@ -2824,6 +2826,12 @@ class DatasetUsage(_message.Message):
     """The limit in force; -1 = unlimited."""
     dataset_name: _builtins.str
     """Name of the dataset."""
+    merge_debt: _builtins.int
+    """Segments that wait for a merge; 0 = fewer than META_MERGE_DEBT_SEGMENTS."""
+    merge_debt_max: _builtins.int
+    """From so many on collectors refuse a part of the dataset's exports for some seconds, all of them
+    from twice as many on; 0 = none.
+    """
     @_builtins.property
     def ingest_limits(self) -> Global___IngestLimits:
         """Limits that collectors apply to each ingest token."""
@@ -2837,10 +2845,12 @@ class DatasetUsage(_message.Message):
         limit: _builtins.int = ...,
         dataset_name: _builtins.str = ...,
         ingest_limits: Global___IngestLimits | None = ...,
+        merge_debt: _builtins.int = ...,
+        merge_debt_max: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ingest_limits", b"ingest_limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ingest_limits", b"ingest_limits", "limit", b"limit", "month", b"month", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

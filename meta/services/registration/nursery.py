@@ -11,12 +11,11 @@ import grpc
 
 from meta import access
 from meta.commits.group_commit import Committer
-from meta.commits.merge_registrar import QUICK_MOVES, MergeRegistrar
-from meta.commits.transactions import Transactions
-from meta.config import Settings
+from meta.commits.merge_registrar import QUICK_MOVES
 from meta.errors import InvalidArgument, Unavailable, VersionExpired
 from meta.services.messages import checks, convert, reply_bounds
 from meta.services.registration.registration_checks import checked_merge
+from meta.services.server_parts import ServerParts
 from meta.services.streams import poll_reply as replies
 from meta.services.streams.poll_pages import PageRequest, Pages
 from meta.store.catalog import dataset_layouts, datasets
@@ -46,12 +45,10 @@ _Registered: TypeAlias = tuple[Version, frozenset[UUID]]
 class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     """NurseryService; see docs/contract.md."""
 
-    def __init__(
-        self, transactions: Transactions, settings: Settings, registrar: MergeRegistrar
-    ) -> None:
-        self._transactions = transactions
-        self._settings = settings
-        self._registrar = registrar
+    def __init__(self, server: ServerParts) -> None:
+        self._transactions = transactions = server.transactions
+        self._settings = settings = server.settings
+        self._registrar, self._debts = server.registrar, server.debts
         self._pages = Pages(settings.location, settings.lifetimes.tombstone_grace)
         # The streams of all waiting replies are read in one snapshot, after their commits.
         self._replies: Committer[
@@ -88,7 +85,11 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             checks.count(request.catalog_since_seq, "catalog_since_seq"),
             request.page_cursor,
         )
-        return self._without_doubt(self._transactions.read(lambda tx: self._page(tx, asked)))
+        reply = self._transactions.read(lambda tx: self._page(tx, asked))
+        if not request.page_cursor:
+            for key, count in self._debts.segments().items():
+                reply.merge_debts.add(dataset_id=key, segments=count, bound=self._debts.bound)
+        return self._without_doubt(reply)
 
     def _without_doubt(
         self, reply: nursery_pb2.GetIngestStreamsResponse

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import grpc
 
+from meta.commits.merge_debts import HELD_AT
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
 from meta.services.messages import checks, convert, cursors, reply_bounds
 from meta.services.server_parts import ServerParts
@@ -112,6 +113,7 @@ def get_usage(
     checks.at_most(request.dataset_ids, "dataset_ids", DATASETS_MAX)
     dataset_ids = [checks.uuid(d, "dataset_ids") for d in request.dataset_ids]
     checks.distinct(dataset_ids, "dataset_ids")
+    debts = server.debts.segments()
 
     def work(tx: Transaction) -> operations_pb2.GetUsageResponse:
         if not dataset_ids:
@@ -129,6 +131,8 @@ def get_usage(
                 limit=used.limit or server.settings.records_per_month,
                 dataset_name=used.name,
                 ingest_limits=convert.ingest_limits(used.ingest_limits),
+                merge_debt=debts.get(str(dataset_id), 0),
+                merge_debt_max=server.debts.bound * HELD_AT,
             )
         return reply
 

@@ -80,8 +80,18 @@ def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = F
             *((_format_name(f.format_version), f"{f.segments} segments") for f in formats.formats),
             (f"records in {usage.month}", usage.records),
             ("records a month", NONE if usage.limit < 0 else usage.limit),
+            *_merge_debt(usage),
         )
     )
+
+
+def _merge_debt(usage: operations_pb2.DatasetUsage) -> list[tuple[str, str]]:
+    """The segments that wait for a merge, while they are beyond meta's bound."""
+    if not usage.merge_debt:
+        return []
+    is_held = usage.merge_debt >= usage.merge_debt_max
+    effect = "exports are held" if is_held else "flushes are larger and later"
+    return [("merges behind", f"{usage.merge_debt} segments wait for one: {effect}")]
 
 
 def _format_name(version: int) -> str:

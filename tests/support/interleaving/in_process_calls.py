@@ -13,6 +13,7 @@ import grpc
 from sqlalchemy import text
 
 from meta.commits.change_feed import ChangeFeed
+from meta.commits.merge_debts import MergeDebts
 from meta.commits.merge_registrar import MergeRegistrar
 from meta.commits.transactions import Transactions
 from meta.config import Settings
@@ -245,4 +246,5 @@ def server_parts(transactions: Transactions, settings: Settings) -> ServerParts:
         ChangeFeed(transactions, settings.watchers_max),
         MergeRegistrar(transactions, settings.database.commit_batches),
         TokenHasher(settings.peppers),
+        MergeDebts(transactions, settings.merge_debt_segments),
     )

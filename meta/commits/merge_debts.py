@@ -1,0 +1,80 @@
+"""The merge debt of all datasets, as far as it is beyond the bound, at most some seconds old.
+
+It is counted when nurseries and collectors ask, and not otherwise: an installation that receives
+nothing counts nothing.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+import structlog
+from prometheus_client import Gauge
+
+from meta import metrics
+from meta.commits.transactions import Transactions
+from meta.errors import MetaError
+from meta.store.merging import merge_debt
+
+log = structlog.get_logger()
+AGE_SECS_MAX = 10.0
+# Beyond so many times the bound exports are refused.
+HELD_AT = 10
+_DATASETS = Gauge(
+    "segplane_merge_debt_datasets",
+    "Datasets with META_MERGE_DEBT_SEGMENTS or more segments that wait for a merge; their flushes"
+    " are larger and later. Above 0: start merge workers.",
+    registry=metrics.META,
+)
+_SEGMENTS = Gauge(
+    "segplane_merge_debt_segments",
+    "Segments that wait for a merge, of the dataset with the most; 0 below the bound. From ten"
+    " times the bound on half of its exports are refused, all of them from twenty times on.",
+    registry=metrics.META,
+)
+
+
+class MergeDebts:
+    """Segments that wait for a merge, of the datasets that have at least `bound`; 0 = none is told.
+
+    Called from many threads; one of them counts, the others take what was counted before.
+    """
+
+    def __init__(
+        self,
+        transactions: Transactions,
+        bound: int,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.bound = bound
+        self._transactions = transactions
+        self._monotonic = monotonic
+        self._counting = threading.Lock()
+        self._counted_at = float("-inf")
+        self._segments: Mapping[str, int] = {}
+
+    def segments(self) -> Mapping[str, int]:
+        """Return segments by dataset id."""
+        is_old = self._monotonic() - self._counted_at > AGE_SECS_MAX
+        if self.bound and is_old and self._counting.acquire(blocking=False):
+            try:
+                self._count()
+            finally:
+                self._counting.release()
+        return self._segments
+
+    def _count(self) -> None:
+        # A failure is not tried again at once either.
+        self._counted_at = self._monotonic()
+        try:
+            found = self._transactions.read(lambda tx: merge_debt.read(tx, self.bound))
+        except MetaError as error:
+            log.warning("merge_debt_not_counted", error=str(error))
+            return
+        for dataset_id in found.keys() - self._segments.keys():
+            log.warning("merges_behind", dataset_id=dataset_id, segments=found[dataset_id])
+        for dataset_id in self._segments.keys() - found.keys():
+            log.info("merges_caught_up", dataset_id=dataset_id)
+        self._segments = found
+        _DATASETS.set(len(found))
+        _SEGMENTS.set(max(found.values(), default=0))

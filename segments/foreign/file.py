@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from segments.errors import CorruptObject
+from segments.foreign.expanded import pieces, text_paths
 from segments.foreign.mapping import ForeignMapping, NotMappable, mapping_of, signal_values
 from segments.foreign.origin import RegisteredFile
 from segments.parquet.footer import (
@@ -31,6 +32,10 @@ from segments.signals import SIGNALS, Signal
 # Of a row group, before compression: what a reader may have to hold.
 GROUP_BYTES_MAX = 2**30
 _BATCH_ROWS = 8_192
+# A column of a row group that is larger than the first and is packed to less than its thousandth is
+# made to fill a reader's memory: pages of dictionaries and numbers stay far below.
+CHUNK_BYTES_MAX = 64 * 1024 * 1024
+COMPRESSION_MAX = 1_000
 # What the footers of all our files have, and those of no others.
 OWN_KEYS = b"segplane."
 # The format of facts of a file that is no segment.
@@ -57,7 +62,12 @@ class ForeignFile:
                 raise ClaimsToBeSegment("its footer is that of a segment, and damaged")
             self._metadata = metadata
             _check_groups(metadata)
-            self._file = pq.ParquetFile(where, metadata=metadata)
+            plain = pq.ParquetFile(where, metadata=metadata)
+            self._schema = plain.schema_arrow
+            # Texts stay dictionaries until they are written out piece by piece.
+            self._file = pq.ParquetFile(
+                where, metadata=metadata, read_dictionary=text_paths(metadata)
+            )
         if metadata.num_rows != registered.rows:
             raise NotMappable(
                 f"it has {metadata.num_rows} rows, registered are {registered.rows} events"
@@ -149,16 +159,16 @@ class ForeignFile:
     def _read(self, batch_rows: int, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         with corruption_found("rows cannot be read"):
             for group in range(self._metadata.num_row_groups):
-                yield from self._file.iter_batches(
+                for batch in self._file.iter_batches(
                     batch_size=batch_rows, row_groups=[group], columns=columns, use_threads=False
-                )
+                ):
+                    yield from pieces(batch, self._schema)
 
     def _examine(
         self, registered: RegisteredFile
     ) -> tuple[ForeignMapping, dict[Signal, SectionContent]]:
         """Read times and signals of all rows."""
-        with corruption_found("its columns cannot be read"):
-            schema = self._file.schema_arrow
+        schema = self._schema
         signals = self._signals(schema)
         mapping = mapping_of(schema, registered.time_column, signals)
         counts: dict[Signal, int] = {}
@@ -203,6 +213,14 @@ def _check_groups(metadata: pq.FileMetaData) -> None:
                 f"a row group has {size} bytes before compression, at most {GROUP_BYTES_MAX} are"
                 " read: write smaller ones"
             )
+        for place in range(metadata.num_columns):
+            chunk = metadata.row_group(number).column(place)
+            plain, packed = chunk.total_uncompressed_size, chunk.total_compressed_size
+            if plain > CHUNK_BYTES_MAX and plain > packed * COMPRESSION_MAX:
+                raise NotMappable(
+                    f"column {chunk.path_in_schema} has {plain} bytes in {packed}: at most"
+                    f" {COMPRESSION_MAX} times as many are read of what is above {CHUNK_BYTES_MAX}"
+                )
 
 
 def _check_bounds(registered: RegisteredFile, bounds: dict[Signal, tuple[int, int]]) -> None:

@@ -1,6 +1,5 @@
 """Authentication of callers by token or certificate, authorization by the role's row."""
 
-import hmac
 from typing import Any
 
 import grpc
@@ -15,6 +14,7 @@ from meta.rpc import json_web_tokens, request_id
 from meta.rpc.access_token_cache import AccessTokens
 from meta.rpc.json_web_tokens import JsonWebTokens
 from meta.rpc.request_id import Metadata
+from meta.secrets import is_same
 from meta.store.access import token_secrets
 from meta.store.access.token_secrets import TokenHasher
 
@@ -59,7 +59,7 @@ class Authentication:
         for key, value in sent:
             if key == "authorization":
                 header = str(value)
-                if self._expected and hmac.compare_digest(header.encode(), self._expected):
+                if self._expected and is_same(header.encode(), self._expected):
                     return SHARED_TOKEN
         bearer = header.removeprefix("Bearer ")
         if bearer.startswith(token_secrets.ACCESS_PREFIX):

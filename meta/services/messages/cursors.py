@@ -2,11 +2,10 @@
 
 import base64
 import binascii
-import hashlib
-import hmac
 from contextvars import ContextVar
 
 from meta.errors import CursorInvalid
+from meta.secrets import is_same, signature
 
 _DIGEST_BYTES = 12
 # Of the server whose call it is: more than one may run in a process.
@@ -41,9 +40,9 @@ def split(cursor: str, position_bytes: int | None, field: str) -> tuple[bytes, b
 
 def check(digest: bytes, bound_to: bytes, field: str) -> None:
     """Raise CursorInvalid unless the digest is ours, of the same position, list and filter."""
-    if not hmac.compare_digest(digest, _digest(bound_to)):
+    if not is_same(digest, _digest(bound_to)):
         raise CursorInvalid(f"{field} belongs to another list or filter", field=field)
 
 
 def _digest(bound_to: bytes) -> bytes:
-    return hashlib.blake2b(bound_to, digest_size=_DIGEST_BYTES, key=_key.get()).digest()
+    return signature(_key.get(), bound_to, _DIGEST_BYTES)

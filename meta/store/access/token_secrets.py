@@ -1,14 +1,12 @@
 """Plaintexts of tokens: made once, recognised by a keyed hash, stored nowhere."""
 
 import base64
-import hashlib
-import hmac
-import secrets
 import zlib
 from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from meta.secrets import is_among, keyed_digest, random_bytes
 from meta.store.engine.pool import Transaction
 from meta.store.tables import meta_state
 
@@ -59,14 +57,15 @@ class HashFunction:
         self._current = current
         self._others = tuple(pepper for pepper in (upcoming, previous) if pepper)
         # Says which pepper a stored digest was made with, and nothing of the pepper.
-        self.fingerprint = _hmac(current, b"fingerprint").hex()[:16]
+        self.fingerprint = keyed_digest(current, b"fingerprint").hex()[:16]
         self._is_rotating = bool(previous)
 
     def __call__(self, plaintext: str) -> TokenDigests:
         """Hash a plaintext."""
         raw = plaintext.encode()
         return TokenDigests(
-            _hmac(self._current, raw), tuple(_hmac(pepper, raw) for pepper in self._others)
+            keyed_digest(self._current, raw),
+            tuple(keyed_digest(pepper, raw) for pepper in self._others),
         )
 
     def needs_rehash(self, digests: TokenDigests, stored: bytes, fingerprint: str) -> bool:
@@ -76,7 +75,7 @@ class HashFunction:
         """
         if not self._is_rotating or fingerprint == self.fingerprint:
             return False
-        return stored in (digests.current, digests.others[-1])
+        return is_among(stored, (digests.current, digests.others[-1]))
 
     def needs_previous(self, fingerprint: str) -> bool:
         """True for a stored token that is not known to work without the previous pepper."""
@@ -110,12 +109,12 @@ class TokenHasher:
 
 def cursor_key(tx: Transaction) -> bytes:
     """The key of cursors, the same for all servers of a database."""
-    return _hmac(bytes(tx.execute(_PEPPER).scalar_one()), b"cursors")
+    return keyed_digest(bytes(tx.execute(_PEPPER).scalar_one()), b"cursors")
 
 
 def new_plaintext(prefix: str = PREFIX) -> str:
     """A fresh secret: the prefix, 256 random bits, a checksum."""
-    body = prefix + _text(secrets.token_bytes(_SECRET_BYTES))
+    body = prefix + _text(random_bytes(_SECRET_BYTES))
     return body + _checksum(body)
 
 
@@ -130,10 +129,6 @@ def is_well_formed(plaintext: str, prefix: str = PREFIX) -> bool:
 def hint(plaintext: str) -> str:
     """The end of a plaintext, for people to tell tokens apart."""
     return plaintext[-HINT_CHARACTERS:]
-
-
-def _hmac(pepper: bytes, message: bytes) -> bytes:
-    return hmac.digest(pepper, message, hashlib.sha256)
 
 
 def _checksum(body: str) -> str:

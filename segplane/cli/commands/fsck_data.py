@@ -1,7 +1,7 @@
 """segplane fsck --data: progress, findings and advice of the check of stored bytes."""
 
 import json
-import secrets
+import random
 import sys
 import time
 from dataclasses import asdict
@@ -32,7 +32,7 @@ def run(
 
     Raises CursorRefused, StoreError.
     """
-    cursor = DataCursor(sample=sample, since=since, seed=secrets.randbits(32))
+    cursor = DataCursor(sample=sample, since=since, seed=random.getrandbits(32))
     if cursor_path is not None:
         cursor = check_cursor.load(cursor_path, cursor, ("sample", "since"))
     display = _Display()

@@ -3,12 +3,11 @@
 The gateway's own tokens are a value, or the lines of a file that is read again when it changes.
 """
 
-import hmac
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 
 from meta.client.file_changes import FileChanges
+from meta.secrets import is_among, token_name
 from segplane.gateway.http.refusals import NotKnown
 
 CHECK_SECS = 5.0
@@ -33,7 +32,7 @@ class OwnTokens:
     def include(self, token: str) -> bool:
         """True for a token of the gateway."""
         self._follow()
-        return any(hmac.compare_digest(token.encode(), own) for own in self._tokens)
+        return is_among(token.encode(), self._tokens)
 
     def _follow(self) -> None:
         if self._file is None or self._changes is None or not self._changes.have_happened():
@@ -82,4 +81,4 @@ def identify(header: str, own: OwnTokens) -> Caller:
         )
     if own.include(token):
         return Caller(_OWN)
-    return Caller(sha256(token.encode()).hexdigest(), token)
+    return Caller(token_name(token), token)

@@ -63,6 +63,23 @@ wheel: $(READY) ## Build both wheels into build/dist, to the same bytes every ti
 	$(BIN)/python -m hatchling build -t wheel -d build/dist
 	cd distributions/server && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/build/dist
 
+# Signatures of OpenSSH: they need no network, and a key may live on a hardware token.
+DIST := build/dist
+SIGN_NAMESPACE := segplane-release
+
+.PHONY: sign verify
+sign: ## Sign the checksums of the wheels in build/dist with the SSH key KEY
+	@test -n "$(KEY)" || { echo "make sign: pass KEY=/path/to/an/SSH/key" >&2; exit 2; }
+	@rm -f $(DIST)/SHA256SUMS.sig
+	cd $(DIST) && sha256sum -- *.whl > SHA256SUMS
+	ssh-keygen -q -Y sign -f "$(KEY)" -n $(SIGN_NAMESPACE) $(DIST)/SHA256SUMS
+
+verify: ## Verify signature and checksums of the wheels in build/dist: SIGNERS=allowed_signers SIGNER=name
+	@test -n "$(SIGNERS)" -a -n "$(SIGNER)" || { echo "make verify: pass SIGNERS=/path/to/allowed_signers and SIGNER=name" >&2; exit 2; }
+	ssh-keygen -Y verify -f "$(SIGNERS)" -I "$(SIGNER)" -n $(SIGN_NAMESPACE) -s $(DIST)/SHA256SUMS.sig < $(DIST)/SHA256SUMS
+	cd $(DIST) && sha256sum --check --strict SHA256SUMS
+	@cd $(DIST) && for wheel in *.whl; do cut -c 67- SHA256SUMS | grep -qxF -- "$$wheel" || { echo "make verify: $$wheel is not signed" >&2; exit 1; }; done
+
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
 	$(BIN)/segplane demo
 

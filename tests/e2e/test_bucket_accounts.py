@@ -1,12 +1,13 @@
-"""The whole pipeline in a bucket under docs/bucket-policy.json, every process with its account."""
+"""The whole pipeline in buckets under the policies of docs, every process with its account."""
 
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 from urllib.request import Request, urlopen
 
 import pytest
@@ -14,14 +15,21 @@ import pytest
 from meta.client import MetaClient
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
+from segments.location import StoreLocation
+from segments.store.open import open_store
 from segplane.processes.children import ChildSpec
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import Stack
 from tests.e2e.conftest import PACE
+from tests.support.object_store.clouds import BUCKET as GCS_BUCKET
+from tests.support.object_store.fixtures import gcs_endpoint
+from tests.support.object_store.gcs_policed import CREATE, DELETE, GET, PolicedGcs, policed_gcs
 from tests.support.object_store.policed import BUCKET, PATH, PolicedBucket, policed_bucket
 from tests.support.pipeline.reading import find_all
 from tests.support.pipeline.sending import GrpcSender, exports, make_records
 from tests.support.waiting import wait_until
+
+__all__ = ["gcs_endpoint"]  # Fixtures.
 
 RECORDS = 400
 ROUNDS = 3
@@ -29,6 +37,8 @@ ROUNDS = 3
 MIDDAY_NANOS = 1_780_056_000 * 10**9
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
+
+AnyStack = TypeVar("AnyStack", bound=Stack)
 
 
 class PolicedStack(Stack):
@@ -56,29 +66,59 @@ def bucket(folder: Path) -> Iterator[PolicedBucket]:
         yield made
 
 
+class GcsStack(Stack):
+    """A stack whose processes reach the store by addresses that allow what each may do."""
+
+    gcs: PolicedGcs
+
+    def _spec(self, name: str) -> ChildSpec:
+        spec = super()._spec(name)
+        own = {f"{name.upper()}_OBJECT_STORE_URL": self.gcs.url(name.replace("_", " "))}
+        return replace(spec, environment={**spec.environment, **own})
+
+
+@pytest.fixture
+def gcs_stack(gcs_endpoint: str, database_url: str, folder: Path) -> Iterator[GcsStack]:
+    with policed_gcs(gcs_endpoint) as bucket:
+        settings = _settings(folder, database_url, bucket.url("meta"), {})
+        stack = GcsStack(settings, print)
+        stack.gcs = bucket
+        yield from _run(stack)
+
+
 @pytest.fixture
 def policed_stack(bucket: PolicedBucket, database_url: str, folder: Path) -> Iterator[PolicedStack]:
-    settings = StackSettings(
+    url = f"s3://{BUCKET}/{PATH}?endpoint={bucket.url}&region=us-east-1"
+    stack = PolicedStack(_settings(folder, database_url, url, bucket.credentials("meta")), print)
+    stack.bucket = bucket
+    yield from _run(stack)
+
+
+def _settings(
+    folder: Path, database_url: str, object_store_url: str, own: Mapping[str, str]
+) -> StackSettings:
+    return StackSettings(
         data_dir=folder / "data",
         meta_port=0,
         otlp_grpc_port=0,
         otlp_http_port=0,
         gateway_port=0,
         database_url=database_url,
-        object_store_url=f"s3://{BUCKET}/{PATH}?endpoint={bucket.url}&region=us-east-1",
+        object_store_url=object_store_url,
         inherited={
             **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
             **PACE,
-            **bucket.credentials("meta"),
+            **own,
         },
     )
-    stack = PolicedStack(settings, print)
-    stack.bucket = bucket
+
+
+def _run(stack: AnyStack) -> Iterator[AnyStack]:
     try:
         with stack:
             yield stack
     finally:
-        for path in sorted((settings.data_dir / "logs").glob("*.log")):
+        for path in sorted((stack.settings.data_dir / "logs").glob("*.log")):
             print(f"--- {path.name}")
             print("\n".join(path.read_text(errors="replace").splitlines()[-30:]))
 
@@ -86,12 +126,34 @@ def policed_stack(bucket: PolicedBucket, database_url: str, folder: Path) -> Ite
 def test_every_process_does_its_part_with_the_account_of_its_own(
     policed_stack: PolicedStack, bucket: PolicedBucket
 ) -> None:
-    stack = policed_stack
-
     def keys(root: str) -> set[str]:
         listed = bucket.owner.list_objects_v2(Bucket=BUCKET, Prefix=f"{PATH}/{root}/")
         return {one["Key"] for one in listed.get("Contents", [])}
 
+    _do_every_part(policed_stack, keys)
+
+
+def test_every_process_does_its_part_in_googles_store_with_its_own_rights(
+    gcs_stack: GcsStack, gcs_endpoint: str
+) -> None:
+    store = open_store(StoreLocation.from_url(f"gs://{GCS_BUCKET}/{PATH}?endpoint={gcs_endpoint}"))
+
+    _do_every_part(gcs_stack, lambda root: {found.key for found in store.list(f"{root}/")})
+
+    bucket = gcs_stack.gcs
+    assert bucket.refused == []
+    # All parts were done, so what the policy allows is what they needed.
+    assert {
+        ("collector", CREATE, "ingest-stream/"),
+        ("nursery", CREATE, "dataset/"),
+        ("nursery", DELETE, "ingest-stream/"),
+        ("merge worker", CREATE, "dataset/"),
+        ("janitor", DELETE, "dataset/"),
+        ("gateway", GET, "dataset/"),
+    } <= bucket.used
+
+
+def _do_every_part(stack: Stack, keys: Callable[[str], set[str]]) -> None:
     with MetaClient(stack.settings.meta_address) as client:
         client.catalog.CreateDataset(CreateDatasetRequest(name="web"))
         token = client.ingest_token.CreateIngestToken(

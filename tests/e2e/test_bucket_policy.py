@@ -32,7 +32,7 @@ UPLOADS = "unfinished uploads"
 _ROW = re.compile(r"^\| ([a-z ]+) \| (.*) \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
 
 
-def _allowed() -> Mapping[str, tuple[frozenset[str], ...]]:
+def allowed() -> Mapping[str, tuple[frozenset[str], ...]]:
     """The table of docs/security.md: what a process may get, put, delete and list."""
     page = (DOCS / "security.md").read_text()
     table = page[page.index("| Process | Get |") :]
@@ -99,7 +99,7 @@ def test_a_process_may_do_what_the_table_says_and_no_more(
 
     listed = frozenset(name for name, is_allowed in lists.items() if is_allowed)
     assert _is_allowed(lambda: client.head_bucket(Bucket=BUCKET)) == ("names" in listed)
-    expected = _allowed()[process]
+    expected = allowed()[process]
     assert (gets, puts, deletes, listed) == (*expected[:3], expected[3])
     for call in (client.get_object, client.delete_object):
         assert not _is_allowed(partial(call, Bucket=BUCKET, Key=elsewhere))

@@ -22,24 +22,21 @@ def expose(service: str) -> None:
 CLOCK_SKEW = {
     service: Gauge(
         "segplane_clock_skew_seconds",
-        "Seconds that this process's clock is ahead of the database's; negative = behind. Away from"
-        " 0: ages stay right, but the process stamps records that have no time with a wrong one.",
+        "Seconds by which its clock is ahead of the database's. Away from 0: its stamps are wrong.",
         registry=registry,
     )
     for service, registry in _BY_SERVICE.items()
 }
 STORE_CLOCK_SKEW = Gauge(
     "segplane_store_clock_skew_seconds",
-    "Seconds that the object store's clock is ahead of the database's; negative = behind, in steps"
-    " of 1 for S3. Away from 0: ages stay right, but times of objects mislead their readers.",
+    "Seconds by which its clock is ahead of the database's. Away from 0: object times mislead.",
     registry=JANITOR,
 )
 
 RESTRICTED_CALLS = Counter(
     "segplane_restricted_calls_total",
-    "Calls that a bound refused, ended or delayed, by caller (stranger = without a valid"
-    " credential, subject = with its own, everybody = may be anybody) and reason. A rise: somebody"
-    " floods the server, or has outgrown a bound (docs/contributing/overload.md).",
+    "Calls that a bound refused, ended or delayed, by caller (stranger, subject, everybody) and"
+    " reason. A rise: somebody floods the server, or has outgrown a bound.",
     ["who", "why"],
     registry=META,
 )
@@ -53,8 +50,7 @@ RPC_SECONDS = Histogram(
 )
 REGISTRATION_EXCESS_EVENTS = Counter(
     "segplane_registration_excess_events_total",
-    "Events of registrations beyond the records of their babies, where these are not all stamped"
-    " and counted. A rise: a nursery invents or doubles records, or a collector counts too few.",
+    "Events of registrations beyond counted records. A rise: a nursery doubles or invents some.",
     registry=META,
 )
 ALLOWED_EXCESS_EVENTS = Counter(
@@ -109,6 +105,11 @@ DELETION_HELD = Gauge(
     "1 while nothing is deleted. Stays at 1: segplane deletion status.",
     registry=META,
 )
+MERGE_DEBT_SEGMENTS = Gauge(
+    "segplane_merge_debt_segments",
+    "Segments that wait for a merge, most of a dataset; 0 below the bound. A rise: merges lag.",
+    registry=META,
+)
 PINS = Gauge(
     "segplane_pins",
     "Pins whose lease lasts, as every server shows them. A rise: more readers hold versions.",
@@ -156,8 +157,7 @@ OUT_OF_WINDOW_RECORDS = Counter(
 )
 BUFFERED_BYTES = Gauge(
     "segplane_collector_buffered_bytes",
-    "Bytes of exports that are read or not yet acknowledged. A rise: the object store or meta is"
-    " slow, or senders stall; at the limit, exporters get UNAVAILABLE.",
+    "Bytes of exports that are not yet acknowledged. A rise: store, meta or senders are slow.",
     registry=COLLECTOR,
 )
 THROTTLED_EXPORTS = Counter(

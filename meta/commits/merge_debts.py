@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping
 
 import structlog
-from prometheus_client import Gauge
 
 from meta import metrics
 from meta.commits.transactions import Transactions
@@ -20,18 +19,6 @@ log = structlog.get_logger()
 AGE_SECS_MAX = 10.0
 # Beyond so many times the bound exports are refused.
 HELD_AT = 10
-_DATASETS = Gauge(
-    "segplane_merge_debt_datasets",
-    "Datasets with META_MERGE_DEBT_SEGMENTS or more segments that wait for a merge; their flushes"
-    " are larger and later. Above 0: start merge workers.",
-    registry=metrics.META,
-)
-_SEGMENTS = Gauge(
-    "segplane_merge_debt_segments",
-    "Segments that wait for a merge, of the dataset with the most; 0 below the bound. From ten"
-    " times the bound on half of its exports are refused, all of them from twenty times on.",
-    registry=metrics.META,
-)
 
 
 class MergeDebts:
@@ -76,5 +63,4 @@ class MergeDebts:
         for dataset_id in self._segments.keys() - found.keys():
             log.info("merges_caught_up", dataset_id=dataset_id)
         self._segments = found
-        _DATASETS.set(len(found))
-        _SEGMENTS.set(max(found.values(), default=0))
+        metrics.MERGE_DEBT_SEGMENTS.set(max(found.values(), default=0))

@@ -14,7 +14,13 @@ import pyarrow.parquet as pq
 
 from segments.errors import CorruptObject
 from segments.foreign.expanded import pieces, text_paths
-from segments.foreign.mapping import ForeignMapping, NotMappable, mapping_of, signal_values
+from segments.foreign.mapping import (
+    ForeignMapping,
+    NotMappable,
+    check_names,
+    mapping_of,
+    signal_values,
+)
 from segments.foreign.origin import RegisteredFile
 from segments.parquet.footer import (
     FORMAT_VERSION,
@@ -169,6 +175,7 @@ class ForeignFile:
     ) -> tuple[ForeignMapping, dict[Signal, SectionContent]]:
         """Read times and signals of all rows."""
         schema = self._schema
+        check_names(schema)
         signals = self._signals(schema)
         mapping = mapping_of(schema, registered.time_column, signals)
         counts: dict[Signal, int] = {}

@@ -142,6 +142,13 @@ class ForeignMapping:
         return attributes.merged_texts(rows, objects, others)
 
 
+def check_names(schema: pa.Schema) -> None:
+    """Refuse columns that no name tells apart, before rows are read by it. Raises NotMappable."""
+    names = schema.names
+    if len(names) > COLUMNS_MAX or len(set(names)) < len(names):
+        raise NotMappable(f"it has {len(names)} columns, or two of one name")
+
+
 def mapping_of(
     schema: pa.Schema, time_column: str, signals: Sequence[Signal] = ()
 ) -> ForeignMapping:
@@ -150,8 +157,6 @@ def mapping_of(
     Raises NotMappable.
     """
     names = schema.names
-    if len(names) > COLUMNS_MAX or len(set(names)) < len(names):
-        raise NotMappable(f"it has {len(names)} columns, or two of one name")
     time = time_column if time_column in names else TIME_COLUMN
     if time not in names:
         asked = "" if time_column in ("", TIME_COLUMN) else f" and no column {time_column!r}"

@@ -145,3 +145,11 @@ def test_a_value_that_python_cannot_hold_makes_a_file_unreadable() -> None:
 
     with pytest.raises(NotMappable, match="its values cannot be read"):
         opened(pa.table({"timestamp": times, "far": far})).check_rows()
+
+
+def test_two_columns_that_say_the_signal_make_a_file_unreadable_and_not_a_read() -> None:
+    times = pa.array([1], pa.timestamp("us"))
+    columns: list[Any] = [times, pa.array(["logs"]), pa.array(["traces"])]
+    table = pa.Table.from_arrays(columns, names=["timestamp", "signal", "signal"])
+    with pytest.raises(NotMappable, match="two of one name"):
+        opened(table)

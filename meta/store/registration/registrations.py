@@ -161,7 +161,7 @@ def _decide(
 def _lacking(merge: Merge, bound_field_ids: Sequence[int]) -> MetaError | None:
     """The refusal of segments that lack a column to which their dataset was bound meanwhile.
 
-    What they lack would be null for good. An object without facts is no segment of ours.
+    Columns that they lack would be null for good. An object without facts is no segment of ours.
     """
     if not bound_field_ids:
         return None

@@ -22,7 +22,7 @@ from tests.support.object_store.faulty_proxy import (
 from tests.support.object_store.policed import DOCS, PATH, PROCESSES
 
 GET, CREATE, DELETE, LIST = "Get", "Create", "Delete", "List"
-# What each role of the policy may do, as docs/object-stores.md creates it.
+# Rights of each role of the policy, as docs/object-stores.md creates it.
 PERMISSIONS = {role: f"storage.objects.{role.lower()}" for role in (GET, CREATE, DELETE, LIST)}
 OBJECTS = f"projects/_/buckets/{BUCKET}/objects/"
 _PREFIX = re.compile(r'resource\.name\.startsWith\("([^"]+)"\)')

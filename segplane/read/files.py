@@ -91,6 +91,20 @@ def find_files(
     return tuple(_overlapping(_pages(client, request), signals, bounds))
 
 
+def newest_files(files: Sequence[DatasetFile], limit: int) -> tuple[DatasetFile, ...]:
+    """Return the files whose time bounds can hold one of the `limit` newest rows.
+
+    Rows of the files that begin last are counted until there are enough: what ends before them has
+    none of the newest. A file of others counts for none, since it may be left out.
+    """
+    rows = 0
+    for file in sorted(files, key=lambda file: -file.start_time):
+        rows += 0 if file.foreign is not None else file.rows
+        if rows >= limit:
+            return tuple(other for other in files if other.end_time >= file.start_time)
+    return tuple(files)
+
+
 def _pages(
     client: MetaClient, request: pb.FindSegmentsRequest
 ) -> Iterator[pb.FindSegmentsResponse]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _NANOS_PER_MICRO = 1_000
 _BATCH_ROWS = 8_192
+_TIMES = ["timestamp", "timestamp_nanos"]
 _NEWEST_FIRST = [("timestamp", "descending"), ("timestamp_nanos", "descending")]
 
 
@@ -47,12 +48,34 @@ def newest_rows(
 
 def _newest(rows: pa.Table, source: SegmentsDataset, limit: int) -> pa.Table:
     """Return the newest of some rows and those of a source."""
+    if source.is_arrows_own:
+        # Times are a small part of a file: row groups without a new row are not read further.
+        times = _merged(rows.select(_TIMES), source, limit, _since(rows, limit))
+        return _merged(rows, source, limit, _since(times, limit))
+    return _merged(rows, source, limit, None)
+
+
+def _since(rows: pa.Table, limit: int) -> pa.Scalar[Any] | None:
+    """Return the time before which no row is one of the newest; None = any may be."""
+    return rows["timestamp"][-1] if rows.num_rows == limit else None
+
+
+def _merged(
+    rows: pa.Table, source: SegmentsDataset, limit: int, since: pa.Scalar[Any] | None
+) -> pa.Table:
+    """Return the newest of some rows and those that a source has from a time on."""
     scanner = source.scanner(
-        batch_size=_BATCH_ROWS, batch_readahead=1, fragment_readahead=1, use_threads=False
+        rows.column_names,
+        None if since is None else pc.field("timestamp") >= since,
+        batch_size=_BATCH_ROWS,
+        batch_readahead=1,
+        fragment_readahead=1,
+        use_threads=False,
     )
     for batch in scanner.to_batches():
-        both = pa.concat_tables([rows, pa.Table.from_batches([batch])])
-        rows = both.take(pc.sort_indices(both, sort_keys=_NEWEST_FIRST)[:limit])  # type: ignore[arg-type]
+        if batch.num_rows:
+            both = pa.concat_tables([rows, pa.Table.from_batches([batch])])
+            rows = both.take(pc.sort_indices(both, sort_keys=_NEWEST_FIRST)[:limit])  # type: ignore[arg-type]
     return rows
 
 

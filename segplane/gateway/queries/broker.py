@@ -4,7 +4,7 @@ import json
 import pickle
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -15,6 +15,7 @@ from meta.client import MetaClient
 from meta.errors import (
     DeadlineExceeded,
     MetaError,
+    NotFound,
     Overloaded,
     RoleRefused,
     Unauthenticated,
@@ -26,15 +27,21 @@ from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.gateway.http import metrics
-from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow, QueryRefusal
+from segplane.gateway.http.refusals import (
+    NotAllowed,
+    NotKnown,
+    NotNow,
+    QueryRefusal,
+)
 from segplane.gateway.queries import wire
+from segplane.gateway.queries.previews import no_dataset
 from segplane.gateway.queries.remote import PROVIDER, RemoteDataset
 from segplane.query.errors import QueryError
 from segplane.query.tables import CatalogTables
 from segplane.read.bounds import TimeBounds
 from segplane.read.dataset import OpenDataset
 from segplane.read.errors import PinLost, ReadError
-from segplane.read.files import DatasetFile
+from segplane.read.files import DatasetFile, newest_files
 from segplane.read.opening import open_through
 
 DATASETS_MAX = 64
@@ -107,6 +114,9 @@ class Broker:
             case "open":
                 with self._lock:
                     return pickle.dumps(self._open(request))
+            case "newest":
+                with self._lock:
+                    return pickle.dumps(self._open_newest(request))
             case "left_out":
                 self._leave_out(list(request["texts"]))
                 return b""
@@ -120,22 +130,34 @@ class Broker:
         raise KeyError(request["op"])
 
     def _open(self, request: Any) -> RemoteDataset:
-        if len(self._opened) == DATASETS_MAX:
-            raise ReadError(f"a query reads at most {DATASETS_MAX} datasets")
         bounds = TimeBounds(request["start"], request["end"])
         columns = [str(name) for name in request["columns"]]
-        opened = open_through(
-            self._connect(),
-            str(request["name"]),
-            bounds,
-            columns,
-            request["as_of"],
-            # The process does: files of others are not opened here.
-            looks_at_files=False,
-        )
+        opened = self._opened_now(str(request["name"]), bounds, columns, request["as_of"])
+        return self._remote(opened, opened.files())
+
+    def _open_newest(self, request: Any) -> RemoteDataset:
+        """Open the files of a dataset that can hold its newest rows."""
+        name, limit = str(request["name"]), int(request["limit"])
+        try:
+            opened = self._opened_now(name, TimeBounds(), None, None)
+        except ReadError as error:
+            if isinstance(error.__cause__, NotFound | RoleRefused):
+                self.failure = self.failure or no_dataset(name)
+            raise
+        return self._remote(opened, newest_files(opened.files(), limit))
+
+    def _opened_now(
+        self, name: str, bounds: TimeBounds, columns: list[str] | None, as_of: int | None
+    ) -> OpenDataset:
+        if len(self._opened) == DATASETS_MAX:
+            raise ReadError(f"a query reads at most {DATASETS_MAX} datasets")
+        # The process looks at files of others: they are not opened here.
+        opened = open_through(self._connect(), name, bounds, columns, as_of, looks_at_files=False)
         self._stack.callback(opened.close)
         self._opened.append(opened)
-        files = opened.files()
+        return opened
+
+    def _remote(self, opened: OpenDataset, files: Sequence[DatasetFile]) -> RemoteDataset:
         if len(files) > FILES_MAX:
             raise ReadError(
                 f"the query has to read {len(files):,} files, at most {FILES_MAX:,} can be: ask"

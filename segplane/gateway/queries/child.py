@@ -14,9 +14,10 @@ from typing import IO, NoReturn, cast
 
 from segplane.gateway.queries import sandbox, wire
 from segplane.gateway.queries.kusto_result import write_kusto
-from segplane.gateway.queries.remote import Lanes, RemoteTables, open_remote
+from segplane.gateway.queries.remote import Lanes, RemoteTables, open_newest, open_remote
 from segplane.query.engine import QueryLimits, opened_query
 from segplane.query.errors import QueryError, QueryStopped
+from segplane.query.newest import write_newest
 from segplane.query.output import Format
 from segplane.query.runs import Language, define_views, plan_over, write_result
 from segplane.query.sources import QueryPlace
@@ -61,6 +62,10 @@ def _finish(task: wire.QueryTask, lanes: Lanes, file: IO[bytes]) -> None:
 
 
 def _run(task: wire.QueryTask, lanes: Lanes, file: IO[bytes]) -> None:
+    if task.newest_rows:
+        with open_newest(lanes, task.text, task.newest_rows) as dataset:
+            write_newest(dataset, task.newest_rows, file)
+        return
     language = cast("Language | None", task.language)
     planned = plan_over(RemoteTables(lanes), task.text, language, datetime.now(UTC))
     # The gateway keeps the time.

@@ -47,7 +47,8 @@ def _import_all() -> None:
 
     import segplane.query.sql
     import segplane.read.arrow_source
-    import segplane.read.duckdb_functions  # noqa: F401
+    import segplane.read.duckdb_functions
+    import segplane.read.newest  # noqa: F401
 
 
 def _start(control: socket.socket, fds: list[int]) -> int:

@@ -140,15 +140,29 @@ def open_remote(
         )
     except QueryError as error:
         raise ReadError(str(error)) from None
+    return _dataset(lanes, read.name, opened, bounds, read.columns).checked()
+
+
+def open_newest(lanes: Lanes, name: str, limit: int) -> OpenDataset:
+    """Open those files of a dataset that can hold its newest rows. Raises QueryError."""
+    opened: RemoteDataset = lanes.ask_value(op="newest", name=name, limit=limit)
+    return _dataset(lanes, name, opened, TimeBounds(), None)
+
+
+def _dataset(
+    lanes: Lanes,
+    name: str,
+    opened: RemoteDataset,
+    bounds: TimeBounds,
+    columns: Sequence[str] | None,
+) -> OpenDataset:
     sizes = {path_of(f): f.size_bytes for f in opened.files if f.store.provider == PROVIDER}
     _RemoteFiles.of(lanes).sizes.update(sizes)
     pin = _RemotePin(opened.dataset_id, opened.version)
-    files, left_out = readable(read.name, opened.files)
+    files, left_out = readable(name, opened.files)
     if left_out:
         lanes.ask(op="left_out", texts=texts(left_out))
-    return OpenDataset(
-        read.name, pin, SIGNALS, bounds, files, opened.promoted, read.columns
-    ).checked()
+    return OpenDataset(name, pin, SIGNALS, bounds, files, opened.promoted, columns)
 
 
 class _RemoteFiles(ReadOnlyFiles):

@@ -21,12 +21,16 @@ _LANGUAGES = (None, "kql", "sql")
 
 @dataclass(frozen=True, slots=True)
 class QueryAsk:
-    """A query as a caller asks for it."""
+    """A query as a caller asks for it.
+
+    With `newest_rows`, `text` is the name of a dataset whose newest rows are returned.
+    """
 
     text: str
     language: str | None
     format: str
     media_type: str
+    newest_rows: int = 0
 
 
 def asked_query(content: Any) -> QueryAsk:

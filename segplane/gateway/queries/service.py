@@ -20,7 +20,14 @@ from segments.location import StoreLocation
 from segplane.gateway.http import metrics
 from segplane.gateway.http.callers import Caller, OwnTokens, identify
 from segplane.gateway.http.readers import CatalogReaders
-from segplane.gateway.http.refusals import Broken, CallerGone, NotNow, NotThere, QueryRefusal
+from segplane.gateway.http.refusals import (
+    Broken,
+    CallerGone,
+    NotAllowed,
+    NotNow,
+    NotThere,
+    QueryRefusal,
+)
 from segplane.gateway.queries.accounts import Account, Accounts
 from segplane.gateway.queries.broker import Broker, failure_of
 from segplane.gateway.queries.listings import (
@@ -30,6 +37,7 @@ from segplane.gateway.queries.listings import (
     list_views,
     page_of,
 )
+from segplane.gateway.queries.previews import asked_preview, no_dataset
 from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.requests import QueryAsk, asked_query, body
 from segplane.gateway.queries.responses import ResultResponse, refuse
@@ -77,6 +85,7 @@ class QueryService:
             "/v1/datasets": partial(
                 answered, "listing", partial(self._list, list_datasets), refuse
             ),
+            "/v1/datasets/{name}/preview": partial(answered, "preview", self._preview, refuse),
             "/v1/views": partial(answered, "listing", partial(self._list, list_views), refuse),
         }
 
@@ -95,6 +104,16 @@ class QueryService:
         page = page_of(request.query_params, time.monotonic() + self._settings.secs)
         content = await self.read_catalog(caller, lambda client: read(client, page))
         return Response(json.dumps(content, separators=(",", ":")), media_type="application/json")
+
+    async def _preview(self, request: Request) -> Response:
+        """Answer with a dataset's newest records; to those who may not read it, it is not there."""
+        try:
+            caller = await self.caller(request)
+        except NotAllowed:
+            raise no_dataset(request.path_params["name"]) from None
+        if request.method != "GET":
+            raise NotThere("a preview is read with GET")
+        return await self.run(request, caller, asked_preview(request))
 
     async def read_catalog(self, caller: Caller, read: Callable[[MetaClient], Value]) -> Value:
         """Read the catalog with a caller's rights, as one of its queries. Raises QueryRefusal."""
@@ -192,6 +211,7 @@ class QueryService:
             settings.memory_bytes,
             settings.spill_bytes,
             settings.threads_each,
+            ask.newest_rows,
         )
 
 

@@ -23,6 +23,7 @@ _LENGTH = struct.Struct(">I")
 class QueryTask:
     """A query, and the limits within which its process runs it.
 
+    With `newest_rows`, `text` is the name of a dataset whose newest rows are returned.
     `system_bytes` is the memory that the kernel gives it beyond what it has at its start, of which
     DuckDB may use `memory_bytes` for its buffers.
     """
@@ -34,6 +35,7 @@ class QueryTask:
     system_bytes: int
     spill_bytes: int
     threads: int
+    newest_rows: int = 0
 
 
 def send(lane: socket.socket, *parts: bytes) -> None:

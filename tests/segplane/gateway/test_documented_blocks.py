@@ -37,6 +37,7 @@ TESTS: dict[tuple[str, str, int], str] = {
     ("docs/reading/duckdb.md", "sql", 1): f"{HERE}::test_statements_run_in_their_engine",
     ("docs/reading/http.md", "bash", 0): f"{HERE}::test_requests_are_answered",
     ("docs/reading/http.md", "bash", 1): f"{HERE}::test_requests_are_answered",
+    ("docs/reading/http.md", "bash", 2): f"{HERE}::test_requests_are_answered",
     ("docs/reading/http.md", "python", 0): f"{HERE}::test_the_client_of_kusto_answers",
     ("docs/reading/http.md", "yaml", 0): f"{GRAFANA}::test_a_panel_shows_the_dashboards_time",
     ("docs/reading/http.md", "json", 0): f"{GRAFANA}::test_a_panel_shows_the_dashboards_time",
@@ -132,7 +133,7 @@ def test_queries_run(segments: SegmentWriter, meta_server: MetaServer) -> None:
 def test_requests_are_answered(segments: SegmentWriter, gateway: GatewayServer) -> None:
     segments.write(rows=2)
 
-    for place in range(2):
+    for place in range(3):
         text = at(gateway, block("docs/reading/http.md", "bash", place))
         # The gateway under test asks for no token.
         text = text.replace('-H "Authorization: Bearer $TOKEN"', "").replace("curl -s", "curl -sf")

@@ -14,6 +14,12 @@ class SharedPool(ProcessPool):
         # The launcher dies with the thread that started it, so not with a gateway's.
         self._thread = ThreadPoolExecutor(1, "query-launcher")
 
+    @property
+    def launcher_pid(self) -> int:
+        """The process that starts those of queries; there is one once a query has run."""
+        assert self._launcher is not None
+        return self._launcher.pid
+
     async def take(self) -> QueryProcess:
         if self._launcher is None or not self._launcher.is_alive():
             self._launcher = self._thread.submit(Launcher, 1).result(DEADLINE_SECS)

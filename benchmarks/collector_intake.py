@@ -12,11 +12,8 @@ that share the port are compared with one: on cores of their own they take as mu
 spend less than twice the CPU.
 """
 
-import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -26,15 +23,14 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks.harness import otlp_load
+from benchmarks.harness.collectors import running_collector
 from benchmarks.harness.processes import cpu_seconds
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
-from benchmarks.harness.waiting import wait_until_serving
 from benchmarks.peers.otlp_drop import dropping_server
 from meta.client import MetaClient
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
-from segplane.stack.preflight import claim_ports
 
 EXPORT_BYTES = 512 * 1024
 IN_FLIGHT = (64, 128)
@@ -154,37 +150,15 @@ def _collectors() -> Iterator[dict[str, Contender]]:
             with server.client() as client:
                 token = _token(client)
             with (
-                _collector(server.address, 1) as (one, one_pid),
-                _collector(server.address, PROCESSES) as (several, several_pid),
+                running_collector(server.address, COLLECTOR_PROCESSES="1") as one,
+                running_collector(server.address, COLLECTOR_PROCESSES=str(PROCESSES)) as several,
             ):
                 yield {
-                    "one": Contender(one, one_pid, token),
-                    "several": Contender(several, several_pid, token, CONNECTIONS),
+                    "one": Contender(one.grpc_address, one.pid, token),
+                    "several": Contender(several.grpc_address, several.pid, token, CONNECTIONS),
                 }
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _collector(meta_address: str, processes: int) -> Iterator[tuple[str, int]]:
-    """Run a collector; gives its address and process."""
-    ports = claim_ports({"grpc": 0, "http": 0})
-    address = f"127.0.0.1:{ports['grpc']}"
-    environment = {
-        **os.environ,
-        "COLLECTOR_META_ADDRESS": meta_address,
-        "COLLECTOR_GRPC_BIND": address,
-        "COLLECTOR_HTTP_BIND": f"127.0.0.1:{ports['http']}",
-        "COLLECTOR_PROCESSES": str(processes),
-    }
-    command = [sys.executable, "-P", "-m", "collector"]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-    try:
-        wait_until_serving(process, address)
-        yield address, process.pid
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def _token(client: MetaClient) -> str:

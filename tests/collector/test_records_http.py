@@ -1,17 +1,19 @@
 """JSON records over HTTP, on a real collector: what is acknowledged is committed, once."""
 
+import ast
 import gzip
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from meta.v1 import ingest_token_pb2
+from meta.v1 import ingest_token_pb2, operations_pb2
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.http import HttpAnswer, post_to
 from tests.support.collector.process import CollectorProcess, StartCollector
@@ -121,22 +123,34 @@ def test_another_dataset_is_not_found_whether_it_exists_or_not(
     assert events(ground) == []
 
 
-@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
-def test_the_documentations_example_works_as_written(ground: Ground, sender: Sender) -> None:
-    page = Path(__file__).parents[2] / "docs" / "collector.md"
-    (example,) = re.findall(r"```sh\n(curl [^`]*)```", page.read_text())
-    example = example.replace("/default/", f"/{sender.token.dataset_name}/")
+def run_example(sender: Sender, page: str, language: str, command: list[str]) -> dict[str, Any]:
+    """Run the example of a page as it is written, but for the address and the dataset."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text()
+    blocks = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    (example,) = [block for block in blocks if "/records" in block]
+    example = re.sub(r"/datasets/\w+/", f"/datasets/{sender.token.dataset_name}/", example)
     example = example.replace(":4318/", f":{sender.collector.http_port}/")
-
     ran = subprocess.run(
-        ["bash", "-c", example],
+        [*command, example],
         env={**os.environ, "INGEST_TOKEN": sender.token.token_secret},
         capture_output=True,
         check=True,
     )
+    # Python prints its own form of the answer.
+    answer: dict[str, Any] = ast.literal_eval(ran.stdout.decode().replace("false", "False"))
+    return answer
 
-    assert json.loads(ran.stdout)["accepted"] == 1
-    assert events(ground) == ["order"]
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+def test_the_documentations_examples_work_as_written(ground: Ground, sender: Sender) -> None:
+    answers = [
+        run_example(sender, "collector.md", "sh", ["bash", "-c"]),
+        run_example(sender, "datasets.md", "sh", ["bash", "-c"]),
+        run_example(sender, "collector.md", "python", [sys.executable, "-c"]),
+    ]
+
+    assert [answer["accepted"] for answer in answers] == [1, 1, 1]
+    assert events(ground) == ["order"] * 3
 
 
 def test_bad_requests_are_refused_with_what_is_wrong(sender: Sender) -> None:
@@ -172,3 +186,36 @@ def test_records_outside_the_datasets_window_are_rejected(ground: Ground, sender
     assert "outside the accepted window" in error["message"]
     assert new["accepted"] == 1
     assert events(ground) == ["new"]
+
+
+def test_a_dataset_that_had_its_records_takes_no_more(ground: Ground, sender: Sender) -> None:
+    ground.client.operations.SetDatasetSettings(
+        operations_pb2.SetDatasetSettingsRequest(
+            dataset_id=sender.token.dataset_id,
+            settings=operations_pb2.DatasetSettings(records_per_month=2),
+        )
+    )
+
+    assert sender.answer(records("a", "b"))["accepted"] == 2
+    beyond = sender.send(records("c"))
+
+    assert beyond.status == 429
+    assert "2 records" in json.loads(beyond.body)["message"]
+    assert events(ground) == ["a", "b"]
+
+
+def test_a_repeat_is_known_after_the_collector_was_killed(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    first = Sender(start_collector(), token)
+    first.answer(records("a"), Idempotency_Key="k")
+    first.collector.kill()
+
+    second = Sender(start_collector(), token)
+    for _ in range(2):
+        repeat = second.answer(records("a"), Idempotency_Key="k")
+    second.answer(records("b"))
+
+    assert repeat["repeated"]
+    assert events(ground) == ["a", "b"]

@@ -66,7 +66,7 @@ async def serve(settings: Settings) -> bool:
         watch_skew(client, metrics.CLOCK_SKEW["collector"], shutdown)
         ingestion = Ingestion(client, settings.collector_id)
         stack.callback(ingestion.close)
-        locator = Locator(client, settings.collector_id, settings.object_store)
+        locator = Locator(client, f"collector/{settings.collector_id}", settings.object_store)
         collector = Collector(settings, ingestion, locator, MetaReadiness(client, locator))
         await collector.listen(stack)
         if not await _prepare(settings, locator, stop):

@@ -37,8 +37,9 @@ def main() -> None:
         settings = load(environment("MERGE_WORKER_"))
         serve_metrics(settings.metrics)
         with meta_connection.connect(settings) as meta:
-            _probe(settings, meta)
-            sys.exit(_serve(settings, meta))
+            locator = Locator(meta, f"merge_worker/{settings.worker_id}", settings.object_store)
+            _probe(settings, locator)
+            sys.exit(_serve(settings, meta, locator))
     except StoreUnavailable as error:
         log.error("store_unavailable", error=str(error))
         sys.exit(1)
@@ -49,28 +50,27 @@ def main() -> None:
         sys.exit(1)
 
 
-def _probe(settings: Settings, meta: MetaClient) -> None:
+def _probe(settings: Settings, locator: Locator) -> None:
     """Check that the object store is usable before the first task; waits for meta."""
-    locator = Locator(meta, settings.worker_id, settings.object_store)
     # Signals end the process by themselves until Spark is there.
     if settings.object_store is None:
         locator.wait(Shutdown())
     open_store(locator.store_location).probe()
 
 
-def _serve(settings: Settings, meta: MetaClient) -> int:
+def _serve(settings: Settings, meta: MetaClient, locator: Locator) -> int:
     spark_settings = settings.spark("segplane merge_worker")
     remove_abandoned(settings.work_dir)
     spark = open_session(spark_settings)
     # After the session: pyspark takes SIGINT for itself.
     shutdown = Shutdown().install()
     merger = SparkMerger(spark)
-    worker = Worker(settings, meta, merger, shutdown, threading.Event())
+    worker = Worker(settings, meta, merger, shutdown, threading.Event(), locator)
     deaths: list[BaseException] = []
 
-    def work() -> None:
+    def work(number: int) -> None:
         try:
-            worker.work()
+            worker.work(number)
         except BaseException as error:
             # One dead thread ends the process: its supervisor restarts it.
             deaths.append(error)
@@ -79,7 +79,7 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
             shutdown.request()
 
     threads = [
-        threading.Thread(target=work, name=f"merge-{number}", daemon=True)
+        threading.Thread(target=work, args=(number,), name=f"merge-{number}", daemon=True)
         for number in range(settings.concurrent_tasks or cores(spark, spark_settings))
     ]
     for thread in threads:

@@ -1,21 +1,15 @@
 """The merge worker's settings, read once from MERGE_WORKER_* in the environment."""
 
 import os
-import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
-from uuid import uuid4
 
 from meta.process import ConfigError, Environment
 from segplane.dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
+from segplane.dataplane.worker_names import process_name
 
 MIB = 1024 * 1024
-
-
-def _default_worker_id() -> str:
-    # A worker that comes back must not be taken for the one that died.
-    return f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +17,7 @@ class Settings(SparkProcessSettings):
     """Settings of an operator; the defaults suit one machine of two cores."""
 
     # Name under which merge tasks are claimed; unique to this process by default.
-    worker_id: str = field(default_factory=_default_worker_id)
+    worker_id: str = field(default_factory=process_name)
     # Pause after a poll that gave no task; doubles up to interval_secs_max while none comes.
     interval_secs: float = 1.0
     # Longest pause between two polls.

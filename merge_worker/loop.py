@@ -1,13 +1,14 @@
 """The merge worker's cycle: poll for a task, run it, report its completion or failure."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Protocol, TypeVar
 
 import structlog
 
+from merge_worker import settings_in_force
 from merge_worker.config import Settings
 from merge_worker.lease import Lease
 from merge_worker.scratch import rows_done
@@ -26,6 +27,7 @@ from meta.v1.merge_task_pb2 import (
 )
 from segments.location import StoreLocation
 from segplane.dataplane.dataset_layout import UnknownLayout
+from segplane.dataplane.location import Locator
 from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()
@@ -66,24 +68,26 @@ class Worker:
     shutdown: Shutdown
     # Set when the drain time after a shutdown is over: running tasks are abandoned.
     give_up: threading.Event
+    locator: Locator
 
-    def work(self) -> None:
+    def work(self, thread: int = 0) -> None:
         """Execute merge tasks until shutdown, with increasing pauses while there are none."""
         rest_secs = self.settings.interval_secs
         while not self.shutdown.is_requested:
             self.merger.check()  # Before claiming: a task claimed in vain waits for its lease.
-            info = self._poll()
+            in_force = settings_in_force.read(self.settings, self.locator)
+            info = self._poll(in_force.dataset_ids) if in_force.allows(thread) else None
             if info is None:
                 self.shutdown.wait(rest_secs)
                 rest_secs = min(self.settings.interval_secs_max, rest_secs * 2)
                 continue
             rest_secs = self.settings.interval_secs
             with span("merge_task", task_id=info.task_id, inputs=len(info.segments)):
-                self._work_on(info)
+                self._work_on(info, in_force.buffer_bytes_max)
 
-    def _poll(self) -> SegmentMergeTaskInfo | None:
+    def _poll(self, dataset_ids: Sequence[str]) -> SegmentMergeTaskInfo | None:
         request = PollForSegmentMergeTaskRequest(
-            worker_id=self.settings.worker_id, outputs_max=OUTPUTS_MAX
+            worker_id=self.settings.worker_id, outputs_max=OUTPUTS_MAX, dataset_ids=dataset_ids
         )
         try:
             reply = self.meta.merge_task.PollForSegmentMergeTask(request)
@@ -92,7 +96,7 @@ class Worker:
             return None
         return reply.task if reply.HasField("task") else None
 
-    def _work_on(self, info: SegmentMergeTaskInfo) -> None:
+    def _work_on(self, info: SegmentMergeTaskInfo, buffer_bytes_max: int) -> None:
         log.info("merge_task_claimed", inputs=len(info.segments), **_ids(info))
         try:
             task = claimed_task(
@@ -100,7 +104,7 @@ class Worker:
                 self._location(info),
                 f"segplane merge_worker {version('segplane')}",
                 self.settings.work_dir,
-                self.settings.buffer_bytes_max,
+                buffer_bytes_max,
             )
         except UnknownLayout as error:
             # Nothing is wrong with the inputs: a worker of a later release may merge them.

@@ -228,6 +228,9 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "RevokeAccessToken": (),
         "ListAuditRecords": (),
         "ListDeniedCalls": (),
+        "ListWorkers": (_C,),
+        "SetWorkerSettings": (),
+        "ListWorkerSettings": (_C,),
     },
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each

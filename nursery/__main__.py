@@ -1,6 +1,7 @@
 """`python -m nursery`: turns baby segments into merged segments until SIGTERM."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import structlog
@@ -16,8 +17,11 @@ from meta.process import (
 from nursery import config, job
 from nursery.cycles import Cycles
 from nursery.execute import Budget
+from nursery.job import TaskOutcome
 from nursery.loop import Nursery
+from nursery.tasks import Task
 from segments.errors import StoreUnusable
+from segments.location import StoreLocation
 from segments.spark.session import (
     SparkDied,
     SparkUnusable,
@@ -55,10 +59,13 @@ def run(settings: config.Settings) -> bool:
     spark = open_session(spark_settings)
     # After the session: pyspark takes SIGINT for itself.
     shutdown = Shutdown().install()
-    budget = Budget(settings.decode_bytes_max, settings.task_bytes_max)
+
+    def run_tasks(tasks: Sequence[Task], location: StoreLocation) -> Iterator[TaskOutcome]:
+        in_force = nursery.settings
+        budget = Budget(in_force.decode_bytes_max, in_force.task_bytes_max)
+        return job.run(spark, budget, tasks, location)
 
     with meta_connection.connect(settings) as client:
-        run_tasks = partial(job.run, spark, budget)
         nursery = Nursery(
             client, settings, run_tasks, cores(spark, spark_settings), shutdown=shutdown
         )

@@ -1,11 +1,14 @@
 """The nursery's settings, read once from NURSERY_* in the environment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from meta.process import ConfigError, Environment
+from meta.v1.common_pb2 import WorkerSettings
 from segplane.dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
 
 MIB = 1024 * 1024
+# What operators may set in meta for a nursery.
+_GIVEN = ("batch_bytes_max", "batch_babies_max", "decode_bytes_max", "task_bytes_max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,11 @@ class Settings(SparkProcessSettings):
     shard_index: int = 0
     # Number of nurseries that share the streams; 0 = meta assigns shards to those that run.
     shard_count: int = 0
+
+    def with_given(self, given: WorkerSettings) -> "Settings":
+        """These settings with those that operators have set in meta, which win."""
+        fields = {field.name: value for field, value in given.ListFields() if field.name in _GIVEN}
+        return replace(self, **fields) if fields else self
 
 
 def load(env: Environment) -> Settings:

@@ -30,6 +30,7 @@ from segplane.dataplane.clocks import Clock, DatabaseClock
 from segplane.dataplane.deletion_permit import DeletionPermit
 from segplane.dataplane.location import Locator
 from segplane.dataplane.stream_poll import Shards, read_unmerged
+from segplane.dataplane.worker_names import process_name
 
 log = structlog.get_logger()
 
@@ -66,15 +67,21 @@ class Nursery:
         self._unknown_layouts: Mapping[str, str] = {}
         self._refused = RefusedDatasets(self._clock.monotonic)
         self._registrations = Registrations(client, self._clock.monotonic)
-        self._locator = Locator(client, "nursery", settings.object_store, self._clock.monotonic)
+        name, monotonic = process_name(), self._clock.monotonic
+        self._locator = Locator(client, f"nursery/{name}", settings.object_store, monotonic)
         self._probed: StoreLocation | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
-        self._parked = ParkedStreams(client, self._clock.monotonic)
+        self._parked = ParkedStreams(client, monotonic)
         self._permit = DeletionPermit(client)
         self._tended_at = float("-inf")
-        self._shard_source = shards or open_shards(client, settings, self._clock.monotonic)
+        self._shard_source = shards or open_shards(client, name, settings, monotonic)
         self._shards: Shards | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force: what operators have set in meta, else the environment's."""
+        return self._settings.with_given(self._locator.worker_settings)
 
     def close(self) -> None:
         """Leave the streams to other nurseries."""
@@ -86,6 +93,7 @@ class Nursery:
         Raises MetaError or StoreError if meta or the store is unavailable, SparkDied.
         """
         with span("nursery.cycle"):
+            self._locator.refresh()
             self._acquire_shards()
             # All streams are polled from time to time; in between, those that changed.
             is_tending = self._is_tending_due()
@@ -96,8 +104,7 @@ class Nursery:
                 return False
             store = self._open_store()
             self._parked.retry(store)
-            cycle_plan = self._plan(snapshot)
-            is_more = self._merge(cycle_plan)
+            is_more = self._merge(self._plan(snapshot))
             if is_tending:
                 self._tend(snapshot, store)
             return is_more
@@ -154,7 +161,6 @@ class Nursery:
         metrics.NURSERY_WAITING_DATASETS.set(len(waiting))
 
     def _open_store(self) -> ObjectStore:
-        self._locator.refresh()
         store = open_store(self._locator.store_location)
         if store.location != self._probed:
             store.probe()
@@ -162,10 +168,10 @@ class Nursery:
         return store
 
     def _plan(self, snapshot: StreamSnapshot) -> Plan:
-        settings = self._settings
+        settings = self.settings
         limits = Limits(
             bytes_max=settings.batch_bytes_max,
-            babies_max=self._babies_max,
+            babies_max=min(self._babies_max, settings.batch_babies_max),
             tasks_max=self._tasks_max,
             wait_secs=settings.wait_secs,
             bytes_min=settings.batch_bytes_min,
@@ -201,7 +207,7 @@ class Nursery:
     def _adapt(self, cycle_plan: Plan, errors: Sequence[str]) -> None:
         """Halve the batch after a failed job, double it after a cycle without one."""
         if not errors:
-            self._babies_max = min(self._settings.batch_babies_max, self._babies_max * 2)
+            self._babies_max = min(self.settings.batch_babies_max, self._babies_max * 2)
         elif self._shutdown.is_requested:
             # Most likely cancelled. The files its tasks wrote are orphans for the janitor.
             log.info("job_given_up", error=errors[0], babies=cycle_plan.num_babies)
@@ -242,8 +248,7 @@ class Nursery:
         if not finished:
             return 0.0
         started = self._clock.monotonic()
-        bucket = self._locator.known.bucket
-        done = self._registrations.register(bucket, finished)
+        done = self._registrations.register(self._locator.known.bucket, finished)
         for move, registered in zip(finished, done, strict=True):
             self._note_registered(move.move.dataset_id, registered)
         self._note_waiting()

@@ -1,11 +1,8 @@
 """The shards of streams that this nursery merges: leased from meta, or fixed by its settings."""
 
-import os
-import socket
 import threading
 from collections.abc import Callable
 from typing import Protocol
-from uuid import uuid4
 
 import structlog
 
@@ -36,13 +33,11 @@ class ShardSource(Protocol):
 
 
 def open_shards(
-    client: MetaClient, settings: Settings, monotonic: Callable[[], float]
+    client: MetaClient, nursery_id: str, settings: Settings, monotonic: Callable[[], float]
 ) -> ShardSource:
     """The shards that the settings fix, or else those that meta assigns."""
     if settings.shard_count:
         return FixedShard(settings.shard_index, settings.shard_count)
-    # A nursery that comes back must not be taken for the one that died.
-    nursery_id = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
     return LeasedShards(client, nursery_id, monotonic)
 
 

@@ -34,6 +34,7 @@ from segplane.cli.commands import (
     tasks,
     tokens,
     views,
+    workers,
 )
 from segplane.read.left_out import SegmentsLeftOut
 
@@ -73,6 +74,7 @@ app.add_typer(tokens.app, name="tokens")
 app.add_typer(streams.app, name="streams")
 app.add_typer(segments.app, name="segments")
 app.add_typer(tasks.app, name="tasks")
+app.add_typer(workers.app, name="workers")
 app.add_typer(rewrites.app, name="rewrites")
 app.add_typer(pins.app, name="pins")
 app.add_typer(quarantine.app, name="quarantine")

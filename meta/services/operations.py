@@ -19,6 +19,7 @@ from meta.services import (
     rewrites,
     segments,
     streams,
+    workers,
 )
 from meta.services.server_parts import Operations, ServerParts
 from meta.v1 import operations_pb2_grpc
@@ -37,6 +38,7 @@ PACKAGES: tuple[Operations, ...] = (
     rewrites.OPERATIONS,
     segments.OPERATIONS,
     streams.OPERATIONS,
+    workers.OPERATIONS,
 )
 
 

@@ -699,6 +699,107 @@ class PromotedColumn(_message.Message):
 Global___PromotedColumn: _TypeAlias = PromotedColumn  # noqa: Y015
 
 @_typing.final
+class WorkerSettings(_message.Message):
+    """Settings that operators give to a worker or a class of workers; an unset field leaves the value of
+    the worker's own environment.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BATCH_BYTES_MAX_FIELD_NUMBER: _builtins.int
+    BATCH_BABIES_MAX_FIELD_NUMBER: _builtins.int
+    DECODE_BYTES_MAX_FIELD_NUMBER: _builtins.int
+    TASK_BYTES_MAX_FIELD_NUMBER: _builtins.int
+    CONCURRENT_TASKS_FIELD_NUMBER: _builtins.int
+    BUFFER_BYTES_MAX_FIELD_NUMBER: _builtins.int
+    DATASETS_FIELD_NUMBER: _builtins.int
+    batch_bytes_max: _builtins.int
+    """Of a nursery: bytes of baby segments merged in one cycle, at least 1."""
+    batch_babies_max: _builtins.int
+    """Of a nursery: baby segments merged in one cycle, 1 to 10,000."""
+    decode_bytes_max: _builtins.int
+    """Of a nursery: bytes of OTLP that a task decodes at once, at least 1."""
+    task_bytes_max: _builtins.int
+    """Of a nursery: bytes of columns that a task holds before it writes them, at least 1."""
+    concurrent_tasks: _builtins.int
+    """Of a merge worker: merge tasks worked on at once, 1 to 1,024; never more than it has threads."""
+    buffer_bytes_max: _builtins.int
+    """Of a merge worker: bytes of rows that one task buffers, at least 1 MiB."""
+    @_builtins.property
+    def datasets(self) -> Global___WorkerDatasets:
+        """Of a merge worker: the datasets whose tasks it takes. Unset = all."""
+
+    def __init__(
+        self,
+        *,
+        batch_bytes_max: _builtins.int | None = ...,
+        batch_babies_max: _builtins.int | None = ...,
+        decode_bytes_max: _builtins.int | None = ...,
+        task_bytes_max: _builtins.int | None = ...,
+        concurrent_tasks: _builtins.int | None = ...,
+        buffer_bytes_max: _builtins.int | None = ...,
+        datasets: Global___WorkerDatasets | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_babies_max", b"_batch_babies_max", "_batch_bytes_max", b"_batch_bytes_max", "_buffer_bytes_max", b"_buffer_bytes_max", "_concurrent_tasks", b"_concurrent_tasks", "_datasets", b"_datasets", "_decode_bytes_max", b"_decode_bytes_max", "_task_bytes_max", b"_task_bytes_max", "batch_babies_max", b"batch_babies_max", "batch_bytes_max", b"batch_bytes_max", "buffer_bytes_max", b"buffer_bytes_max", "concurrent_tasks", b"concurrent_tasks", "datasets", b"datasets", "decode_bytes_max", b"decode_bytes_max", "task_bytes_max", b"task_bytes_max"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_babies_max", b"_batch_babies_max", "_batch_bytes_max", b"_batch_bytes_max", "_buffer_bytes_max", b"_buffer_bytes_max", "_concurrent_tasks", b"_concurrent_tasks", "_datasets", b"_datasets", "_decode_bytes_max", b"_decode_bytes_max", "_task_bytes_max", b"_task_bytes_max", "batch_babies_max", b"batch_babies_max", "batch_bytes_max", b"batch_bytes_max", "buffer_bytes_max", b"buffer_bytes_max", "concurrent_tasks", b"concurrent_tasks", "datasets", b"datasets", "decode_bytes_max", b"decode_bytes_max", "task_bytes_max", b"task_bytes_max"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__batch_babies_max: _TypeAlias = _typing.Literal["batch_babies_max"]  # noqa: Y015
+    _WhichOneofArgType__batch_babies_max: _TypeAlias = _typing.Literal["_batch_babies_max", b"_batch_babies_max"]  # noqa: Y015
+    _WhichOneofReturnType__batch_bytes_max: _TypeAlias = _typing.Literal["batch_bytes_max"]  # noqa: Y015
+    _WhichOneofArgType__batch_bytes_max: _TypeAlias = _typing.Literal["_batch_bytes_max", b"_batch_bytes_max"]  # noqa: Y015
+    _WhichOneofReturnType__buffer_bytes_max: _TypeAlias = _typing.Literal["buffer_bytes_max"]  # noqa: Y015
+    _WhichOneofArgType__buffer_bytes_max: _TypeAlias = _typing.Literal["_buffer_bytes_max", b"_buffer_bytes_max"]  # noqa: Y015
+    _WhichOneofReturnType__concurrent_tasks: _TypeAlias = _typing.Literal["concurrent_tasks"]  # noqa: Y015
+    _WhichOneofArgType__concurrent_tasks: _TypeAlias = _typing.Literal["_concurrent_tasks", b"_concurrent_tasks"]  # noqa: Y015
+    _WhichOneofReturnType__datasets: _TypeAlias = _typing.Literal["datasets"]  # noqa: Y015
+    _WhichOneofArgType__datasets: _TypeAlias = _typing.Literal["_datasets", b"_datasets"]  # noqa: Y015
+    _WhichOneofReturnType__decode_bytes_max: _TypeAlias = _typing.Literal["decode_bytes_max"]  # noqa: Y015
+    _WhichOneofArgType__decode_bytes_max: _TypeAlias = _typing.Literal["_decode_bytes_max", b"_decode_bytes_max"]  # noqa: Y015
+    _WhichOneofReturnType__task_bytes_max: _TypeAlias = _typing.Literal["task_bytes_max"]  # noqa: Y015
+    _WhichOneofArgType__task_bytes_max: _TypeAlias = _typing.Literal["_task_bytes_max", b"_task_bytes_max"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_babies_max) -> _WhichOneofReturnType__batch_babies_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_bytes_max) -> _WhichOneofReturnType__batch_bytes_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__buffer_bytes_max) -> _WhichOneofReturnType__buffer_bytes_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__concurrent_tasks) -> _WhichOneofReturnType__concurrent_tasks | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__datasets) -> _WhichOneofReturnType__datasets | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__decode_bytes_max) -> _WhichOneofReturnType__decode_bytes_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__task_bytes_max) -> _WhichOneofReturnType__task_bytes_max | None: ...
+
+Global___WorkerSettings: _TypeAlias = WorkerSettings  # noqa: Y015
+
+@_typing.final
+class WorkerDatasets(_message.Message):
+    """Datasets of a worker."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Dataset ids, 1 to 100."""
+
+    def __init__(
+        self,
+        *,
+        ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ids", b"ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WorkerDatasets: _TypeAlias = WorkerDatasets  # noqa: Y015
+
+@_typing.final
 class Authors(_message.Message):
     """Who created, changed and deleted an entry of the catalog: subjects of credentials, META_AUTH_TOKEN
     or anonymous. Empty texts: it did not happen, or a server of an earlier release did it.

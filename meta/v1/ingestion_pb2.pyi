@@ -29,10 +29,10 @@ class DownloadConfigRequest(_message.Message):
     WORKER_ID_FIELD_NUMBER: _builtins.int
     OMIT_DATASETS_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
-    """Name of the worker; any text, known or not."""
+    """Name of the worker; any text, known or not. It chooses worker_settings."""
     omit_datasets: _builtins.bool
     """Leave the datasets out of the reply, for callers that only want to know where objects are;
-    config_version is then the hash of cloud_object_prefix alone.
+    config_version is then the hash of cloud_object_prefix and worker_settings.
     """
     def __init__(
         self,
@@ -58,6 +58,7 @@ class DownloadConfigResponse(_message.Message):
     CLOUD_OBJECT_PREFIX_FIELD_NUMBER: _builtins.int
     DEFAULT_DATASET_FIELD_NUMBER: _builtins.int
     OTHER_DATASETS_FIELD_NUMBER: _builtins.int
+    WORKER_SETTINGS_FIELD_NUMBER: _builtins.int
     config_version: _builtins.str
     """Hash of everything below: equal text means nothing changed."""
     @_builtins.property
@@ -76,6 +77,12 @@ class DownloadConfigResponse(_message.Message):
         reply: call again with omit_datasets, and CatalogService.ListDatasets for pages of them.
         """
 
+    @_builtins.property
+    def worker_settings(self) -> _common_pb2.WorkerSettings:
+        """What operators have set for this worker_id and for the classes that it belongs to
+        (OperationsService.SetWorkerSettings); empty = nothing.
+        """
+
     def __init__(
         self,
         *,
@@ -83,10 +90,11 @@ class DownloadConfigResponse(_message.Message):
         cloud_object_prefix: _common_pb2.CloudObjectPrefix | None = ...,
         default_dataset: _common_pb2.DatasetInfo | None = ...,
         other_datasets: _abc.Iterable[_common_pb2.DatasetInfo] | None = ...,
+        worker_settings: _common_pb2.WorkerSettings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "default_dataset", b"default_dataset"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "default_dataset", b"default_dataset", "worker_settings", b"worker_settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "config_version", b"config_version", "default_dataset", b"default_dataset", "other_datasets", b"other_datasets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "config_version", b"config_version", "default_dataset", b"default_dataset", "other_datasets", b"other_datasets", "worker_settings", b"worker_settings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -64,8 +64,9 @@ class IngestionServiceServicer:
     """
 
     def DownloadConfig(self, request, context):
-        """Returns the location of objects and the live datasets. An unknown worker_id gets the default
-        configuration; the default dataset always exists.
+        """Returns the location of objects, the live datasets and the worker's settings, and notes that the
+        worker was seen. An unknown worker_id gets the default configuration; the default dataset always
+        exists.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,8 +36,9 @@ class IngestionServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> IngestionServiceAsyncStub: ...
     DownloadConfig: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.DownloadConfigRequest, _ingestion_pb2.DownloadConfigResponse]
-    """Returns the location of objects and the live datasets. An unknown worker_id gets the default
-    configuration; the default dataset always exists.
+    """Returns the location of objects, the live datasets and the worker's settings, and notes that the
+    worker was seen. An unknown worker_id gets the default configuration; the default dataset always
+    exists.
     """
     SaveSegments: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.SaveSegmentsRequest, _ingestion_pb2.SaveSegmentsResponse]
     """Registers segments whose objects are complete, all or none, at one version. Repeating it
@@ -67,8 +68,9 @@ class IngestionServiceAsyncStub(IngestionServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     DownloadConfig: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.DownloadConfigRequest, _ingestion_pb2.DownloadConfigResponse]  # type: ignore[assignment]
-    """Returns the location of objects and the live datasets. An unknown worker_id gets the default
-    configuration; the default dataset always exists.
+    """Returns the location of objects, the live datasets and the worker's settings, and notes that the
+    worker was seen. An unknown worker_id gets the default configuration; the default dataset always
+    exists.
     """
     SaveSegments: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.SaveSegmentsRequest, _ingestion_pb2.SaveSegmentsResponse]  # type: ignore[assignment]
     """Registers segments whose objects are complete, all or none, at one version. Repeating it
@@ -100,8 +102,9 @@ class IngestionServiceServicer:
         request: _ingestion_pb2.DownloadConfigRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ingestion_pb2.DownloadConfigResponse, _abc.Awaitable[_ingestion_pb2.DownloadConfigResponse]]:
-        """Returns the location of objects and the live datasets. An unknown worker_id gets the default
-        configuration; the default dataset always exists.
+        """Returns the location of objects, the live datasets and the worker's settings, and notes that the
+        worker was seen. An unknown worker_id gets the default configuration; the default dataset always
+        exists.
         """
 
     def SaveSegments(

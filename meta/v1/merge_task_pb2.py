@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from meta.v1 import common_pb2 as meta_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18meta/v1/merge_task.proto\x12\x07meta.v1\x1a\x14meta/v1/common.proto\"H\n\x1ePollForSegmentMergeTaskRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x13\n\x0boutputs_max\x18\x64 \x01(\x05\"\\\n\x1fPollForSegmentMergeTaskResponse\x12\x30\n\x04task\x18\x01 \x01(\x0b\x32\x1d.meta.v1.SegmentMergeTaskInfoH\x00\x88\x01\x01\x42\x07\n\x05_task\"\x91\x01\n\x1f\x43ompleteSegmentMergeTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12.\n\x0emerged_segment\x18\x02 \x01(\x0b\x32\x16.meta.v1.CreateSegment\x12-\n\rmore_segments\x18\x64 \x03(\x0b\x32\x16.meta.v1.CreateSegment\"\xa2\x01\n CompleteSegmentMergeTaskResponse\x12;\n\x07success\x18\x01 \x01(\x0b\x32(.meta.v1.CompleteSegmentMergeTaskSuccessH\x00\x12\x37\n\x05\x65rror\x18\x02 \x01(\x0b\x32&.meta.v1.CompleteSegmentMergeTaskErrorH\x00\x42\x08\n\x06result\"!\n\x1f\x43ompleteSegmentMergeTaskSuccess\"@\n\x1d\x43ompleteSegmentMergeTaskError\x12\x0f\n\x07message\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x64 \x01(\t\"\x99\x01\n\x1b\x46\x61ilSegmentMergeTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x15\n\rerror_message\x18\x02 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x64 \x01(\x05\x12\x19\n\x11\x66\x61iled_segment_id\x18\x65 \x01(\t\x12\x13\n\x0bis_deferred\x18\x66 \x01(\x08\x12\x11\n\tis_proven\x18g \x01(\x08\"\x1e\n\x1c\x46\x61ilSegmentMergeTaskResponse\"\xd5\x02\n\x14SegmentMergeTaskInfo\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\x12&\n\x08segments\x18\x04 \x03(\x0b\x32\x14.meta.v1.SegmentInfo\x12\x37\n\x13\x63loud_object_prefix\x18\x05 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12/\n\x0fsharding_fields\x18\x06 \x03(\x0b\x32\x16.meta.v1.ShardingField\x12\x0f\n\x07\x61ttempt\x18\x64 \x01(\x05\x12\x31\n\x10promoted_columns\x18\x65 \x03(\x0b\x32\x17.meta.v1.PromotedColumn\x12\x12\n\nlease_secs\x18\x66 \x01(\x03\x12\x13\n\x0bmerge_count\x18g \x01(\x05\x12\x13\n\x0boutputs_max\x18h \x01(\x05J\x04\x08\x03\x10\x04\x32\xd6\x02\n\x10MergeTaskService\x12l\n\x17PollForSegmentMergeTask\x12\'.meta.v1.PollForSegmentMergeTaskRequest\x1a(.meta.v1.PollForSegmentMergeTaskResponse\x12o\n\x18\x43ompleteSegmentMergeTask\x12(.meta.v1.CompleteSegmentMergeTaskRequest\x1a).meta.v1.CompleteSegmentMergeTaskResponse\x12\x63\n\x14\x46\x61ilSegmentMergeTask\x12$.meta.v1.FailSegmentMergeTaskRequest\x1a%.meta.v1.FailSegmentMergeTaskResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18meta/v1/merge_task.proto\x12\x07meta.v1\x1a\x14meta/v1/common.proto\"]\n\x1ePollForSegmentMergeTaskRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x13\n\x0boutputs_max\x18\x64 \x01(\x05\x12\x13\n\x0b\x64\x61taset_ids\x18\x65 \x03(\t\"\\\n\x1fPollForSegmentMergeTaskResponse\x12\x30\n\x04task\x18\x01 \x01(\x0b\x32\x1d.meta.v1.SegmentMergeTaskInfoH\x00\x88\x01\x01\x42\x07\n\x05_task\"\x91\x01\n\x1f\x43ompleteSegmentMergeTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12.\n\x0emerged_segment\x18\x02 \x01(\x0b\x32\x16.meta.v1.CreateSegment\x12-\n\rmore_segments\x18\x64 \x03(\x0b\x32\x16.meta.v1.CreateSegment\"\xa2\x01\n CompleteSegmentMergeTaskResponse\x12;\n\x07success\x18\x01 \x01(\x0b\x32(.meta.v1.CompleteSegmentMergeTaskSuccessH\x00\x12\x37\n\x05\x65rror\x18\x02 \x01(\x0b\x32&.meta.v1.CompleteSegmentMergeTaskErrorH\x00\x42\x08\n\x06result\"!\n\x1f\x43ompleteSegmentMergeTaskSuccess\"@\n\x1d\x43ompleteSegmentMergeTaskError\x12\x0f\n\x07message\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x64 \x01(\t\"\x99\x01\n\x1b\x46\x61ilSegmentMergeTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x15\n\rerror_message\x18\x02 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x64 \x01(\x05\x12\x19\n\x11\x66\x61iled_segment_id\x18\x65 \x01(\t\x12\x13\n\x0bis_deferred\x18\x66 \x01(\x08\x12\x11\n\tis_proven\x18g \x01(\x08\"\x1e\n\x1c\x46\x61ilSegmentMergeTaskResponse\"\xd5\x02\n\x14SegmentMergeTaskInfo\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\x12&\n\x08segments\x18\x04 \x03(\x0b\x32\x14.meta.v1.SegmentInfo\x12\x37\n\x13\x63loud_object_prefix\x18\x05 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12/\n\x0fsharding_fields\x18\x06 \x03(\x0b\x32\x16.meta.v1.ShardingField\x12\x0f\n\x07\x61ttempt\x18\x64 \x01(\x05\x12\x31\n\x10promoted_columns\x18\x65 \x03(\x0b\x32\x17.meta.v1.PromotedColumn\x12\x12\n\nlease_secs\x18\x66 \x01(\x03\x12\x13\n\x0bmerge_count\x18g \x01(\x05\x12\x13\n\x0boutputs_max\x18h \x01(\x05J\x04\x08\x03\x10\x04\x32\xd6\x02\n\x10MergeTaskService\x12l\n\x17PollForSegmentMergeTask\x12\'.meta.v1.PollForSegmentMergeTaskRequest\x1a(.meta.v1.PollForSegmentMergeTaskResponse\x12o\n\x18\x43ompleteSegmentMergeTask\x12(.meta.v1.CompleteSegmentMergeTaskRequest\x1a).meta.v1.CompleteSegmentMergeTaskResponse\x12\x63\n\x14\x46\x61ilSegmentMergeTask\x12$.meta.v1.FailSegmentMergeTaskRequest\x1a%.meta.v1.FailSegmentMergeTaskResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,23 +33,23 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'meta.v1.merge_task_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_POLLFORSEGMENTMERGETASKREQUEST']._serialized_start=59
-  _globals['_POLLFORSEGMENTMERGETASKREQUEST']._serialized_end=131
-  _globals['_POLLFORSEGMENTMERGETASKRESPONSE']._serialized_start=133
-  _globals['_POLLFORSEGMENTMERGETASKRESPONSE']._serialized_end=225
-  _globals['_COMPLETESEGMENTMERGETASKREQUEST']._serialized_start=228
-  _globals['_COMPLETESEGMENTMERGETASKREQUEST']._serialized_end=373
-  _globals['_COMPLETESEGMENTMERGETASKRESPONSE']._serialized_start=376
-  _globals['_COMPLETESEGMENTMERGETASKRESPONSE']._serialized_end=538
-  _globals['_COMPLETESEGMENTMERGETASKSUCCESS']._serialized_start=540
-  _globals['_COMPLETESEGMENTMERGETASKSUCCESS']._serialized_end=573
-  _globals['_COMPLETESEGMENTMERGETASKERROR']._serialized_start=575
-  _globals['_COMPLETESEGMENTMERGETASKERROR']._serialized_end=639
-  _globals['_FAILSEGMENTMERGETASKREQUEST']._serialized_start=642
-  _globals['_FAILSEGMENTMERGETASKREQUEST']._serialized_end=795
-  _globals['_FAILSEGMENTMERGETASKRESPONSE']._serialized_start=797
-  _globals['_FAILSEGMENTMERGETASKRESPONSE']._serialized_end=827
-  _globals['_SEGMENTMERGETASKINFO']._serialized_start=830
-  _globals['_SEGMENTMERGETASKINFO']._serialized_end=1171
-  _globals['_MERGETASKSERVICE']._serialized_start=1174
-  _globals['_MERGETASKSERVICE']._serialized_end=1516
+  _globals['_POLLFORSEGMENTMERGETASKREQUEST']._serialized_end=152
+  _globals['_POLLFORSEGMENTMERGETASKRESPONSE']._serialized_start=154
+  _globals['_POLLFORSEGMENTMERGETASKRESPONSE']._serialized_end=246
+  _globals['_COMPLETESEGMENTMERGETASKREQUEST']._serialized_start=249
+  _globals['_COMPLETESEGMENTMERGETASKREQUEST']._serialized_end=394
+  _globals['_COMPLETESEGMENTMERGETASKRESPONSE']._serialized_start=397
+  _globals['_COMPLETESEGMENTMERGETASKRESPONSE']._serialized_end=559
+  _globals['_COMPLETESEGMENTMERGETASKSUCCESS']._serialized_start=561
+  _globals['_COMPLETESEGMENTMERGETASKSUCCESS']._serialized_end=594
+  _globals['_COMPLETESEGMENTMERGETASKERROR']._serialized_start=596
+  _globals['_COMPLETESEGMENTMERGETASKERROR']._serialized_end=660
+  _globals['_FAILSEGMENTMERGETASKREQUEST']._serialized_start=663
+  _globals['_FAILSEGMENTMERGETASKREQUEST']._serialized_end=816
+  _globals['_FAILSEGMENTMERGETASKRESPONSE']._serialized_start=818
+  _globals['_FAILSEGMENTMERGETASKRESPONSE']._serialized_end=848
+  _globals['_SEGMENTMERGETASKINFO']._serialized_start=851
+  _globals['_SEGMENTMERGETASKINFO']._serialized_end=1192
+  _globals['_MERGETASKSERVICE']._serialized_start=1195
+  _globals['_MERGETASKSERVICE']._serialized_end=1537
 # @@protoc_insertion_point(module_scope)

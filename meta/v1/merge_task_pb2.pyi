@@ -27,19 +27,25 @@ class PollForSegmentMergeTaskRequest(_message.Message):
 
     WORKER_ID_FIELD_NUMBER: _builtins.int
     OUTPUTS_MAX_FIELD_NUMBER: _builtins.int
+    DATASET_IDS_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Name of the worker, 1..255 characters. One worker may hold several tasks."""
     outputs_max: _builtins.int
     """Outputs into which the worker can divide a merge, by day. 0 = 1."""
+    @_builtins.property
+    def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the datasets whose tasks the worker takes, at most 100; empty = all."""
+
     def __init__(
         self,
         *,
         worker_id: _builtins.str = ...,
         outputs_max: _builtins.int = ...,
+        dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["outputs_max", b"outputs_max", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_ids", b"dataset_ids", "outputs_max", b"outputs_max", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

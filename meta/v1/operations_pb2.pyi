@@ -5432,3 +5432,228 @@ class ExpireTableObjectsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExpireTableObjectsResponse: _TypeAlias = ExpireTableObjectsResponse  # noqa: Y015
+
+@_typing.final
+class ListWorkersRequest(_message.Message):
+    """Request of ListWorkers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AFTER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    after_id: _builtins.str
+    """Only workers whose id comes after this one in the order of bytes; "" = from the first."""
+    limit: _builtins.int
+    """Most workers; 0 = 100, more than 1,000 counts as 1,000."""
+    def __init__(
+        self,
+        *,
+        after_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListWorkersRequest: _TypeAlias = ListWorkersRequest  # noqa: Y015
+
+@_typing.final
+class ListWorkersResponse(_message.Message):
+    """Response of ListWorkers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKERS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def workers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Worker]:
+        """The workers by id; fewer than the limit = there are no more."""
+
+    def __init__(
+        self,
+        *,
+        workers: _abc.Iterable[Global___Worker] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["workers", b"workers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListWorkersResponse: _TypeAlias = ListWorkersResponse  # noqa: Y015
+
+@_typing.final
+class Worker(_message.Message):
+    """A worker that asked for its configuration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    FIRST_SEEN_NANOS_FIELD_NUMBER: _builtins.int
+    LAST_SEEN_NANOS_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The worker_id of its DownloadConfig."""
+    first_seen_nanos: _builtins.int
+    """When it asked first, in nanoseconds since the Unix epoch."""
+    last_seen_nanos: _builtins.int
+    """When it asked last, in nanoseconds since the Unix epoch; up to a minute behind."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        first_seen_nanos: _builtins.int = ...,
+        last_seen_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_seen_nanos", b"first_seen_nanos", "id", b"id", "last_seen_nanos", b"last_seen_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Worker: _TypeAlias = Worker  # noqa: Y015
+
+@_typing.final
+class SetWorkerSettingsRequest(_message.Message):
+    """Request of SetWorkerSettings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SETTINGS_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The worker_id of a worker, or a class: the beginning of worker_ids, followed by an asterisk, such
+    as merge_worker/big-*. 1 to 255 characters, an asterisk at the end alone. At most 256 names have
+    settings; a further one is RESOURCE_EXHAUSTED (QUOTA_EXCEEDED).
+    """
+    @_builtins.property
+    def settings(self) -> _common_pb2.WorkerSettings:
+        """Fields to set; those that are unset stay as they are."""
+
+    @_builtins.property
+    def removed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of fields of WorkerSettings to remove; a field cannot be set and removed."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        settings: _common_pb2.WorkerSettings | None = ...,
+        removed: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "removed", b"removed", "settings", b"settings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetWorkerSettingsRequest: _TypeAlias = SetWorkerSettingsRequest  # noqa: Y015
+
+@_typing.final
+class SetWorkerSettingsResponse(_message.Message):
+    """Response of SetWorkerSettings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SETTINGS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def settings(self) -> _common_pb2.WorkerSettings:
+        """The settings of this name after the call; empty = it has none any more."""
+
+    def __init__(
+        self,
+        *,
+        settings: _common_pb2.WorkerSettings | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetWorkerSettingsResponse: _TypeAlias = SetWorkerSettingsResponse  # noqa: Y015
+
+@_typing.final
+class ListWorkerSettingsRequest(_message.Message):
+    """Request of ListWorkerSettings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    worker_id: _builtins.str
+    """Only the names that apply to this worker, seen or not; "" = all names."""
+    def __init__(
+        self,
+        *,
+        worker_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListWorkerSettingsRequest: _TypeAlias = ListWorkerSettingsRequest  # noqa: Y015
+
+@_typing.final
+class ListWorkerSettingsResponse(_message.Message):
+    """Response of ListWorkerSettings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAMED_FIELD_NUMBER: _builtins.int
+    IN_FORCE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def named(self) -> _containers.RepeatedCompositeFieldContainer[Global___NamedWorkerSettings]:
+        """The names that have settings: classes before their members, a longer one after a shorter one."""
+
+    @_builtins.property
+    def in_force(self) -> _common_pb2.WorkerSettings:
+        """With a worker_id: its settings, each from the last of these names that sets it."""
+
+    def __init__(
+        self,
+        *,
+        named: _abc.Iterable[Global___NamedWorkerSettings] | None = ...,
+        in_force: _common_pb2.WorkerSettings | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["in_force", b"in_force"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["in_force", b"in_force", "named", b"named"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListWorkerSettingsResponse: _TypeAlias = ListWorkerSettingsResponse  # noqa: Y015
+
+@_typing.final
+class NamedWorkerSettings(_message.Message):
+    """The settings of a worker or class."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SETTINGS_FIELD_NUMBER: _builtins.int
+    UPDATED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The worker_id, or the class with its asterisk."""
+    updated_at_nanos: _builtins.int
+    """When they were changed last, in nanoseconds since the Unix epoch."""
+    @_builtins.property
+    def settings(self) -> _common_pb2.WorkerSettings:
+        """Its settings."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        settings: _common_pb2.WorkerSettings | None = ...,
+        updated_at_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "settings", b"settings", "updated_at_nanos", b"updated_at_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NamedWorkerSettings: _TypeAlias = NamedWorkerSettings  # noqa: Y015

@@ -321,6 +321,21 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.ListDeniedCallsRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ListDeniedCallsResponse.FromString,
                 _registered_method=True)
+        self.ListWorkers = channel.unary_unary(
+                '/meta.v1.OperationsService/ListWorkers',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListWorkersRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListWorkersResponse.FromString,
+                _registered_method=True)
+        self.SetWorkerSettings = channel.unary_unary(
+                '/meta.v1.OperationsService/SetWorkerSettings',
+                request_serializer=meta_dot_v1_dot_operations__pb2.SetWorkerSettingsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.SetWorkerSettingsResponse.FromString,
+                _registered_method=True)
+        self.ListWorkerSettings = channel.unary_unary(
+                '/meta.v1.OperationsService/ListWorkerSettings',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListWorkerSettingsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListWorkerSettingsResponse.FromString,
+                _registered_method=True)
 
 
 class OperationsServiceServicer:
@@ -761,6 +776,29 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListWorkers(self, request, context):
+        """Lists the workers that asked for their configuration, by id. A worker that has not asked for 30
+        days leaves the list.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetWorkerSettings(self, request, context):
+        """Changes the settings of a worker or of a class of workers, which each of them gets with its next
+        DownloadConfig. Repeating it changes nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListWorkerSettings(self, request, context):
+        """Lists the settings of workers and classes, or those that apply to one worker.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperationsServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -1048,6 +1086,21 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ListDeniedCalls,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ListDeniedCallsRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ListDeniedCallsResponse.SerializeToString,
+            ),
+            'ListWorkers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWorkers,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListWorkersRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListWorkersResponse.SerializeToString,
+            ),
+            'SetWorkerSettings': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetWorkerSettings,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.SetWorkerSettingsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.SetWorkerSettingsResponse.SerializeToString,
+            ),
+            'ListWorkerSettings': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWorkerSettings,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListWorkerSettingsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListWorkerSettingsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -2591,6 +2644,87 @@ class OperationsService:
             '/meta.v1.OperationsService/ListDeniedCalls',
             meta_dot_v1_dot_operations__pb2.ListDeniedCallsRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.ListDeniedCallsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListWorkers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListWorkers',
+            meta_dot_v1_dot_operations__pb2.ListWorkersRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListWorkersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetWorkerSettings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/SetWorkerSettings',
+            meta_dot_v1_dot_operations__pb2.SetWorkerSettingsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.SetWorkerSettingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListWorkerSettings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListWorkerSettings',
+            meta_dot_v1_dot_operations__pb2.ListWorkerSettingsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListWorkerSettingsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -210,6 +210,16 @@ class OperationsServiceStub:
     """Reads how many calls were denied (no valid credential, or none of the role's), by minute, host
     and reason, newest first. A denial is in it within seconds.
     """
+    ListWorkers: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListWorkersRequest, _operations_pb2.ListWorkersResponse]
+    """Lists the workers that asked for their configuration, by id. A worker that has not asked for 30
+    days leaves the list.
+    """
+    SetWorkerSettings: _grpc.UnaryUnaryMultiCallable[_operations_pb2.SetWorkerSettingsRequest, _operations_pb2.SetWorkerSettingsResponse]
+    """Changes the settings of a worker or of a class of workers, which each of them gets with its next
+    DownloadConfig. Repeating it changes nothing.
+    """
+    ListWorkerSettings: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListWorkerSettingsRequest, _operations_pb2.ListWorkerSettingsResponse]
+    """Lists the settings of workers and classes, or those that apply to one worker."""
 
 @_typing.type_check_only
 class OperationsServiceAsyncStub(OperationsServiceStub):
@@ -393,6 +403,16 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Reads how many calls were denied (no valid credential, or none of the role's), by minute, host
     and reason, newest first. A denial is in it within seconds.
     """
+    ListWorkers: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListWorkersRequest, _operations_pb2.ListWorkersResponse]  # type: ignore[assignment]
+    """Lists the workers that asked for their configuration, by id. A worker that has not asked for 30
+    days leaves the list.
+    """
+    SetWorkerSettings: _aio.UnaryUnaryMultiCallable[_operations_pb2.SetWorkerSettingsRequest, _operations_pb2.SetWorkerSettingsResponse]  # type: ignore[assignment]
+    """Changes the settings of a worker or of a class of workers, which each of them gets with its next
+    DownloadConfig. Repeating it changes nothing.
+    """
+    ListWorkerSettings: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListWorkerSettingsRequest, _operations_pb2.ListWorkerSettingsResponse]  # type: ignore[assignment]
+    """Lists the settings of workers and classes, or those that apply to one worker."""
 
 class OperationsServiceServicer:
     """Segplane's additions to the contract. A client compiled from the published contract needs none of
@@ -858,5 +878,30 @@ class OperationsServiceServicer:
         """Reads how many calls were denied (no valid credential, or none of the role's), by minute, host
         and reason, newest first. A denial is in it within seconds.
         """
+
+    def ListWorkers(
+        self,
+        request: _operations_pb2.ListWorkersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListWorkersResponse, _abc.Awaitable[_operations_pb2.ListWorkersResponse]]:
+        """Lists the workers that asked for their configuration, by id. A worker that has not asked for 30
+        days leaves the list.
+        """
+
+    def SetWorkerSettings(
+        self,
+        request: _operations_pb2.SetWorkerSettingsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.SetWorkerSettingsResponse, _abc.Awaitable[_operations_pb2.SetWorkerSettingsResponse]]:
+        """Changes the settings of a worker or of a class of workers, which each of them gets with its next
+        DownloadConfig. Repeating it changes nothing.
+        """
+
+    def ListWorkerSettings(
+        self,
+        request: _operations_pb2.ListWorkerSettingsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListWorkerSettingsResponse, _abc.Awaitable[_operations_pb2.ListWorkerSettingsResponse]]:
+        """Lists the settings of workers and classes, or those that apply to one worker."""
 
 def add_OperationsServiceServicer_to_server(servicer: OperationsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -27,6 +27,8 @@ class MetaLocation:
     config_version: str
     bucket: common_pb2.CloudBucket
     store: StoreLocation
+    # What operators have set for the process that asked.
+    worker_settings: common_pb2.WorkerSettings
 
 
 def ask_location(
@@ -36,7 +38,7 @@ def ask_location(
     request = ingestion_pb2.DownloadConfigRequest(worker_id=worker_id, omit_datasets=True)
     reply = client.ingestion.DownloadConfig(request, timeout=deadline_secs)
     bucket = reply.cloud_object_prefix.bucket
-    return MetaLocation(reply.config_version, bucket, location(bucket))
+    return MetaLocation(reply.config_version, bucket, location(bucket), reply.worker_settings)
 
 
 class Locator:
@@ -65,6 +67,11 @@ class Locator:
         """The last answer of meta, which must have been asked before."""
         assert self._known is not None, "meta was not asked yet"
         return self._known
+
+    @property
+    def worker_settings(self) -> common_pb2.WorkerSettings:
+        """Settings of this process in meta; none as long as meta was not asked."""
+        return common_pb2.WorkerSettings() if self._known is None else self._known.worker_settings
 
     @property
     def store_location(self) -> StoreLocation:

@@ -52,7 +52,7 @@ _CATALOG = frozenset(
     }
 )
 # What only a person decides.
-_DECISIONS = frozenset({"access_tokens", "losses", "replays"})
+_DECISIONS = frozenset({"access_tokens", "losses", "replays", "worker_settings"})
 _STREAMS = frozenset(
     {
         "baby_segments",
@@ -85,17 +85,23 @@ class Case:
 _READER = frozenset({"audit_log", "datasets"})
 # A pin that is ended with the word of an operator is audited, one's own as well.
 _GATEWAY = _TABLES | {"object_identities", "datasets", "audit_log"}
+# A worker that asks for its configuration is noted.
+_WORKERS = frozenset({"workers"})
 _COMMITS = _STREAMS | {"dataset_stats", "dataset_usage", "excess_allowances", "meta_state"}
 CASES = (
     Case(Role.READER, _READER, is_limited=True),
     Case(Role.READER, _READER),
     Case(Role.GATEWAY, _GATEWAY, is_limited=True),
-    Case(Role.GATEWAY, _GATEWAY, spares_victim=False),
-    Case(Role.INGEST, _COMMITS | {"routing_periods", "dataset_visibility"}),
+    Case(Role.GATEWAY, _GATEWAY | _WORKERS, spares_victim=False),
+    Case(Role.INGEST, _COMMITS | _WORKERS | {"routing_periods", "dataset_visibility"}),
     Case(Role.MERGE, _ALL - _CATALOG - _DECISIONS - _STREAMS - _TABLES),
     Case(Role.JANITOR, _ALL - _CATALOG - _DECISIONS - _STREAMS, spares_victim=False),
     Case(Role.NURSERY, _ALL - _CATALOG - _DECISIONS - _TABLES, spares_victim=False),
-    Case(Role.CATALOG, _ALL - _DECISIONS - (_STREAMS - _REVOKED) - _TABLES, spares_victim=False),
+    Case(
+        Role.CATALOG,
+        _ALL - _DECISIONS - (_STREAMS - _REVOKED) - _TABLES - _WORKERS,
+        spares_victim=False,
+    ),
 )
 
 

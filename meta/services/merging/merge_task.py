@@ -9,7 +9,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound
 from meta.planning.planner import DAY_NANOS
-from meta.services.messages import checks, convert
+from meta.services.messages import checks, convert, worker_settings
 from meta.store.engine.pool import Transaction
 from meta.store.merging import (
     merge_claims,
@@ -61,8 +61,11 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         """Claim the next open task."""
         worker_id = checks.name(request.worker_id, "worker_id")
         outputs_max = checks.count(request.outputs_max, "outputs_max")
+        checks.at_most(request.dataset_ids, "dataset_ids", worker_settings.DATASETS_MAX)
+        dataset_ids = tuple([checks.uuid(i, "dataset_ids") for i in request.dataset_ids])
         is_oldest_first = next(self._polls) % OLDEST_EVERY == 0
-        claimed = (await self._claims.submit(Poll(worker_id, is_oldest_first))).claimed
+        poll = Poll(worker_id, is_oldest_first, dataset_ids)
+        claimed = (await self._claims.submit(poll)).claimed
         return merge_task_pb2.PollForSegmentMergeTaskResponse(
             task=None if claimed is None else self._info(claimed, outputs_max)
         )

@@ -14,7 +14,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, TokenUnknown
 from meta.services.messages import checks, convert, reply_bounds
-from meta.services.streams import saved_segments
+from meta.services.streams import known_workers, saved_segments
 from meta.services.streams.stream_callers import StreamCallers
 from meta.services.streams.unstamped_commits import UnstampedCommits
 from meta.store.access import token_secrets
@@ -81,11 +81,16 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
     def DownloadConfig(
         self, request: ingestion_pb2.DownloadConfigRequest, context: grpc.ServicerContext
     ) -> ingestion_pb2.DownloadConfigResponse:
-        """The object store and the datasets, the same for every worker."""
-        checks.text(request.worker_id, "worker_id")
-        reply = self._transactions.read(
-            self._place if request.omit_datasets else self._place_and_datasets
-        )
+        """The object store, the datasets, and what operators have set for the worker."""
+        worker_id = checks.text(request.worker_id, "worker_id")
+
+        def work(tx: Transaction) -> tuple[ingestion_pb2.DownloadConfigResponse, bool]:
+            place = self._place if request.omit_datasets else self._place_and_datasets
+            return known_workers.add_settings(tx, place(tx), worker_id)
+
+        reply, is_noted = self._transactions.read(work)
+        if not is_noted:
+            known_workers.note(self._transactions, worker_id)
         content = reply.SerializeToString(deterministic=True)
         reply.config_version = hashlib.sha256(content).hexdigest()
         if reply.ByteSize() > convert.REPLY_BYTES_MAX:

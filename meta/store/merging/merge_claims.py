@@ -28,6 +28,8 @@ class Poll:
 
     worker_id: str
     is_oldest_first: bool
+    # The datasets whose tasks it takes; empty = all.
+    dataset_ids: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,17 @@ _FRESH = {
     False: _claim_statement("free_at IS NULL", "total_compressed_size, id"),
     True: _claim_statement("free_at IS NULL", "id"),
 }
+# The same for a worker that takes the tasks of some datasets.
+_IS_OF_SOME = "dataset_key IN (SELECT key FROM datasets WHERE id = ANY(:datasets))"
+_HELD_OF_SOME = _claim_statement(
+    f"free_at < statement_timestamp() AND {_IS_OF_SOME}", "free_at"
+).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
+_FRESH_OF_SOME = {
+    is_oldest_first: _claim_statement(f"free_at IS NULL AND {_IS_OF_SOME}", order).bindparams(
+        bindparam("datasets", type_=ARRAY(Uuid))
+    )
+    for is_oldest_first, order in ((False, "total_compressed_size, id"), (True, "id"))
+}
 _COUNT_HELD = text(
     f"SELECT count(*) FROM (SELECT FROM merge_tasks WHERE state = 1 AND {merge_tasks.IS_OF_LIVE}"  # noqa: S608
     f" AND NOT {IS_AWAITED}"
@@ -105,13 +118,20 @@ def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> li
     """Answer polls in order; None is for one that has to be answered by `claim_one`.
 
     What was held back goes before what never was, and may turn out to be split; as many polls as
-    there are such tasks are left to `claim_one`.
+    there are such tasks are left to `claim_one`, and so are those for some datasets only.
     """
     held = tx.execute(_COUNT_HELD, {"most": len(polls)}).scalar_one()
     answers: list[Polled | None] = [None] * held + [Polled(None)] * (len(polls) - held)
+    answers = [
+        None if poll.dataset_ids else answer for poll, answer in zip(polls, answers, strict=True)
+    ]
     tasks: dict[int, MergeTaskRow] = {}
     for is_oldest_first in (False, True):
-        own = [n for n, p in enumerate(polls) if n >= held and p.is_oldest_first == is_oldest_first]
+        own = [
+            n
+            for n, poll in enumerate(polls)
+            if answers[n] is not None and poll.is_oldest_first == is_oldest_first
+        ]
         claims = _claim(tx, _FRESH[is_oldest_first], [polls[n] for n in own], lease_secs)
         # There may be fewer tasks than polls.
         tasks.update(zip(own, (task for task, _ in claims), strict=False))
@@ -131,8 +151,9 @@ def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> li
 def claim_one(tx: Transaction, poll: Poll, lease_secs: float) -> Polled:
     """Answer one poll, whatever state the tasks are in."""
     for _ in range(TRIES_MAX):
-        claims = _claim(tx, _HELD, [poll], lease_secs) or _claim(
-            tx, _FRESH[poll.is_oldest_first], [poll], lease_secs
+        held, fresh = (_HELD_OF_SOME, _FRESH_OF_SOME) if poll.dataset_ids else (_HELD, _FRESH)
+        claims = _claim(tx, held, [poll], lease_secs) or _claim(
+            tx, fresh[poll.is_oldest_first], [poll], lease_secs
         )
         if not claims:
             break
@@ -152,7 +173,12 @@ def _claim(
     """Claim a task per poll, each with the start of its previous claim if that lease expired."""
     if not polls:
         return []
-    values = {"workers": [poll.worker_id for poll in polls], "lease_secs": lease_secs}
+    values: dict[str, Any] = {
+        "workers": [poll.worker_id for poll in polls],
+        "lease_secs": lease_secs,
+    }
+    if polls[0].dataset_ids:
+        values["datasets"] = list(polls[0].dataset_ids)
     rows: Iterable[Any] = tx.execute(statement, values).all()
     return [(MergeTaskRow(*row[1:]), row[0]) for row in rows]
 

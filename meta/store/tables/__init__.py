@@ -69,6 +69,7 @@ from meta.store.tables.streams import (
     stream_removals,
     stream_tokens,
 )
+from meta.store.tables.workers import worker_settings, workers
 
 __all__ = [
     "access_tokens",
@@ -131,4 +132,6 @@ __all__ = [
     "view_dataset_projections",
     "views",
     "witness_state",
+    "worker_settings",
+    "workers",
 ]

@@ -27,6 +27,7 @@ from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.location import Locator
 from segplane.dataplane.registration import segment_facts
 from tests.support.merge_worker.scripted import DEADLINE_SECS, Here
 from tests.support.parquet.rows import PLAIN, Row, plain, rows_of, write_segment
@@ -109,7 +110,8 @@ class Case:
     ) -> None:
         """Run a worker until something has happened."""
         settings = Settings(interval_secs=0.02, interval_secs_max=0.05, work_dir=self.folder)
-        worker = Worker(settings, self.client, merger, Shutdown(), threading.Event())
+        locator = Locator(self.client, "merge_worker/test")
+        worker = Worker(settings, self.client, merger, Shutdown(), threading.Event(), locator)
         thread = threading.Thread(target=worker.work, daemon=True)
         thread.start()
         assert is_done.wait(within_secs)

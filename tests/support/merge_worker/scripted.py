@@ -41,6 +41,7 @@ from segments.location import StoreLocation
 from segments.parquet.footer import SegmentFooter
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.location import Locator
 from tests.support.parquet.rows import DATASET, PLAIN, rows_of, write_segment
 
 DEADLINE_SECS = 60.0
@@ -167,7 +168,8 @@ class ScriptedStage:
             work_dir=self.folder,
         )
         with MetaClient(self.address) as client:
-            worker = Worker(settings, client, merger, Shutdown(), threading.Event())
+            locator = Locator(client, "merge_worker/test", object_store)
+            worker = Worker(settings, client, merger, Shutdown(), threading.Event(), locator)
             thread = threading.Thread(target=worker.work, daemon=True)
             thread.start()
             try:

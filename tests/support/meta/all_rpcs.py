@@ -12,6 +12,7 @@ from meta.v1 import catalog_pb2 as cat
 from meta.v1 import common_pb2, ingest_token_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.keys import new_table_key, quarantine_key
+from tests.support.meta import workers
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
@@ -248,21 +249,18 @@ def _pins(client: Any) -> None:
 def _table(client: Any, dataset: str) -> None:
     table = client.operations.GetDatasetTable(ops.GetDatasetTableRequest(dataset_name="web"))
     names = ["manifest.avro", "snapshot-1.avro", "v1.metadata.json"]
+    keys = [new_table_key(dataset, table.epoch, name) for name in names]
     objects = [
-        ops.TableObject(
-            digest=bytes([n]) * 32, object_key=new_table_key(dataset, table.epoch, name)
-        )
-        for n, name in enumerate(names)
+        ops.TableObject(digest=bytes([n]) * 32, object_key=key) for n, key in enumerate(keys)
     ]
-    put = ops.PutTableObjectsRequest(dataset_id=dataset, objects=objects)
-    client.operations.PutTableObjects(put)
+    request = ops.PutTableObjectsRequest(dataset_id=dataset, objects=objects)
+    client.operations.PutTableObjects(request)
     digests, version = [one.digest for one in objects], table.current_version
     snapshot = ops.PutTableSnapshotRequest(dataset_id=dataset, version=version)
     snapshot.manifest_list_digest, snapshot.manifest_digests[:] = digests[1], digests[:1]
     client.operations.PutTableSnapshot(snapshot)
-    hand_out = ops.HandOutTableRequest(
-        dataset_id=dataset, dataset_name="web", versions=[version], document_digest=digests[2]
-    )
+    hand_out = ops.HandOutTableRequest(dataset_id=dataset, dataset_name="web", versions=[version])
+    hand_out.document_digest = digests[2]
     client.operations.HandOutTable(hand_out)
     client.operations.ExpireTableObjects(ops.ExpireTableObjectsRequest())
 
@@ -285,12 +283,13 @@ def _access(client: Any) -> None:
     client.operations.RevokeAccessToken(ops.RevokeAccessTokenRequest(token_id=created.token.id))
     client.operations.ListAuditRecords(ops.ListAuditRecordsRequest(rpc="RevokeAccessToken"))
     client.operations.ListDeniedCalls(ops.ListDeniedCallsRequest(reason="UNAUTHENTICATED"))
+    workers.live(client)
 
 
 def _read_footers(client: Any) -> None:
     unread = client.operations.ListUnreadSegments(ops.ListUnreadSegmentsRequest(limit=1))
-    read = ops.ReadSegment(segment_id=unread.next_after_segment_id)
-    client.operations.SetSegmentFacts(ops.SetSegmentFactsRequest(segments=[read]))
+    read = [ops.ReadSegment(segment_id=unread.next_after_segment_id)]
+    client.operations.SetSegmentFacts(ops.SetSegmentFactsRequest(segments=read))
 
 
 def _end(client: Any) -> None:

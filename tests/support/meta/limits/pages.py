@@ -152,6 +152,15 @@ def _(world: World, n: int) -> int:
     return len(world.client.operations.ListDeniedCalls(request).rows)
 
 
+@of("`ListWorkers.limit`")
+def _(world: World, n: int) -> int:
+    world.execute(
+        "INSERT INTO workers (id) SELECT gen_random_uuid()::text FROM generate_series(1, :n + 1)",
+        n=n,
+    )
+    return len(world.client.operations.ListWorkers(ops.ListWorkersRequest(limit=n)).workers)
+
+
 @of("`ListRewriteJobs.limit`")
 def _(world: World, n: int) -> int:
     world.execute(

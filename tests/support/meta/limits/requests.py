@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from uuid import uuid4
 
 import grpc
 
 from meta.v1 import catalog_pb2 as cat
-from meta.v1 import ingestion_pb2
+from meta.v1 import common_pb2, ingestion_pb2, merge_task_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.protowire import length_prefix
 from tests.support.meta.limits.world import Case, World, case_of, ids
@@ -165,3 +166,50 @@ def _(world: World, n: int) -> None:
         id=str(uuid4()), dataset_id=world.catalog.dataset(), tasks_max=n
     )
     world.client.operations.CreateRewriteJob(request)
+
+
+@of("`PollForSegmentMergeTask.dataset_ids`")
+def _(world: World, n: int) -> None:
+    request = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id="w", dataset_ids=ids(n))
+    world.client.merge_task.PollForSegmentMergeTask(request)
+
+
+def _set_worker(world: World, **fields: Any) -> None:
+    request = ops.SetWorkerSettingsRequest(
+        name="limits", settings=common_pb2.WorkerSettings(**fields)
+    )
+    world.client.operations.SetWorkerSettings(request)
+
+
+@of("`SetWorkerSettings.settings.datasets.ids`")
+def _(world: World, n: int) -> None:
+    datasets = [world.catalog.dataset(uuid4().hex) for _ in range(n)]
+    _set_worker(world, datasets=common_pb2.WorkerDatasets(ids=datasets))
+
+
+@of("`SetWorkerSettings.removed`")
+def _(world: World, n: int) -> None:
+    request = ops.SetWorkerSettingsRequest(name="limits", removed=["datasets"] * n)
+    world.client.operations.SetWorkerSettings(request)
+
+
+@of("`SetWorkerSettings.settings.concurrent_tasks`")
+def _(world: World, n: int) -> None:
+    _set_worker(world, concurrent_tasks=n)
+
+
+@of("`SetWorkerSettings.settings.batch_babies_max`")
+def _(world: World, n: int) -> None:
+    _set_worker(world, batch_babies_max=n)
+
+
+@of("workers and classes with settings")
+def _(world: World, n: int) -> None:
+    world.execute(
+        "DELETE FROM worker_settings",
+        "INSERT INTO worker_settings (name, settings) SELECT 'n' || k, '{\"concurrent_tasks\": 1}'"
+        " FROM generate_series(1, :n - 1) k",
+        n=n,
+    )
+    _set_worker(world, concurrent_tasks=1)
+    world.execute("DELETE FROM worker_settings")

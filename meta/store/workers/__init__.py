@@ -1,0 +1,1 @@
+"""Workers: when each was last seen, and what operators have set for it."""

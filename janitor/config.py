@@ -29,7 +29,7 @@ class Settings(ProcessSettings):
     # Pause between two pieces of a pass.
     scrub_interval_secs: float = 1.0
     # Pause between two rounds of reading footers of segments whose content meta does not know.
-    footer_interval_secs: float = 300.0
+    footer_interval_secs: float = 30.0
     # Pause between two measurements of the clocks of this process and of the store.
     clock_interval_secs: float = 60.0
 

@@ -10,6 +10,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.planning.planner import Candidate, plan
+from meta.services.merging import mapped_files
 from meta.services.merging.dataset_turns import PLAN_SECS, DatasetTurns
 from meta.services.messages import checks, convert
 from meta.store.catalog import datasets
@@ -60,8 +61,11 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         """Plan merges for a bounded time and create their tasks, a window of a dataset at once."""
         segment_filter = _segment_filter(request)
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
-        tasks_created = segments_included = 0
-        for key in [self._dataset_key(name)] if name else self._turns.keys(context):
+        only = self._dataset_key(name) if name else None
+        # Before merges, in which these files would wait until enough segments have gathered.
+        tasks_created = mapped_files.plan_rewrites(self._transactions, only, segment_filter)
+        segments_included = tasks_created
+        for key in [only] if only is not None else self._turns.keys(context):
             start_ns: int | None = merge_planning.INT64_MIN
             while start_ns is not None:
                 window = partial(self._plan, key, segment_filter, start_ns)

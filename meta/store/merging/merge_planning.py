@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, select, text
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.merging.merge_tasks import TaskKind
+from meta.store.segments.foreign_files import MAPPED
 from meta.store.tables import datasets
 from meta.store.versions.witness_state import IS_AWAITED
 
@@ -98,6 +99,15 @@ _CANDIDATES = text(f"""
       AND {_IS_SMALL} AND {_IS_FREE} AND {FILTERED} AND NOT {IS_AWAITED}
     ORDER BY s.start_ns, s.id LIMIT :most
 """)  # noqa: S608
+# By the conditions of segments_foreign_index: nothing is read where no client registered files.
+_MAPPED = text(f"""
+    SELECT s.dataset_key, s.id
+    FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    WHERE s.foreign_state = {MAPPED} AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
+      AND d.deleted_at IS NULL AND (cast(:only AS integer) IS NULL OR s.dataset_key = :only)
+      AND {_IS_FREE} AND {FILTERED} AND NOT {IS_AWAITED}
+    ORDER BY s.id LIMIT :most
+""")  # noqa: S608
 # NO KEY UPDATE: one planning at a time, without blocking registrations.
 _LOCK_DATASET = (
     select(datasets.c.key)
@@ -125,6 +135,17 @@ def candidates(
     values = {"key": dataset_key, "most": CANDIDATES_MAX, "start_ns": start_ns}
     rows = tx.execute(_CANDIDATES, {**values, **segment_filter.values()})
     return [CandidateRow(*row) for row in rows]
+
+
+def mapped_files(
+    tx: Transaction, only: int | None, segment_filter: SegmentFilter, most: int
+) -> dict[int, list[UUID]]:
+    """Mapped files of clients in no task, the oldest first, by the key of their dataset."""
+    values = {"only": only, "most": most, **segment_filter.values()}
+    files: dict[int, list[UUID]] = {}
+    for dataset_key, segment_id in tx.execute(_MAPPED, values):
+        files.setdefault(dataset_key, []).append(segment_id)
+    return files
 
 
 def next_window(window: Sequence[CandidateRow], start_ns: int) -> int | None:

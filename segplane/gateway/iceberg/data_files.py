@@ -93,7 +93,7 @@ def _left_out(segment: common_pb2.SegmentInfo) -> UnreadableFile:
     key = join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
     reasons = {
         common_pb2.FOREIGN_STATE_MAPPED: (
-            "it is no segment, and a merge or `segplane tasks rewrite --format 2` makes one of it"
+            "it is no segment yet: a merge worker makes one of it, about a minute after it came"
         ),
     }
     reason = reasons.get(segment.foreign.state, segment.foreign.reason)

@@ -225,7 +225,7 @@ def test_a_plain_file_is_read_by_every_reader_and_iceberg_says_that_it_is_not(
         assert rows_of(json.loads(run_main("sql", "--json", "-c", sql)[0])) == expected
         read, properties = iceberg(gateway)
         assert read == 0
-        assert "a merge or `segplane tasks rewrite" in properties["segplane.left-out"]
+        assert "a merge worker makes one of it" in properties["segplane.left-out"]
     (segment,) = Writer(meta_server.client).find("web", signals=[SIGNAL_LOGS]).segments
     assert segment.foreign.state == FOREIGN_STATE_MAPPED
     assert not Writer(meta_server.client).find("web", signals=[SIGNAL_TRACES]).segments

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from segments.keys import AttemptKey, MergedKey, TableKey, parse_key, table_prefix
+from segments.keys import table_prefix
 from segments.location import StoreLocation
+from segplane.gateway.iceberg import cloud_reads
 from segplane.gateway.iceberg.access_settings import AccessSettings
 from segplane.gateway.iceberg.present_objects import PresentObjects
-from segplane.gateway.iceberg.refusals import AccessRefused, OtherTable, RequestRefused
+from segplane.gateway.iceberg.refusals import AccessRefused, RequestRefused
 
 if TYPE_CHECKING:
     from segments.store.s3.missing_objects import MissingObjects
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 
 VENDED, SIGNING = "vended-credentials", "remote-signing"
 KEPT_MAX = 1_000
-_OF_A_TABLE = (AttemptKey, MergedKey, TableKey)
 _HEADER = re.compile(r"[\x21-\x7e]{1,256}")
 _HEADERS_MAX = 64
-_ONLY_READS = "only GET and HEAD of objects of this table are signed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,18 @@ class StoreAccess:
 
     @property
     def signs(self) -> bool:
-        """True if reads are signed."""
-        return bool(self._settings.access_key_id) and self._location().provider == "s3"
+        """True if reads are signed: with keys of their own on S3, elsewhere with the gateway's."""
+        provider = self._location().provider
+        if provider in cloud_reads.PROVIDERS:
+            return self._settings.are_callers_known
+        return bool(self._settings.access_key_id) and provider == "s3"
 
     @property
     def gives_keys(self) -> bool:
         """True if callers can get keys that expire."""
-        return bool(self._settings.sts_role_arn) and self.signs
+        return (
+            bool(self._settings.sts_role_arn) and self.signs and self._location().provider == "s3"
+        )
 
     def delegate(self, kind: str, table: str, dataset_id: str) -> Delegation:
         """Return what a client needs to know. Raises StoreError."""
@@ -81,6 +85,8 @@ class StoreAccess:
         if kind != SIGNING:
             return Delegation("")
         endpoint = f"{path}/sign"
+        if self._location().provider in cloud_reads.PROVIDERS:
+            return Delegation(kind, {"signer.endpoint": endpoint})
         # Clients find it below the catalog's own address; each generation has its name for it.
         config = {"s3.signer": "S3V4RestSigner", "s3.remote-signing-enabled": "true"}
         names = ("s3.signer.endpoint", "signer.endpoint")
@@ -106,13 +112,15 @@ class StoreAccess:
 
         Raises AccessRefused, OtherTable, RequestRefused, ObjectGone.
         """
+        if self.signs and self._location().provider in cloud_reads.PROVIDERS:
+            return cloud_reads.sign(self._location(), self._present, body, dataset_id)
         # botocore takes a third of a second, which most gateways need not spend.
         from segments.store.s3.signing import AccessKeys, ReadRequest, find_key, sign
 
         if not self.signs:
             raise AccessRefused(
-                "this gateway signs no reads of the store (GATEWAY_READ_ACCESS_KEY_ID): use keys"
-                " of your own"
+                "this gateway signs no reads of the store (GATEWAY_READ_ACCESS_KEY_ID, and on other"
+                " clouds GATEWAY_AUTH_TOKEN): use keys of your own"
             )
         texts = [body.get(name) for name in ("method", "uri", "region")]
         if not all(isinstance(text, str) for text in texts):
@@ -121,14 +129,7 @@ class StoreAccess:
         request = ReadRequest(method, url, region, _headers(body.get("headers", {})))
         location = self._location()
         object_key = find_key(location, request) or ""
-        key = parse_key(object_key)
-        if not isinstance(key, _OF_A_TABLE):
-            raise AccessRefused(f"{_ONLY_READS}, without a query: its segments and its metadata")
-        if key.dataset_id != dataset_id:
-            raise OtherTable(
-                f"{_ONLY_READS}, and this one is of another dataset: if the table was deleted and"
-                " created again, load the table again"
-            )
+        cloud_reads.check_key(object_key, dataset_id)
         keys = AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
         # The store would only say that there is no such key.
         self._present.check(

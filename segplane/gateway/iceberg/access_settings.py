@@ -20,6 +20,8 @@ class AccessSettings:
     sts_endpoint: str = ""
     # Lifetime of the keys of a role.
     sts_secs: int = 3_600
+    # True if callers show a token; only then are reads of other clouds signed for them.
+    are_callers_known: bool = False
 
 
 def load(env: Environment, auth_token: str) -> AccessSettings:
@@ -31,6 +33,7 @@ def load(env: Environment, auth_token: str) -> AccessSettings:
         sts_role_arn=env.text("STS_ROLE_ARN", ""),
         sts_endpoint=env.text("STS_ENDPOINT", ""),
         sts_secs=env.integer("STS_SECS", default.sts_secs, low=STS_SECS_MIN, high=STS_SECS_MAX),
+        are_callers_known=bool(auth_token),
     )
     if bool(settings.access_key_id) != bool(settings.secret_access_key):
         raise ConfigError(

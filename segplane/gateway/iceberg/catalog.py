@@ -187,7 +187,7 @@ class IcebergCatalog:
         """The location of the objects, and what the caller gets for them."""
         store = self._store()
         if store.provider != "s3":
-            return {"config": {}}
+            return {"config": given.config}
         config: dict[str, str] = {}
         if store.region:
             config |= {"s3.region": store.region, "client.region": store.region}

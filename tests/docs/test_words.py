@@ -20,7 +20,10 @@ QUOTING = ("docs/glossary.md", "docs/contributing/style.md", "CHANGELOG.md")
 KEPT = ("segplane_janitor_chore_failures_total", "chore_failed", "META_BEAT_LEASE_SECS")
 
 # Names that others gave.
-OF_OTHERS = ("Azure Blob Storage", "azure-blob-storage", "Storage Blob Data", "azure-storage-blob")
+OF_OTHERS = (
+    *("Azure Blob Storage", "azure-blob-storage", "azure-storage-blob"),
+    *("Storage Blob Data", "Storage Blob Delegator"),
+)
 
 
 @pytest.fixture(scope="module")

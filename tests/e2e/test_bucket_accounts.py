@@ -21,15 +21,18 @@ from segplane.processes.children import ChildSpec
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import Stack
 from tests.e2e.conftest import PACE
-from tests.support.object_store.clouds import BUCKET as GCS_BUCKET
-from tests.support.object_store.fixtures import gcs_endpoint
-from tests.support.object_store.gcs_policed import CREATE, DELETE, GET, PolicedGcs, policed_gcs
+from tests.support.object_store.azure_policed import policed_azure
+from tests.support.object_store.clouds import ACCOUNT_KEY
+from tests.support.object_store.clouds import BUCKET as CLOUD_BUCKET
+from tests.support.object_store.fixtures import azure_endpoint, gcs_endpoint
+from tests.support.object_store.gcs_policed import policed_gcs
 from tests.support.object_store.policed import BUCKET, PATH, PolicedBucket, policed_bucket
+from tests.support.object_store.policed_cloud import CREATE, DELETE, GET, PolicedCloud
 from tests.support.pipeline.reading import find_all
 from tests.support.pipeline.sending import GrpcSender, exports, make_records
 from tests.support.waiting import wait_until
 
-__all__ = ["gcs_endpoint"]  # Fixtures.
+__all__ = ["azure_endpoint", "gcs_endpoint"]  # Fixtures.
 
 RECORDS = 400
 ROUNDS = 3
@@ -66,23 +69,31 @@ def bucket(folder: Path) -> Iterator[PolicedBucket]:
         yield made
 
 
-class GcsStack(Stack):
+class CloudStack(Stack):
     """A stack whose processes reach the store by addresses that allow what each may do."""
 
-    gcs: PolicedGcs
+    bucket: PolicedCloud
 
     def _spec(self, name: str) -> ChildSpec:
         spec = super()._spec(name)
-        own = {f"{name.upper()}_OBJECT_STORE_URL": self.gcs.url(name.replace("_", " "))}
+        own = {f"{name.upper()}_OBJECT_STORE_URL": self.bucket.url(name.replace("_", " "))}
         return replace(spec, environment={**spec.environment, **own})
 
 
 @pytest.fixture
-def gcs_stack(gcs_endpoint: str, database_url: str, folder: Path) -> Iterator[GcsStack]:
+def gcs_stack(gcs_endpoint: str, database_url: str, folder: Path) -> Iterator[CloudStack]:
     with policed_gcs(gcs_endpoint) as bucket:
-        settings = _settings(folder, database_url, bucket.url("meta"), {})
-        stack = GcsStack(settings, print)
-        stack.gcs = bucket
+        stack = CloudStack(_settings(folder, database_url, bucket.url("meta"), {}), print)
+        stack.bucket = bucket
+        yield from _run(stack)
+
+
+@pytest.fixture
+def azure_stack(azure_endpoint: str, database_url: str, folder: Path) -> Iterator[CloudStack]:
+    own = {"AZURE_STORAGE_KEY": ACCOUNT_KEY}
+    with policed_azure(azure_endpoint) as bucket:
+        stack = CloudStack(_settings(folder, database_url, bucket.url("meta"), own), print)
+        stack.bucket = bucket
         yield from _run(stack)
 
 
@@ -134,13 +145,30 @@ def test_every_process_does_its_part_with_the_account_of_its_own(
 
 
 def test_every_process_does_its_part_in_googles_store_with_its_own_rights(
-    gcs_stack: GcsStack, gcs_endpoint: str
+    gcs_stack: CloudStack, gcs_endpoint: str
 ) -> None:
-    store = open_store(StoreLocation.from_url(f"gs://{GCS_BUCKET}/{PATH}?endpoint={gcs_endpoint}"))
+    store = open_store(
+        StoreLocation.from_url(f"gs://{CLOUD_BUCKET}/{PATH}?endpoint={gcs_endpoint}")
+    )
 
     _do_every_part(gcs_stack, lambda root: {found.key for found in store.list(f"{root}/")})
 
-    bucket = gcs_stack.gcs
+    _check_used(gcs_stack.bucket)
+
+
+def test_every_process_does_its_part_in_azures_store_with_its_own_roles(
+    azure_stack: CloudStack, azure_endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_KEY", ACCOUNT_KEY)
+    url = f"az://{CLOUD_BUCKET}/{PATH}?endpoint={azure_endpoint}"
+    store = open_store(StoreLocation.from_url(url))
+
+    _do_every_part(azure_stack, lambda root: {found.key for found in store.list(f"{root}/")})
+
+    _check_used(azure_stack.bucket)
+
+
+def _check_used(bucket: PolicedCloud) -> None:
     assert bucket.refused == []
     # All parts were done, so what the policy allows is what they needed.
     assert {

@@ -11,24 +11,20 @@ from segments.store.open import open_store
 from tests.e2e.test_bucket_policy import ROOTS, allowed
 from tests.support.object_store.fixtures import gcs_endpoint
 from tests.support.object_store.gcs_policed import (
-    CREATE,
-    DELETE,
-    GET,
-    LIST,
     OBJECTS,
     PERMISSIONS,
-    PolicedGcs,
     bucket_policy,
     is_allowed,
     policed_gcs,
 )
 from tests.support.object_store.policed import DOCS, PATH, PROCESSES
+from tests.support.object_store.policed_cloud import CREATE, DELETE, GET, LIST, PolicedCloud
 
 __all__ = ["gcs_endpoint"]  # Fixtures.
 
 
 @pytest.fixture
-def bucket(gcs_endpoint: str) -> Iterator[PolicedGcs]:
+def bucket(gcs_endpoint: str) -> Iterator[PolicedCloud]:
     with policed_gcs(gcs_endpoint) as made:
         yield made
 
@@ -59,7 +55,7 @@ def test_the_page_creates_the_roles_of_the_policy() -> None:
 
 
 def test_the_store_of_a_process_is_refused_what_the_policy_does_not_allow(
-    bucket: PolicedGcs,
+    bucket: PolicedCloud,
 ) -> None:
     collector, reader, meta = (
         open_store(StoreLocation.from_url(bucket.url(name)))

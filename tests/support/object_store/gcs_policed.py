@@ -12,16 +12,17 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support.object_store.clouds import BUCKET
-from tests.support.object_store.faulty_proxy import (
-    FaultyProxy,
-    Forward,
-    ProxyAnswer,
-    Request,
-    running_proxy,
-)
+from tests.support.object_store.faulty_proxy import Request, running_proxy
 from tests.support.object_store.policed import DOCS, PATH, PROCESSES
+from tests.support.object_store.policed_cloud import (
+    CREATE,
+    DELETE,
+    GET,
+    LIST,
+    CloudPolicy,
+    PolicedCloud,
+)
 
-GET, CREATE, DELETE, LIST = "Get", "Create", "Delete", "List"
 # Rights of each role of the policy, as docs/object-stores.md creates it.
 PERMISSIONS = {role: f"storage.objects.{role.lower()}" for role in (GET, CREATE, DELETE, LIST)}
 OBJECTS = f"projects/_/buckets/{BUCKET}/objects/"
@@ -58,9 +59,12 @@ def _holds(binding: Mapping[str, Any], resource: str) -> bool:
     return any(resource.startswith(match[1]) for match in prefixes if match)
 
 
-def needed(request: Request) -> tuple[str, str]:
+def needed(request: Request) -> tuple[str, str] | None:
     """Return the role and the resource that a request of the JSON API needs; else raises."""
     url = urlsplit(request.target)
+    if request.method == "GET" and url.path == f"/storage/v1/b/{BUCKET}":
+        # The library's thread that describes the bucket for traces; it goes on without.
+        return None
     query = parse_qs(url.query)
     path = re.sub(r"^/(upload|download)/", "/", url.path)
     objects = f"/storage/v1/b/{BUCKET}/o"
@@ -88,43 +92,13 @@ def _new_name(query: Mapping[str, list[str]], request: Request) -> str:
     return str(described["name"])
 
 
-class PolicedGcs:
-    """The bucket as each process meets it."""
-
-    def __init__(self, proxies: Mapping[str, FaultyProxy]) -> None:
-        self._proxies = proxies
-        self.refused: list[str] = []
-        self.used: set[tuple[str, str, str]] = set()
-        for process, proxy in proxies.items():
-            proxy.fault = lambda request, forward, process=process: self._pass(  # type: ignore[misc]
-                process, request, forward
-            )
-
-    def url(self, process: str) -> str:
-        """The location of the objects for a process."""
-        return f"gs://{BUCKET}/{PATH}?endpoint={self._proxies[process].url}"
-
-    def _pass(self, process: str, request: Request, forward: Forward) -> ProxyAnswer:
-        if request.method == "GET" and urlsplit(request.target).path == f"/storage/v1/b/{BUCKET}":
-            # The library's thread that describes the bucket for traces; it goes on without.
-            return ProxyAnswer(403)
-        try:
-            role, resource = needed(request)
-        except AssertionError as error:
-            self.refused.append(f"{process}: {error}")
-            return ProxyAnswer(403)
-        if not is_allowed(process, role, resource):
-            self.refused.append(f"{process}: {role} {resource}")
-            return ProxyAnswer(403)
-        root = resource.removeprefix(f"{OBJECTS}{PATH}/").split("/")[0]
-        self.used.add((process, role, "" if role == LIST else f"{root}/"))
-        return forward(request)
-
-
 @contextmanager
-def policed_gcs(endpoint: str) -> Iterator[PolicedGcs]:
+def policed_gcs(endpoint: str) -> Iterator[PolicedCloud]:
     """Run a proxy for each process before a server of Google's protocol."""
+    policy = CloudPolicy(
+        lambda url: f"gs://{BUCKET}/{PATH}?endpoint={url}", needed, is_allowed, OBJECTS
+    )
     with ExitStack() as proxies:
-        yield PolicedGcs(
-            {name: proxies.enter_context(running_proxy(endpoint)) for name in PROCESSES}
+        yield PolicedCloud(
+            policy, {name: proxies.enter_context(running_proxy(endpoint)) for name in PROCESSES}
         )

@@ -7,11 +7,18 @@ from meta.config import Settings
 from meta.process import Shutdown
 from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.pool import Database
-from meta.watches import pin_watch, rewrite_watch, routing_watch, witness_watch
+from meta.watches import (
+    identity_watch,
+    pin_watch,
+    rewrite_watch,
+    routing_watch,
+    witness_watch,
+)
 from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
 from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch
+from meta.watches.identity_watch import IdentityWatch
 from meta.watches.pin_watch import PinWatch
 from meta.watches.rewrite_watch import RewriteWatch
 from meta.watches.routing_watch import RoutingWatch
@@ -27,6 +34,7 @@ def of(
     expiry = Expiry(transactions, settings, shutdown)
     rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)
     routings = RoutingWatch(transactions, shutdown)
+    identities = IdentityWatch(transactions, shutdown)
     return (
         BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
         BackgroundJob("clock", OBSERVE_PAUSE_SECS, ClockWatch(transactions).observe),
@@ -34,5 +42,6 @@ def of(
         BackgroundJob("witness", witness_watch.PAUSE_SECS, WitnessWatch(database).run_round),
         BackgroundJob("rewrites", rewrite_watch.PAUSE_SECS, rewrites.run_round),
         BackgroundJob("routing", routing_watch.PAUSE_SECS, routings.run_round),
+        BackgroundJob("identities", identity_watch.PAUSE_SECS, identities.run_round),
         BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),
     )

@@ -27,6 +27,12 @@ from meta.store.tables.checks import damaged_objects, scrub_state
 from meta.store.tables.clock import clock_gaps, clock_state
 from meta.store.tables.columns import metadata
 from meta.store.tables.gateway import table_objects, table_snapshots
+from meta.store.tables.identities import (
+    dataset_identities,
+    day_identity_pages,
+    identity_runs,
+    young_identity_pages,
+)
 from meta.store.tables.losses import losses, parked_streams, replays
 from meta.store.tables.merges import (
     merge_attempts,
@@ -79,14 +85,17 @@ __all__ = [
     "clock_gaps",
     "clock_state",
     "damaged_objects",
+    "dataset_identities",
     "dataset_stats",
     "dataset_usage",
     "dataset_visibility",
     "datasets",
+    "day_identity_pages",
     "deletion_brakes",
     "denied_calls",
     "excess_allowances",
     "former_layouts",
+    "identity_runs",
     "ingest_streams",
     "ingest_tokens",
     "lineage_ends",
@@ -134,4 +143,5 @@ __all__ = [
     "witness_state",
     "worker_settings",
     "workers",
+    "young_identity_pages",
 ]

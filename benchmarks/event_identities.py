@@ -1,0 +1,123 @@
+"""Identities of events: bytes and CPU of Postgres for each, with many present in a week's window.
+
+Every registration brings identities of its own, in the order of their days; runs are merged as they
+become due. Then registrations of new events are timed with all of them present.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import text
+
+from benchmarks.harness.processes import cpu_seconds
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres
+from meta import migrations
+from meta.commits.transactions import Transactions
+from meta.store.engine.pool import Database, DatabaseSettings, Transaction
+from meta.store.registration import identities, identity_runs
+from meta.store.registration.identities import DayIdentities
+from meta.store.registration.identity_runs import MergedRuns
+from meta.store.versions import clock
+
+IDENTITIES = int(os.environ.get("BENCH_IDENTITIES", "4000000"))
+DAYS = int(os.environ.get("BENCH_IDENTITY_DAYS", "7"))
+BATCH = 50_000
+TIMED_BATCHES = 8
+BYTES_MAX = 40
+_KEY = 1
+_SWITCH_ON = text("INSERT INTO dataset_identities (dataset_key, days) VALUES (:key, :days)")
+_SIZE = text("SELECT pg_total_relation_size(cast(:name AS regclass))")
+
+
+def run() -> list[Result]:
+    """Fill a window, then claim new identities."""
+    with bench_postgres({"shared_buffers": "512MB"}) as postgres:
+        assert postgres.pid is not None
+        database = Database(DatabaseSettings(url=postgres.url))
+        migrations.upgrade(database)
+        scene = _Scene(Transactions(database), postgres.pid)
+        filled_micros = scene.fill()
+        size_bytes = scene.size_bytes()
+        new_micros = scene.claim_new()
+        database.close()
+    present = f"{IDENTITIES:,} identities of {DAYS} days present"
+    return [
+        compare(
+            "event_identities_bytes",
+            size_bytes / IDENTITIES,
+            BYTES_MAX,
+            reference_name=f"bound, {present}",
+            unit="bytes an identity",
+            bar=1.0,
+            higher_is_better=False,
+        ),
+        compare(
+            "event_identities_claim",
+            new_micros,
+            filled_micros,
+            reference_name=f"while they were claimed and merged; {present}",
+            unit="microseconds of CPU of Postgres an identity",
+            higher_is_better=False,
+        ),
+    ]
+
+
+class _Scene:
+    """A database in which one dataset claims identities."""
+
+    def __init__(self, transactions: Transactions, postgres_pid: int) -> None:
+        self._transactions, self._postgres_pid = transactions, postgres_pid
+        values = {"key": _KEY, "days": DAYS}
+        transactions.write(lambda tx: tx.execute(_SWITCH_ON, values))
+        self._today = transactions.read(clock.now_nanos) // (86_400 * 10**9)
+
+    def fill(self) -> float:
+        """Claim all identities and merge what is due; CPU microseconds for each."""
+        began = self._cpu_micros()
+        former = first_day = self._today - DAYS + 1
+        for first in range(0, IDENTITIES, BATCH):
+            day = first_day + first * DAYS // IDENTITIES
+            if day > former:
+                self._merge(identity_runs.merge_over)
+            self._claim(day)
+            self._merge(identity_runs.merge_due)
+            former = day
+        return (self._cpu_micros() - began) / IDENTITIES
+
+    def claim_new(self) -> float:
+        """Claim new identities of today; CPU microseconds for each."""
+        micros = 0.0
+        for _ in range(TIMED_BATCHES):
+            began = self._cpu_micros()
+            self._claim(self._today)
+            micros += self._cpu_micros() - began
+            self._merge(identity_runs.merge_due)
+        return micros / (TIMED_BATCHES * BATCH)
+
+    def size_bytes(self) -> int:
+        """The bytes of all pages, dead ones too."""
+        return self._transactions.read(
+            lambda tx: sum(
+                int(tx.execute(_SIZE, {"name": name}).scalar_one())
+                for name in (identity_runs.YOUNG, *identity_runs.OF_DAYS)
+            )
+        )
+
+    def _merge(self, merge: Callable[[Transaction], MergedRuns | None]) -> None:
+        while (merged := self._transactions.write(merge)) is not None and merged.runs:
+            pass
+
+    def _cpu_micros(self) -> float:
+        return cpu_seconds(self._postgres_pid) * 1e6
+
+    def _claim(self, day: int) -> None:
+        claims = [DayIdentities(day, os.urandom(identities.HASH_BYTES * BATCH))]
+        self._transactions.write(lambda tx: _claim(tx, claims))
+
+
+def _claim(tx: Transaction, claims: Sequence[DayIdentities]) -> None:
+    window = identities.lock_window(tx, _KEY)
+    assert window is not None
+    assert not identities.find_claimed(tx, window, claims)
+    identities.claim(tx, window, claims)

@@ -1,0 +1,113 @@
+"""Identities of events: claimed by the registration that makes their rows visible, and once only.
+
+An identity is a keyed hash of 16 bytes. It is looked up in all days that are retained, because an
+event that is sent again may come with another time, and is kept with the day of its own event.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import TextClause, text
+
+from meta.store.engine.pool import Transaction
+from meta.store.registration import identity_runs
+from meta.store.registration.identity_runs import FIRST_DAY, OF_DAYS, PREFIX, TODAY, YOUNG
+from meta.store.tables.identities import SLOTS
+
+HASH_BYTES = 16
+# Days of the longest window. With tomorrow they have a table of pages each, and one is spare.
+WINDOW_DAYS_MAX = 30
+# Identities of one registration: 1.6 MB. The next one of the dataset waits while they are looked
+# up, for one or two seconds; a lock is waited for at most five.
+IDENTITIES_MAX = 100_000
+# An event of a sender whose clock is ahead may be of tomorrow.
+_LOCK = text(f"""
+    SELECT {FIRST_DAY.format(days="days")} AS first, {TODAY} + 1 AS last
+    FROM dataset_identities WHERE dataset_key = :dataset FOR UPDATE
+""")  # noqa: S608
+# Hashes in order, so that neighbours are in one page. All runs are read in one snapshot with their
+# pages: a merge of runs replaces both at once. OFFSET 0 keeps the planner, which does not know how
+# large a run is, from reading all of it.
+_GIVEN = f"""
+    WITH given AS MATERIALIZED (
+      SELECT h, n, {PREFIX.format("h")} AS prefix
+      FROM unnest(cast(:hashes AS uuid[])) WITH ORDINALITY AS k (h, n) ORDER BY h
+    )
+"""  # noqa: S608
+_CLAIMED = """
+    SELECT n FROM identity_runs r CROSS JOIN given CROSS JOIN LATERAL (
+      SELECT FROM {pages} p WHERE p.run = r.id AND p.bucket = given.prefix >> (24 - r.bits)
+        AND given.h = ANY(p.hashes) OFFSET 0) f
+    WHERE r.dataset_key = :dataset AND {runs}
+"""
+_YOUNG = _CLAIMED.format(pages=YOUNG, runs="r.is_young AND r.day BETWEEN {first} AND {last}")
+
+
+@dataclass(frozen=True, slots=True)
+class DayIdentities:
+    """Hashes of the identities of events of one day since the epoch, one after the other."""
+
+    day: int
+    hashes: bytes
+
+    @property
+    def number(self) -> int:
+        """The number of its identities."""
+        return len(self.hashes) // HASH_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityWindow:
+    """The days of which a dataset retains identities, from `first` to `last`."""
+
+    dataset_key: int
+    first: int
+    last: int
+
+
+def lock_window(tx: Transaction, dataset_key: int) -> IdentityWindow | None:
+    """Lock a dataset's claims until the commit; None = its events have no identity.
+
+    After the locks of streams and before those of segments: the registrations of a dataset look
+    up and claim one after the other.
+    """
+    row = tx.execute(_LOCK, {"dataset": dataset_key}).one_or_none()
+    if row is None:
+        return None
+    # After days without a server the window is longer than it was set.
+    return IdentityWindow(dataset_key, max(row.first, row.last - SLOTS + 1), row.last)
+
+
+def find_claimed(
+    tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentities]
+) -> list[int]:
+    """The positions, in order, of the identities that were claimed before, over all days given."""
+    hashes = b"".join([day.hashes for day in claims])
+    if not hashes:
+        return []
+    values = {"dataset": window.dataset_key, "hashes": hash_array(hashes)}
+    rows = tx.execute(_lookup(window), values).scalars()
+    return sorted({int(number) - 1 for number in rows})
+
+
+def claim(tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentities]) -> None:
+    """Claim distinct identities, none of them claimed; those outside the window are not kept."""
+    for day in claims:
+        if window.first <= day.day <= window.last and day.hashes:
+            identity_runs.add(tx, window.dataset_key, day.day, hash_array(day.hashes), day.number)
+
+
+def hash_array(hashes: bytes) -> str:
+    """A uuid[] literal of hashes."""
+    digits = hashes.hex()
+    width = 2 * HASH_BYTES
+    return "{" + ",".join([digits[i : i + width] for i in range(0, len(digits), width)]) + "}"
+
+
+def _lookup(window: IdentityWindow) -> TextClause:
+    """A statement over the tables of a window's days: a planner would open all of them."""
+    parts = [_YOUNG.format(first=window.first, last=window.last)]
+    for day in range(window.first, window.last + 1):
+        runs = f"NOT r.is_young AND r.day = {day}"
+        parts.append(_CLAIMED.format(pages=OF_DAYS[day % SLOTS], runs=runs))
+    return text(_GIVEN + " UNION ALL ".join(parts))

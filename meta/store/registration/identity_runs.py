@@ -1,0 +1,191 @@
+"""Runs of claimed identities: sorted hashes in pages, merged by size, dropped by day.
+
+Four young runs of a tier become one of the next tier. Once a day is over, its young runs become one
+in the table of the day, which is dropped as a whole. A page holds the hashes of a run that begin
+with the same bits, 48 to 96 on average, so a look-up reads one page of each run by its key.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from sqlalchemy import TextClause, text
+
+from meta.store.engine import pg_arrays
+from meta.store.engine.pool import Transaction
+from meta.store.tables.identities import SLOTS, day_identity_pages, young_identity_pages
+from meta.store.versions.clock import NOW, ago
+
+# Room that merges leave in the young table is used again; those of days have none to leave.
+YOUNG = young_identity_pages.name
+OF_DAYS = tuple(table.name for table in day_identity_pages)
+PAGE_HASHES = 96
+# As many runs of a tier are merged. Fewer would be merged more often, more would be looked up.
+FAN_IN = 4
+TIER_MIN = 1_024
+# Larger runs are not merged: 5 GB.
+RUN_MAX = 256 * 1024 * 1024
+# Hashes that one statement of a merge writes, in seconds.
+STEP_HASHES = 1024 * 1024
+BITS_MAX = 24
+# The first 24 bits of a hash.
+PREFIX = (
+    "((get_byte(uuid_send({0}), 0) << 16) | (get_byte(uuid_send({0}), 1) << 8)"
+    " | get_byte(uuid_send({0}), 2))"
+)
+# Days by a clock without its steps: one that steps ahead must not end a window.
+TODAY = f"floor(extract(epoch FROM {NOW}) / 86400)::int"
+FIRST_DAY = f"(floor(extract(epoch FROM {ago('{days} * 86400')}) / 86400)::int + 1)"
+_ADD_RUN = text("""
+    INSERT INTO identity_runs (dataset_key, day, tier, bits, identities, is_young, is_due)
+    SELECT :dataset, :day, :tier, :bits, :identities, :is_young, :is_young AND (
+      SELECT count(*) FROM identity_runs WHERE dataset_key = :dataset AND day = :day
+        AND tier = :tier AND is_young) >= :others
+    RETURNING id
+""")
+_PAGES = """
+    INSERT INTO {pages} (run, bucket, hashes)
+    SELECT :run, bucket, array_agg(h ORDER BY h)
+    FROM (SELECT h, {prefix} >> (24 - :bits) AS bucket FROM {source}) b GROUP BY bucket
+"""
+_GIVEN = "unnest(cast(:hashes AS uuid[])) AS given (h)"
+# A page of a source may reach beyond the step's part of the hashes.
+_OLD = """
+    (SELECT h FROM unnest(cast(:runs AS bigint[]), cast(:run_bits AS bigint[])) AS r (id, bits)
+       CROSS JOIN LATERAL (
+         SELECT hashes FROM {young} p WHERE p.run = r.id
+           AND p.bucket BETWEEN :low >> (24 - r.bits)::int AND :high >> (24 - r.bits)::int
+         OFFSET 0) p
+       CROSS JOIN unnest(p.hashes) AS h) AS old
+    WHERE {prefix} BETWEEN :low AND :high
+"""
+_DUE = text("""
+    SELECT dataset_key, day, tier FROM identity_runs WHERE is_due
+    ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+""")
+# Once for each day: later its young runs are those of late events, and stay a few.
+_OVER = text(f"""
+    SELECT dataset_key, day, max(tier) AS tier FROM identity_runs
+    WHERE day < {TODAY}
+    GROUP BY dataset_key, day HAVING bool_and(is_young) AND sum(identities) <= :largest
+    ORDER BY day, dataset_key LIMIT 1
+""")  # noqa: S608
+_TAKE = text("""
+    SELECT id, bits, identities FROM identity_runs
+    WHERE dataset_key = :dataset AND day = :day AND tier <= :tier AND is_young
+    ORDER BY id FOR UPDATE SKIP LOCKED
+""")
+_REMOVE_RUNS = text("DELETE FROM identity_runs WHERE id = ANY(cast(:runs AS bigint[]))")
+_NOT_DUE = text("UPDATE identity_runs SET is_due = false WHERE id = ANY(cast(:runs AS bigint[]))")
+_REMOVE_PAGES = "DELETE FROM {pages} WHERE run = ANY(cast(:runs AS bigint[]))"
+EXPIRED_MAX = 1_000
+_EXPIRE = text(f"""
+    DELETE FROM identity_runs WHERE id IN (
+      SELECT r.id FROM identity_runs r LEFT JOIN dataset_identities i USING (dataset_key)
+      WHERE i.dataset_key IS NULL OR r.day < {FIRST_DAY.format(days="i.days")}
+      ORDER BY r.id LIMIT :most FOR UPDATE OF r SKIP LOCKED)
+    RETURNING id, day, is_young
+""")  # noqa: S608
+_EMPTY = text("SELECT meta_empty_identity_pages(:slot)")
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRuns:
+    """A merge that was made: how many runs became one, and its identities."""
+
+    runs: int
+    identities: int
+
+
+def add(tx: Transaction, dataset_key: int, day: int, hashes: str, number: int) -> None:
+    """Write a young run of distinct hashes, a uuid[] literal."""
+    run, bits = _add_run(tx, dataset_key, day, number, is_young=True)
+    values = {"run": run, "bits": bits, "hashes": hashes}
+    tx.execute(_statement(_PAGES.replace("{source}", _GIVEN), YOUNG), values)
+
+
+def merge_due(tx: Transaction) -> MergedRuns | None:
+    """Merge the young runs of a tier that is full, and the smaller ones of the day; None = no such.
+
+    Registrations wait for nothing of it, and look up the former runs until it commits.
+    """
+    due = tx.execute(_DUE).one_or_none()
+    return None if due is None else _merge(tx, *due, runs_min=FAN_IN)
+
+
+def merge_over(tx: Transaction) -> MergedRuns | None:
+    """Merge the runs of a day that is over into the table of the day; None = there is none."""
+    over = tx.execute(_OVER, {"largest": RUN_MAX}).one_or_none()
+    return None if over is None else _merge(tx, *over, runs_min=1, is_young=False)
+
+
+def _merge(
+    tx: Transaction,
+    dataset_key: int,
+    day: int,
+    tier: int,
+    *,
+    runs_min: int,
+    is_young: bool = True,
+) -> MergedRuns:
+    """Merge young runs up to a tier, unless another server does or they are too large."""
+    rows = tx.execute(_TAKE, {"dataset": dataset_key, "day": day, "tier": tier}).all()
+    identities = sum(row.identities for row in rows)
+    runs = pg_arrays.numbers([row.id for row in rows])
+    if len(rows) < runs_min or identities > RUN_MAX:
+        tx.execute(_NOT_DUE, {"runs": runs})
+        return MergedRuns(0, 0)
+    # Before the new run is added: it counts the runs of its tier.
+    tx.execute(_REMOVE_RUNS, {"runs": runs})
+    run, bits = _add_run(tx, dataset_key, day, identities, is_young=is_young)
+    values = {"run": run, "bits": bits, "runs": runs}
+    values["run_bits"] = pg_arrays.numbers([row.bits for row in rows])
+    steps = min(1 << bits, -(-identities // STEP_HASHES))
+    bounds = [((step << bits) // steps) << (BITS_MAX - bits) for step in range(steps + 1)]
+    target = YOUNG if is_young else OF_DAYS[day % SLOTS]
+    for low, high in pairwise(bounds):
+        step = {**values, "low": low, "high": high - 1}
+        tx.execute(_statement(_PAGES.replace("{source}", _OLD), target), step)
+    tx.execute(_statement(_REMOVE_PAGES, YOUNG), {"runs": runs})
+    return MergedRuns(len(rows), identities)
+
+
+def expire(tx: Transaction) -> int:
+    """Drop runs of days before their dataset's window; returns their number, EXPIRED_MAX at most.
+
+    The table of a day of which no run is left is emptied as a whole.
+    """
+    expired = tx.execute(_EXPIRE, {"most": EXPIRED_MAX}).all()
+    runs_by_table: dict[str, list[int]] = {}
+    for run, day, is_young in expired:
+        table = YOUNG if is_young else OF_DAYS[day % SLOTS]
+        runs_by_table.setdefault(table, []).append(run)
+    for table, runs in sorted(runs_by_table.items()):
+        slot = OF_DAYS.index(table) if table in OF_DAYS else None
+        if slot is None or not tx.execute(_EMPTY, {"slot": slot}).scalar_one():
+            values = {"runs": pg_arrays.numbers(runs)}
+            tx.execute(_statement(_REMOVE_PAGES, table), values)
+    return len(expired)
+
+
+def _add_run(
+    tx: Transaction, dataset_key: int, day: int, identities: int, *, is_young: bool
+) -> tuple[int, int]:
+    """Add the row of a run; returns its id and the bits of its pages."""
+    bits = min(BITS_MAX, max(0, (identities - 1) // PAGE_HASHES).bit_length())
+    values = {
+        "dataset": dataset_key,
+        "day": day,
+        "tier": max(0, (identities // TIER_MIN).bit_length() - 1) // 2,
+        "bits": bits,
+        "identities": identities,
+        "is_young": is_young,
+        "others": FAN_IN - 1,
+    }
+    return int(tx.execute(_ADD_RUN, values).scalar_one()), bits
+
+
+# The statements are few: one of each kind for each table.
+@lru_cache(maxsize=4 * SLOTS)
+def _statement(pattern: str, table: str) -> TextClause:
+    return text(pattern.format(pages=table, young=YOUNG, prefix=PREFIX.format("h")))

@@ -1,0 +1,69 @@
+"""Identities of events that datasets have claimed, in runs by day."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Identity,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Uuid,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from meta.store.tables.columns import metadata
+
+# Tables for days that are over: a day has the one of its number modulo this.
+SLOTS = 32
+
+# Datasets in which each event is a row once; the row is locked by each claim.
+dataset_identities = Table(
+    "dataset_identities",
+    metadata,
+    Column("dataset_key", Integer, primary_key=True, autoincrement=False),
+    # Days for which an identity is kept, by the time of its event.
+    Column("days", SmallInteger, nullable=False),
+)
+
+# Sorted hashes of one day of a dataset, in 2^bits pages by their first bits.
+identity_runs = Table(
+    "identity_runs",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("dataset_key", Integer, nullable=False),
+    # Since the epoch.
+    Column("day", Integer, nullable=False),
+    Column("tier", SmallInteger, nullable=False),
+    Column("bits", SmallInteger, nullable=False),
+    Column("identities", BigInteger, nullable=False),
+    # In the table of young pages; others are in that of their day.
+    Column("is_young", Boolean, nullable=False),
+    # As many of its tier are there as are merged to one.
+    Column("is_due", Boolean, nullable=False),
+)
+Index(
+    "identity_runs_dataset_key_day_tier_index",
+    identity_runs.c.dataset_key,
+    identity_runs.c.day,
+    identity_runs.c.tier,
+)
+Index("identity_runs_due_index", identity_runs.c.id, postgresql_where=identity_runs.c.is_due)
+
+
+def _pages(name: str) -> Table:
+    """A table of the pages of runs; the hashes of one are in order."""
+    return Table(
+        name,
+        metadata,
+        Column("run", BigInteger, nullable=False),
+        Column("bucket", Integer, nullable=False),
+        Column("hashes", ARRAY(Uuid), nullable=False),
+        PrimaryKeyConstraint("run", "bucket"),
+    )
+
+
+young_identity_pages = _pages("identity_pages")
+day_identity_pages = tuple(_pages(f"identity_pages_{slot:02}") for slot in range(SLOTS))

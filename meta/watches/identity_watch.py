@@ -1,0 +1,46 @@
+"""Background merges of runs of identities, and removal of those that no dataset retains."""
+
+from collections.abc import Callable
+
+import structlog
+
+from meta.commits.transactions import Transactions
+from meta.process import Shutdown
+from meta.store.engine.pool import Transaction
+from meta.store.registration import identity_runs
+from meta.store.registration.identity_runs import MergedRuns
+
+log = structlog.get_logger()
+PAUSE_SECS = 5.0
+# In every twelfth round expired runs are removed, and days that are over are merged.
+SLOW_EVERY_ROUNDS = 12
+
+
+class IdentityWatch:
+    """Keeps the runs few and the days within their windows; servers take turns."""
+
+    def __init__(self, transactions: Transactions, shutdown: Shutdown) -> None:
+        self._transactions = transactions
+        self._shutdown = shutdown
+        self._rounds = 0
+
+    def run_round(self) -> None:
+        """Merge all runs that are due, each merge in a transaction of its own."""
+        if self._rounds % SLOW_EVERY_ROUNDS == 0:
+            self._expire()
+            self._merge_all(identity_runs.merge_over)
+        self._rounds += 1
+        self._merge_all(identity_runs.merge_due)
+
+    def _merge_all(self, merge: Callable[[Transaction], MergedRuns | None]) -> None:
+        while not self._shutdown.is_requested:
+            merged = self._transactions.write(lambda tx: merge(tx))
+            if merged is None or not merged.runs:
+                return
+
+    def _expire(self) -> None:
+        removed = identity_runs.EXPIRED_MAX
+        while removed == identity_runs.EXPIRED_MAX and not self._shutdown.is_requested:
+            removed = self._transactions.write(identity_runs.expire)
+            if removed:
+                log.info("identities_expired", runs=removed)

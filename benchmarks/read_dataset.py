@@ -7,6 +7,7 @@ segments against what a nursery does to decode them. CPU time of the reading pro
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -164,11 +165,11 @@ class _BenchDataset:
     """A dataset that takes decoded rows."""
 
     index = 0
-    unconverted = 0
 
     def __init__(self, work: DatasetWork) -> None:
         self.work = work
         self.columns = DatasetColumns()
+        self.unconverted = Counter[str]()
 
 
 def _decode(store: ObjectStore, fresh: FreshRecords) -> int:

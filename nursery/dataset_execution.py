@@ -1,5 +1,6 @@
 """One dataset of a task while the task runs: from decoded rows to written files."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from nursery.results import DatasetResult, WrittenSegment
@@ -27,7 +28,8 @@ class DatasetExecution:
 
     `index` is its place in the task. `batch` is set while a baby is written in several files:
     they share one batch id, as a catalog's rebuild takes two batches that share a baby for
-    repetitions of each other.
+    repetitions of each other. `quarantined` are streams with records that do not conform, each with
+    the verdict.
     """
 
     index: int
@@ -36,7 +38,8 @@ class DatasetExecution:
     batch: OpenBatch | None = None
     segments: list[WrittenSegment] = field(default_factory=list)
     error: str = ""
-    unconverted: int = 0
+    unconverted: Counter[str] = field(default_factory=Counter)
+    quarantined: dict[str, str] = field(default_factory=dict)
 
     @property
     def dataset_id(self) -> str:
@@ -59,4 +62,10 @@ class DatasetExecution:
 
     def result(self) -> DatasetResult:
         """The outcome, once the task is done."""
-        return DatasetResult(self.dataset_id, tuple(self.segments), self.error, self.unconverted)
+        return DatasetResult(
+            self.dataset_id,
+            tuple(self.segments),
+            self.error,
+            tuple(sorted(self.unconverted.items())),
+            tuple(sorted(self.quarantined.items())),
+        )

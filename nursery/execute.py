@@ -20,6 +20,7 @@ from segments.otlp.wire import UndecodableSlice
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 from segplane.dataplane.babies.columns import DatasetColumns
+from segplane.dataplane.babies.conformity import QuarantinedPart
 from segplane.dataplane.babies.decoding import RoutedPayload, UndecodablePayload, decode_pass
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reader import BabyReader
@@ -125,14 +126,16 @@ class _TaskExecution:
             if not routed:
                 continue
             try:
-                undecodable = decode_pass(signal, routed)
+                left_out = decode_pass(signal, routed)
             except Exception as error:  # noqa: BLE001 - the top of a pass
                 # A bug or a lack of memory fails these datasets and no other.
                 for item in routed:
                     item.dataset.fail(error)
                 continue
-            for payload in undecodable:
+            for payload in left_out.undecodable:
                 self._reject(payload)
+            for item, part in left_out.nonconforming:
+                self._quarantine_part(item.dataset, part)
         self._held_bytes = sum(dataset.columns.size_bytes for dataset in self._datasets)
 
     def _reject(self, undecodable: UndecodablePayload[DatasetExecution]) -> None:
@@ -143,6 +146,14 @@ class _TaskExecution:
             )
         except SegmentsError as error:
             routed.dataset.fail(error)
+
+    def _quarantine_part(self, dataset: DatasetExecution, part: QuarantinedPart) -> None:
+        """Quarantine records that do not conform; the registration of the dataset names them."""
+        try:
+            self._quarantine.put_part(part, dataset.dataset_id)
+        except SegmentsError as error:
+            dataset.fail(error)
+        dataset.quarantined[part.payload.stream_id] = part.verdict
 
     def _write(self, unfinished_baby: BabyId | None = None) -> None:
         """Write what is held; datasets of an unfinished baby keep a table for their last file."""

@@ -232,7 +232,7 @@ class Nursery:
             if dataset.error:
                 dataset_log.warning("dataset_failed", error=dataset.error)
             if dataset.unconverted:
-                dataset_log.info("attributes_unconverted", count=dataset.unconverted)
+                dataset_log.info("attributes_unconverted", **dataset.unconverted_values())
 
     def _register(self, finished: Sequence[FinishedMove], errors: list[str]) -> float:
         """Register moves; returns the seconds it took.

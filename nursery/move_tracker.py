@@ -9,10 +9,11 @@ from nursery.results import TaskResult, WrittenSegment
 
 @dataclass(slots=True)
 class FinishedMove:
-    """A move and the segments that its tasks have written."""
+    """A move, the segments that its tasks have written, and the verdict on records of streams."""
 
     move: DatasetMove
     segments: list[WrittenSegment] = field(default_factory=list)
+    quarantined: dict[str, str] = field(default_factory=dict)
 
 
 class MoveTracker:
@@ -38,7 +39,7 @@ class MoveTracker:
     def add(self, index: int, result: TaskResult) -> None:
         """Count a task that has run; moves that it could not do for are dropped."""
         failed = {dataset.dataset_id for dataset in result.datasets if dataset.error}
-        segments = {dataset.dataset_id: dataset.segments for dataset in result.datasets}
+        results = {dataset.dataset_id: dataset for dataset in result.datasets}
         for dataset_id in self._by_task.get(index, ()):
             if dataset_id not in self._waiting:
                 continue
@@ -46,7 +47,9 @@ class MoveTracker:
             if dataset_id in failed or _passes_unreadable(finished.move, result):
                 del self._waiting[dataset_id]
                 continue
-            finished.segments.extend(segments.get(dataset_id, ()))
+            if dataset_id in results:
+                finished.segments.extend(results[dataset_id].segments)
+                finished.quarantined.update(results[dataset_id].quarantined)
             tasks.discard(index)
             if not tasks:
                 del self._waiting[dataset_id]

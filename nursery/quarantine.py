@@ -13,12 +13,22 @@ from google.protobuf.message import DecodeError
 
 from segments.baby import baby_of
 from segments.errors import ObjectExists, StoreError
-from segments.keys import quarantine_key, quarantine_note_key, quarantine_whole_key
+from segments.keys import (
+    quarantine_key,
+    quarantine_note_key,
+    quarantine_part_key,
+    quarantine_whole_key,
+)
 from segments.otlp.content import read_facts
 from segments.store.interface import ObjectStore
 from segments.v1.combined_signals_pb2 import CombinedSignals
+from segplane.dataplane.babies.conformity import QuarantinedPart
 from segplane.dataplane.babies.payload import Payload
 
+# Cause of records with a value that does not fit its column of the bound schema.
+NONCONFORMING = "nonconforming"
+# Misfits that a note names.
+NOTED_MISFITS_MAX = 20
 _NO_FACTS: Mapping[str, object] = MappingProxyType({})
 
 
@@ -37,13 +47,21 @@ class Quarantine:
         self, payload: Payload, cause: str, detail: str = "", dataset_id: str = ""
     ) -> None:
         """Put one payload, and in its note what a replay needs."""
-        key = quarantine_key(
-            payload.stream_id,
-            payload.offset,
-            payload.token_id,
-            payload.signal,
-            payload.slice_index,
-        )
+        self._put_payload(_key(payload), payload, cause, detail, dataset_id)
+
+    def put_part(self, part: QuarantinedPart, dataset_id: str) -> None:
+        """Put the records of a payload that do not conform; they count once meta has registered it.
+
+        Places in the note are those of the payload that they are taken from.
+        """
+        payload = part.payload
+        key = quarantine_part_key(_key(payload), payload.piece, part.verdict)
+        detail = part.found.text(NOTED_MISFITS_MAX)
+        self._put_payload(key, payload, NONCONFORMING, detail, dataset_id)
+
+    def _put_payload(
+        self, key: str, payload: Payload, cause: str, detail: str, dataset_id: str
+    ) -> None:
         facts: dict[str, object] = {
             "dataset_id": dataset_id,
             "received_at_nanos": payload.received_at,
@@ -81,6 +99,12 @@ class Quarantine:
         with suppress(ObjectExists):
             self._store.put_if_absent(quarantine_note_key(key), json.dumps(note).encode())
         self._counts[cause] += 1
+
+
+def _key(payload: Payload) -> str:
+    return quarantine_key(
+        payload.stream_id, payload.offset, payload.token_id, payload.signal, payload.slice_index
+    )
 
 
 def _put_equal(store: ObjectStore, key: str, body: bytes) -> None:

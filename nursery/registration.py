@@ -161,6 +161,10 @@ def _request(
             for span in move.spans
         ],
         omit_streams=True,
+        quarantined=[
+            nursery_pb2.QuarantinedRecords(stream_id=stream_id, verdict=verdict)
+            for stream_id, verdict in finished.quarantined.items()
+        ],
     )
 
 

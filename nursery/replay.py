@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 from nursery.dataset_execution import DatasetExecution, OpenBatch
+from nursery.quarantine import NOTED_MISFITS_MAX
 from nursery.results import WrittenSegment
 from nursery.segment_files import FILES_MAX, write_segments
 from segments.keys import merged_prefix
@@ -19,6 +20,10 @@ from segments.store.interface import ObjectStore
 from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
+
+
+class StillNonconforming(Exception):
+    """Records of the payload do not conform to the dataset's schema; the message names them."""
 
 
 @dataclass(slots=True)
@@ -48,14 +53,17 @@ def write_payload(
 ) -> list[WrittenSegment]:
     """Decode a payload and write its records; `folder` is an empty folder on local disk.
 
-    Each attempt has keys of its own. Raises UndecodableSlice, StoreError, CorruptObject, and
-    ObjectExists where an object of this attempt holds other bytes.
+    Each attempt has keys of its own. Raises UndecodableSlice, StillNonconforming, StoreError,
+    CorruptObject, and ObjectExists where an object of this attempt holds other bytes.
     """
     work = DatasetWork(dataset_id, spec, ())
     execution = DatasetExecution(0, work)
     for piece in payload.pieces():
-        for failed in decode_pass(piece.signal, [RoutedPayload(execution, piece)]):
+        left_out = decode_pass(piece.signal, [RoutedPayload(execution, piece)])
+        for failed in left_out.undecodable:
             raise UndecodableSlice(failed.error)
+        for _, part in left_out.nonconforming:
+            raise StillNonconforming(part.found.text(NOTED_MISFITS_MAX))
     columns = execution.take_columns()
     # In the footer they would make a rebuild take the file for a copy of the baby's own segment.
     columns.babies = set()

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from segments.errors import StoreUnavailable
 from segments.parquet.footer import SegmentContent
 
+# Columns that a line of the log names.
+LOGGED_COLUMNS_MAX = 100
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenSegment:
@@ -24,13 +27,21 @@ class WrittenSegment:
 class DatasetResult:
     """One task's outcome for one dataset; with an error its segments must not be registered.
 
-    `unconverted` counts attribute values that do not convert to their promoted column's type.
+    `unconverted` counts attribute values that do not fit their typed column, by column: they are
+    null there. `quarantined` are streams with records that are quarantined because they do not
+    conform, each with the verdict that their keys end with.
     """
 
     dataset_id: str
     segments: tuple[WrittenSegment, ...] = ()
     error: str = ""
-    unconverted: int = 0
+    unconverted: tuple[tuple[str, int], ...] = ()
+    quarantined: tuple[tuple[str, str], ...] = ()
+
+    def unconverted_values(self) -> dict[str, object]:
+        """Return, for the log, how many values did not fit: in all and by column."""
+        count = sum(number for _, number in self.unconverted)
+        return {"count": count, "columns": dict(self.unconverted[:LOGGED_COLUMNS_MAX])}
 
 
 @dataclass(frozen=True, slots=True)

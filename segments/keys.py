@@ -31,7 +31,8 @@ _ATTEMPT = re.compile(rf"dataset/({_UUID})/merged/({_UUID})-([1-9][0-9]{{0,8}})/
 _SIGNAL = "|".join(SIGNALS)
 _QUARANTINE = re.compile(
     rf"quarantine/({_UUID})/([0-9]{{20}})/"
-    rf"(?:whole|({_UUID}|x[0-9a-f]{{32}})-({'|'.join(SIGNALS)})-([0-9]{{1,9}}))(\.json)?"
+    rf"(?:whole|({_UUID}|x[0-9a-f]{{32}})-({_SIGNAL})-([0-9]{{1,9}})"
+    rf"(?:-([0-9]{{1,9}})-([0-9a-f]{{16}}))?)(\.json)?"
 )
 _TABLE = re.compile(
     rf"iceberg/({_UUID})/([0-9]{{1,12}})-{_UUID}/"
@@ -73,8 +74,8 @@ class AttemptKey:
 class QuarantineKey:
     """Bytes that could not be merged, or the note beside them.
 
-    A whole baby has neither token_id, signal nor slice_index. token_id is the digest that
-    `quarantine_key` wrote where the baby's token id was not a UUID.
+    A whole baby has no token_id, signal and slice_index. token_id is a digest if it was no UUID.
+    Records that do not conform have a `verdict` and the place of their `piece`.
     """
 
     stream_id: str
@@ -83,6 +84,8 @@ class QuarantineKey:
     signal: str | None
     slice_index: int | None
     is_note: bool
+    piece: int | None = None
+    verdict: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,20 +204,20 @@ def new_table_key(dataset_id: str, epoch_secs: int, name: str) -> str:
 
 
 def quarantine_key(
-    stream_id: str,
-    offset: int,
-    token_id: str,
-    signal: Signal,
-    slice_index: int,
+    stream_id: str, offset: int, token_id: str, signal: Signal, slice_index: int
 ) -> str:
     """The key of one slice that would not decode or had no route.
 
     The token id comes out of the baby, so it can be any text: all but a UUID becomes a digest.
     """
-    token = token_id
-    if not _IS_UUID.fullmatch(token_id):
-        token = "x" + hashlib.sha256(token_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    digest = hashlib.sha256(token_id.encode("utf-8", "surrogatepass")).hexdigest()
+    token = token_id if _IS_UUID.fullmatch(token_id) else f"x{digest[:32]}"
     return f"{_quarantine_prefix(stream_id, offset)}{token}-{signal}-{slice_index}"
+
+
+def quarantine_part_key(payload_key: str, piece: int, verdict: str) -> str:
+    """The key of the records of a slice (or a piece of it) that do not conform."""
+    return f"{payload_key}-{piece}-{verdict}"
 
 
 def quarantine_whole_key(stream_id: str, offset: int) -> str:
@@ -262,10 +265,9 @@ def parse_key(key: str) -> ObjectKey | None:
     if match := _ATTEMPT.fullmatch(key):
         return AttemptKey(match[1], match[2], int(match[3]), match[4])
     if match := _QUARANTINE.fullmatch(key):
-        index = None if match[5] is None else int(match[5])
-        return QuarantineKey(
-            match[1], int(match[2]), match[3], match[4], index, match[6] is not None
-        )
+        index, piece = (int(match[n]) if match[n] else None for n in (5, 6))
+        owner = match[1], int(match[2]), match[3], match[4]
+        return QuarantineKey(*owner, index, match[8] is not None, piece, match[7])
     if match := _TABLE.fullmatch(key):
         return TableKey(match[1], int(match[2]))
     if key.startswith(HIDDEN_ROOT):
@@ -293,6 +295,6 @@ def _uuid(value: str) -> str:
 
 
 def _digits(offset: int) -> str:
-    if not 0 <= offset <= _OFFSET_MAX:
-        raise ValueError(f"offset is {offset}, expected 0 to 2^63-1")
-    return str(offset).zfill(OFFSET_DIGITS)
+    if 0 <= offset <= _OFFSET_MAX:
+        return str(offset).zfill(OFFSET_DIGITS)
+    raise ValueError(f"offset is {offset}, expected 0 to 2^63-1")

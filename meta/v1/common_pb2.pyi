@@ -661,6 +661,7 @@ class PromotedColumn(_message.Message):
     ATTRIBUTE_FIELD_NUMBER: _builtins.int
     FIELD_ID_FIELD_NUMBER: _builtins.int
     BOUND_FIELD_NUMBER: _builtins.int
+    ENFORCED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Column name in the segment; must not collide with a column of the format."""
     type: Global___KqlType.ValueType
@@ -678,6 +679,11 @@ class PromotedColumn(_message.Message):
     """True for a column that is or was one of a schema that the dataset was bound to: a segment that
     lacks it has nulls for good. Ignored in requests.
     """
+    enforced: _builtins.bool
+    """True for a column of the schema that the dataset is bound to, where the dataset's setting
+    (NonconformingRecords) is quarantine or reject: a record whose value does not fit the column's
+    type is no row. Ignored in requests.
+    """
     def __init__(
         self,
         *,
@@ -687,10 +693,11 @@ class PromotedColumn(_message.Message):
         attribute: _builtins.str = ...,
         field_id: _builtins.int | None = ...,
         bound: _builtins.bool = ...,
+        enforced: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "field_id", b"field_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "attribute", b"attribute", "bound", b"bound", "field_id", b"field_id", "name", b"name", "scope", b"scope", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "attribute", b"attribute", "bound", b"bound", "enforced", b"enforced", "field_id", b"field_id", "name", b"name", "scope", b"scope", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__field_id: _TypeAlias = _typing.Literal["field_id"]  # noqa: Y015
     _WhichOneofArgType__field_id: _TypeAlias = _typing.Literal["_field_id", b"_field_id"]  # noqa: Y015

@@ -576,6 +576,7 @@ class RegisterMergedSegmentRequest(_message.Message):
     STREAM_OFFSETS_FIELD_NUMBER: _builtins.int
     MORE_SEGMENTS_FIELD_NUMBER: _builtins.int
     OMIT_STREAMS_FIELD_NUMBER: _builtins.int
+    QUARANTINED_FIELD_NUMBER: _builtins.int
     omit_streams: _builtins.bool
     """Leave the streams out of the reply, which are read for it after the commit. In
     RegisterMergedSegments it makes no difference: that reply has none.
@@ -596,6 +597,12 @@ class RegisterMergedSegmentRequest(_message.Message):
         at one version.
         """
 
+    @_builtins.property
+    def quarantined(self) -> _containers.RepeatedCompositeFieldContainer[Global___QuarantinedRecords]:
+        """Streams of which records that do not conform are in the quarantine instead of in the segments;
+        each one of stream_offsets.
+        """
+
     def __init__(
         self,
         *,
@@ -603,14 +610,43 @@ class RegisterMergedSegmentRequest(_message.Message):
         stream_offsets: _abc.Iterable[Global___StreamOffsetInfo] | None = ...,
         more_segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
         omit_streams: _builtins.bool = ...,
+        quarantined: _abc.Iterable[Global___QuarantinedRecords] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["segment", b"segment"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["more_segments", b"more_segments", "omit_streams", b"omit_streams", "segment", b"segment", "stream_offsets", b"stream_offsets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["more_segments", b"more_segments", "omit_streams", b"omit_streams", "quarantined", b"quarantined", "segment", b"segment", "stream_offsets", b"stream_offsets"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RegisterMergedSegmentRequest: _TypeAlias = RegisterMergedSegmentRequest  # noqa: Y015
+
+@_typing.final
+class QuarantinedRecords(_message.Message):
+    """Records of one stream that were quarantined because they do not conform."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream id."""
+    verdict: _builtins.str
+    """The last part of the keys of their objects, 16 hexadecimal digits: by which columns it was
+    decided. Objects of these offsets with another one hold no records of the quarantine.
+    """
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        verdict: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["stream_id", b"stream_id", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QuarantinedRecords: _TypeAlias = QuarantinedRecords  # noqa: Y015
 
 @_typing.final
 class RegisterMergedSegmentResponse(_message.Message):

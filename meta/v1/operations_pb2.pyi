@@ -23,6 +23,36 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _NonconformingRecords:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _NonconformingRecordsEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NonconformingRecords.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    NONCONFORMING_RECORDS_UNSPECIFIED: _NonconformingRecords.ValueType  # 0
+    """Not set: as NULL."""
+    NONCONFORMING_RECORDS_NULL: _NonconformingRecords.ValueType  # 1
+    """The record is a row. The column is null, and the attributes keep the value."""
+    NONCONFORMING_RECORDS_QUARANTINE: _NonconformingRecords.ValueType  # 2
+    """Nurseries put the record into the quarantine."""
+    NONCONFORMING_RECORDS_REJECT: _NonconformingRecords.ValueType  # 3
+    """Collectors refuse the record, and tell the sender. What nurseries find goes to the quarantine."""
+
+class NonconformingRecords(_NonconformingRecords, metaclass=_NonconformingRecordsEnumTypeWrapper):
+    """What becomes of a record that has a value, other than null, that does not fit the type of its
+    column of the bound schema.
+    """
+
+NONCONFORMING_RECORDS_UNSPECIFIED: NonconformingRecords.ValueType  # 0
+"""Not set: as NULL."""
+NONCONFORMING_RECORDS_NULL: NonconformingRecords.ValueType  # 1
+"""The record is a row. The column is null, and the attributes keep the value."""
+NONCONFORMING_RECORDS_QUARANTINE: NonconformingRecords.ValueType  # 2
+"""Nurseries put the record into the quarantine."""
+NONCONFORMING_RECORDS_REJECT: NonconformingRecords.ValueType  # 3
+"""Collectors refuse the record, and tell the sender. What nurseries find goes to the quarantine."""
+Global___NonconformingRecords: _TypeAlias = NonconformingRecords  # noqa: Y015
+
 class _MergeEligibility:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -898,12 +928,15 @@ class DatasetSettings(_message.Message):
     EXCESS_EVENTS_ALLOWED_FIELD_NUMBER: _builtins.int
     FOREIGN_FILES_FIELD_NUMBER: _builtins.int
     BINDING_FIELD_NUMBER: _builtins.int
+    NONCONFORMING_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     excess_events_allowed: _builtins.int
     """Events that registrations may yet hold beyond the records that collectors counted. Each takes
     its excess from them; 0 = none is allowed.
     """
+    nonconforming: Global___NonconformingRecords.ValueType
+    """What becomes of records with a value that does not fit its column of the bound schema."""
     @_builtins.property
     def event_retention(self) -> _duration_pb2.Duration:
         """Segments whose newest event is older are deleted; unset or 0 = kept without limit."""
@@ -947,10 +980,11 @@ class DatasetSettings(_message.Message):
         excess_events_allowed: _builtins.int | None = ...,
         foreign_files: Global___ForeignFileSettings | None = ...,
         binding: Global___SchemaBinding | None = ...,
+        nonconforming: Global___NonconformingRecords.ValueType | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__binding: _TypeAlias = _typing.Literal["binding"]  # noqa: Y015
     _WhichOneofArgType__binding: _TypeAlias = _typing.Literal["_binding", b"_binding"]  # noqa: Y015
@@ -964,6 +998,8 @@ class DatasetSettings(_message.Message):
     _WhichOneofArgType__foreign_files: _TypeAlias = _typing.Literal["_foreign_files", b"_foreign_files"]  # noqa: Y015
     _WhichOneofReturnType__ingest_limits: _TypeAlias = _typing.Literal["ingest_limits"]  # noqa: Y015
     _WhichOneofArgType__ingest_limits: _TypeAlias = _typing.Literal["_ingest_limits", b"_ingest_limits"]  # noqa: Y015
+    _WhichOneofReturnType__nonconforming: _TypeAlias = _typing.Literal["nonconforming"]  # noqa: Y015
+    _WhichOneofArgType__nonconforming: _TypeAlias = _typing.Literal["_nonconforming", b"_nonconforming"]  # noqa: Y015
     _WhichOneofReturnType__promoted_columns: _TypeAlias = _typing.Literal["promoted_columns"]  # noqa: Y015
     _WhichOneofArgType__promoted_columns: _TypeAlias = _typing.Literal["_promoted_columns", b"_promoted_columns"]  # noqa: Y015
     _WhichOneofReturnType__records_per_month: _TypeAlias = _typing.Literal["records_per_month"]  # noqa: Y015
@@ -982,6 +1018,8 @@ class DatasetSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__foreign_files) -> _WhichOneofReturnType__foreign_files | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ingest_limits) -> _WhichOneofReturnType__ingest_limits | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__nonconforming) -> _WhichOneofReturnType__nonconforming | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__promoted_columns) -> _WhichOneofReturnType__promoted_columns | None: ...
     @_typing.overload
@@ -2761,6 +2799,9 @@ class GetUsageRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_IDS_FIELD_NUMBER: _builtins.int
+    COLUMNS_OF_FIELD_NUMBER: _builtins.int
+    columns_of: _builtins.str
+    """The one of dataset_ids whose enforced columns are in the reply too; empty = none."""
     @_builtins.property
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Dataset ids; empty = all live ones."""
@@ -2769,10 +2810,11 @@ class GetUsageRequest(_message.Message):
         self,
         *,
         dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
+        columns_of: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_ids", b"dataset_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns_of", b"columns_of", "dataset_ids", b"dataset_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2816,6 +2858,8 @@ class DatasetUsage(_message.Message):
     INGEST_LIMITS_FIELD_NUMBER: _builtins.int
     MERGE_DEBT_FIELD_NUMBER: _builtins.int
     MERGE_DEBT_MAX_FIELD_NUMBER: _builtins.int
+    REJECTS_SINCE_FIELD_NUMBER: _builtins.int
+    ENFORCED_COLUMNS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     month: _builtins.str
@@ -2832,9 +2876,15 @@ class DatasetUsage(_message.Message):
     """From so many on collectors refuse a part of the dataset's exports for some seconds, all of them
     from twice as many on; 0 = none.
     """
+    rejects_since: _builtins.int
+    """Version of the last change of a dataset that rejects records; 0 = it rejects none."""
     @_builtins.property
     def ingest_limits(self) -> Global___IngestLimits:
         """Limits that collectors apply to each ingest token."""
+
+    @_builtins.property
+    def enforced_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.PromotedColumn]:
+        """The columns that records have to fit, if GetUsageRequest.columns_of names the dataset."""
 
     def __init__(
         self,
@@ -2847,10 +2897,12 @@ class DatasetUsage(_message.Message):
         ingest_limits: Global___IngestLimits | None = ...,
         merge_debt: _builtins.int = ...,
         merge_debt_max: _builtins.int = ...,
+        rejects_since: _builtins.int = ...,
+        enforced_columns: _abc.Iterable[_common_pb2.PromotedColumn] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ingest_limits", b"ingest_limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "enforced_columns", b"enforced_columns", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4755,10 +4807,13 @@ class BeginReplayRequest(_message.Message):
     OBJECT_KEY_FIELD_NUMBER: _builtins.int
     DATASET_ID_FIELD_NUMBER: _builtins.int
     ACCEPTANCE_FIELD_NUMBER: _builtins.int
+    UNCOUNTED_FIELD_NUMBER: _builtins.int
     object_key: _builtins.str
     """Key of the payload's object, as the quarantine has it."""
     dataset_id: _builtins.str
     """Dataset that its records go to."""
+    uncounted: _builtins.bool
+    """Also replays a payload that no registration counts (CheckQuarantined), as after a rebuild."""
     @_builtins.property
     def acceptance(self) -> Global___LossAcceptance:
         """Person and reason; accept_loss is not needed."""
@@ -4769,10 +4824,11 @@ class BeginReplayRequest(_message.Message):
         object_key: _builtins.str = ...,
         dataset_id: _builtins.str = ...,
         acceptance: Global___LossAcceptance | None = ...,
+        uncounted: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "dataset_id", b"dataset_id", "object_key", b"object_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "dataset_id", b"dataset_id", "object_key", b"object_key", "uncounted", b"uncounted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4891,6 +4947,54 @@ class DropPayloadRequest(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__records) -> _WhichOneofReturnType__records | None: ...
 
 Global___DropPayloadRequest: _TypeAlias = DropPayloadRequest  # noqa: Y015
+
+@_typing.final
+class CheckQuarantinedRequest(_message.Message):
+    """Request of CheckQuarantined."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEYS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def object_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Keys of the quarantine; at most 1,000."""
+
+    def __init__(
+        self,
+        *,
+        object_keys: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["object_keys", b"object_keys"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckQuarantinedRequest: _TypeAlias = CheckQuarantinedRequest  # noqa: Y015
+
+@_typing.final
+class CheckQuarantinedResponse(_message.Message):
+    """Response of CheckQuarantined."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UNCOUNTED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def uncounted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Those of the keys that no registration counts."""
+
+    def __init__(
+        self,
+        *,
+        uncounted: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["uncounted", b"uncounted"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckQuarantinedResponse: _TypeAlias = CheckQuarantinedResponse  # noqa: Y015
 
 @_typing.final
 class DropPayloadResponse(_message.Message):

@@ -291,6 +291,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.DropPayloadRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.DropPayloadResponse.FromString,
                 _registered_method=True)
+        self.CheckQuarantined = channel.unary_unary(
+                '/meta.v1.OperationsService/CheckQuarantined',
+                request_serializer=meta_dot_v1_dot_operations__pb2.CheckQuarantinedRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.CheckQuarantinedResponse.FromString,
+                _registered_method=True)
         self.ListLosses = channel.unary_unary(
                 '/meta.v1.OperationsService/ListLosses',
                 request_serializer=meta_dot_v1_dot_operations__pb2.ListLossesRequest.SerializeToString,
@@ -733,6 +738,15 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CheckQuarantined(self, request, context):
+        """Tells which payloads of records that did not conform are counted by no registration: left by a
+        nursery that died or was overtaken while its dataset's schema or setting changed, so that their
+        records went another way.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListLosses(self, request, context):
         """Pages through the loss ledger, oldest first.
         """
@@ -1056,6 +1070,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.DropPayload,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.DropPayloadRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.DropPayloadResponse.SerializeToString,
+            ),
+            'CheckQuarantined': grpc.unary_unary_rpc_method_handler(
+                    servicer.CheckQuarantined,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.CheckQuarantinedRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.CheckQuarantinedResponse.SerializeToString,
             ),
             'ListLosses': grpc.unary_unary_rpc_method_handler(
                     servicer.ListLosses,
@@ -2482,6 +2501,33 @@ class OperationsService:
             '/meta.v1.OperationsService/DropPayload',
             meta_dot_v1_dot_operations__pb2.DropPayloadRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.DropPayloadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckQuarantined(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/CheckQuarantined',
+            meta_dot_v1_dot_operations__pb2.CheckQuarantinedRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.CheckQuarantinedResponse.FromString,
             options,
             channel_credentials,
             insecure,

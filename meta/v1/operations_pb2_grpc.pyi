@@ -196,6 +196,11 @@ class OperationsServiceStub:
     """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
     replayed.
     """
+    CheckQuarantined: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]
+    """Tells which payloads of records that did not conform are counted by no registration: left by a
+    nursery that died or was overtaken while its dataset's schema or setting changed, so that their
+    records went another way.
+    """
     ListLosses: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListLossesRequest, _operations_pb2.ListLossesResponse]
     """Pages through the loss ledger, oldest first."""
     CreateAccessToken: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CreateAccessTokenRequest, _operations_pb2.CreateAccessTokenResponse]
@@ -388,6 +393,11 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     DropPayload: _aio.UnaryUnaryMultiCallable[_operations_pb2.DropPayloadRequest, _operations_pb2.DropPayloadResponse]  # type: ignore[assignment]
     """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
     replayed.
+    """
+    CheckQuarantined: _aio.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]  # type: ignore[assignment]
+    """Tells which payloads of records that did not conform are counted by no registration: left by a
+    nursery that died or was overtaken while its dataset's schema or setting changed, so that their
+    records went another way.
     """
     ListLosses: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListLossesRequest, _operations_pb2.ListLossesResponse]  # type: ignore[assignment]
     """Pages through the loss ledger, oldest first."""
@@ -833,6 +843,16 @@ class OperationsServiceServicer:
     ) -> _typing.Union[_operations_pb2.DropPayloadResponse, _abc.Awaitable[_operations_pb2.DropPayloadResponse]]:
         """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
         replayed.
+        """
+
+    def CheckQuarantined(
+        self,
+        request: _operations_pb2.CheckQuarantinedRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.CheckQuarantinedResponse, _abc.Awaitable[_operations_pb2.CheckQuarantinedResponse]]:
+        """Tells which payloads of records that did not conform are counted by no registration: left by a
+        nursery that died or was overtaken while its dataset's schema or setting changed, so that their
+        records went another way.
         """
 
     def ListLosses(

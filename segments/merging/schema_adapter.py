@@ -72,7 +72,7 @@ class SectionAdapter:
             values, failures = promote(batch, self._computed)
             computed = dict(zip((c.name for c in self._computed), values, strict=True))
             columns.update(self._stored.split(computed))
-            self._unconverted += failures
+            self._unconverted += failures.total()
         arrays = [_fit(columns.get(field.name), field, batch.num_rows) for field in self.schema]
         return pa.record_batch(arrays, schema=self.schema)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -16,7 +17,8 @@ from segments.parquet.promoted_reads import read_attributes
 from segments.parquet.promoted_values import NATIVE_TYPES, JsonValue, Unconvertible, convert
 from segments.parquet.schema import PromotedColumn, promoted_type
 
-_SOURCES = {
+# Columns of the format with the attributes of a scope.
+SOURCES = {
     "record": "attributes",
     "resource": "resource_attributes",
     "scope": "scope_attributes",
@@ -30,42 +32,48 @@ _CONVERTED_TEXTS = ("datetime", "guid")
 
 def promote(
     batch: pa.RecordBatch, columns: Sequence[PromotedColumn]
-) -> tuple[list[pa.Array[Any]], int]:
-    """Compute promoted columns of a section; also counts the values that did not convert.
+) -> tuple[list[pa.Array[Any]], Counter[str]]:
+    """Compute promoted columns of a section; counts values that did not convert, by column.
 
     The batch has the attribute columns of the format. A dictionary's values count once each.
     """
     promoted: dict[PromotedColumn, pa.Array[Any]] = {}
-    failures = 0
+    failures = Counter[str]()
     for scope in dict.fromkeys(column.scope for column in columns):
         own = [column for column in columns if column.scope == scope]
-        source = batch.column(_SOURCES[scope])
+        source = batch.column(SOURCES[scope])
         texts = source.dictionary if isinstance(source, pa.DictionaryArray) else source
         arrays, failed = _of_scope(texts, own)
         if isinstance(source, pa.DictionaryArray):
             arrays = [values.take(source.indices) for values in arrays]
         promoted.update(zip(own, arrays, strict=True))
-        failures += failed
+        failures.update(failed)
     return [promoted[column] for column in columns], failures
+
+
+def members(text: str) -> dict[str, JsonValue]:
+    """Return the members of a JSON object; of duplicate names the first counts."""
+    values: dict[str, JsonValue] = json.loads(text, object_pairs_hook=_first_of_each)
+    return values
 
 
 def _of_scope(
     texts: pa.Array[Any], columns: Sequence[PromotedColumn]
-) -> tuple[list[pa.Array[Any]], int]:
+) -> tuple[list[pa.Array[Any]], Counter[str]]:
     """Read attributes out of JSON objects, each of which Python parses once at most."""
     read = read_attributes(texts, columns)
     arrays: dict[PromotedColumn, pa.Array[Any]] = {}
-    failures = 0
+    failures = Counter[str]()
     for column, values in read.items():
         if column.kql_type in _CONVERTED_TEXTS:
             values, failed = _converted(values.to_pylist(), column)
-            failures += failed
+            failures[column.name] += failed
         arrays[column] = values
     parsed = [column for column in columns if column not in read]
     if parsed:
-        own, failed = _parsed(texts, parsed)
+        own, unfit = _parsed(texts, parsed)
         arrays.update(zip(parsed, own, strict=True))
-        failures += failed
+        failures.update(unfit)
     return [_dictionary(arrays[column], column) for column in columns], failures
 
 
@@ -76,25 +84,22 @@ def _dictionary(values: pa.Array[Any], column: PromotedColumn) -> pa.Array[Any]:
 
 def _parsed(
     texts: pa.Array[Any], columns: Sequence[PromotedColumn]
-) -> tuple[list[pa.Array[Any]], int]:
+) -> tuple[list[pa.Array[Any]], Counter[str]]:
     """Read attributes by Python's parser; texts that mention none of them are passed over."""
     mentions = _mentions(texts, columns)
     found: Any = texts if mentions is None else texts.filter(mentions)
-    objects = [
-        json.loads(text, object_pairs_hook=_first_of_each) if text is not None else {}
-        for text in found.to_pylist()
-    ]
+    objects = [members(text) if text is not None else {} for text in found.to_pylist()]
     place: Any = None
     if mentions is not None:
         # Row i's place among the mentioning rows is how many of them come up to it, less one.
         place = pc.subtract(pc.cumulative_sum(mentions.cast(pa.int32())), pa.scalar(1, pa.int32()))
         place = pc.if_else(mentions, place, pa.scalar(None, pa.int32()))
     arrays = []
-    failures = 0
+    failures = Counter[str]()
     for column in columns:
         dense, failed = _converted([item.get(column.attribute) for item in objects], column)
         arrays.append(dense if place is None else dense.take(place))
-        failures += failed
+        failures[column.name] += failed
     return arrays, failures
 
 

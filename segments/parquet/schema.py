@@ -19,8 +19,7 @@ DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 class PromotedColumn:
     """One typed column over an attribute, written beside the attribute JSON.
 
-    `kql_type` is a type of KQL, and `scope` the attributes that are looked in: record, resource or
-    scope.
+    `kql_type` is a type of KQL, `scope` the attributes that are looked in: record, resource, scope.
     `field_id` is its Parquet field id, which its dataset has for these four only; None in files of
     format 1. `is_bound` says that it was a column of a schema that the dataset was bound to: a
     segment that lacks it has nulls for good, where any other column is computed of the attributes.
@@ -43,11 +42,13 @@ class PromotedColumn:
 class SegmentSpec:
     """The settings of a dataset that shape its segments.
 
-    `sharding_fields` come heaviest first; those that name no sortable column are passed over.
+    `sharding_fields` come heaviest first; those that name no sortable column are passed over. A
+    record with a value that does not fit an `enforced` column is in no segment.
     """
 
     sharding_fields: tuple[str, ...] = ()
     promoted: tuple[PromotedColumn, ...] = ()
+    enforced: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

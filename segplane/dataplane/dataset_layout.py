@@ -9,23 +9,7 @@ from dataclasses import dataclass
 
 from meta.v1 import common_pb2 as pb
 from segments.parquet.schema import PromotedColumn, SegmentSpec
-
-_KQL_NAMES = {
-    pb.KQL_TYPE_BOOL: "bool",
-    pb.KQL_TYPE_INT: "int",
-    pb.KQL_TYPE_LONG: "long",
-    pb.KQL_TYPE_REAL: "real",
-    pb.KQL_TYPE_STRING: "string",
-    pb.KQL_TYPE_DATETIME: "datetime",
-    pb.KQL_TYPE_TIMESPAN: "timespan",
-    pb.KQL_TYPE_GUID: "guid",
-    pb.KQL_TYPE_DYNAMIC: "dynamic",
-}
-_SCOPE_NAMES = {
-    pb.ATTRIBUTE_SCOPE_RECORD: "record",
-    pb.ATTRIBUTE_SCOPE_RESOURCE: "resource",
-    pb.ATTRIBUTE_SCOPE_SCOPE: "scope",
-}
+from segplane.dataplane.enforced_columns import KQL_NAMES, SCOPE_NAMES
 
 
 class UnknownLayout(Exception):
@@ -46,9 +30,11 @@ def read_layout(
     """Read one dataset's layout; raises UnknownLayout."""
     # Stable, so that fields of one weight keep their order in every segment of the dataset.
     heaviest_first = sorted(sharding_fields, key=lambda field: -field.weight)
+    columns = tuple(promoted_columns)
     return SegmentSpec(
         tuple(field.field_name for field in heaviest_first),
-        tuple(map(_promoted, promoted_columns)),
+        tuple(map(_promoted, columns)),
+        frozenset(column.name for column in columns if column.enforced),
     )
 
 
@@ -65,7 +51,7 @@ def read_layouts(datasets: Iterable[pb.DatasetInfo]) -> Layouts:
 
 
 def _promoted(column: pb.PromotedColumn) -> PromotedColumn:
-    kql_type, scope = _KQL_NAMES.get(column.type), _SCOPE_NAMES.get(column.scope)
+    kql_type, scope = KQL_NAMES.get(column.type), SCOPE_NAMES.get(column.scope)
     if kql_type is None or scope is None:
         raise UnknownLayout(
             f"promoted column {column.name} has type {column.type} and scope {column.scope}, "

@@ -5,11 +5,13 @@ misses them, so a check that says "0 violations" has to name them too.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
+from typing import TypeAlias
 
+from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SegmentInfo
 from segments.errors import ObjectMissing
@@ -22,11 +24,15 @@ from segments.keys import (
 )
 from segments.store.interface import ObjectStore
 
+# Keys of the quarantine that no registration counts, among those given.
+FindUncounted: TypeAlias = Callable[[Sequence[str]], Collection[str]]
 # Notes are read for the number of records; payloads beyond are counted without it.
 NOTES_MAX = 10_000
 # The promise that each reason puts in question, and the command that lists its objects.
 _LOOK_AT = {
     "quarantined": ("I1", "segplane quarantine list"),
+    # Left by a nursery that died or was overtaken: their records went another way.
+    "uncounted": ("I2", "segplane quarantine list"),
     "parked": ("I12", "segplane streams list"),
     "hidden": ("I2", "segplane losses"),
     "lost": ("I1", "segplane losses"),
@@ -73,14 +79,15 @@ def find_withheld(
     parked: Iterable[pb.ParkedStream],
     losses: Iterable[pb.Loss],
     unreadable: Iterable[SegmentInfo],
+    find_uncounted: FindUncounted,
 ) -> list[Withheld]:
     """Count what is quarantined, parked, hidden, lost and unreadable, and leave out what is none.
 
-    `losses` is the whole ledger. Raises StoreError.
+    `losses` is the whole ledger. Raises StoreError, MetaError.
     """
     counts = {reason: _Count() for reason in _LOOK_AT}
-    for records in _quarantined(store):
-        counts["quarantined"].add(records)
+    for is_counted, records in _quarantined(store, find_uncounted):
+        counts["quarantined" if is_counted else "uncounted"].add(records)
     for _ in parked:
         counts["parked"].add(None)
     for loss in losses:
@@ -134,15 +141,35 @@ def _named(segment: SegmentInfo) -> str:
     )
 
 
-def _quarantined(store: ObjectStore) -> Iterator[int | None]:
-    """The number of records of each payload; None where its note does not say."""
+def uncounted_by(client: MetaClient) -> FindUncounted:
+    """Ask meta which of the keys of a group no registration counts."""
+
+    def find(keys: Sequence[str]) -> frozenset[str]:
+        request = pb.CheckQuarantinedRequest(object_keys=keys)
+        return frozenset(client.operations.CheckQuarantined(request).uncounted)
+
+    return find
+
+
+def _quarantined(
+    store: ObjectStore, find_uncounted: FindUncounted
+) -> Iterator[tuple[bool, int | None]]:
+    """Whether each payload counts, and its number of records; None where its note does not say."""
     keys = (info.key for info in store.list(QUARANTINE_ROOT) if _is_payload(info.key))
+    left = NOTES_MAX
     with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
-        read = islice(keys, NOTES_MAX)
-        while group := list(islice(read, _GROUP)):
-            yield from pool.map(lambda key: _noted(store, key), group)
-    for _ in keys:
-        yield None
+        while group := list(islice(keys, _GROUP)):
+            judged = [key for key in group if _has_verdict(key)]
+            uncounted = find_uncounted(judged) if judged else ()
+            noted = pool.map(lambda key: _noted(store, key), group[:left])
+            for key, records in zip_longest(group, noted):
+                yield key not in uncounted, records
+            left = max(0, left - len(group))
+
+
+def _has_verdict(key: str) -> bool:
+    name = parse_key(key)
+    return isinstance(name, QuarantineKey) and name.verdict is not None
 
 
 def _is_payload(key: str) -> bool:

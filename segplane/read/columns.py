@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from meta.v1 import common_pb2
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.schema import PromotedColumn
 from segments.parquet.stored_columns import (
     FORMAT_MICROSECONDS,
     StoredColumns,
@@ -40,7 +40,7 @@ class ReadColumns:
     ) -> None:
         self.signals = signals
         try:
-            self.spec = SegmentSpec((), read_layout((), promoted).promoted)
+            self.spec = read_layout((), promoted)
         except UnknownLayout as error:
             raise ReadError(f"{error}: upgrade segplane") from None
         stored = wide_stored(signals, self.spec.promoted, FORMAT_MICROSECONDS)

@@ -5,7 +5,7 @@ What a nursery would put into the quarantine is left out, and counted. Nothing i
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow as pa
 from segments.errors import SegmentsError
 from segments.offsets import spans_of
 from segments.otlp.wire import UndecodableSlice
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.schema import SegmentSpec, section_schema
 from segments.parquet.stored_columns import FORMAT_MICROSECONDS, section_stored
 from segments.signals import Signal
 from segments.store.open import open_store
@@ -41,7 +41,7 @@ class _FreshDataset:
     work: DatasetWork
     index: int = 0
     columns: DatasetColumns = field(default_factory=DatasetColumns)
-    unconverted: int = 0
+    unconverted: Counter[str] = field(default_factory=Counter)
 
 
 class FreshReading:
@@ -51,8 +51,7 @@ class FreshReading:
         assert fresh.store is not None, "there is no baby to read"
         self.left_out = 0
         self._columns = columns
-        spec = SegmentSpec((), columns.promoted)
-        self._dataset = _FreshDataset(_work(fresh, spec))
+        self._dataset = _FreshDataset(_work(fresh, _decoded_spec(columns)))
         self._router: Router[_FreshDataset] = Router(_routes(fresh), [self._dataset])
         self._reader = BabyReader(open_store(fresh.store), self)
         # Nobody's task: what has no dataset is for a nursery to keep.
@@ -100,7 +99,8 @@ class FreshReading:
         """Decode what is pending, one pass a signal."""
         pending, self._pending, self._pending_bytes = self._pending, defaultdict(list), 0
         for signal, routed in pending.items():
-            self.left_out += len(decode_pass(signal, routed))
+            left_out = decode_pass(signal, routed)
+            self.left_out += len(left_out.undecodable) + len(left_out.nonconforming)
         columns, self._dataset.columns = self._dataset.columns, DatasetColumns()
         for signal in columns.signals:
             for rows in columns.tables[signal]:
@@ -109,8 +109,21 @@ class FreshReading:
 
     def _stored(self, signal: Signal, batch: pa.RecordBatch) -> pa.RecordBatch:
         stored = section_stored(signal, self._columns.promoted, FORMAT_MICROSECONDS)
-        by_name: dict[str, Any] = dict(zip(batch.schema.names, batch.columns, strict=True))
+        known = {field.name for field in section_schema(signal, self._columns.promoted)}
+        by_name: dict[str, Any] = {
+            name: column
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            if name in known
+        }
         return conformed(stored.with_words(stored.split(by_name)), batch.num_rows, self._columns)
+
+
+def _decoded_spec(columns: ReadColumns) -> SegmentSpec:
+    """The columns to decode: those to be read, and those that records have to fit."""
+    enforced = columns.spec.enforced
+    others = [column for column in columns.spec.promoted if column.name in enforced]
+    promoted = dict.fromkeys((*columns.promoted, *others))
+    return SegmentSpec((), tuple(promoted), enforced)
 
 
 def _work(fresh: FreshRecords, spec: SegmentSpec) -> DatasetWork:

@@ -1,6 +1,7 @@
 """Registers one OTLP payload of the quarantine in a dataset, once, whatever is killed meanwhile."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,12 +26,24 @@ class ReplayUndecodable(ReplayRefused):
     """The payload is no message of its signal, or its dataset's layout is not known."""
 
 
+class ReplayNonconforming(ReplayRefused):
+    """Records of the payload do not conform to the schema of the dataset."""
+
+
 def begin_replay(
-    client: MetaClient, key: str, dataset_id: str, acceptance: operations_pb2.LossAcceptance
+    client: MetaClient,
+    key: str,
+    dataset_id: str,
+    acceptance: operations_pb2.LossAcceptance,
+    *,
+    is_uncounted: bool = False,
 ) -> operations_pb2.Replay:
-    """Fix the dataset that a payload goes to; the reply says whether it was replayed before."""
+    """Fix the dataset that a payload goes to; the reply says whether it was replayed before.
+
+    `is_uncounted` takes a payload that no registration counts too.
+    """
     request = operations_pb2.BeginReplayRequest(
-        object_key=key, dataset_id=dataset_id, acceptance=acceptance
+        object_key=key, dataset_id=dataset_id, acceptance=acceptance, uncounted=is_uncounted
     )
     return client.operations.BeginReplay(request).replay
 
@@ -42,13 +55,16 @@ def register_payload(
     key: str,
     payload: "Payload",
     dataset_id: str,
+    *,
+    is_as_is: bool = False,
 ) -> operations_pb2.Replay:
     """Write the records of a payload whose replay was begun, and register them.
 
-    Raises ReplayRefused, MetaError, SegmentsError.
+    `is_as_is` takes records that do not conform to the dataset's schema, with nulls. Raises
+    ReplayRefused, MetaError, SegmentsError.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
-    from nursery.replay import replay_keys, write_payload
+    from nursery.replay import StillNonconforming, replay_keys, write_payload
     from segments.otlp.wire import UndecodableSlice
 
     def attempt(number: int) -> operations_pb2.Replay:
@@ -62,11 +78,18 @@ def register_payload(
 
     try:
         spec = _layout(client, dataset_id)
+        if is_as_is:
+            spec = replace(spec, enforced=frozenset())
         return register_once(
             client, store, lambda number: replay_keys(key, dataset_id, number), attempt
         )
     except (UndecodableSlice, UnknownLayout) as error:
         raise ReplayUndecodable(f"{key}: {error}") from None
+    except StillNonconforming as error:
+        raise ReplayNonconforming(
+            f"{key} does not conform to the schema of the dataset ({error}): correct the schema,"
+            " or add --as-is, which leaves such columns null"
+        ) from None
 
 
 def _layout(client: MetaClient, dataset_id: str) -> SegmentSpec:

@@ -123,10 +123,12 @@ def replay(
     *,
     file: Path | None = None,
     is_as_is: bool = False,
+    is_uncounted: bool = False,
 ) -> operations_pb2.Replay:
     """Register a payload's records in a dataset, once, then delete it from the quarantine.
 
-    `file` holds sound bytes of a damaged one; `is_as_is` takes the damaged ones. Raises
+    `file` holds sound bytes of a damaged one; `is_as_is` takes the damaged ones, and records that
+    do not conform; `is_uncounted` takes a payload that no registration counts. Raises
     ReplayRefused, MetaError, SegmentsError.
     """
     location, store = open_quarantine(client)
@@ -136,10 +138,12 @@ def replay(
         raise ReplayRefused("its note names no dataset: choose one with --dataset")
     if item.is_damaged and file is None and not is_as_is:
         raise ReplayRefused(f"{item.cause}: give its sound bytes with --file, or add --as-is")
-    replayed = begin_replay(client, key, dataset_id, acceptance)
+    replayed = begin_replay(client, key, dataset_id, acceptance, is_uncounted=is_uncounted)
     if replayed.state != operations_pb2.REPLAY_STATE_REPLAYED:
         payload = _payload(item, store.get(key) if file is None else file.read_bytes())
-        replayed = register_payload(client, location, store, key, payload, dataset_id)
+        replayed = register_payload(
+            client, location, store, key, payload, dataset_id, is_as_is=is_as_is
+        )
     _delete(store, key)
     return replayed
 

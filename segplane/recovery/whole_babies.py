@@ -21,6 +21,7 @@ from segments.keys import QuarantineKey, quarantine_key
 from segments.store.interface import ObjectStore
 from segplane.dataplane.location import MetaLocation
 from segplane.recovery.payload_replay import (
+    ReplayNonconforming,
     ReplayRefused,
     ReplayUndecodable,
     begin_replay,
@@ -110,7 +111,7 @@ def replay_baby(
     SegmentsError; a repetition goes on.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
-    from nursery.quarantine import Quarantine
+    from nursery.quarantine import NONCONFORMING, Quarantine
 
     quarantine = Quarantine(store)
     done: list[operations_pb2.Replay] = []
@@ -130,6 +131,9 @@ def replay_baby(
                 done.append(replayed)
             except ReplayUndecodable as error:
                 quarantine.put_payload(payload, "undecodable", str(error), target)
+                quarantined += 1
+            except ReplayNonconforming as error:
+                quarantine.put_payload(payload, NONCONFORMING, str(error), target)
                 quarantined += 1
     return ReplayedBaby(
         len(done),

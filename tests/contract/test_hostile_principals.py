@@ -59,6 +59,7 @@ _STREAMS = frozenset(
         "ingest_streams",
         "offset_checkpoints",
         "parked_streams",
+        "quarantined_ranges",
         "stream_datasets",
         "stream_heads",
         "stream_removals",

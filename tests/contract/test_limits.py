@@ -95,6 +95,11 @@ ROW_OF_FIELD = {
     "RegisterMergedSegments.registrations.stream_offsets": (
         "`stream_offsets` of all registrations of `RegisterMergedSegments`"
     ),
+    # At most one for each of the offsets.
+    "RegisterMergedSegment.quarantined": "`RegisterMergedSegment.stream_offsets`",
+    "RegisterMergedSegments.registrations.quarantined": (
+        "`stream_offsets` of all registrations of `RegisterMergedSegments`"
+    ),
     "CompleteSegmentMergeTask.more_segments": "outputs of `CompleteSegmentMergeTask`",
 }
 COUNTS, LEFT = "counts as the limit", {"left for the next call", "left out"}

@@ -206,7 +206,7 @@ def test_an_attribute_that_does_not_fit_its_promoted_column_is_null_and_counted(
 
     result = execute(one_and_two, store, ROOMY, folder)
 
-    assert [found.unconverted for found in result.datasets] == [2, 1]
+    assert [dict(found.unconverted) for found in result.datasets] == [{"number": 2}, {"number": 1}]
     table = read_segment(store, result.datasets[0].segments[0].key)["logs"]
     assert table["number"].to_pylist() == [None, None]
     assert table["attributes"].to_pylist() == ['{"region":"eu-1"}', '{"region":"eu-0"}']
@@ -221,7 +221,7 @@ def test_a_resource_that_does_not_fit_counts_for_its_own_dataset_alone(
 
     result = execute(task(0, ONE, TWO, spec=spec), store, ROOMY, folder)
 
-    assert [found.unconverted for found in result.datasets] == [1, 0]
+    assert [dict(found.unconverted) for found in result.datasets] == [{"number": 1}, {}]
     table = read_segment(store, result.datasets[1].segments[0].key)["logs"]
     assert table["number"].to_pylist() == [404]
 

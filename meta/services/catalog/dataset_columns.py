@@ -59,6 +59,15 @@ def checked_binding(message: operations_pb2.SchemaBinding) -> Binding | None:
     return Binding(schema_id, version, tuple(attributes))
 
 
+def checked_nonconforming(value: int) -> int:
+    """Check what becomes of records that do not conform; 0 = null."""
+    if value not in operations_pb2.NonconformingRecords.values():
+        field = "settings.nonconforming"
+        raise InvalidArgument(f"{value} is not null, quarantine or reject", field=field)
+    is_null = value == operations_pb2.NONCONFORMING_RECORDS_NULL
+    return operations_pb2.NONCONFORMING_RECORDS_UNSPECIFIED if is_null else value
+
+
 def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.SchemaBinding | None:
     """The binding of a dataset, with the version that is in force; None if it has none."""
     binding = bindings.read(tx, dataset_id)

@@ -12,7 +12,7 @@ from google.protobuf.duration_pb2 import Duration
 from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS
 from meta.errors import InvalidArgument
 from meta.services.catalog import dataset_columns, entry_versions, promoted_columns
-from meta.services.catalog.dataset_columns import PROMOTED_FIELD
+from meta.services.catalog.dataset_columns import PROMOTED_FIELD, checked_nonconforming
 from meta.services.messages import checks, convert
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
@@ -24,6 +24,7 @@ from meta.store.deletion import baselines, dataset_deletion
 from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation
+from meta.store.versions import versions
 from meta.v1 import operations_pb2
 
 # A hundred years; a longer time is a mistake in the unit.
@@ -84,6 +85,9 @@ def set_dataset_settings(
             dataset_columns.bind(tx, dataset_id, columns.binding)
         if columns.promoted is not None:
             dataset_columns.promote(tx, dataset_id, columns.promoted)
+        if columns.enforces:
+            # Nurseries read it with the columns: equal response_seq must mean equal settings.
+            datasets.stamp(tx, dataset_id, versions.allocate(tx))
         settings = _message(tx, dataset_id)
         return operations_pb2.SetDatasetSettingsResponse(
             settings=settings,
@@ -120,10 +124,12 @@ class _ColumnChanges:
     promoted: tuple[PromotedColumnRow, ...] | None
     rebinds: bool
     binding: Binding | None
+    # Whether what becomes of records that do not conform is set.
+    enforces: bool
 
     @property
     def is_changed(self) -> bool:
-        return self.rebinds or self.promoted is not None
+        return self.rebinds or self.enforces or self.promoted is not None
 
 
 def _columns(settings: operations_pb2.DatasetSettings) -> _ColumnChanges:
@@ -132,7 +138,7 @@ def _columns(settings: operations_pb2.DatasetSettings) -> _ColumnChanges:
         promoted = promoted_columns.checked(settings.promoted_columns.columns, PROMOTED_FIELD)
     rebinds = settings.HasField("binding")
     binding = dataset_columns.checked_binding(settings.binding) if rebinds else None
-    return _ColumnChanges(promoted, rebinds, binding)
+    return _ColumnChanges(promoted, rebinds, binding, settings.HasField("nonconforming"))
 
 
 def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> dict[str, Any]:
@@ -153,6 +159,8 @@ def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> d
         changes["records_per_month"] = checks.count(
             settings.records_per_month, "settings.records_per_month", low=-1
         )
+    if settings.HasField("nonconforming"):
+        changes["nonconforming"] = checked_nonconforming(settings.nonconforming)
     if settings.HasField("ingest_limits"):
         changes |= _ingest_limits(settings.ingest_limits)
     if settings.HasField("foreign_files"):
@@ -270,6 +278,8 @@ def _message(
         excess_events_allowed=conservation.read_allowance(tx, dataset_id),
         foreign_files=_foreign_files(settings),
         binding=dataset_columns.message_of(tx, dataset_id),
+        # As before where it is the usual one.
+        nonconforming=operations_pb2.NonconformingRecords.ValueType(settings.nonconforming) or None,
     )
 
 

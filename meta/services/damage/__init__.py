@@ -9,7 +9,12 @@ from meta.services.damage.damage import (
     skip_offset,
     take_back_replacement,
 )
-from meta.services.damage.quarantine import begin_replay, complete_replay, drop_payload
+from meta.services.damage.quarantine import (
+    begin_replay,
+    check_quarantined,
+    complete_replay,
+    drop_payload,
+)
 from meta.services.server_parts import Operations
 
 OPERATIONS: Operations = {
@@ -23,4 +28,5 @@ OPERATIONS: Operations = {
     "BeginReplay": begin_replay,
     "CompleteReplay": complete_replay,
     "DropPayload": drop_payload,
+    "CheckQuarantined": check_quarantined,
 }

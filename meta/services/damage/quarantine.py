@@ -8,10 +8,12 @@ from meta.services.messages import checks, convert
 from meta.services.server_parts import ServerParts
 from meta.store.damage import replays
 from meta.store.damage.replays import QuarantinedPayload, Replay
+from meta.store.registration import quarantined_ranges
 from meta.v1 import operations_pb2 as pb
 from segments.keys import QuarantineKey, parse_key
 
 SEGMENTS_MAX = 100
+CHECKED_MAX = 1_000
 
 
 def begin_replay(
@@ -26,7 +28,9 @@ def begin_replay(
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     acceptance = consent_of(request.acceptance)
     replay = server.transactions.write(
-        lambda tx: replays.begin(tx, payload, dataset_id, acceptance)
+        lambda tx: replays.begin(
+            tx, payload, dataset_id, acceptance, is_uncounted=request.uncounted
+        )
     )
     return pb.BeginReplayResponse(replay=_message(replay))
 
@@ -57,6 +61,18 @@ def drop_payload(
     lost = replays.lost_payload(payload, dataset_id, records)
     version = server.transactions.write(lambda tx: replays.drop(tx, payload, lost, acceptance))
     return pb.DropPayloadResponse(version=version)
+
+
+def check_quarantined(
+    server: ServerParts, request: pb.CheckQuarantinedRequest, context: grpc.ServicerContext
+) -> pb.CheckQuarantinedResponse:
+    """Tell which payloads no registration counts."""
+    checks.at_most(request.object_keys, "object_keys", CHECKED_MAX)
+    keys = list(request.object_keys)
+    names = [_payload(key).name for key in keys]
+    counted = server.transactions.read(lambda tx: quarantined_ranges.are_counted(tx, names))
+    uncounted = [key for key, is_counted in zip(keys, counted, strict=True) if not is_counted]
+    return pb.CheckQuarantinedResponse(uncounted=uncounted)
 
 
 def _payload(object_key: str) -> QuarantinedPayload:

@@ -247,6 +247,7 @@ def promoted_messages(columns: Sequence[PromotedColumnRow]) -> list[common_pb2.P
             attribute=c.attribute,
             field_id=c.field_id,
             bound=c.is_bound,
+            enforced=c.is_enforced,
         )
         for c in columns
     ]

@@ -5,6 +5,7 @@ Bulk calls bring thousands a second: the check at first sight takes a third of t
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from uuid import UUID
 
@@ -25,6 +26,7 @@ MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
 # What any store can hold, in one part.
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}")
+_VERDICT = re.compile(r"[0-9a-f]{16}")
 
 
 def checked_merge(
@@ -52,7 +54,27 @@ def checked_merge(
     named_ids = {*[s.dataset_id for s in new], *[m.dataset_id for m in moves]}
     if named_ids != {dataset_id}:
         raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
-    return Merge(dataset_id, new, moves, caller, is_audited=_is_person())
+    quarantined = _quarantined(request, moves) if request.quarantined else {}
+    return Merge(dataset_id, new, moves, caller, is_audited=_is_person(), quarantined=quarantined)
+
+
+def _quarantined(
+    request: nursery_pb2.RegisterMergedSegmentRequest, moves: Sequence[EntryMove]
+) -> dict[UUID, str]:
+    """Check the verdicts on records of streams, each of them one of the moves'."""
+    checks.at_most(request.quarantined, "quarantined", len(moves))
+    verdicts: dict[UUID, str] = {}
+    moved = {move.stream_id for move in moves}
+    for index, item in enumerate(request.quarantined):
+        field = f"quarantined[{index}]"
+        stream_id = checks.uuid(item.stream_id, f"{field}.stream_id")
+        if stream_id not in moved:
+            raise InvalidArgument("it is none of stream_offsets", field=f"{field}.stream_id")
+        if not _VERDICT.fullmatch(item.verdict):
+            raise InvalidArgument("it is not 16 hexadecimal digits", field=f"{field}.verdict")
+        verdicts[stream_id] = item.verdict
+    checks.distinct([item.stream_id for item in request.quarantined], "quarantined")
+    return verdicts
 
 
 def _is_person() -> bool:

@@ -9,13 +9,13 @@ from meta.commits.merge_debts import HELD_AT
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
 from meta.services.messages import checks, convert, cursors, reply_bounds
 from meta.services.server_parts import ServerParts
-from meta.store.catalog import datasets, usage
+from meta.store.catalog import dataset_layouts, datasets, usage
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lineage
 from meta.store.lookup.lineage import Place, Whereabouts
 from meta.store.streams import commits, streams
 from meta.store.streams.stream_reads import NO_ID
-from meta.v1 import operations_pb2
+from meta.v1 import common_pb2, operations_pb2
 
 DATASETS_MAX = 1_000
 FLUSHES_MAX = 1_000
@@ -113,6 +113,9 @@ def get_usage(
     checks.at_most(request.dataset_ids, "dataset_ids", DATASETS_MAX)
     dataset_ids = [checks.uuid(d, "dataset_ids") for d in request.dataset_ids]
     checks.distinct(dataset_ids, "dataset_ids")
+    columns_of = checks.optional_uuid(request.columns_of, "columns_of")
+    if columns_of is not None and columns_of not in dataset_ids:
+        raise InvalidArgument("it is none of dataset_ids", field="columns_of")
     debts = server.debts.segments()
 
     def work(tx: Transaction) -> operations_pb2.GetUsageResponse:
@@ -133,12 +136,19 @@ def get_usage(
                 ingest_limits=convert.ingest_limits(used.ingest_limits),
                 merge_debt=debts.get(str(dataset_id), 0),
                 merge_debt_max=server.debts.bound * HELD_AT,
+                rejects_since=used.rejects_since,
+                enforced_columns=_enforced(tx, dataset_id) if dataset_id == columns_of else (),
             )
         return reply
 
     reply = server.transactions.read(work)
     reply_bounds.check_size(reply, len(reply.usage), *_USAGE_INSTEAD)
     return reply
+
+
+def _enforced(tx: Transaction, dataset_id: UUID) -> list[common_pb2.PromotedColumn]:
+    columns = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
+    return convert.promoted_messages([column for column in columns if column.is_enforced])
 
 
 def _place(server: ServerParts, place: Place) -> operations_pb2.OffsetLocation:

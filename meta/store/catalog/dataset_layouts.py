@@ -25,10 +25,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql
 
 from meta.store.engine.pool import Transaction
-from meta.store.tables import promoted_columns, promoted_field_ids, sharding_fields
+from meta.store.tables import datasets, promoted_columns, promoted_field_ids, sharding_fields
 
 FIELD_ID_MIN = 1_000
 _FIELD_ID_STEP = 2
+# Of datasets.nonconforming: from here on records that do not conform are no rows.
+ENFORCED_MIN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class PromotedColumnRow:
 
     `field_id` is None before it is stored, and where a server of 0.1.0 stored the column.
     `is_of_schema` says that it is a column of the schema that its dataset is bound to, `is_bound`
-    that it is one or was: what segments lack of it is null for good.
+    that it is one or was: what segments lack of it is null for good. `is_enforced` says that
+    records that do not fit it are no rows.
     """
 
     name: str
@@ -55,6 +58,7 @@ class PromotedColumnRow:
     field_id: int | None = field(default=None, compare=False)
     is_bound: bool = field(default=False, compare=False)
     is_of_schema: bool = field(default=False, compare=False)
+    is_enforced: bool = field(default=False, compare=False)
 
     @property
     def definition(self) -> dict[str, object]:
@@ -91,7 +95,9 @@ _COLUMNS = (
         promoted_field_ids.c.field_id,
         func.coalesce(promoted_field_ids.c.is_bound, false()),
         promoted_columns.c.is_of_schema,
+        and_(promoted_columns.c.is_of_schema, datasets.c.nonconforming >= ENFORCED_MIN),
     )
+    .join(datasets, datasets.c.id == promoted_columns.c.dataset_id)
     .outerjoin(
         promoted_field_ids,
         and_(

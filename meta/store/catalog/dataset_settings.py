@@ -30,6 +30,8 @@ class DatasetSettings:
     # Of objects that clients register without facts; "" = timestamp.
     refuses_foreign: bool = False
     foreign_time_column: str = ""
+    # A number of NonconformingRecords, 0 = null.
+    nonconforming: int = 0
 
 
 _READ: Select[*tuple[Any, ...]] = select(
@@ -44,6 +46,7 @@ _READ: Select[*tuple[Any, ...]] = select(
     datasets.c.event_lead_max_secs,
     datasets.c.refuses_foreign,
     datasets.c.foreign_time_column,
+    datasets.c.nonconforming,
 ).where(datasets.c.id == bindparam("dataset"))
 _WRITE = (
     update(datasets)
@@ -60,6 +63,7 @@ _WRITE = (
         event_lead_max_secs=bindparam("event_lead_max_secs_"),
         refuses_foreign=bindparam("refuses_foreign_"),
         foreign_time_column=bindparam("foreign_time_column_"),
+        nonconforming=bindparam("nonconforming_"),
     )
 )
 
@@ -86,5 +90,6 @@ def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:
         "event_lead_max_secs_": settings.event_lead_max_secs,
         "refuses_foreign_": settings.refuses_foreign,
         "foreign_time_column_": settings.foreign_time_column,
+        "nonconforming_": settings.nonconforming,
     }
     tx.execute(_WRITE, values)

@@ -14,6 +14,8 @@ from meta.store.engine import pg_arrays
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, Transaction
 
 SLOTS = 64
+# Of datasets.nonconforming.
+REJECT = 3
 # Threads of a process that add to rows of their own.
 LANES = COMMIT_BATCHES_MAX
 
@@ -32,6 +34,8 @@ class TokenUsage:
     limit: int
     name: str
     ingest_limits: tuple[int, int, int, int, int]
+    # The version of its last change if it rejects records that do not conform, else 0.
+    rejects_since: int = 0
 
 
 _ADD = text(
@@ -44,7 +48,9 @@ _ADD = text(
 _READ = (
     "SELECT d.id, d.name, m AS month, d.records_per_month, d.ingest_bytes_per_sec,"
     " d.ingest_exports_in_flight, d.ingest_memory_bytes, d.event_age_max_secs,"
-    " d.event_lead_max_secs, coalesce((SELECT sum(u.records)"
+    " d.event_lead_max_secs,"
+    " d.nonconforming, d.changed_version,"
+    " coalesce((SELECT sum(u.records)"
     " FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m), 0)::bigint AS records"
     " FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m"
     " WHERE d.deleted_at IS NULL"
@@ -106,5 +112,11 @@ def _usage(row: Row[Any]) -> TokenUsage:
         row.event_lead_max_secs,
     )
     return TokenUsage(
-        row.id, row.month, row.records, row.records_per_month, row.name, ingest_limits
+        row.id,
+        row.month,
+        row.records,
+        row.records_per_month,
+        row.name,
+        ingest_limits,
+        row.changed_version if row.nonconforming == REJECT else 0,
     )

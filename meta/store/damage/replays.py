@@ -18,6 +18,7 @@ from meta.store.catalog import datasets
 from meta.store.damage import losses
 from meta.store.damage.losses import Acceptance, LossKind, Lost
 from meta.store.engine.pool import Transaction
+from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import merged_offsets
@@ -71,16 +72,24 @@ _FLOOR = text(f"""
 
 
 def begin(
-    tx: Transaction, payload: QuarantinedPayload, dataset_id: UUID, acceptance: Acceptance
+    tx: Transaction,
+    payload: QuarantinedPayload,
+    dataset_id: UUID,
+    acceptance: Acceptance,
+    *,
+    is_uncounted: bool = False,
 ) -> Replay:
     """Fix the dataset that a payload goes to; a repetition returns how far the replay has come.
 
-    Raises NotFound, NothingToRepair for a dropped payload, InvalidArgument if it was begun for
+    Raises NotFound, NothingToRepair for a dropped payload, and for one that no registration counts
+    unless `is_uncounted` takes that too, InvalidArgument if it was begun for
     another dataset, NotDrained while a nursery may still merge it.
     """
     datasets.lock_shared(tx, [dataset_id])
     _check_passed(tx, payload.name)
     _check_baby(tx, payload.name)
+    if not is_uncounted:
+        _check_counted(tx, payload)
     if _insert(tx, payload, dataset_id, acceptance):
         detail = f"dataset {dataset_id}, {acceptance.actor}: {acceptance.reason}"
         audit.note(tx, "BeginReplay", payload.object_key, detail)
@@ -199,6 +208,16 @@ def _check_baby(tx: Transaction, name: QuarantineKey) -> None:
     row = tx.execute(_LOCK, {"key": key}).one_or_none()
     if row is not None and row[0] == ReplayState.DROPPED:
         raise NothingToRepair("its whole baby segment was dropped", object_key=key)
+
+
+def _check_counted(tx: Transaction, payload: QuarantinedPayload) -> None:
+    """Refuse records that a registration has taken another way: as rows, or by another verdict."""
+    if not quarantined_ranges.are_counted(tx, [payload.name])[0]:
+        raise NothingToRepair(
+            "no registration counts the payload: its records are rows, or in the quarantine by"
+            " another verdict",
+            object_key=payload.object_key,
+        )
 
 
 def _check_passed(tx: Transaction, name: QuarantineKey) -> None:

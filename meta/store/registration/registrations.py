@@ -5,8 +5,8 @@ LocateOffset finds a record, and how GetOffsetsAt knows an old version's offsets
 """
 
 import json
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 from uuid import UUID
 
@@ -24,7 +24,7 @@ from meta.errors import (
 from meta.store.access import audit
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.registration import conservation, registration_rows
+from meta.store.registration import conservation, quarantined_ranges, registration_rows
 from meta.store.registration.registration_state import (
     CallState,
     Moves,
@@ -52,6 +52,8 @@ class Merge:
     caller: AuditCaller = NO_CALLER
     # A person's, whose registrations are audited; a worker's are not.
     is_audited: bool = False
+    # Verdicts by which records of streams are quarantined.
+    quarantined: Mapping[UUID, str] = field(default_factory=dict)
 
 
 NOTED_MAX = 10
@@ -104,6 +106,10 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     ]
     if not fresh:
         return [answer for answer in answers if answer is not None]
+    for merge, _ in fresh:
+        if merge.quarantined:
+            spans = [move.offsets for move in merge.moves]
+            quarantined_ranges.add(tx, merge.quarantined, spans)
     version = write(tx, fresh)
     for merge, own in fresh:
         if merge.is_audited:

@@ -33,7 +33,7 @@ from meta.store.tables.identities import (
     identity_runs,
     young_identity_pages,
 )
-from meta.store.tables.losses import losses, parked_streams, replays
+from meta.store.tables.losses import losses, parked_streams, quarantined_ranges, replays
 from meta.store.tables.merges import (
     merge_attempts,
     merge_task_inputs,
@@ -115,6 +115,7 @@ __all__ = [
     "projections",
     "promoted_columns",
     "promoted_field_ids",
+    "quarantined_ranges",
     "registration_segments",
     "registrations",
     "replays",

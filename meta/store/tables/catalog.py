@@ -52,6 +52,8 @@ datasets = Table(
     # Of objects that clients register without facts; "" = timestamp.
     Column("refuses_foreign", Boolean, nullable=False, server_default=text("false")),
     Column("foreign_time_column", Text, nullable=False, server_default=text("''")),
+    # What becomes of records that do not conform: 0 null, 2 quarantine, 3 reject.
+    Column("nonconforming", SmallInteger, nullable=False, server_default=text("0")),
     # Field ids of the bound columns that it has now, which each new segment must have; NULL = none.
     Column("bound_field_ids", ARRAY(Integer)),
 )

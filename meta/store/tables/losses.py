@@ -57,3 +57,15 @@ replays = Table(
     Column("reason", Text, nullable=False),
     now("changed_at"),
 )
+
+# Offsets whose records that did not conform are in the quarantine, by the verdict that the keys of
+# their objects end with. Written by the registration of the others, and kept permanently: objects
+# of another verdict are left by a nursery that died or was overtaken.
+quarantined_ranges = Table(
+    "quarantined_ranges",
+    metadata,
+    Column("stream_id", Uuid, primary_key=True),
+    Column("verdict", Text(collation="C"), primary_key=True),
+    Column("first_offset", BigInteger, primary_key=True),
+    Column("last_offset", BigInteger, nullable=False),
+)

@@ -9,9 +9,11 @@ import typer
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
+from segplane.cli import nonconforming_records
 from segplane.cli.commands.dataset_settings import Name
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion
+from segplane.cli.nonconforming_records import Nonconforming
 from segplane.cli.output import AsJson, print_json, print_table
 from segplane.kql.types import TYPES
 
@@ -35,14 +37,16 @@ def bind(
             " record, resource or scope. Without it, the record's attribute of the column's name.",
         ),
     ] = None,
+    nonconforming: Nonconforming = None,
     expected_version: ExpectedVersion = None,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
     """Make every column of a schema a typed column of the dataset.
 
-    Records that are merged from now on have them. Older segments have nulls, for good, and a value
-    that does not fit its column's type is null there and stays in the attributes.
+    Records that are merged from now on have them. Older segments have nulls, for good. A value that
+    does not fit its column's type is null there and stays in the attributes, unless --nonconforming
+    says otherwise.
     """
     attributes = [_attribute(text) for text in read or ()]
     with connect(address) as client:
@@ -52,7 +56,10 @@ def bind(
             version=schema_version,
             attributes=attributes,
         )
-        _set(client, name, binding, expected_version, as_json=as_json)
+        settings = pb.DatasetSettings(
+            binding=binding, nonconforming=nonconforming_records.number(nonconforming)
+        )
+        _set(client, name, settings, expected_version, as_json=as_json)
 
 
 def unbind(
@@ -63,7 +70,8 @@ def unbind(
 ) -> None:
     """Take the columns of the schema away; the attributes stay, and so do promoted columns."""
     with connect(address) as client:
-        _set(client, name, pb.SchemaBinding(), expected_version, as_json=as_json)
+        settings = pb.DatasetSettings(binding=pb.SchemaBinding())
+        _set(client, name, settings, expected_version, as_json=as_json)
 
 
 def text_of(client: MetaClient, settings: pb.DatasetSettings) -> str:
@@ -78,7 +86,7 @@ def text_of(client: MetaClient, settings: pb.DatasetSettings) -> str:
 def _set(
     client: MetaClient,
     name: str,
-    binding: pb.SchemaBinding,
+    settings: pb.DatasetSettings,
     expected_version: str | None,
     *,
     as_json: bool,
@@ -86,7 +94,7 @@ def _set(
     dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
     request = pb.SetDatasetSettingsRequest(
         dataset_id=dataset.id,
-        settings=pb.DatasetSettings(binding=binding),
+        settings=settings,
         expected_version=expected_version,
     )
     reply = client.operations.SetDatasetSettings(request)
@@ -95,7 +103,9 @@ def _set(
         print_json(reply.settings, version=reply.version)
         return
     if reply.settings.HasField("binding"):
-        print(f"{name}: {text_of(client, reply.settings)}")
+        choice = nonconforming_records.text_of(reply.settings)
+        rest = f"; nonconforming: {choice}" if choice else ""
+        print(f"{name}: {text_of(client, reply.settings)}{rest}")
         print_table(("column", "type", "scope", "attribute"), _rows(columns))
     else:
         print(f"{name}: no schema")

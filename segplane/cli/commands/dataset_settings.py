@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Annotated
 
@@ -12,10 +12,11 @@ from google.protobuf.duration_pb2 import Duration
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
-from segplane.cli import foreign_settings
+from segplane.cli import foreign_settings, nonconforming_records
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.foreign_settings import RefuseForeign, TimeColumn
+from segplane.cli.nonconforming_records import Nonconforming
 from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
 from segplane.read.lookup import all_datasets, read_usages
 from segplane.terminal.times import parse_age
@@ -95,6 +96,7 @@ def settings(
     event_age_max: EventAgeMax = None,
     event_lead_max: EventLeadMax = None,
     excess_events: ExcessEvents = None,
+    nonconforming: Nonconforming = None,
     refuse_foreign: RefuseForeign = None,
     time_column: TimeColumn = None,
     promote: Promote = None,
@@ -110,10 +112,8 @@ def settings(
     change = pb.DatasetSettings(
         records_per_month=records_per_month, excess_events_allowed=excess_events
     )
-    _set_ages(
-        change,
-        dict(zip(_AGES, (event_retention, created_retention, grace), strict=True)),
-    )
+    nonconforming_records.change(change, nonconforming)
+    _set_ages(change, (event_retention, created_retention, grace))
     if promote or promote_none:
         columns = pb.PromotedColumns(columns=map(_promoted, promote or ()))
         change.promoted_columns.CopyFrom(columns)
@@ -160,8 +160,8 @@ def _id(client: MetaClient, name: str) -> str:
     return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id
 
 
-def _set_ages(change: pb.DatasetSettings, ages: Mapping[str, str | None]) -> None:
-    for field, age in ages.items():
+def _set_ages(change: pb.DatasetSettings, ages: Sequence[str | None]) -> None:
+    for field, age in zip(_AGES, ages, strict=True):
         if age is not None:
             getattr(change, field).CopyFrom(_duration(age))
 
@@ -264,6 +264,7 @@ def _print(settings: pb.DatasetSettings) -> None:
             *[("excess events allowed", settings.excess_events_allowed)]
             * bool(settings.excess_events_allowed),
             *foreign_settings.facts(settings),
+            *nonconforming_records.facts(settings),
         )
     )
     if settings.promoted_columns.columns:

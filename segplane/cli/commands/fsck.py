@@ -33,7 +33,7 @@ from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor, CursorRefused
 from segplane.fsck.footer_check import check_footers
 from segplane.fsck.not_known import add_orphans, find_not_known
 from segplane.fsck.repair import repair
-from segplane.fsck.withheld import Withheld, find_withheld, summary
+from segplane.fsck.withheld import Withheld, find_withheld, summary, uncounted_by
 from segplane.read.lookup import find_unreadable
 from segplane.recovery.losses import list_losses, list_parked, loss_text
 
@@ -122,7 +122,11 @@ def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _
     lines = list(repair(client, store, cursor)) if options.is_repair else []
     losses = list(islice(list_losses(client), KEPT_MAX))
     withheld = find_withheld(
-        store, list_parked(client), list_losses(client), find_unreadable(client)
+        store,
+        list_parked(client),
+        list_losses(client),
+        find_unreadable(client),
+        uncounted_by(client),
     )
     if options.as_json:
         more = {

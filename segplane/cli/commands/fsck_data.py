@@ -18,7 +18,7 @@ from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import DataCursor
 from segplane.fsck.data_check import DataProgress, check_data
 from segplane.fsck.repair import advice
-from segplane.fsck.withheld import Withheld, find_withheld, summary
+from segplane.fsck.withheld import Withheld, find_withheld, summary, uncounted_by
 from segplane.read.lookup import find_unreadable
 from segplane.recovery.losses import list_losses, list_parked
 
@@ -45,7 +45,11 @@ def run(
     store = open_store(ask_location(client, "fsck").store)
     check_data(client, store, cursor, keep)
     withheld = find_withheld(
-        store, list_parked(client), list_losses(client), find_unreadable(client)
+        store,
+        list_parked(client),
+        list_losses(client),
+        find_unreadable(client),
+        uncounted_by(client),
     )
     if cursor_path is not None:
         cursor_path.unlink(missing_ok=True)

@@ -51,8 +51,16 @@ AsIs = Annotated[
     bool,
     typer.Option(
         "--as-is",
-        help="Take a payload's damaged bytes, if they decode; or a copy of a baby segment that"
-        " does not end with its checksum.",
+        help="Take a payload's damaged bytes, if they decode; records that do not conform to the"
+        " dataset's schema, with nulls; or a copy of a baby segment that does not end with its"
+        " checksum.",
+    ),
+]
+Uncounted = Annotated[
+    bool,
+    typer.Option(
+        "--uncounted",
+        help="Take a payload that no registration counts, as after a rebuild of the catalog.",
     ),
 ]
 SoundPayloads = Annotated[
@@ -125,6 +133,7 @@ def replay(
     file: SoundFile = None,
     as_is: AsIs = False,
     sound_payloads: SoundPayloads = False,
+    uncounted: Uncounted = False,
     reason: Reason = "",
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
@@ -135,9 +144,7 @@ def replay(
     a crash. Cannot be undone.
     """
     if sound_payloads and not quarantine.is_whole(key):
-        raise usage(
-            "--sound-payloads is for whole baby segments; add --as-is to take damaged bytes"
-        )
+        raise usage("--sound-payloads is for baby segments; add --as-is to take damaged bytes")
     if sound_payloads and file is not None:
         raise usage("--sound-payloads and --file exclude each other")
     with connect(address) as client, _refusals():
@@ -154,7 +161,15 @@ def replay(
             )
             _print_baby(baby, as_json)
             return
-        done = quarantine.replay(client, key, dataset_id, consent, file=file, is_as_is=as_is)
+        done = quarantine.replay(
+            client,
+            key,
+            dataset_id,
+            consent,
+            file=file,
+            is_as_is=as_is,
+            is_uncounted=uncounted,
+        )
     if as_json:
         print_json(done)
     else:

@@ -1,5 +1,6 @@
 """Decodes payloads of many datasets in one pass per signal, and adds the rows to each dataset."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -12,7 +13,9 @@ from segments.parquet.promoted import promote
 from segments.parquet.schema import SegmentSpec, section_schema
 from segments.parquet.sorting import compact
 from segments.signals import Signal
+from segments.typed.conformity import Nonconforming
 from segplane.dataplane.babies.columns import DatasetColumns, Rows
+from segplane.dataplane.babies.conformity import PassCheck, QuarantinedPart, divided, verdict_of
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
 
@@ -23,7 +26,7 @@ class DecodedDataset(Protocol):
     index: int
     work: DatasetWork
     columns: DatasetColumns
-    unconverted: int
+    unconverted: Counter[str]
 
 
 Taker = TypeVar("Taker", bound=DecodedDataset)
@@ -44,10 +47,16 @@ class UndecodablePayload(Generic[Taker]):
     error: str
 
 
-def decode_pass(
-    signal: Signal, routed: Sequence[RoutedPayload[Taker]]
-) -> list[UndecodablePayload[Taker]]:
-    """Decode payloads of one signal into their datasets' columns; returns the undecodable ones.
+@dataclass(frozen=True, slots=True)
+class PassRemainder(Generic[Taker]):
+    """Payloads of a pass that are not rows, as a whole or in part."""
+
+    undecodable: Sequence[UndecodablePayload[Taker]]
+    nonconforming: Sequence[tuple[RoutedPayload[Taker], QuarantinedPart]]
+
+
+def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassRemainder[Taker]:
+    """Decode payloads of one signal into their datasets' columns; returns what is left out.
 
     Payloads are pieces: none has more records than one pass may decode. One pass for 500
     datasets costs a quarter of a pass for each.
@@ -59,15 +68,25 @@ def decode_pass(
     times = [item.payload.received_at for item in ordered]
     decoded = decode(signal, bodies, times, are_checked=True)
     owners = make.array([item.dataset.index for item in ordered], pa.int32())
+    check = PassCheck(signal, bodies, decoded.slices)
     for index, rows in _rows_by_dataset(decoded, owners):
         dataset = datasets[index]
-        promoted, unconverted = _with_promoted(rows, signal, dataset.work.spec)
-        dataset.columns.add(signal, promoted)
-        dataset.unconverted += unconverted
+        promoted, unconverted = _with_promoted(rows, signal, dataset.work.spec, check)
+        if promoted.stop > promoted.start:
+            dataset.columns.add(signal, promoted)
+        dataset.unconverted.update(unconverted)
     for item in ordered:
         payload = item.payload
         item.dataset.columns.add_source(payload.stream_id, payload.offset, len(payload.body))
-    return [UndecodablePayload(ordered[slice_.index], slice_.error) for slice_ in decoded.failed]
+    return PassRemainder(
+        [UndecodablePayload(ordered[slice_.index], slice_.error) for slice_ in decoded.failed],
+        [(ordered[index], _part(ordered[index], found)) for index, found in check.found()],
+    )
+
+
+def _part(item: RoutedPayload[Taker], found: Nonconforming) -> QuarantinedPart:
+    work = item.dataset.work
+    return divided(item.payload, found, verdict_of(work.dataset_id, work.spec))
 
 
 def _rows_by_dataset(decoded: Decoded, owners: Array) -> Iterator[tuple[int, Rows]]:
@@ -87,18 +106,30 @@ def _rows_by_dataset(decoded: Decoded, owners: Array) -> Iterator[tuple[int, Row
             start = stop
 
 
-def _with_promoted(rows: Rows, signal: Signal, spec: SegmentSpec) -> tuple[Rows, int]:
+def _with_promoted(
+    rows: Rows, signal: Signal, spec: SegmentSpec, check: PassCheck
+) -> tuple[Rows, Counter[str]]:
+    """Add the typed columns; leave out what does not conform, and count other misfits by column."""
+    unconverted = Counter[str]()
     if not spec.promoted:
-        return rows, 0
+        return rows, unconverted
     schema = section_schema(signal, spec.promoted)
     batches = []
-    unconverted, size_bytes = 0, rows.size_bytes
+    size_bytes, first_row = rows.size_bytes, rows.start
     # Compacted first: a resource's values are promoted, and counted, in the dictionary, which is
     # shared by all datasets of the pass.
     for batch in map(compact, rows.table.to_batches()):
         columns, failures = promote(batch, spec.promoted)
-        unconverted += failures
         size_bytes += sum(column.nbytes for column in columns)
-        batches.append(pa.record_batch([*batch.columns, *columns], schema=schema))
+        typed = pa.record_batch([*batch.columns, *columns], schema=schema)
+        unfit = {
+            column: values
+            for column, values in zip(spec.promoted, columns, strict=True)
+            if column.name in spec.enforced and failures[column.name]
+        }
+        conforming = check.conforming(batch, unfit, first_row) if unfit else None
+        batches.append(typed if conforming is None else typed.filter(conforming))
+        first_row += batch.num_rows
+        unconverted.update({n: k for n, k in failures.items() if n not in spec.enforced and k})
     table = pa.Table.from_batches(batches, schema=schema)
     return Rows(table, 0, table.num_rows, size_bytes), unconverted

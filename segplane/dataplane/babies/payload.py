@@ -26,6 +26,8 @@ class Payload(NamedTuple):
     received_at: int
     decoded_bytes: int
     is_validated: bool
+    # Place among the pieces of a payload that is split.
+    piece: int = 0
 
     @property
     def is_one_piece(self) -> bool:
@@ -37,9 +39,10 @@ class Payload(NamedTuple):
 
         Raises UndecodableSlice if it is not a payload of its signal.
         """
-        for body in cut(self.signal, self.body, is_validated=self.is_validated):
+        pieces = cut(self.signal, self.body, is_validated=self.is_validated)
+        for piece, body in enumerate(pieces):
             if len(body) == len(self.body):
                 yield self
             else:
                 decoded_bytes = max(len(body), RECORDS_MAX * ROW_BYTES)
-                yield self._replace(body=body, decoded_bytes=decoded_bytes)
+                yield self._replace(body=body, decoded_bytes=decoded_bytes, piece=piece)

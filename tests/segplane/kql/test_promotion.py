@@ -131,7 +131,7 @@ def test_a_text_with_a_point_is_the_one_value_that_differs() -> None:
 
     (column,), failures = promote(batch, [PromotedColumn("p", "long", "record", "k.e-y")])
 
-    assert (column.to_pylist(), failures) == ([None], 1)
+    assert (column.to_pylist(), failures) == ([None], {"p": 1})
     value = to_sql(compile_query("print x = tolong('5.0')", {}, 0), "duckdb")
     assert duckdb.execute(value).fetchall() == [(5,)]
 

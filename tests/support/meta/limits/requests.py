@@ -10,6 +10,7 @@ import grpc
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import common_pb2, ingestion_pb2, merge_task_pb2
 from meta.v1 import operations_pb2 as ops
+from segments.keys import quarantine_key
 from segments.protowire import length_prefix
 from tests.support.meta.limits.world import Case, World, case_of, ids
 
@@ -213,3 +214,10 @@ def _(world: World, n: int) -> None:
     )
     _set_worker(world, concurrent_tasks=1)
     world.execute("DELETE FROM worker_settings")
+
+
+@of("`CheckQuarantined.object_keys`")
+def _(world: World, n: int) -> None:
+    (some_id,) = ids(1)
+    key = quarantine_key(some_id, 0, some_id, "logs", 0)
+    world.client.operations.CheckQuarantined(ops.CheckQuarantinedRequest(object_keys=[key] * n))

@@ -1,0 +1,60 @@
+"""Offsets whose records that did not conform are in the quarantine, by verdict.
+
+A nursery writes such records before it registers the others. Had it died in between, another one
+could have judged by another schema, so an object counts by the registration alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy import text
+
+from meta.store.engine import pg_arrays
+from meta.store.engine.pool import Transaction
+from segments.keys import QuarantineKey
+from segments.offsets import OffsetSpan
+
+# Registrations follow one another, so that most of them only move an end.
+_ADD = text("""
+    WITH new AS (
+      SELECT s, a, e FROM unnest(cast(:streams AS uuid[]), cast(:starts AS bigint[]),
+                                 cast(:ends AS bigint[])) AS new (s, a, e)
+    ), moved AS (
+      UPDATE quarantined_ranges SET last_offset = e FROM new
+      WHERE stream_id = s AND verdict = :verdict AND last_offset = a - 1
+      RETURNING stream_id
+    )
+    INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset)
+    SELECT s, :verdict, a, e FROM new WHERE s NOT IN (SELECT stream_id FROM moved)
+    ON CONFLICT DO NOTHING
+""")
+_COUNTED = text("""
+    SELECT n FROM unnest(cast(:streams AS uuid[]), cast(:verdicts AS text[]),
+                         cast(:offsets AS bigint[])) WITH ORDINALITY AS k (s, v, o, n)
+    WHERE EXISTS (SELECT FROM quarantined_ranges
+                  WHERE stream_id = s AND verdict = v AND first_offset <= o AND last_offset >= o)
+""")
+
+
+def add(tx: Transaction, verdicts: Mapping[UUID, str], spans: Sequence[OffsetSpan]) -> None:
+    """Count the quarantined records of the streams among some spans that have a verdict."""
+    for verdict in sorted(set(verdicts.values())):
+        own = [span for span in spans if verdicts.get(UUID(span.stream_id)) == verdict]
+        values = {
+            "verdict": verdict,
+            "streams": pg_arrays.uuids([UUID(span.stream_id) for span in own]),
+            "starts": pg_arrays.numbers([span.start for span in own]),
+            "ends": pg_arrays.numbers([span.end for span in own]),
+        }
+        tx.execute(_ADD, values)
+
+
+def are_counted(tx: Transaction, names: Sequence[QuarantineKey]) -> list[bool]:
+    """Tell of each object whether its records are the quarantine's; true without a verdict."""
+    values = {
+        "streams": [UUID(name.stream_id) for name in names],
+        "verdicts": [name.verdict or "" for name in names],
+        "offsets": [name.offset for name in names],
+    }
+    counted = {number - 1 for number in tx.execute(_COUNTED, values).scalars()} if names else set()
+    return [name.verdict is None or place in counted for place, name in enumerate(names)]

@@ -1,0 +1,100 @@
+"""Records that do not conform: a value that is present, not null, and does not fit its column.
+
+Which value fits a type is decided by `segments.parquet.promoted_values.convert`, as for the column
+itself: a record conforms exactly if no column is null for a value that its attribute has.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from segments.parquet.promoted_values import JsonValue, Unconvertible, convert
+
+# Misfits that a result lists; further ones are counted by their records.
+MISFITS_MAX = 100
+# Goes up when the rule or the division of payloads changes: a verdict is that of its release.
+_RULE = "1"
+_VERDICT_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class EnforcedColumn:
+    """A column that the values of an attribute have to fit; `scope` as in PromotedColumn."""
+
+    name: str
+    kql_type: str
+    scope: str
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMisfit:
+    """A value that does not fit its column; `record` is the record's place in its payload, from 0.
+
+    `reason` names the kind of the value and the type, and never quotes the value.
+    """
+
+    record: int
+    column: str
+    reason: str
+
+    def text(self) -> str:
+        """One line for a person."""
+        return f"record {self.record}, {self.column}: {self.reason}"
+
+
+@dataclass(slots=True)
+class Nonconforming:
+    """The records of a payload that do not conform, ascending, and the first misfits."""
+
+    records: list[int] = field(default_factory=list)
+    misfits: list[ColumnMisfit] = field(default_factory=list)
+
+    def add(self, record: int, reasons: Iterable[tuple[str, str]]) -> None:
+        """Add a record with the columns that it does not fit, each with its reason."""
+        self.records.append(record)
+        for column, reason in sorted(reasons):
+            if len(self.misfits) == MISFITS_MAX:
+                return
+            self.misfits.append(ColumnMisfit(record, column, reason))
+
+    def text(self, misfits_max: int) -> str:
+        """The first misfits in one line, and how many records there are beyond them."""
+        shown = self.misfits[:misfits_max]
+        rest = len(self.records) - len({misfit.record for misfit in shown})
+        lines = [misfit.text() for misfit in shown] + [f"and {rest} further records"] * bool(rest)
+        return "; ".join(lines)
+
+
+def misfit(value: JsonValue, kql_type: str) -> str:
+    """Return why a value does not fit a type; "" if it fits, or is null."""
+    try:
+        convert(value, kql_type)
+    except Unconvertible:
+        return f"{_kind(value)} that is no {kql_type}"
+    return ""
+
+
+def verdict(dataset_id: str, columns: Iterable[EnforcedColumn]) -> str:
+    """Name the rule by which a dataset's records are judged, in 16 hexadecimal digits.
+
+    Two judgements of one payload under one verdict are equal.
+    """
+    digest = hashlib.blake2b(digest_size=_VERDICT_BYTES)
+    digest.update(f"{_RULE}\0{dataset_id}".encode())
+    for column in sorted(columns, key=lambda column: column.name):
+        parts = (column.name, column.kql_type, column.scope, column.attribute)
+        digest.update("".join(f"\0{part}" for part in parts).encode())
+    return digest.hexdigest()
+
+
+def _kind(value: JsonValue) -> str:
+    if isinstance(value, bool):
+        return "a truth value"
+    if isinstance(value, int):
+        return "a whole number"
+    if isinstance(value, float):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list) else "an object"

@@ -1,0 +1,66 @@
+"""A dataset that is bound to a schema, and orders of which some do not conform to it."""
+
+from collections.abc import Sequence
+
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+
+from meta.client import MetaClient
+from meta.v1 import operations_pb2 as pb
+from tests.support.meta import bindings
+from tests.support.meta.bindings import STRING, Column, price
+from tests.support.meta.dataset_life import set_settings
+from tests.support.nursery.drivers import NOW
+
+NULL, QUARANTINE, REJECT = (
+    pb.NONCONFORMING_RECORDS_NULL,
+    pb.NONCONFORMING_RECORDS_QUARANTINE,
+    pb.NONCONFORMING_RECORDS_REJECT,
+)
+
+
+def orders(*prices: str | int) -> bytes:
+    """Make a payload of one log record for each price, of two resources in turns."""
+    data = LogsData()
+    for place, value in enumerate(prices):
+        if place % 2 == 0:
+            resource = data.resource_logs.add()
+            resource.resource.attributes.add(key="shop").value.string_value = f"s{place}"
+            scope = resource.scope_logs.add()
+            scope.scope.name = "till"
+        record = scope.log_records.add(time_unix_nano=NOW + place)
+        record.body.string_value = f"{place}: {value}"
+        attribute = record.attributes.add(key="price").value
+        if isinstance(value, int):
+            attribute.int_value = value
+        else:
+            attribute.string_value = value
+    return data.SerializeToString()
+
+
+def bodies(payload: bytes) -> list[str]:
+    data = LogsData.FromString(payload)
+    return [
+        record.body.string_value
+        for resource in data.resource_logs
+        for scope in resource.scope_logs
+        for record in scope.log_records
+    ]
+
+
+def bind(client: MetaClient, dataset_id: str, choice: pb.NonconformingRecords.ValueType) -> str:
+    """Bind a dataset to a schema of its own with a price; returns the schema's id."""
+    schema = bindings.create(client, f"schema-{dataset_id}", price("price"))
+    bindings.bind(client, dataset_id, schema)
+    choose(client, dataset_id, choice)
+    return schema
+
+
+def choose(
+    client: MetaClient, dataset_id: str, choice: pb.NonconformingRecords.ValueType
+) -> pb.DatasetSettings:
+    return set_settings(client, dataset_id, pb.DatasetSettings(nonconforming=choice))
+
+
+def correct(client: MetaClient, schema: str, names: Sequence[str] = ("price",)) -> None:
+    """Take columns out of the schema and add one that every text fits."""
+    bindings.update(client, schema, [Column(name="shop_name", type=STRING)], names)

@@ -287,6 +287,22 @@ $(PEERS)/iceberg.jar: Makefile
 		&& mv $(PEERS)/$(ICEBERG)-$(ICEBERG_VERSION).jar $@ && touch $@; \
 	else echo "make bench-peers: no mvn found, so Iceberg is not measured" >&2; fi
 
+# The tables of the Collector's exporter for ClickHouse, from its Go module; chDB is among the readers.
+CLICKHOUSE_EXPORTER := github.com/open-telemetry/opentelemetry-collector-contrib/exporter/clickhouseexporter
+CLICKHOUSE_EXPORTER_VERSION := v0.165.1
+CLICKHOUSE_EXPORTER_SUM := h1:4xDMIK3lb8ETo4Q+/MHGSZRrxlHAzSj2mRAfc0KAbOk=
+
+$(PEERS)/clickhouse/.ready: Makefile
+	@if command -v go >/dev/null; then mkdir -p $(@D) && cd $(@D) && go mod download -json $(CLICKHOUSE_EXPORTER)@$(CLICKHOUSE_EXPORTER_VERSION) > module.json \
+		&& grep -qF '"Sum": "$(CLICKHOUSE_EXPORTER_SUM)"' module.json \
+		&& install -m 644 "$$(sed -n 's/.*"Dir": "\(.*\)",/\1/p' module.json)"/internal/sqltemplates/logs_table.sql "$$(sed -n 's/.*"Dir": "\(.*\)",/\1/p' module.json)"/internal/sqltemplates/traces_table.sql . \
+		&& touch .ready; \
+	else echo "make bench-cost: no go found, so there are no tables of the exporter" >&2; exit 1; fi
+
+.PHONY: bench-cost
+bench-cost: $(READY) $(READERS)/python/.ready $(PEERS)/clickhouse/.ready ## CPU a gigabyte and time to an answer beside ClickHouse; an hour, see benchmarks/cost
+	$(BIN)/python -m benchmarks.cost
+
 LOADGEN_SOURCES := benchmarks/loadgen
 
 loadgen: build/loadgen ## Build the load generator of the benchmarks of RPCs (needs go; without it Python sends)

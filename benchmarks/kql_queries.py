@@ -87,7 +87,7 @@ CORPUS = (
 
 def run() -> list[Result]:
     """Write the segment, register it, and measure."""
-    with _web() as (server, client):
+    with web() as (server, client):
         place = QueryPlace(server.address)
 
         def ask(text: str) -> pa.Table:
@@ -174,7 +174,7 @@ def _parsing() -> Result:
 
 
 @contextmanager
-def _web() -> Iterator[tuple[BenchServer, MetaClient]]:
+def web() -> Iterator[tuple[BenchServer, MetaClient]]:
     """Serve a dataset with one segment, an attribute promoted, and a view."""
     folder = Path(tempfile.mkdtemp(prefix="segplane-bench-"))
     try:

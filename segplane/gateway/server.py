@@ -30,8 +30,9 @@ from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.iceberg.plan_routes import PlanRoutes
 from segplane.gateway.iceberg.scan_plans import ScanPlanner
 from segplane.gateway.iceberg.tables import Tables
-from segplane.gateway.queries.process import ProcessPool
+from segplane.gateway.queries.pool import WAITING_MAX, ProcessPool
 from segplane.gateway.queries.service import QueryService
+from segplane.gateway.queries.settings import QuerySettings
 
 log = structlog.get_logger()
 # More connections, or requests at a time, are answered 503.
@@ -80,9 +81,13 @@ def build(
         readers,
         partial(_client, settings),
         settings.object_store,
-        pool or ProcessPool(settings.queries.threads_each),
+        pool or _pool(settings.queries),
     )
     return Gateway(catalog, readers, readiness.check, queries)
+
+
+def _pool(settings: QuerySettings) -> ProcessPool:
+    return ProcessPool(settings.threads_each, min(WAITING_MAX, settings.concurrent))
 
 
 def _client(settings: Settings, token: str) -> MetaClient:

@@ -127,20 +127,19 @@ def opened_query(
     limits: QueryLimits | None = None,
     progress: Progress | None = None,
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    connection: duckdb.DuckDBPyConnection | None = None,
 ) -> Iterator[RunningQuery]:
     """Open the tables of a query at one version. Raises QueryError.
 
-    `prepare` defines further views over the tables. The statement itself has no way to any file
-    but those of the tables.
+    `prepare` defines further views over the tables. `connection` is one of `opened_connection` with
+    the same limits, for this query alone. The statement itself has no way to any file but those of
+    the tables.
     """
-    import duckdb
-
     limits = limits or QueryLimits()
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="segplane-query-"))
-        connection = stack.enter_context(duckdb.connect())
+        if connection is None:
+            connection = stack.enter_context(opened_connection(limits))
         with _refusals(limits):
-            _configure(connection, folder, limits)
             sources = open_sources(connection, plan.reads, place, stack)
             if prepare is not None:
                 prepare(connection)
@@ -148,6 +147,22 @@ def opened_query(
         query = RunningQuery(connection, plan, sources, limits, progress)
         stack.callback(query.close)
         yield query
+
+
+@contextmanager
+def opened_connection(
+    limits: QueryLimits, database: duckdb.DuckDBPyConnection | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a DuckDB within limits, or connect to `database`, which gets them. Raises QueryError."""
+    import duckdb
+
+    with (
+        tempfile.TemporaryDirectory(prefix="segplane-query-") as folder,
+        duckdb.connect() if database is None else database.cursor() as connection,
+    ):
+        with _refusals(limits):
+            _configure(connection, folder, limits)
+        yield connection
 
 
 def _configure(connection: duckdb.DuckDBPyConnection, folder: str, limits: QueryLimits) -> None:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from segplane.kql.bounds import ANY, Interval
 from segplane.kql.dataset_table import TIME_COLUMN
+from segplane.query.sql_tree import parser
 
 # Constants that are made of these alone are folded; of others nothing is known.
 _FOLDABLE = (
@@ -98,7 +99,7 @@ def _folded(constant: exp.Expr) -> int | None:
         return None
     sql = f"SELECT epoch_us(CAST({constant.sql('duckdb')} AS TIMESTAMPTZ))"
     try:
-        with duckdb.connect() as connection:
+        with parser().cursor() as connection:
             connection.execute("SET TimeZone = 'UTC'")
             row = connection.execute(sql).fetchone()
     except duckdb.Error:

@@ -28,6 +28,13 @@ def command_of(pid: int) -> str:
     return ""
 
 
+def name_of(pid: int) -> str:
+    """A process's own name; "" once it is gone."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
+
+
 def kill_starting_jvm(pid: int) -> None:
     """Kill the JVM that a process starts for Spark, long before Spark has started in it."""
 

@@ -1,9 +1,12 @@
 """`python -m segplane.gateway.queries.launcher FD`: starts the processes of queries, by fork.
 
-Libraries are imported once, here, which takes longer than most queries do. The gateway alone talks
+Libraries are imported and a database is opened once, here, which takes longer than most queries do.
+This process has one thread of Python, and its database has none. The gateway alone talks
 to it, over the socket FD: each message is a process to start, with the ends of its connections, or
 one to wait for. It ends with the gateway.
 """
+
+from __future__ import annotations
 
 import ctypes
 import errno
@@ -14,11 +17,15 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from segplane.gateway.queries import sandbox
+from segplane.gateway.queries import prepared, sandbox
 from segplane.gateway.queries.child import run_query
 from segplane.gateway.queries.wire import MESSAGE, START
 from segplane.processes.parent_death import PR_SET_PDEATHSIG
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 FOLDER_PREFIX = "query-"
 _FDS_MAX = 16
@@ -28,6 +35,8 @@ def main() -> None:
     """Serve the gateway until it is gone."""
     control = socket.socket(fileno=int(sys.argv[1]))
     _import_all()
+    prepared.rehearse()
+    database = prepared.open_database()
     # What is there now is never collected in a fork, so its memory stays shared.
     gc.freeze()
     while True:
@@ -35,13 +44,12 @@ def main() -> None:
         if len(message) < MESSAGE.size:
             return
         kind, pid = MESSAGE.unpack(message)
-        answer = _start(control, fds) if kind == START else _wait(pid)
+        answer = _start(database, control, fds) if kind == START else _wait(pid)
         control.sendall(MESSAGE.pack(kind, answer))
 
 
 def _import_all() -> None:
     # Queries import them where they are first used.
-    import duckdb  # noqa: F401
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
 
@@ -51,7 +59,7 @@ def _import_all() -> None:
     import segplane.read.newest  # noqa: F401
 
 
-def _start(control: socket.socket, fds: list[int]) -> int:
+def _start(database: DuckDBPyConnection, control: socket.socket, fds: list[int]) -> int:
     """Fork; returns the process's id, or an error's number below 0."""
     launcher = os.getpid()
     try:
@@ -74,7 +82,7 @@ def _start(control: socket.socket, fds: list[int]) -> int:
             folder.mkdir(mode=0o700)
             os.environ["TMPDIR"] = os.environ["HOME"] = str(folder)
             output, *lanes = fds
-            run_query([socket.socket(fileno=lane) for lane in lanes], output)
+            run_query(database, [socket.socket(fileno=lane) for lane in lanes], output)
     finally:
         os._exit(1)
 

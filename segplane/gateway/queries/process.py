@@ -13,8 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from anyio import to_thread
-
 from segplane.gateway.queries import wire
 from segplane.gateway.queries.wire import MESSAGE, START, WAIT
 from segplane.processes.parent_death import tied_command
@@ -30,7 +28,8 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 class QueryProcess:
     """A process that waits for its one query, and is there until it is closed."""
 
-    def __init__(self, launcher: "Launcher") -> None:
+    def __init__(self, launcher: "Launcher", limits: wire.ProcessLimits) -> None:
+        self.limits = limits
         pairs = [socket.socketpair() for _ in range(LANES)]
         self.output, output = os.pipe()
         self._lanes = [own for own, _ in pairs]
@@ -48,13 +47,28 @@ class QueryProcess:
             os.close(output)
             for _, other in pairs:
                 other.close()
+        self._send(limits)
+
+    def is_waiting(self) -> bool:
+        """True unless it has ended: it says nothing before it has a query."""
+        try:
+            return self._launcher.is_alive() and bool(
+                self._lanes[0].recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            )
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
 
     def start(self, task: wire.QueryTask, serve: Callable[[socket.socket], None]) -> None:
         """Hand it its query, and serve its requests in threads."""
-        with suppress(OSError):
-            wire.send(self._lanes[0], pickle.dumps(task))
+        self._send(task)
         for lane in self._lanes:
             threading.Thread(target=serve, args=(lane,), name="segplane-lane", daemon=True).start()
+
+    def _send(self, value: wire.ProcessLimits | wire.QueryTask) -> None:
+        with suppress(OSError):
+            wire.send(self._lanes[0], pickle.dumps(value))
 
     def read_bytes(self) -> int:
         """Return the bytes it has read of files by itself; what the gateway sends is not in it."""
@@ -85,6 +99,11 @@ class QueryProcess:
             with suppress(ProcessLookupError):
                 # It has not yet made its group.
                 os.kill(self.pid, signal.SIGKILL)
+
+    def discard(self) -> None:
+        """End it without a query."""
+        os.close(self.output)
+        self.close()
 
     def close(self) -> int:
         """Kill it if it runs, wait, remove what it wrote; returns its exit code."""
@@ -158,34 +177,16 @@ class Launcher:
             raise ConnectionResetError("the launcher of queries has ended")
         return int(MESSAGE.unpack(reply)[1])
 
-    def close(self) -> None:
-        """End it, and every process that it started."""
+    def kill(self) -> None:
+        """End it at once, and every process that it started."""
         self._popen.kill()
+
+    def close(self) -> None:
+        """End it, wait, and remove what its processes wrote."""
+        self.kill()
         self._popen.wait()
         self._control.close()
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-class ProcessPool:
-    """Starts processes; their launcher begins with the first one."""
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-        self._launcher: Launcher | None = None
-
-    async def take(self) -> QueryProcess:
-        """Return a process that has run nothing. Raises OSError."""
-        if self._launcher is not None and not self._launcher.is_alive():
-            self.close()
-        if self._launcher is None:
-            self._launcher = Launcher(self._threads)
-        return await to_thread.run_sync(QueryProcess, self._launcher)
-
-    def close(self) -> None:
-        """End all of them."""
-        if self._launcher is not None:
-            self._launcher.close()
-            self._launcher = None
 
 
 def _environment(folder: str, threads: int) -> dict[str, str]:

@@ -22,6 +22,10 @@ _FIRST_CPU_SECS = 3.0
 _LESS = "ask for less time, fewer columns or groups"
 
 
+class DiedWaiting(Stopped):
+    """The process died before it began with the query, so another one may run it."""
+
+
 class QueryRun:
     """A query in its process, watched from its start on; closed at the end."""
 
@@ -123,7 +127,8 @@ class QueryRun:
             code = await asyncio.to_thread(self._process.close)
             log.warning("query_process_died", exit_code=code)
             ended = f"the query's process ended with code {code} and said nothing"
-            return Stopped(f"{ended}: most likely it needs more memory than it is allowed; {_LESS}")
+            kind = DiedWaiting if self._read_before is None else Stopped
+            return kind(f"{ended}: most likely it needs more memory than it is allowed; {_LESS}")
         if outcome["kind"] == "done":
             return self._too_much() if self._scanned > self._scanned_bytes_max else None
         if self._broker.failure is not None:

@@ -37,13 +37,13 @@ from segplane.gateway.queries.listings import (
     list_views,
     page_of,
 )
+from segplane.gateway.queries.pool import ProcessPool
 from segplane.gateway.queries.previews import asked_preview, no_dataset
-from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.requests import QueryAsk, asked_query, body
 from segplane.gateway.queries.responses import ResultResponse, refuse
-from segplane.gateway.queries.run import QueryRun
+from segplane.gateway.queries.run import DiedWaiting, QueryRun
 from segplane.gateway.queries.settings import QuerySettings
-from segplane.gateway.queries.wire import QueryTask
+from segplane.gateway.queries.wire import ProcessLimits, QueryTask
 
 log = structlog.get_logger()
 _CALLER_GONE = 499
@@ -73,9 +73,15 @@ class QueryService:
         self._store = store
         self._accounts = Accounts(settings)
         self._pool = pool
+        self._limits = ProcessLimits(
+            int(settings.memory_bytes * _BUFFERS_SHARE),
+            settings.memory_bytes,
+            settings.spill_bytes,
+            settings.threads_each,
+        )
 
     def close(self) -> None:
-        """End the process that waits for a query."""
+        """End the processes of queries."""
         self._pool.close()
 
     def endpoints(self) -> dict[str, Endpoint]:
@@ -154,10 +160,14 @@ class QueryService:
             try:
                 admission = stack.enter_async_context(self._accounts.admitted(caller))
                 account = await _unless(gone, admission)
-                run = await self._started(stack, caller, account, ask, deadline)
-                # Nobody reads the result any more.
-                gone.add_done_callback(lambda _: run.stop("the caller has left"))
-                head = await run.head()
+                starting = partial(self._started, stack, gone, caller, account, ask, deadline)
+                run = await starting()
+                try:
+                    head = await run.head()
+                except DiedWaiting:
+                    # The others that wait may have died with it.
+                    run = await starting(is_new=True)
+                    head = await run.head()
                 finish = _Finish(stack.pop_all())
                 return ResultResponse(head, run, ask.media_type, finish)
             except QueryRefusal as refusal:
@@ -170,16 +180,19 @@ class QueryService:
     async def _started(
         self,
         stack: AsyncExitStack,
+        gone: "asyncio.Task[None]",
         caller: Caller,
         account: Account,
         ask: QueryAsk,
         deadline: float,
+        *,
+        is_new: bool = False,
     ) -> QueryRun:
         broker = await to_thread.run_sync(
             lambda: Broker(lambda: self._connect(caller.token), self._store)
         )
         try:
-            process = await self._pool.take()
+            process = await self._pool.take(self._limits, is_new=is_new)
         except BaseException as error:
             await to_thread.run_sync(broker.close)
             if isinstance(error, OSError):
@@ -198,21 +211,10 @@ class QueryService:
             metrics.QUERY_SECONDS.observe(secs)
 
         stack.push_async_callback(lambda: asyncio.shield(asyncio.ensure_future(close())))
-        await run.start(self._task(ask))
+        # Nobody reads the result any more.
+        gone.add_done_callback(lambda _: run.stop("the caller has left"))
+        await run.start(QueryTask(ask.text, ask.language, ask.format, ask.newest_rows))
         return run
-
-    def _task(self, ask: QueryAsk) -> QueryTask:
-        settings = self._settings
-        return QueryTask(
-            ask.text,
-            ask.language,
-            ask.format,
-            int(settings.memory_bytes * _BUFFERS_SHARE),
-            settings.memory_bytes,
-            settings.spill_bytes,
-            settings.threads_each,
-            ask.newest_rows,
-        )
 
 
 class _Finish:

@@ -20,21 +20,29 @@ _LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
-class QueryTask:
-    """A query, and the limits within which its process runs it.
+class ProcessLimits:
+    """Limits of a process, which it gets before its query.
 
-    With `newest_rows`, `text` is the name of a dataset whose newest rows are returned.
     `system_bytes` is the memory that the kernel gives it beyond what it has at its start, of which
     DuckDB may use `memory_bytes` for its buffers.
+    """
+
+    memory_bytes: int
+    system_bytes: int
+    spill_bytes: int
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTask:
+    """A query, and the format of its result.
+
+    With `newest_rows`, `text` is the name of a dataset whose newest rows are returned.
     """
 
     text: str
     language: str | None
     format: str
-    memory_bytes: int
-    system_bytes: int
-    spill_bytes: int
-    threads: int
     newest_rows: int = 0
 
 

@@ -13,14 +13,16 @@ from typing import Any
 
 import pytest
 
-from segplane.gateway.queries.process import Launcher, ProcessPool
+from segplane.gateway.queries.child import RUNNING_NAME
+from segplane.gateway.queries.pool import ProcessPool
+from segplane.gateway.queries.process import Launcher
 from segplane.gateway.queries.requests import BODY_BYTES_MAX
 from segplane.gateway.queries.settings import MIB, QuerySettings
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.server import MetaServer
-from tests.support.process_tree import children_of, command_of, is_alive
+from tests.support.process_tree import children_of, command_of, is_alive, name_of
 from tests.support.waiting import DEADLINE_SECS, wait_until
 
 TABLES = "web a, web b, web c, web d, web e"
@@ -48,7 +50,8 @@ def start(meta_server: MetaServer, query_pool: SharedPool) -> Iterator[Start]:
 def processes() -> list[int]:
     """Return the processes of queries that run."""
     launchers = [pid for pid in children_of(os.getpid()) if "queries.launcher" in command_of(pid)]
-    return [pid for launcher in launchers for pid in children_of(launcher) if is_alive(pid)]
+    pids = [pid for launcher in launchers for pid in children_of(launcher)]
+    return [pid for pid in pids if name_of(pid) == RUNNING_NAME and is_alive(pid)]
 
 
 def asking(gateway: GatewayServer, text: str) -> http.client.HTTPConnection:

@@ -1,29 +1,27 @@
-"""A launcher of queries that the gateways of many tests share, because it takes 3 s to begin."""
+"""A pool of processes that the gateways of many tests share: its launcher takes 3 s to begin."""
 
-from concurrent.futures import ThreadPoolExecutor
+from segplane.gateway.queries.child import WAITING_NAME
+from segplane.gateway.queries.pool import ProcessPool
+from tests.support.process_tree import children_of, name_of
 
-from segplane.gateway.queries.process import Launcher, ProcessPool, QueryProcess
-from tests.support.waiting import DEADLINE_SECS
+WAITING = 2
 
 
 class SharedPool(ProcessPool):
     """A pool that outlives its gateways; `end` ends it."""
 
     def __init__(self) -> None:
-        super().__init__(threads=1)
-        # The launcher dies with the thread that started it, so not with a gateway's.
-        self._thread = ThreadPoolExecutor(1, "query-launcher")
+        super().__init__(threads=1, waiting_max=WAITING)
 
-    @property
-    def launcher_pid(self) -> int:
-        """The process that starts those of queries; there is one once a query has run."""
-        assert self._launcher is not None
-        return self._launcher.pid
-
-    async def take(self) -> QueryProcess:
-        if self._launcher is None or not self._launcher.is_alive():
-            self._launcher = self._thread.submit(Launcher, 1).result(DEADLINE_SECS)
-        return await super().take()
+    def rests(self) -> bool:
+        """True if a launcher has no other processes than those that wait, all of them prepared."""
+        pids = self.waiting_pids
+        return (
+            self.launcher_pid is not None
+            and len(pids) == WAITING
+            and set(children_of(self.launcher_pid)) == set(pids)
+            and all(name_of(pid) == WAITING_NAME for pid in pids)
+        )
 
     def close(self) -> None:
         """Do nothing: other gateways use it."""
@@ -31,4 +29,3 @@ class SharedPool(ProcessPool):
     def end(self) -> None:
         """End the launcher, and with it the processes of queries."""
         super().close()
-        self._thread.shutdown()

@@ -13,7 +13,7 @@ from segplane.dataplane import meta_connection
 from segplane.dataplane.location import Locator
 from segplane.gateway.config import Settings
 from segplane.gateway.http.connection import ConnectionLimits
-from segplane.gateway.queries.process import ProcessPool
+from segplane.gateway.queries.pool import ProcessPool
 from segplane.gateway.server import build, http_server, listen
 
 DEADLINE_SECS = 120.0

@@ -5,21 +5,23 @@ the benchmark of lookups and changes no more.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 import grpc
 from sqlalchemy import ARRAY, BigInteger, Integer, SmallInteger, Text, Uuid, bindparam, text
 
 from meta import __main__
+from meta.commits.transactions import Transactions
+from meta.config import Settings
 from meta.server import server
-from meta.services.lookup import segment_bytes, segment_layouts
-from meta.services.lookup.assembled_pages import CheckedLookup, LookupCursor
+from meta.services.lookup.checked_lookup import CheckedLookup, LookupCursor
 from meta.services.lookup.segment_lookup import SegmentLookupServicer
 from meta.services.messages import convert
-from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lookup
-from meta.store.lookup.lookup import Position, Query, VisibleDataset
+from meta.store.lookup.lookup import Position, VisibleDataset
+from meta.store.lookup.page_statement import DATASETS_PROBED_MAX
 from meta.store.segments.segments import (
     DURATION_CLASS_MAX,
     NUM_COLUMNS,
@@ -31,7 +33,7 @@ from meta.store.segments.segments import (
 from meta.store.versions import versions
 from meta.v1 import segment_lookup_pb2 as pb
 
-_SEGMENT_BYTES = 200
+_DATASETS_AT_ONCE = 250
 _ID_MAX = UUID(int=2**128 - 1)
 _CLASSES = range(DURATION_CLASS_MAX + 1)
 # The classes of each dataset, by leaps in the index: a probe for each class and one to end.
@@ -76,6 +78,17 @@ _FIND = text(f"""
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Segments in a closed range of event time, at a version, behind a position."""
+
+    start_ns: int
+    last_ns: int
+    version: int
+    behind: Position | None = None
+    signals: int | None = None
+
+
 def find(
     tx: Transaction, query: Query, datasets: list[VisibleDataset], most: int
 ) -> list[tuple[SegmentRow, int, int]]:
@@ -84,8 +97,8 @@ def find(
     behind = query.behind
     left = [d for d in datasets if behind is None or d.key >= behind.dataset_key]
     while left and len(found) < most:
-        batch, left = left[: lookup.DATASETS_AT_ONCE], left[lookup.DATASETS_AT_ONCE :]
-        if len(batch) > lookup.DATASETS_PROBED_MAX or left:
+        batch, left = left[:_DATASETS_AT_ONCE], left[_DATASETS_AT_ONCE:]
+        if len(batch) > DATASETS_PROBED_MAX or left:
             pairs = _classes_held(tx, batch)
         else:
             pairs = [(dataset, dur_class) for dataset in batch for dur_class in _CLASSES]
@@ -134,7 +147,11 @@ def _edge(dataset_key: int, dur_class: int, query: Query) -> tuple[int, UUID]:
 
 
 class MessageLookupServicer(SegmentLookupServicer):
-    """SegmentLookupService as it was: rows to messages, messages to bytes."""
+    """SegmentLookupService as it was, for rows without facts: rows to messages to bytes."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        super().__init__(transactions, settings)
+        self._location = settings.location
 
     def FindSegments(  # type: ignore[override]  # noqa: N802
         self, request: pb.FindSegmentsRequest, _context: grpc.ServicerContext
@@ -152,32 +169,14 @@ class MessageLookupServicer(SegmentLookupServicer):
         query = Query(checked.start_ns, checked.last_ns, version, behind, checked.signals)
         matches = find(tx, query, list(datasets), checked.limit + 1)
         rows = [row for row, _, _ in matches[: checked.limit]]
-        keys = [
-            (row.dataset_id, ids)
-            if row.facts and (ids := segment_bytes.split_facts(row.facts)[1]) is not None
-            else None
-            for row in rows
-        ]
-        layouts = segment_layouts.read(tx, keys, list(map(self._size, rows)), REPLY_BYTES_MAX)
-        shown = len(layouts.numbers)
-        reply = pb.FindSegmentsResponse(
-            page=pb.PagedResponse(), snapshot_version=version, layouts=layouts.layouts
-        )
-        if shown < len(matches):
-            row, key, dur_class = matches[shown - 1]
+        reply = pb.FindSegmentsResponse(page=pb.PagedResponse(), snapshot_version=version)
+        if len(rows) < len(matches):
+            row, key, dur_class = matches[len(rows) - 1]
             position = Position(key, dur_class, row.start_ns, UUID(row.id))
             began = cursor.began_secs if cursor else snapshot.now_secs
             reply.page.next_cursor = checked.encode(LookupCursor(version, began, position))
-        convert.add_segments(reply.segments, self._settings.location, rows[:shown])
-        for segment, number in zip(reply.segments, layouts.numbers, strict=True):
-            if number is not None:
-                segment.layout = number
-                segment.facts.ClearField("promoted_field_ids")
+        convert.add_segments(reply.segments, self._location, rows)
         return reply
-
-    def _size(self, segment: SegmentRow) -> int:
-        texts = len(segment.prefix) + len(segment.object_name)
-        return _SEGMENT_BYTES + 4 * texts + len(segment.facts or b"")
 
 
 if __name__ == "__main__":

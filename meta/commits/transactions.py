@@ -37,23 +37,28 @@ class Transactions:
         raise RaceLost(f"the call met conflicting calls {ATTEMPTS_MAX} times; try again")
 
     def read(self, work: Callable[[Transaction], Result]) -> Result:
-        """Run `work` on one REPEATABLE READ snapshot; run it again once after a conflict.
+        """Run `work` on one REPEATABLE READ snapshot; see `read_again`."""
+
+        def read() -> Result:
+            with self.database.read() as tx:
+                return work(tx)
+
+        return self.read_again(read)
+
+    def read_again(self, read: Callable[[], Result]) -> Result:
+        """Run a read, and once more after a conflict.
 
         A read meets locks and stale plans only while the schema is changed. Raises Unavailable.
         """
         try:
-            return self._read(work)
+            return read()
         except TimelineChanged:
             self.database.adopt_timeline()
         except Conflict as conflict:
             metrics.TX_RETRIES.labels(conflict.sqlstate).inc()
         try:
-            return self._read(work)
+            return read()
         except Conflict as conflict:
             raise Unavailable(
                 "the tables are locked, for example by a migration", sqlstate=conflict.sqlstate
             ) from conflict
-
-    def _read(self, work: Callable[[Transaction], Result]) -> Result:
-        with self.database.read() as tx:
-            return work(tx)

@@ -3,92 +3,82 @@
 import random
 
 import pytest
-from sqlalchemy import text
 
 from meta.client import MetaClient
-from meta.store.engine.pool import Database, Transaction
-from meta.store.lookup import held_classes, lookup
-from meta.store.lookup.held_classes import SENT_MAX, HeldClasses, KnownClasses
+from meta.store.lookup import held_classes
+from meta.store.lookup.held_classes import NEW_SEGMENTS_MAX, SENT_MAX, HeldClasses, KnownClasses
+from meta.store.lookup.page_statement import DATASETS_PROBED_MAX
+from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, Writer, segment_of
 from tests.support.meta.server import MetaServer
+from tests.support.meta.shelf import Shelf
 
 SECOND = 1_000_000_000
-INSERT = text("""
-    INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, created_version, size_bytes,
-        compressed_size_bytes, number_of_events, prefix, object_name)
-    SELECT gen_random_uuid(), :key, :dur_class, 1, 2, :version, 1, 1, 1, 'dataset', ''
-    FROM generate_series(1, :count)
-""")
 
 
 @pytest.fixture
-def database(meta_server: MetaServer) -> Database:
-    return meta_server.running.database
+def shelf(meta_server: MetaServer) -> Shelf:
+    return Shelf(meta_server)
 
 
-def insert(tx: Transaction, key: int, dur_class: int, version: int, count: int = 1) -> None:
-    values = {"key": key, "dur_class": dur_class, "version": version, "count": count}
-    tx.execute(INSERT, values)
-
-
-def pairs(literals: tuple[str, str]) -> list[tuple[int, int]]:
-    keys, classes = (
-        [int(item) for item in literal[1:-1].split(",") if item] for literal in literals
-    )
-    return list(zip(keys, classes, strict=True))
-
-
-def test_remembered_classes_are_those_of_the_table(database: Database) -> None:
+def test_segments_of_new_classes_are_found(shelf: Shelf) -> None:
+    shelf.add_datasets(DATASETS_PROBED_MAX + 5)
     rng = random.Random(3)
-    remembered = HeldClasses()
-    keys = [7_001, 7_002, 7_003]
-    with database.write() as tx:
-        for version in range(1, 60):
-            for _ in range(rng.choice((0, 1, 3))):
-                insert(tx, rng.choice(keys), rng.randrange(18), version)
-            asked = rng.sample(keys, rng.randrange(4))
+    for version in range(10, 30):
+        count = rng.choice((0, 1, 30))
+        rows = [shelf.row(rng, version, removed=None, created=version) for _ in range(count)]
+        shelf.add(rows, version)
 
-            found = remembered.find(tx, asked, version)
+        shelf.walk(FindSegmentsRequest(limit=rng.choice((7, 1_000))))
 
-            read = held_classes.read(tx, asked)
-            assert pairs(found) == [(key, c) for key in asked for c in sorted(read[key].classes)]
-
-
-@pytest.mark.parametrize("count", [99, 100, 101])
-def test_classes_are_found_anew_after_many_new_segments(database: Database, count: int) -> None:
-    assert held_classes.NEW_SEGMENTS_MAX == 100
-    remembered = HeldClasses()
-    with database.write() as tx:
-        insert(tx, 7_001, 4, 1)
-        remembered.find(tx, [7_001], 1)
-        insert(tx, 7_001, 5, 2, count - 1)
-        insert(tx, 7_001, 6, 3)
-
-        found = remembered.find(tx, [7_001], 3)
-
-        assert pairs(found) == [(7_001, 4), (7_001, 5), (7_001, 6)]
+    with shelf.server.running.database.read() as tx:
+        read = held_classes.read(tx, list(shelf.keys.values()))
+    expected = dict.fromkeys(shelf.keys.values(), 0)
+    for row in shelf.rows:
+        expected[row["key"]] |= 1 << row["dur_class"]
+    assert read == expected
 
 
-def test_what_a_later_counter_told_is_not_used_for_an_earlier_one(database: Database) -> None:
-    remembered = HeldClasses()
-    with database.write() as tx:
-        remembered.find(tx, [7_001], 9)
-        # As after a restore: the counter is behind, and a version comes again.
-        insert(tx, 7_001, 4, 5)
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_classes_are_found_anew_after_many_new_segments(shelf: Shelf, more: int) -> None:
+    shelf.add_datasets(DATASETS_PROBED_MAX + 5)
+    rng = random.Random(4)
+    times = {"start": 1, "end": 2, "removed": None, "dataset": "many 7"}
+    shelf.add([shelf.row(rng, 9, dur_class=0, created=1, **times)], 9)
+    shelf.walk(FindSegmentsRequest())
+    later = times | {"end": 2 + 4**3 * SECOND, "created": 21}
+    rows = [
+        shelf.row(rng, 20, dur_class=0, created=20, **times)
+        for _ in range(NEW_SEGMENTS_MAX - 1 + more)
+    ]
+    shelf.add([*rows, shelf.row(rng, 21, dur_class=4, **later)], 30)
 
-        assert pairs(remembered.find(tx, [7_001], 5)) == [(7_001, 4)]
+    shelf.walk(FindSegmentsRequest())
+    shelf.walk(FindSegmentsRequest())
+
+
+def test_classes_of_a_later_counter_are_not_used_for_an_earlier_one(shelf: Shelf) -> None:
+    shelf.add_datasets(DATASETS_PROBED_MAX + 5)
+    shelf.add([], 90)
+    shelf.walk(FindSegmentsRequest())
+    rng = random.Random(5)
+
+    # As after a restore: the counter is behind, and a version comes again.
+    shelf.add([shelf.row(rng, 50, removed=None, created=50)], 50)
+
+    assert shelf.walk(FindSegmentsRequest()) == [1]
 
 
 @pytest.mark.parametrize(("more", "left"), [(0, 3), (1, 1)])
 def test_a_bounded_number_of_datasets_is_remembered(
-    database: Database, monkeypatch: pytest.MonkeyPatch, more: int, left: int
+    monkeypatch: pytest.MonkeyPatch, more: int, left: int
 ) -> None:
     monkeypatch.setattr(held_classes, "DATASETS_MAX", 3 - more)
     remembered = HeldClasses()
-    with database.read() as tx:
-        remembered.find(tx, [7_001, 7_002], 1)
-        remembered.find(tx, [7_003], 1)
+
+    remembered.learn([(7_001, 1), (7_002, 1)], 1)
+    remembered.learn([(7_003, 1)], 1)
 
     assert len(remembered._known) == left
 
@@ -96,7 +86,7 @@ def test_a_bounded_number_of_datasets_is_remembered(
 def test_a_lookup_of_many_datasets_finds_new_classes(
     meta_client: MetaClient, catalog: CatalogDriver, writer: Writer
 ) -> None:
-    datasets = [catalog.dataset(f"d{n}") for n in range(lookup.DATASETS_PROBED_MAX + 1)]
+    datasets = [catalog.dataset(f"d{n}") for n in range(DATASETS_PROBED_MAX + 1)]
     saved: set[str] = set()
     for seconds in (0, 100, 10_000, 5, 1_000_000, 0):
         dataset = datasets[seconds % len(datasets)]

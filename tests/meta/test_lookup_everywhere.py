@@ -2,18 +2,21 @@
 
 import random
 from functools import partial
-from uuid import UUID
 
 import pytest
 from sqlalchemy import text
 
-from meta.store.engine.pool import Database, Transaction
-from meta.store.lookup import lookup
-from meta.store.lookup.lookup import FoundSegment, Query, VisibleDataset
+from meta.store.engine.pool import Database
+from meta.store.lookup import held_classes
+from meta.store.lookup.held_classes import HeldClasses
+from meta.store.lookup.page_statement import PageQuery
+from meta.store.segments import kept_messages
+from tests.support.meta.page_reads import read_page
 from tests.support.meta.plans import probes_made
+from tests.support.meta.segments import Writer
 from tests.support.meta.server import MetaServer
 
-DATASETS = lookup.DATASETS_AT_ONCE + 20
+DATASETS = 270
 DAY_NANOS = 86_400_000_000_000
 FILL = (
     """
@@ -21,6 +24,9 @@ FILL = (
     SELECT ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid, 'dataset ' || n
     FROM generate_series(1, :datasets) n
     """,
+    "UPDATE meta_state SET version = 1",
+    "INSERT INTO dataset_visibility (dataset_key, from_version)"
+    " SELECT key, 0 FROM datasets ON CONFLICT DO NOTHING",
     # Of every fifth dataset nothing, of the others up to three classes of duration. Class c is
     # shorter than 4^c seconds.
     """
@@ -39,59 +45,45 @@ def database(meta_server: MetaServer) -> Database:
     database = meta_server.running.database
     with database.write() as tx:
         for statement in FILL:
-            values = {"datasets": DATASETS, "day": DAY_NANOS}
-            tx.execute(text(statement), values)
+            tx.execute(text(statement), {"datasets": DATASETS, "day": DAY_NANOS})
     with database.single() as tx:
+        kept_messages.fill(tx)
         tx.execute(text("VACUUM ANALYZE segments"))
     return database
 
 
-def everything(tx: Transaction) -> list[VisibleDataset]:
-    return [VisibleDataset(*row) for row in tx.execute(text("SELECT key, id FROM datasets"))]
-
-
-def by_position(found: list[FoundSegment]) -> list[tuple[int, int, int, UUID]]:
-    positions = [one.position() for one in found]
-    return [(p.dataset_key, p.dur_class, p.start_ns, p.segment_id) for p in positions]
-
-
-def test_pages_over_all_datasets_are_those_of_each_dataset(database: Database) -> None:
+def test_pages_over_all_datasets_are_those_of_each_dataset(
+    database: Database, writer: Writer
+) -> None:
     rng = random.Random(5)
     with database.read() as tx:
-        datasets = sorted(everything(tx), key=lambda dataset: dataset.key)
-        for _ in range(5):
-            start = rng.randrange(3 * DAY_NANOS)
-            query = Query(start, start + DAY_NANOS + rng.randrange(DAY_NANOS), 1)
-            expected = [
-                position
-                for dataset in datasets
-                for position in by_position(lookup.find(tx, query, [dataset], 1_000))
-            ]
+        names = list(tx.execute(text("SELECT name FROM datasets ORDER BY key")).scalars())
+    for _ in range(3):
+        start = rng.randrange(3 * DAY_NANOS)
+        end = start + DAY_NANOS + rng.randrange(DAY_NANOS)
+        expected = []
+        for name in names:
+            expected += writer.find_ids(name, start=start, end=end)
 
-            found: list[FoundSegment] = []
-            while True:
-                page = lookup.find(tx, query, datasets, 97)
-                found += page
-                if len(page) < 97:
-                    break
-                query = Query(query.start_ns, query.last_ns, 1, page[-1].position())
+        found = writer.find_ids(start=start, end=end, limit=97)
 
-            assert by_position(found) == expected
-            assert expected
+        assert found == expected
+        assert expected
 
 
 def test_classes_of_duration_that_a_dataset_does_not_have_are_not_probed(
     database: Database,
 ) -> None:
+    known = HeldClasses()
     with database.read() as tx:
-        datasets = everything(tx)
+        keys = list(tx.execute(text("SELECT key FROM datasets")).scalars())
         pairs = tx.execute(text("SELECT count(DISTINCT (dataset_key, dur_class)) FROM segments"))
         held = int(pairs.scalar_one())
-    assert held > len(datasets)
-
+        known.learn(held_classes.read(tx, keys).items(), 1)
     # Nothing is as old, so that no limit ends the lookup early.
-    query = Query(-2, -1, 1)
-    made = probes_made(database, partial(lookup.find, query=query, datasets=datasets, most=1_000))
+    query = PageQuery(-2, -1, 1_000, known=known.known(0))
 
-    # A leap to each class and one to the end of each dataset, then a look into each class.
-    assert held < made <= 2 * held + len(datasets)
+    made = probes_made(database, partial(read_page, query=query))
+
+    # A look at the dataset and for new segments of each, then a look into each class.
+    assert held < made <= held + 3 * len(keys) + 20

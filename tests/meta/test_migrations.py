@@ -14,6 +14,7 @@ from meta.config import Settings
 from meta.server import server
 from meta.store.catalog import dataset_layouts
 from meta.store.engine.pool import Database, DatabaseSettings
+from meta.store.segments import segments
 from meta.v1 import common_pb2, operations_pb2, operations_pb2_grpc
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.segments import WorkerDriver, Writer
@@ -94,6 +95,21 @@ def test_segments_of_0_1_0_are_found_at_the_versions_they_were_written_at(
     assert len(writer.find_ids("app-traces")) == 19 + 2
     assert len(writer.find_ids("app-logs", as_of_version=14)) == 2
     assert writer.find("app-logs").snapshot_version == VERSION
+
+
+def test_segments_of_0_1_0_get_the_messages_that_their_rows_make(meta_server: MetaServer) -> None:
+    with meta_server.running.database.read() as tx:
+        ids, messages = zip(*tx.execute(text("SELECT id, message FROM segments")), strict=True)
+        rows = {UUID(row.id): row for row in segments.get_many(tx, ids)}
+
+    assert len(ids) > 50
+    for segment_id, message in zip(ids, messages, strict=True):
+        row = rows[segment_id]
+        times, key = (row.start_ns, row.end_ns), (row.prefix, row.object_name)
+        sizes = (row.size_bytes, row.compressed_size_bytes, row.number_of_events)
+        assert message == segments.write_message(
+            row.id, row.dataset_id, times, sizes, key, row.merge_count
+        )
 
 
 def test_streams_of_0_1_0_go_on_from_their_offsets(meta_server: MetaServer) -> None:

@@ -11,8 +11,7 @@ from meta.store.checks import ledger_checks
 from meta.store.deletion import lifetimes, retention, tombstones
 from meta.store.deletion.lifetimes import Ages, ExpiryRule
 from meta.store.engine.pool import Database, Transaction
-from meta.store.lookup import lookup
-from meta.store.lookup.lookup import Query, VisibleDataset
+from meta.store.lookup.page_statement import PageQuery
 from meta.store.merging import merge_claims, merge_planning, size_tiers
 from meta.store.merging.merge_claims import Poll
 from meta.store.merging.merge_planning import SegmentFilter
@@ -20,6 +19,7 @@ from meta.store.streams import commits, stream_reads
 from meta.store.streams.commits import OffsetCommit
 from meta.store.streams.stream_reads import StreamScope
 from meta.store.versions import versions
+from tests.support.meta.page_reads import read_page
 from tests.support.meta.plans import executions_max, rows_of_statements, rows_read
 from tests.support.meta.server import MetaServer
 
@@ -123,9 +123,8 @@ def key_of(tx: Transaction, name: str) -> int:
 
 
 def find_hour(tx: Transaction) -> int:
-    dataset = VisibleDataset(key_of(tx, "dataset 2"), UUID(int=2))
-    query = Query(500 * HOUR_NANOS + 1, 501 * HOUR_NANOS - 1, 5)
-    return len(lookup.find(tx, query, [dataset], 1_000))
+    query = PageQuery(500 * HOUR_NANOS + 1, 501 * HOUR_NANOS - 1, 1_000, names=["dataset 2"])
+    return read_page(tx, query).num_found
 
 
 CALLS: dict[str, Callable[[Transaction], object]] = {

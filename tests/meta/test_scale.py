@@ -17,8 +17,8 @@ from meta.store.deletion import lifetimes, retention, tombstones
 from meta.store.deletion.lifetimes import Ages, ExpiryRule
 from meta.store.engine.keyset import Window
 from meta.store.engine.pool import Database, Transaction
-from meta.store.lookup import lookup
-from meta.store.lookup.lookup import Query, VisibleDataset
+from meta.store.lookup.held_classes import HeldClasses
+from meta.store.lookup.page_statement import PageQuery
 from meta.store.merging import explanations, merge_claims, merge_planning, size_tiers
 from meta.store.merging.merge_claims import Poll
 from meta.store.merging.merge_planning import SegmentFilter
@@ -30,6 +30,7 @@ from meta.store.streams.stream_datasets import EntryMove
 from meta.store.streams.stream_reads import StreamScope
 from meta.store.versions import versions
 from segments.offsets import OffsetSpan
+from tests.support.meta.page_reads import read_page
 from tests.support.meta.plans import rows_read
 from tests.support.meta.scale import DATASETS, HOUR_NANOS, STREAMS, TOKENS, fill
 from tests.support.meta.server import MetaServer
@@ -67,16 +68,19 @@ def key_of(tx: Transaction) -> int:
 
 
 def find_hours(tx: Transaction) -> int:
-    dataset = VisibleDataset(key_of(tx), DATASET)
-    query = Query(500 * HOUR_NANOS + 1, 510 * HOUR_NANOS - 1, 5)
-    return len(lookup.find(tx, query, [dataset], 1_000))
+    name = str(
+        tx.execute(text("SELECT name FROM datasets WHERE id = :id"), {"id": DATASET}).scalar()
+    )
+    query = PageQuery(500 * HOUR_NANOS + 1, 510 * HOUR_NANOS - 1, 1_000, names=[name])
+    return read_page(tx, query).num_found
 
 
 def find_everywhere(tx: Transaction) -> int:
-    rows = tx.execute(text("SELECT key, id FROM datasets ORDER BY key"))
-    everything = [VisibleDataset(row.key, row.id) for row in rows]
-    query = Query(500 * HOUR_NANOS + 1, 501 * HOUR_NANOS - 1, 5)
-    return len(lookup.find(tx, query, everything, 1_000)) + len(everything)
+    masks = tx.execute(text("SELECT key, 1 << 6 FROM datasets ORDER BY key")).all()
+    known = HeldClasses()
+    known.learn([(key, mask) for key, mask in masks], 1_000)
+    query = PageQuery(500 * HOUR_NANOS + 1, 501 * HOUR_NANOS - 1, 1_000, known=known.known(0))
+    return read_page(tx, query).num_found + len(masks)
 
 
 def commit(tx: Transaction) -> int:

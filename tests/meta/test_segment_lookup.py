@@ -15,7 +15,7 @@ from meta.errors import (
     VersionExpired,
     VersionNotReached,
 )
-from meta.services.lookup.assembled_pages import CheckedLookup
+from meta.services.lookup.checked_lookup import CheckedLookup
 from meta.services.messages import cursors
 from meta.store.access.token_secrets import cursor_key
 from meta.store.segments.segments import DURATION_CLASS_MAX, class_span_nanos, duration_class

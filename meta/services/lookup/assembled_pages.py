@@ -1,227 +1,228 @@
-"""Checked requests of FindSegments, and their pages, nearly all put together by the database.
+"""Pages of FindSegments, put together by the database.
 
-The reply is the database's bytes with the cursor and the layouts behind them. A page that its
-statement does not answer, or that its size may cut short, is None and is read row by row.
+The reply is the database's bytes with the cursor and the layouts behind them. A page of very many
+datasets is read in parts, at one version; one that is too long ends where the reply has no room.
 """
 
-import struct
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
-from meta.services.lookup import segment_bytes, segment_layouts
-from meta.services.lookup.segment_bytes import SegmentFrames
+from meta.errors import CursorInvalid, VersionNotReached
+from meta.services.lookup import segment_layouts
+from meta.services.lookup.checked_lookup import CheckedLookup, LookupCursor
 from meta.services.lookup.segment_layouts import KnownLayouts
-from meta.services.messages import checks, cursors, segment_facts
 from meta.services.messages.convert import REPLY_BYTES_MAX
-from meta.store.engine.pool import Conflict
-from meta.store.lookup import lookup
-from meta.store.lookup.held_classes import HeldClasses, KnownClasses
-from meta.store.lookup.lookup import DATASETS_PROBED_MAX, INT64_MIN, Position, Query
+from meta.store.engine.pool import Conflict, TimelineChanged, Transaction
+from meta.store.lookup import held_classes, lookup
+from meta.store.lookup.held_classes import NONE_KNOWN, HeldClasses, KnownClasses
+from meta.store.lookup.lookup import Position
 from meta.store.lookup.page_statement import (
-    HEAD_BYTES,
-    SEGMENT_TAG,
+    BEFORE_ALL,
+    DATASETS_PROBED_MAX,
     AssembledPage,
     PageQuery,
-    PageStatement,
+    SegmentStatements,
 )
+from meta.store.lookup.segment_frames import HEAD_BYTES, SEGMENT_TAG
+from meta.store.segments.segments import duration_class
+from meta.store.versions import versions
 from meta.v1 import segment_lookup_pb2
+from meta.v1.common_pb2 import SegmentInfo
 
-PAGE_DEFAULT = 1_000
-PAGE_MAX = 10_000
-NAMES_MAX = 10_000
-# Version, second of the first page, position.
-_CURSOR = struct.Struct(">qqihq16s")
+# The cursor and the version of a reply, at most.
+_REST_BYTES = 256
 
 
-@dataclass(frozen=True, slots=True)
-class LookupCursor:
-    """Position after a page: its version, the second of the first page, its last segment."""
+@dataclass(slots=True)
+class _Page:
+    """The segments of a page, part by part.
 
-    version: int
-    began_secs: int
-    position: Position
+    `frames` begin without a tag; `last_bytes` is the length of the last segment. `keys` has for
+    each segment that of its layout, None for one without; `datasets` is as in `AssembledPage`.
+    """
 
+    frames: memoryview = memoryview(b"")  # noqa: RUF009  # never written
+    last_bytes: int = 0
+    keys: list[bytes | None] = field(default_factory=list)
+    datasets: bytes = b""
+    has_more: bool = False
 
-@dataclass(frozen=True, slots=True)
-class CheckedLookup:
-    """A checked FindSegmentsRequest."""
+    def add(self, part: AssembledPage, limit: int) -> None:
+        """Add at most `limit` segments of a part."""
+        shown = min(part.num_found, limit)
+        self.has_more = part.num_found > shown
+        self.datasets += part.datasets or b""
+        if not shown:
+            return
+        frames = memoryview(part.frames or b"")
+        if part.last_bytes:
+            self.last_bytes = part.last_bytes[0]
+            if self.has_more:
+                frames = frames[: -part.last_bytes[-1] - HEAD_BYTES]
+        # Nearly always there is one part, whose bytes are not copied.
+        if self.keys:
+            frames = memoryview(SEGMENT_TAG.join((self.frames, frames)))
+        self.frames = frames
+        keys = part.layout_keys
+        self.keys += [None] * shown if keys is None else keys[:shown]
 
-    start_ns: int
-    last_ns: int
-    names: tuple[str, ...]
-    limit: int
-    as_of: int | None
-    min_version: int
-    signals: int | None
-    cursor: LookupCursor | None
-
-    @classmethod
-    def of(cls, request: segment_lookup_pb2.FindSegmentsRequest) -> "CheckedLookup":
-        """Check a request. Raises InvalidArgument or CursorInvalid."""
-        start_ns, last_ns = lookup.INT64_MIN, lookup.INT64_MAX
-        if request.HasField("time_range"):
-            start_ns, end_ns = checks.half_open_range(request.time_range, "time_range")
-            last_ns = end_ns - 1
-        checks.at_most(request.dataset_names, "dataset_names", NAMES_MAX)
-        names = {
-            checks.name(name, f"dataset_names[{index}]")
-            for index, name in enumerate(request.dataset_names)
+    def layout_keys(self) -> dict[bytes, segment_layouts.Key]:
+        """The keys of layouts, with ids of datasets, in the order of the page."""
+        distinct = [key for key in dict.fromkeys(self.keys) if key is not None]
+        if not distinct:
+            return {}
+        ids = {
+            self.datasets[at : at + 4]: self.datasets[at + 4 : at + 20]
+            for at in range(0, len(self.datasets), 20)
         }
-        as_of = checks.count(request.as_of_version, "as_of_version")
-        checked = cls(
-            start_ns=start_ns,
-            last_ns=last_ns,
-            names=tuple(sorted(names)),
-            limit=checks.limit(request.limit, default=PAGE_DEFAULT, most=PAGE_MAX),
-            as_of=as_of if request.HasField("as_of_version") else None,
-            min_version=checks.count(request.min_version, "min_version"),
-            signals=_signal_mask(request.signals),
-            cursor=None,
-        )
-        if not request.cursor:
-            return checked
-        return replace(checked, cursor=checked.decode(request.cursor))
+        return {key: (str(UUID(bytes=ids[key[:4]])), key[4:]) for key in distinct}
 
-    def encode(self, cursor: LookupCursor) -> str:
-        """The cursor as opaque text, bound to the filter."""
-        position = cursor.position
-        packed = _CURSOR.pack(
-            cursor.version,
-            cursor.began_secs,
-            position.dataset_key,
-            position.dur_class,
-            position.start_ns,
-            position.segment_id.bytes,
-        )
-        return cursors.encode(packed, self._bound_to(packed))
+    def cut(self, layouts: Mapping[bytes, segment_lookup_pb2.SegmentLayout]) -> int:
+        """End the page where the reply has no room, or a layout is missing, but not empty.
 
-    def decode(self, text: str) -> LookupCursor:
-        """Decode a cursor. Raises CursorInvalid for the cursor of another filter."""
-        packed, digest = cursors.split(text, _CURSOR.size, "cursor")
-        cursors.check(digest, self._bound_to(packed), "cursor")
-        version, began, key, dur_class, start_ns, segment_id = _CURSOR.unpack(packed)
-        position = Position(key, dur_class, start_ns, UUID(bytes=segment_id))
-        return LookupCursor(version, began, position)
+        Returns how many of the layouts it has.
+        """
+        size_bytes, num_layouts, shown, end = _REST_BYTES, 0, 0, 0
+        used: set[bytes] = set()
+        for (start, next_end), key in zip(_bounds(self.frames), self.keys, strict=True):
+            if key is not None and key not in used:
+                if key not in layouts:
+                    break
+                size_bytes += segment_layouts.size_bytes([layouts[key]])
+                used.add(key)
+            if shown and size_bytes + next_end > REPLY_BYTES_MAX:
+                break
+            self.last_bytes = next_end - start
+            shown, end, num_layouts = shown + 1, next_end, len(used)
+        self.has_more = self.has_more or shown < len(self.keys)
+        self.frames, self.keys = self.frames[:end], self.keys[:shown]
+        return num_layouts
 
-    def _bound_to(self, packed: bytes) -> bytes:
-        bound: tuple[object, ...] = (self.start_ns, self.last_ns, self.names)
-        # Cursors of servers that know no signals stay valid.
-        if self.signals is not None:
-            bound = (*bound, self.signals)
-        return packed + repr(bound).encode()
+    def number(self, numbers: Mapping[bytes, int]) -> None:
+        """Write the numbers of layouts, which stand at the ends of the frames."""
+        written = bytearray(self.frames)
+        for (_, end), key in zip(_bounds(self.frames), self.keys, strict=True):
+            if key is not None and (number := numbers[key]):
+                written[end - 2] = number & 127 | 128
+                written[end - 1] = number >> 7
+        self.frames = memoryview(written)
 
-
-def _signal_mask(signals: Sequence[int]) -> int | None:
-    checks.at_most(signals, "signals", segment_facts.SIGNAL_MAX)
-    for index, signal in enumerate(signals):
-        checks.count(signal, f"signals[{index}]", low=1, high=segment_facts.SIGNAL_MAX)
-    return segment_facts.signal_mask(signals) if signals else None
+    def position(self) -> Position:
+        """The position behind the last segment."""
+        segment = SegmentInfo.FromString(bytes(self.frames[-self.last_bytes :]))
+        dataset_id = UUID(segment.dataset_id).bytes
+        at = self.datasets.index(dataset_id)
+        while at % 20 != 4:
+            at = self.datasets.index(dataset_id, at + 1)
+        key = int.from_bytes(self.datasets[at - 4 : at])
+        start_ns, end_ns = segment.time_range.start_time, segment.time_range.end_time
+        return Position(key, duration_class(start_ns, end_ns), start_ns, UUID(segment.id))
 
 
 class AssembledPages:
-    """Reads pages by one statement each; of one location, for all threads."""
+    """Reads pages of one location; for all threads."""
 
     def __init__(
-        self,
-        transactions: Transactions,
-        frames: SegmentFrames,
-        held_classes: HeldClasses,
-        cursor_secs_max: float,
+        self, transactions: Transactions, statements: SegmentStatements, cursor_secs_max: float
     ) -> None:
         self._transactions = transactions
-        self._held_classes = held_classes
+        self._statements = statements
         self._cursor_secs_max = cursor_secs_max
-        self.statement = PageStatement(frames.bucket)
+        self._held_classes = HeldClasses()
         self._layouts = KnownLayouts()
 
-    def find(self, checked: CheckedLookup) -> bytes | None:
-        """The serialized reply; None where the page has to be read row by row."""
+    def find(self, checked: CheckedLookup) -> bytes:
+        """The serialized reply. Raises what refuses a lookup."""
+        page = _Page()
         query = self.query(checked)
-        try:
-            page = self.statement.read(self._transactions.database, query)
-        except Conflict:
-            return None
-        if _is_wide(checked):
-            self._learn(page)
-        cursor = checked.cursor
-        if cursor and not 0 <= page.now_secs - cursor.began_secs <= self._cursor_secs_max:
-            return None
-        has_more = page.num_found > checked.limit
-        is_complete = has_more or page.has_all_datasets
-        if not page.is_regular or page.num_framed < page.num_found or not is_complete:
-            return None
-        return self._reply(checked, page, has_more=has_more)
+        part = first = self._read_part(checked, query)
+        page.add(part, query.limit)
+        while part.last_key is not None and not page.has_more:
+            known = self._known(checked, part.last_key)
+            query = query.behind_dataset(part, part.num_found, known)
+            part = self._read_part(checked, query)
+            page.add(part, query.limit)
+        return self._reply(checked, page, first)
 
     def query(self, checked: CheckedLookup) -> PageQuery:
-        """The values of the statement."""
+        """The values of the first part's statement."""
         cursor = checked.cursor
         return PageQuery(
-            Query(
-                checked.start_ns,
-                checked.last_ns,
-                INT64_MIN,
-                cursor.position if cursor else None,
-                checked.signals,
-            ),
-            cursor.version if cursor else checked.as_of,
-            checked.min_version,
-            checked.names,
-            checked.limit,
-            self._known(checked),
+            start_ns=checked.start_ns,
+            last_ns=checked.last_ns,
+            limit=checked.limit,
+            behind=cursor.position if cursor else BEFORE_ALL,
+            signals=checked.signals,
+            requested=cursor.version if cursor else checked.as_of,
+            min_version=checked.min_version,
+            names=checked.names,
+            known=self._known(checked, cursor.position.dataset_key if cursor else 0),
         )
 
-    def _known(self, checked: CheckedLookup) -> KnownClasses:
-        if not _is_wide(checked):
-            return KnownClasses()
-        first_key = checked.cursor.position.dataset_key if checked.cursor else 0
-        return self._held_classes.known(first_key)
+    def _read_part(self, checked: CheckedLookup, query: PageQuery) -> AssembledPage:
+        """Read a part of a page, and remember the classes of datasets that it told."""
 
-    def _learn(self, page: AssembledPage) -> None:
-        """Remember the classes of datasets that have new segments, and of those not known yet."""
-        if page.is_regular and page.new_masks:
-            self._held_classes.learn(
-                [(packed >> 18, packed & (1 << 18) - 1) for packed in page.new_masks], page.counter
-            )
-        if page.unknown_keys:
-            self._transactions.read(
-                lambda tx: self._held_classes.find(tx, page.unknown_keys, page.counter)
-            )
+        def read() -> AssembledPage:
+            part = self._statements.read_page(self._transactions.database, query)
+            if not part.is_current:
+                raise TimelineChanged
+            if not part.is_readable or self._is_over(checked, part.now_secs):
+                self._transactions.read(lambda tx: self._refuse(tx, checked, query))
+                # It has become readable meanwhile.
+                raise Conflict("40001")
+            return part
 
-    def _reply(
-        self, checked: CheckedLookup, page: AssembledPage, *, has_more: bool
-    ) -> bytes | None:
-        frames = memoryview(page.frames or b"")
+        part = self._transactions.read_again(read)
+        if _is_wide(checked):
+            new = [(packed >> 18, packed & (1 << 18) - 1) for packed in part.new_masks]
+            if part.unknown_keys:
+                new += self._transactions.read(
+                    lambda tx: held_classes.read(tx, part.unknown_keys).items()
+                )
+            self._held_classes.learn(new, part.counter)
+        return part
+
+    def _refuse(self, tx: Transaction, checked: CheckedLookup, query: PageQuery) -> None:
+        """Raise why a page cannot be read."""
+        snapshot = versions.snapshot(tx)
+        if snapshot.version < checked.min_version:
+            raise VersionNotReached(
+                f"the version is {snapshot.version}, not yet {checked.min_version}"
+            )
+        if self._is_over(checked, snapshot.now_secs):
+            raise CursorInvalid("the cursor is too old", field="cursor")
+        version = lookup.readable_version(tx, snapshot, query.requested)
+        lookup.visible_datasets(tx, checked.names, version)
+
+    def _is_over(self, checked: CheckedLookup, now_secs: int) -> bool:
+        cursor = checked.cursor
+        return cursor is not None and not 0 <= now_secs - cursor.began_secs <= self._cursor_secs_max
+
+    def _known(self, checked: CheckedLookup, first_key: int) -> KnownClasses:
+        return self._held_classes.known(first_key) if _is_wide(checked) else NONE_KNOWN
+
+    def _reply(self, checked: CheckedLookup, page: _Page, first: AssembledPage) -> bytes:
+        keys = page.layout_keys()
         layouts: Sequence[segment_lookup_pb2.SegmentLayout] = ()
-        if has_more:
-            assert page.surplus_bytes is not None
-            frames = frames[: -page.surplus_bytes - HEAD_BYTES]
-        if page.layout_keys is not None:
-            keys = page.layout_keys[: checked.limit]
-            numbers = {key: n for n, key in enumerate(k for k in dict.fromkeys(keys) if k)}
-            known = self._layouts.find(
-                self._transactions, _with_ids(list(numbers), page.datasets or b""), page.counter
-            )
-            if known is None:
-                return None
-            layouts = known
-            if len(numbers) > 1:
-                frames = _numbered(frames, [None if k is None else numbers[k] for k in keys])
-        num_shown = min(page.num_found, checked.limit)
-        own_bytes = len(frames) + num_shown * segment_bytes.FRAME_BYTES
-        if own_bytes + segment_layouts.size_bytes(layouts) > REPLY_BYTES_MAX:
-            return None
-        began_secs = checked.cursor.began_secs if checked.cursor else page.now_secs
+        if keys:
+            layouts = self._layouts.find(self._transactions, list(keys.values()), first.counter)
+        size_bytes = _REST_BYTES + len(page.frames) + segment_layouts.size_bytes(layouts)
+        if len(layouts) < len(keys) or size_bytes > REPLY_BYTES_MAX:
+            layouts = layouts[: page.cut(dict(zip(keys, layouts, strict=False)))]
+        if len(layouts) > 1:
+            page.number({key: number for number, key in enumerate(keys)})
         next_cursor = None
-        if has_more:
-            next_cursor = checked.encode(LookupCursor(page.version, began_secs, page.position()))
+        if page.has_more:
+            began_secs = checked.cursor.began_secs if checked.cursor else first.now_secs
+            next_cursor = checked.encode(LookupCursor(first.version, began_secs, page.position()))
         rest = segment_lookup_pb2.FindSegmentsResponse(
             page=segment_lookup_pb2.PagedResponse(next_cursor=next_cursor),
-            snapshot_version=page.version,
+            snapshot_version=first.version,
             layouts=layouts,
         ).SerializeToString()
-        return b"".join((SEGMENT_TAG, frames, rest)) if num_shown else rest
+        return b"".join((SEGMENT_TAG, page.frames, rest)) if page.keys else rest
 
 
 def _is_wide(checked: CheckedLookup) -> bool:
@@ -229,21 +230,11 @@ def _is_wide(checked: CheckedLookup) -> bool:
     return not 0 < len(checked.names) <= DATASETS_PROBED_MAX
 
 
-def _with_ids(keys: Sequence[bytes], datasets: bytes) -> list[segment_layouts.Key]:
-    """Keys of layouts by dataset ids instead of keys."""
-    ids = {datasets[at : at + 4]: datasets[at + 4 : at + 20] for at in range(0, len(datasets), 20)}
-    return [(str(UUID(bytes=ids[key[:4]])), key[4:]) for key in keys]
-
-
-def _numbered(frames: memoryview, numbers: Sequence[int | None]) -> memoryview:
-    """Frames with the numbers of their layouts, which stand at their ends."""
-    written = bytearray(frames)
+def _bounds(frames: memoryview) -> Iterator[tuple[int, int]]:
+    """The start and the end of each segment; the first has no tag."""
     end = -1
-    for number in numbers:
-        # The tag, which the first frame does not have, and two bytes of its length.
+    while end < len(frames):
+        # The tag, and two bytes of the length.
         start = end + HEAD_BYTES
-        end = start + (written[start - 2] & 127 | written[start - 1] << 7)
-        if number:
-            written[end - 2] = number & 127 | 128
-            written[end - 1] = number >> 7
-    return memoryview(written)
+        end = start + (frames[start - 2] & 127 | frames[start - 1] << 7)
+        yield start, end

@@ -74,8 +74,8 @@ segments = Table(
     Column("foreign_state", SmallInteger),
     # A serialized ForeignFile with the same state; null where that is.
     Column("foreign_file", LargeBinary),
-    # What never changes of its message (meta.store.segments.segments); null in rows of releases
-    # before.
+    # What never changes of its message (meta.store.segments.segments). Never null since revision
+    # 0049, though the column may be.
     Column("message", LargeBinary),
     CheckConstraint("start_ns <= end_ns", name="range"),
     CheckConstraint("tombstone_version > created_version", name="lifetime"),

@@ -3,6 +3,7 @@
 from uuid import UUID, uuid4
 
 from meta.errors import NotFound
+from meta.store.segments import kept_messages
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as ops
@@ -37,6 +38,8 @@ def fill_segments(world: World, name: str, count: int = LONGEST) -> tuple[str, i
         count=count,
         dataset=UUID(dataset),
     )
+    with world.database.single() as tx:
+        kept_messages.fill(tx)
     return dataset, before
 
 

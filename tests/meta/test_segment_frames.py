@@ -1,18 +1,19 @@
-"""Segments as bytes: what replies hold of each is the message that its row makes."""
+"""Segments as bytes: replies hold of each the message that its row makes."""
 
-from uuid import UUID
+from dataclasses import replace
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
 from meta.client import MetaClient
-from meta.services.lookup import segment_bytes
-from meta.services.lookup.segment_bytes import SegmentFrames
+from meta.commits.transactions import Transactions
+from meta.services.lookup.segment_lookup import SegmentLookupServicer
 from meta.services.messages import convert
-from meta.store.segments import segments
-from meta.store.segments import segments as segment_message
+from meta.store.segments import kept_messages, segments
 from meta.store.segments.segments import SegmentRow
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import (
@@ -23,7 +24,7 @@ from meta.v1.common_pb2 import (
     SignalFacts,
     TimeRange,
 )
-from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsResponse
+from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsRequest, GetSegmentsByIdsResponse
 from segments.location import StoreLocation
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
@@ -54,19 +55,36 @@ FACTS = st.builds(
 FOREIGN = st.builds(
     ForeignFile, state=st.integers(1, 3), reason=st.text(max_size=200), time_column=st.text()
 ).map(ForeignFile.SerializeToString)
+DATASET = text("INSERT INTO datasets (id, name) SELECT :id, cast(:id AS text) RETURNING key")
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=200)
+
+
+def row_of(
+    times: tuple[int, int], versions: tuple[int, int], *, is_live: bool, **fields: Any
+) -> SegmentRow:
+    start_ns, end_ns = sorted(times)
+    created_version, tombstone_version = sorted(versions)
+    return SegmentRow(
+        start_ns=start_ns,
+        end_ns=end_ns,
+        created_version=created_version,
+        tombstone_version=None if is_live else tombstone_version,
+        **fields,
+    )
+
+
 ROWS = st.builds(
-    SegmentRow,
+    row_of,
+    times=st.tuples(INT64, INT64),
+    versions=st.lists(st.integers(1, 2**63 - 1), min_size=2, max_size=2, unique=True).map(tuple),
+    is_live=st.booleans(),
     id=st.uuids().map(str),
     dataset_id=st.uuids().map(str),
-    start_ns=INT64,
-    end_ns=INT64,
     size_bytes=COUNTS,
     compressed_size_bytes=COUNTS,
     number_of_events=st.integers(0, 2**31 - 1),
-    prefix=st.text(max_size=200),
-    object_name=st.text(max_size=200),
-    created_version=st.integers(1, 2**63 - 1),
-    tombstone_version=st.none() | st.integers(1, 2**63 - 1),
+    prefix=TEXT,
+    object_name=TEXT,
     merge_count=st.integers(0, 2**15 - 1),
     facts=st.none() | st.just(b"") | FACTS,
     crc32c=st.none() | st.integers(0, 2**32 - 1),
@@ -75,64 +93,46 @@ ROWS = st.builds(
 LOCATIONS = st.builds(
     StoreLocation,
     provider=st.sampled_from(["s3", "file"]),
-    endpoint=st.text(max_size=200),
+    endpoint=st.text(st.characters(codec="utf-8"), max_size=200),
     bucket=st.text(max_size=60),
     region=st.text(max_size=20),
     path=st.text(max_size=60),
 )
+INSERT = text("""
+    INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, size_bytes,
+        compressed_size_bytes, number_of_events, prefix, object_name, created_version,
+        tombstone_version, merge_count, facts, crc32c, foreign_file, tombstone_at)
+    VALUES (:id, :key, 0, :start_ns, :end_ns, :size_bytes, :compressed_size_bytes,
+        :number_of_events, :prefix, :object_name, :created_version, :tombstone_version,
+        :merge_count, :facts, :crc32c, :foreign_file,
+        CASE WHEN cast(:tombstone_version AS bigint) IS NOT NULL THEN now() END)
+""")
 
 
-@given(location=LOCATIONS, rows=st.lists(ROWS, max_size=5))
-def test_bytes_are_the_messages_of_any_rows(
-    location: StoreLocation, rows: list[SegmentRow]
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(location=LOCATIONS, rows=st.lists(ROWS, max_size=5, unique_by=lambda row: row.id))
+def test_frames_are_the_messages_of_any_rows(
+    meta_server: MetaServer, location: StoreLocation, rows: list[SegmentRow]
 ) -> None:
-    expected = [convert.segment_info(location, row) for row in rows]
+    database, dataset_id = meta_server.running.database, uuid4()
+    with database.write() as tx:
+        tx.execute(text("DELETE FROM segments"))
+        key = tx.execute(DATASET, {"id": dataset_id}).scalar_one()
+        for row in rows:
+            tx.execute(INSERT, row._asdict() | {"key": key})
+    with database.single() as tx:
+        kept_messages.fill(tx)
+    own = [row._replace(dataset_id=str(dataset_id)) for row in rows]
+    settings_there = replace(meta_server.settings, location=location)
+    servicer = SegmentLookupServicer(Transactions(database), settings_there)
+    asked = GetSegmentsByIdsRequest(segment_ids=[row.id for row in rows])
 
-    joined = SegmentFrames(location).join(
-        (
-            message_of(row),
-            segment_bytes.tail(*row[9:11], row.facts, row.crc32c, row.foreign_file),
-            None,
-        )
-        for row in rows
-    )
+    reply = servicer.GetSegmentsByIds(asked, None)  # type: ignore[arg-type]
 
-    assert list(GetSegmentsByIdsResponse.FromString(joined).segments) == expected
-    assert len(joined) <= sum(
-        len(message_of(row))
-        + len(segment_bytes.tail(*row[9:11], row.facts, row.crc32c, row.foreign_file))
-        + SegmentFrames(location).bucket_bytes
-        + segment_bytes.FRAME_BYTES
-        for row in rows
-    )
-
-
-@given(facts=FACTS)
-def test_facts_are_split_from_the_ids_of_promoted_columns(facts: bytes) -> None:
-    whole = SegmentFacts.FromString(facts)
-
-    rest, ids = segment_bytes.split_facts(facts)
-
-    if whole.format_version == 1:
-        assert (rest, ids) == (facts, None)
-    else:
-        assert ids is not None
-        assert not SegmentFacts.FromString(rest).promoted_field_ids
-        assert SegmentFacts.FromString(rest + ids) == whole
-        assert SegmentFacts.FromString(ids) == SegmentFacts(
-            promoted_field_ids=whole.promoted_field_ids
-        )
-
-
-def message_of(row: SegmentRow) -> bytes:
-    return segment_message.write_message(
-        row.id,
-        row.dataset_id,
-        (row.start_ns, row.end_ns),
-        (row.size_bytes, row.compressed_size_bytes, row.number_of_events),
-        (row.prefix, row.object_name),
-        row.merge_count,
-    )
+    expected = [convert.segment_info(location, row) for row in own]
+    assert list(GetSegmentsByIdsResponse.FromString(reply).segments) == expected
 
 
 class Scene:
@@ -159,10 +159,12 @@ class Scene:
         return self.writer.save(*made)
 
     def check(self, ids: list[str]) -> None:
-        """Both calls answer the messages that the rows make, of current and former servers."""
+        """Both calls answer the messages that the rows make, and those that are filled in."""
         for statement in ("SELECT 1", "UPDATE segments SET message = NULL"):
             with self.server.running.database.write() as tx:
                 tx.execute(text(statement))
+            with self.server.running.database.single() as tx:
+                kept_messages.fill(tx)
                 rows = segments.get_many(tx, [UUID(one) for one in ids])
             expected = {
                 row.id: convert.segment_info(self.server.settings.location, row) for row in rows

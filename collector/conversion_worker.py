@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Literal
 
 from collector.attribute_bounds import AttributeBounds, cut
+from collector.conformity import reject_nonconforming
 from collector.export import TooManyRecords, read_facts
 from collector.json_records import RecordOptions, to_logs
 from collector.otlp_json import to_protobuf
@@ -21,6 +22,7 @@ from collector.partial_success import PartialSuccess, reject_damaged, reject_out
 from collector.refusal import Refusal, Refused, malformed
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
+from segments.typed.conformity import EnforcedColumn
 
 LENGTH = struct.Struct("!I")
 # Address space of a worker: an export of 16 MiB JSON takes a third of it.
@@ -29,8 +31,8 @@ MEMORY_BYTES_MAX = 2 * 1024**3
 NICENESS = 5
 
 
-Conversion = Literal["json", "records", "damaged", "window", "attributes"]
-Limit = int | tuple[int, int] | AttributeBounds | RecordOptions
+Conversion = Literal["json", "records", "damaged", "conforming", "window", "attributes"]
+Limit = int | tuple[int, int] | AttributeBounds | RecordOptions | tuple[EnforcedColumn, ...]
 """Records that an export may have, the window of event times, bounds on attributes, or more."""
 Request = tuple[Conversion | Literal["facts"], Signal, bytes, Limit]
 Result = PartialSuccess | PayloadFacts
@@ -41,6 +43,7 @@ _CONVERSIONS: dict[str, Callable[[Signal, bytes, Any], Result]] = {
     "json": to_protobuf,
     "records": to_logs,
     "damaged": lambda signal, body, _: reject_damaged(signal, body),
+    "conforming": reject_nonconforming,
     "window": reject_outside,
     "attributes": cut,
     "facts": read_facts,

@@ -25,6 +25,10 @@ from segments.signals import TRAITS, Signal
 log = structlog.get_logger()
 DIGEST_BYTES = 16
 DIGESTS_MAX = 1_000_000
+JUDGED_OTHERWISE = (
+    "an equal export was stored in part, because other records of it conformed to the schema of"
+    " then: send the records that were rejected by themselves"
+)
 # A sender whose answers are lost again and again must not fill the log.
 LOG_PAUSE_SECS = 60.0
 
@@ -94,10 +98,23 @@ class CommittedDigests:
     clock: Callable[[], float] = time.monotonic
     # Insertion order is commit order, so the oldest are in front.
     _committed_at: dict[bytes, float] = field(default_factory=dict)
+    # Of exports that were stored in part, by schemas of then.
+    _rejected: dict[bytes, bytes] = field(default_factory=dict)
 
     def __contains__(self, digest: bytes) -> bool:
-        at = self._committed_at.get(digest)
+        at = self._committed_at.get(digest[:DIGEST_BYTES])
         return at is not None and self.clock() - at < self.keep_secs
+
+    def is_whole(self, digest: bytes) -> bool:
+        """Tell whether an equal export was stored of which nothing was found not to conform."""
+        return digest in self and digest[:DIGEST_BYTES] not in self._rejected
+
+    def judged_otherwise(self, digest: bytes) -> Refusal | None:
+        """Return a refusal where an equal export was stored without other records than now."""
+        rejected = self._rejected.get(digest[:DIGEST_BYTES], b"")
+        if digest in self and rejected != digest[DIGEST_BYTES:]:
+            return malformed(JUDGED_OTHERWISE).refusal
+        return None
 
     def __len__(self) -> int:
         return len(self._committed_at)
@@ -106,8 +123,11 @@ class CommittedDigests:
         """Remember exports committed `age_secs` ago."""
         now = self.clock()
         for digest in digests:
-            self._committed_at.pop(digest, None)
-            self._committed_at[digest] = now - age_secs
+            key, rejected = digest[:DIGEST_BYTES], digest[DIGEST_BYTES:]
+            self._committed_at.pop(key, None)
+            self._committed_at[key] = now - age_secs
+            if rejected:
+                self._rejected[key] = rejected
         self._expire(now)
 
     def _expire(self, now: float) -> None:
@@ -119,6 +139,7 @@ class CommittedDigests:
             expired.append(digest)
         for digest in expired:
             del self._committed_at[digest]
+            self._rejected.pop(digest, None)
 
 
 def warning(signal: Signal, num_records: int, keep_secs: float) -> str:

@@ -163,7 +163,7 @@ class Flusher:
             # After registration: opening a stream reads the digests that are committed on it.
             for export in exports:
                 if export.digest in self._digests:
-                    export.resolve(None)
+                    export.resolve(self._digests.judged_otherwise(export.digest))
             if stream is None or any(export.outcome.done() for export in exports):
                 continue
             baby = baby_of(exports, tokens, time.time_ns())

@@ -15,7 +15,9 @@ from meta.v1 import nursery_pb2 as nursery_pb
 from meta.v1 import operations_pb2 as operations_pb
 from segments.location import StoreLocation
 from segments.signals import TRAITS, Signal
+from segments.typed.conformity import EnforcedColumn
 from segplane.dataplane.baby_facts import CommitFacts
+from segplane.dataplane.enforced_columns import read_enforced
 
 # Calls wait in threads: one commit and a few registrations at once; and checks of tokens by
 # themselves, so that a flood of unknown ones holds up no commit.
@@ -52,16 +54,20 @@ class ValidToken:
 
 @dataclass(frozen=True, slots=True)
 class IngestLimits:
-    """Limits that a dataset sets for each ingest token; 0 = the collector's default, none."""
+    """Limits that a dataset sets for each ingest token; 0 = the collector's default, none.
+
+    `rejects_since` is the version of the dataset's columns if it rejects records by them, else 0.
+    """
 
     bytes_per_sec: int = 0
     exports_in_flight: int = 0
     memory_bytes: int = 0
     event_age_max_secs: int = 0
     event_lead_max_secs: int = 0
+    rejects_since: int = 0
 
     @classmethod
-    def of(cls, message: operations_pb.IngestLimits) -> "IngestLimits":
+    def of(cls, message: operations_pb.IngestLimits, rejects_since: int = 0) -> "IngestLimits":
         """Read the limits from meta's message."""
         return cls(
             message.bytes_per_sec,
@@ -69,6 +75,7 @@ class IngestLimits:
             message.memory_bytes,
             message.event_age_max_secs,
             message.event_lead_max_secs,
+            rejects_since,
         )
 
 
@@ -204,6 +211,15 @@ class Ingestion:
             del remaining[:_USAGE_DATASETS_MAX]
         return answers
 
+    async def enforced_columns(self, dataset_id: str) -> tuple[int, tuple[EnforcedColumn, ...]]:
+        """Read by which columns a dataset rejects records, and their version; 0 = it rejects none.
+
+        Raises NotFound.
+        """
+        request = operations_pb.GetUsageRequest(dataset_ids=[dataset_id], columns_of=dataset_id)
+        (usage,) = (await self._call(partial(self._get_usage, request))).usage
+        return usage.rejects_since, read_enforced(usage.enforced_columns)
+
     def _get_usage(self, request: operations_pb.GetUsageRequest) -> operations_pb.GetUsageResponse:
         return self._client.operations.GetUsage(request, timeout=_DEADLINE_SECS)
 
@@ -229,7 +245,7 @@ def _usage(message: operations_pb.DatasetUsage) -> MonthlyUsage:
         message.records,
         message.limit,
         message.dataset_name,
-        IngestLimits.of(message.ingest_limits),
+        IngestLimits.of(message.ingest_limits, message.rejects_since),
         message.merge_debt,
         message.merge_debt_max,
     )

@@ -1,24 +1,28 @@
-"""Admission, validation and buffering of one export within a deadline, for every protocol.
-
-Deadlines have one timer for all exports: a timer and an `asyncio.wait` for each took 3 % of the
-event loop.
-"""
+"""Admission, validation and buffering of one export within a deadline, for every protocol."""
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from collector import export as dedupe
 from collector.attribute_bounds import AttributeBounds, may_exceed
 from collector.auth import TokenCache
 from collector.buffer import OVERHEAD_BYTES, Buffer, Charge, MemoryBudget, PendingExport
+from collector.conformity import EnforcedColumns, conforming, judged_digest
 from collector.conversion import ConversionPool
 from collector.conversion_worker import Conversion, Limit
-from collector.export import CommittedDigests, TooManyRecords, count_taken, digest_of, read_facts
+from collector.deadlines import Deadlines
+from collector.export import (
+    DIGEST_BYTES,
+    CommittedDigests,
+    TooManyRecords,
+    count_taken,
+    digest_of,
+    read_facts,
+)
 from collector.flusher import not_routed
 from collector.ingestion import IngestLimits, ValidToken
 from collector.json_records import ConvertedRecords, RecordOptions, TakenRecords
@@ -29,67 +33,13 @@ from meta.errors import Code
 from meta.metrics import CUT_ATTRIBUTES, OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
+from segments.typed.payload_check import PayloadCheck
 
 # An export of more is validated in a process: the parser holds up all others for up to 20 ms a MiB,
 # and logs without times take a walk in Python. A thread would keep the interpreter as well.
 AT_ONCE_BYTES_MAX = 1024 * 1024
 AT_ONCE_RECORDS_MAX = 10_000
 _TIME_MAX = (1 << 63) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Wait:
-    until: float
-    waiter: "asyncio.Future[None]"
-
-
-@dataclass(slots=True)
-class Deadlines:
-    """Pending waits of one event loop, in the order in which they expire."""
-
-    timeout_secs: float
-    _waits: "deque[_Wait]" = field(default_factory=deque)
-    _timer: "asyncio.TimerHandle | None" = None
-
-    async def wait(self, awaited: "asyncio.Future[Any]") -> None:
-        """Return once a future is done or the time is over; the future goes on either way."""
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
-
-        def wake(_: object) -> None:
-            _end(waiter)
-
-        # Not awaited itself: a caller that goes away must not cancel it for the others.
-        awaited.add_done_callback(wake)
-        self._forget_ended()
-        self._waits.append(_Wait(loop.time() + self.timeout_secs, waiter))
-        if self._timer is None:
-            self._timer = loop.call_later(self.timeout_secs, self._expire)
-        try:
-            await waiter
-        finally:
-            awaited.remove_done_callback(wake)
-            _end(waiter)
-
-    def _expire(self) -> None:
-        """End the waits whose time is over; come back for the first that is left."""
-        loop = asyncio.get_running_loop()
-        self._forget_ended()
-        while self._waits and self._waits[0].until <= loop.time():
-            _end(self._waits.popleft().waiter)
-            self._forget_ended()
-        self._timer = None
-        if self._waits:
-            self._timer = loop.call_at(self._waits[0].until, self._expire)
-
-    def _forget_ended(self) -> None:
-        while self._waits and self._waits[0].waiter.done():
-            self._waits.popleft()
-
-
-def _end(waiter: "asyncio.Future[None]") -> None:
-    if not waiter.done():
-        waiter.set_result(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +116,10 @@ class Intake:
     _activities: Activities = field(default_factory=Activities)
     _repeats: dedupe.RepeatLog = field(default_factory=dedupe.RepeatLog)
     _deadlines: Deadlines = field(init=False)
+    _columns: EnforcedColumns = field(init=False)
 
     def __post_init__(self) -> None:
+        self._columns = EnforcedColumns(self.quotas.ingestion)
         self._deadlines = Deadlines(self.limits.export_timeout_secs)
 
     async def close(self) -> None:
@@ -250,13 +202,15 @@ class Intake:
         admission.charge.grow_to(size_bytes)
         admission.activity.count(len(payload), admission.limits, self._activities.clock())
         await self._activities.turn(admission.token.token_id, size_bytes)
+        # Over the payload as sent, so that a resend of a damaged export has the same digest.
+        digest = digest or digest_of(admission.token.token_id, signal, payload)
         valid, facts = await self._read(admission, converted or PartialSuccess(payload, 0))
+        valid, facts = await self._conforming(admission, valid, facts, digest)
         valid, facts = await self._inside_window(admission, valid, facts)
         valid = await self._within_bounds(admission, valid, facts)
         # Validation may have taken a while, and nothing is flushed after the last flush.
         self._require_open()
-        # Over the payload as sent, so that a resend of a damaged export has the same digest.
-        digest = digest or digest_of(admission.token.token_id, signal, payload)
+        digest = judged_digest(digest, valid.nonconforming)
         outcome = await self._accept(admission, valid.payload, digest, facts)
         if outcome == "duplicate":
             self._repeats.add(signal, admission.token.token_id)
@@ -285,6 +239,26 @@ class Intake:
                 raise
             return valid, facts
 
+    async def _conforming(
+        self, admission: AdmittedExport, valid: PartialSuccess, facts: PayloadFacts, digest: bytes
+    ) -> tuple[PartialSuccess, PayloadFacts]:
+        """Reject the records that do not conform, if their dataset rejects any."""
+        rejects_since = admission.dataset_limits.rejects_since
+        # A resend of an export that was stored as a whole is that, whatever the schema is now.
+        if not rejects_since or self.digests.is_whole(digest):
+            return valid, facts
+        check = await self._columns.check_of(admission.dataset_id, rejects_since)
+        if check is None:
+            return valid, facts
+
+        async def convert(check: PayloadCheck, payload: bytes) -> PartialSuccess:
+            return await self._convert("conforming", admission, payload, check.columns)
+
+        judged = await conforming(check, admission.signal, valid, AT_ONCE_BYTES_MAX, convert)
+        if judged is valid:
+            return valid, facts
+        return judged, await self._facts(admission, judged.payload)
+
     async def _inside_window(
         self, admission: AdmittedExport, valid: PartialSuccess, facts: PayloadFacts
     ) -> tuple[PartialSuccess, PayloadFacts]:
@@ -299,7 +273,8 @@ class Intake:
         num_rejected = valid.num_rejected + inside.num_rejected
         cause = f"{valid.cause}; {inside.cause}" if valid.num_rejected else inside.cause
         facts = await self._facts(admission, inside.payload)
-        return PartialSuccess(inside.payload, num_rejected, cause), facts
+        inside = replace(inside, num_rejected=num_rejected, cause=cause)
+        return replace(inside, nonconforming=valid.nonconforming), facts
 
     async def _within_bounds(
         self, admission: AdmittedExport, valid: PartialSuccess, facts: PayloadFacts
@@ -343,12 +318,16 @@ class Intake:
     async def _accept(
         self, admission: AdmittedExport, payload: bytes, digest: bytes, facts: PayloadFacts
     ) -> str:
+        if (refusal := self.digests.judged_otherwise(digest)) is not None:
+            raise Refused(refusal)
         if not facts.num_records:
             return "empty"
         if digest in self.digests:
             return "duplicate"
-        pending = self._pending.get(digest)
+        pending = self._pending.get(digest[:DIGEST_BYTES])
         if pending is not None:
+            if pending.digest != digest:
+                raise unavailable("an equal export, judged by another schema, is under way")
             await self._answer(pending)
             return "duplicate"
         await self._answer(self._add(admission, payload, digest, facts))
@@ -370,11 +349,11 @@ class Intake:
             outcome,
             admission.charge.take_over(),
         )
-        self._pending[digest] = export
+        self._pending[digest[:DIGEST_BYTES]] = export
         self.buffer.add(export)
 
         def answered(done: "asyncio.Future[Refusal | None]") -> None:
-            del self._pending[digest]
+            del self._pending[digest[:DIGEST_BYTES]]
             if done.cancelled() or done.result() is not None:
                 allowance.own_records -= facts.num_records
 

@@ -24,6 +24,7 @@ from collector.otlp_json import PARTS_PER_RECORD
 from collector.partial_success import PartialSuccess
 from collector.refusal import malformed
 from segments.signals import Signal
+from segments.typed.conformity import Nonconforming
 
 # Errors that an answer lists; the others are counted.
 ERRORS_MAX = 100
@@ -68,16 +69,21 @@ class ConvertedRecords(PartialSuccess):
     num_accepted: int
     errors: tuple[RecordError, ...] = ()
     are_told_apart: bool = False
+    # Of each record of the export, its place in the request.
+    places: tuple[int, ...] = ()
 
     def taken(self, valid: PartialSuccess) -> "TakenRecords":
         """Return the answer: `valid` is the part of the export that was taken."""
-        outside = valid.num_rejected - self.num_rejected if valid is not self else 0
-        errors = self.errors
+        unfit = valid.nonconforming or Nonconforming()
+        misfits = (RecordError(self.places[m.record], m.column, m.reason) for m in unfit.misfits)
+        errors = (*self.errors, *misfits)[:ERRORS_MAX]
+        num_rejected = valid.num_rejected - self.num_rejected if valid is not self else 0
+        outside = num_rejected - len(unfit.records)
         if outside:
             errors = (*errors, RecordError(None, "timestamp", f"{outside} records: {valid.cause}"))
         return TakenRecords(
-            self.num_accepted - outside,
-            self.num_rejected + outside,
+            self.num_accepted - num_rejected,
+            self.num_rejected + num_rejected,
             errors[-ERRORS_MAX:],
             is_repeat=bool(valid.warning),
         )
@@ -105,11 +111,13 @@ def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:
     request = ExportLogsServiceRequest()
     logs = request.resource_logs.add().scope_logs.add().log_records
     errors: list[RecordError] = []
+    places: list[int] = []
     num_records = 0
     for index, record in enumerate(_records(body, options.form)):
         num_records += 1
         try:
             logs.append(reader.log_of(record))
+            places.append(index)
         except Misfit as misfit:
             if len(errors) < ERRORS_MAX:
                 errors.append(RecordError(index, misfit.path, misfit.message))
@@ -119,6 +127,7 @@ def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:
         num_accepted=len(logs),
         errors=tuple(errors),
         are_told_apart=reader.are_told_apart,
+        places=tuple(places),
     )
 
 

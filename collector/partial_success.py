@@ -25,6 +25,7 @@ from collector.refusal import malformed
 from segments import protowire
 from segments.otlp.validation import check
 from segments.signals import TRAITS, Signal
+from segments.typed.conformity import Nonconforming
 
 # Bounds the time that one damaged export may take.
 FIELDS_MAX = 100_000
@@ -42,7 +43,8 @@ _TIME_END = 1 << 63
 class PartialSuccess:
     """The valid part of an export, how many of its records were rejected, and why.
 
-    A `warning` is about the part that was not rejected; `cut` counts attributes of it.
+    A `warning` is about the part that was not rejected; `cut` counts attributes of it. Records that
+    are `nonconforming` are among the rejected ones, by their places among the valid ones.
     """
 
     payload: bytes = field(repr=False)
@@ -50,6 +52,7 @@ class PartialSuccess:
     cause: str = "not valid OTLP, such as text that is not UTF-8"
     warning: str = ""
     cut: tuple[int, int] = (0, 0)
+    nonconforming: Nonconforming | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class PayloadCheck:
     """The check of a dataset's payloads; `columns` are those that it enforces."""
 
     def __init__(self, columns: Sequence[EnforcedColumn]) -> None:
-        self._columns = columns
+        self.columns = tuple(columns)
 
     def nonconforming(self, signal: Signal, payload: bytes) -> Nonconforming:
         """Find the records of a valid payload that do not conform."""
@@ -67,7 +67,7 @@ class PayloadCheck:
     @cached_property
     def _lists(self) -> "dict[str, _ListCheck]":
         return {
-            scope: _ListCheck([column for column in self._columns if column.scope == scope])
+            scope: _ListCheck([column for column in self.columns if column.scope == scope])
             for scope in ("record", "resource", "scope")
         }
 

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"segments/v1/combined_signals.proto\x12\x0bsegments.v1\"\xdf\x01\n\x0f\x43ombinedSignals\x12\x45\n\rtoken_signals\x18\x01 \x03(\x0b\x32..segments.v1.CombinedSignals.TokenSignalsEntry\x12%\n\x05stamp\x18\x64 \x01(\x0b\x32\x16.segments.v1.BabyStamp\x12\x0e\n\x06\x63rc32c\x18\x65 \x01(\x07\x1aN\n\x11TokenSignalsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.segments.v1.TokenSignals:\x02\x38\x01\"\xf7\x01\n\x0cTokenSignals\x12\x0c\n\x04logs\x18\x01 \x03(\x0c\x12\x0e\n\x06traces\x18\x02 \x03(\x0c\x12\x0f\n\x07metrics\x18\x03 \x03(\x0c\x12,\n\nlogs_stamp\x18\x64 \x01(\x0b\x32\x18.segments.v1.SignalStamp\x12.\n\x0ctraces_stamp\x18\x65 \x01(\x0b\x32\x18.segments.v1.SignalStamp\x12/\n\rmetrics_stamp\x18\x66 \x01(\x0b\x32\x18.segments.v1.SignalStamp\x12)\n\x07\x65xports\x18g \x03(\x0b\x32\x18.segments.v1.ExportStamp\"\\\n\x0bSignalStamp\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x13\n\x0bnum_records\x18\x02 \x01(\x03\x12\x12\n\nstart_time\x18\x03 \x01(\x03\x12\x10\n\x08\x65nd_time\x18\x04 \x01(\x03\"\x8d\x01\n\x0b\x45xportStamp\x12\'\n\x06signal\x18\x01 \x01(\x0e\x32\x17.segments.v1.SignalKind\x12\x0e\n\x06\x64igest\x18\x02 \x01(\x0c\x12\x13\n\x0breceived_at\x18\x03 \x01(\x03\x12\x13\n\x06\x63rc32c\x18\x04 \x01(\x07H\x00\x88\x01\x01\x12\x10\n\x08rejected\x18\x05 \x01(\x0c\x42\t\n\x07_crc32c\"\x85\x01\n\tBabyStamp\x12#\n\x04kind\x18\x01 \x01(\x0e\x32\x15.segments.v1.BabyKind\x12\x10\n\x08\x66lush_id\x18\x02 \x01(\x0c\x12\x13\n\x0breceived_at\x18\x03 \x01(\x03\x12\x1a\n\rstamps_crc32c\x18\x04 \x01(\x07H\x00\x88\x01\x01\x42\x10\n\x0e_stamps_crc32c*p\n\nSignalKind\x12\x1b\n\x17SIGNAL_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10SIGNAL_KIND_LOGS\x10\x01\x12\x16\n\x12SIGNAL_KIND_TRACES\x10\x02\x12\x17\n\x13SIGNAL_KIND_METRICS\x10\x03*c\n\x08\x42\x61\x62yKind\x12\x19\n\x15\x42\x41\x42Y_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x42\x41\x42Y_KIND_DATA\x10\x01\x12\x12\n\x0e\x42\x41\x42Y_KIND_STOP\x10\x02\x12\x14\n\x10\x42\x41\x42Y_KIND_FILLER\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"segments/v1/combined_signals.proto\x12\x0bsegments.v1\"\xdf\x01\n\x0f\x43ombinedSignals\x12\x45\n\rtoken_signals\x18\x01 \x03(\x0b\x32..segments.v1.CombinedSignals.TokenSignalsEntry\x12%\n\x05stamp\x18\x64 \x01(\x0b\x32\x16.segments.v1.BabyStamp\x12\x0e\n\x06\x63rc32c\x18\x65 \x01(\x07\x1aN\n\x11TokenSignalsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.segments.v1.TokenSignals:\x02\x38\x01\"\xf7\x01\n\x0cTokenSignals\x12\x0c\n\x04logs\x18\x01 \x03(\x0c\x12\x0e\n\x06traces\x18\x02 \x03(\x0c\x12\x0f\n\x07metrics\x18\x03 \x03(\x0c\x12,\n\nlogs_stamp\x18\x64 \x01(\x0b\x32\x18.segments.v1.SignalStamp\x12.\n\x0ctraces_stamp\x18\x65 \x01(\x0b\x32\x18.segments.v1.SignalStamp\x12/\n\rmetrics_stamp\x18\x66 \x01(\x0b\x32\x18.segments.v1.SignalStamp\x12)\n\x07\x65xports\x18g \x03(\x0b\x32\x18.segments.v1.ExportStamp\"\\\n\x0bSignalStamp\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x13\n\x0bnum_records\x18\x02 \x01(\x03\x12\x12\n\nstart_time\x18\x03 \x01(\x03\x12\x10\n\x08\x65nd_time\x18\x04 \x01(\x03\"{\n\x0b\x45xportStamp\x12\'\n\x06signal\x18\x01 \x01(\x0e\x32\x17.segments.v1.SignalKind\x12\x0e\n\x06\x64igest\x18\x02 \x01(\x0c\x12\x13\n\x0breceived_at\x18\x03 \x01(\x03\x12\x13\n\x06\x63rc32c\x18\x04 \x01(\x07H\x00\x88\x01\x01\x42\t\n\x07_crc32c\"\x85\x01\n\tBabyStamp\x12#\n\x04kind\x18\x01 \x01(\x0e\x32\x15.segments.v1.BabyKind\x12\x10\n\x08\x66lush_id\x18\x02 \x01(\x0c\x12\x13\n\x0breceived_at\x18\x03 \x01(\x03\x12\x1a\n\rstamps_crc32c\x18\x04 \x01(\x07H\x00\x88\x01\x01\x42\x10\n\x0e_stamps_crc32c*p\n\nSignalKind\x12\x1b\n\x17SIGNAL_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10SIGNAL_KIND_LOGS\x10\x01\x12\x16\n\x12SIGNAL_KIND_TRACES\x10\x02\x12\x17\n\x13SIGNAL_KIND_METRICS\x10\x03*c\n\x08\x42\x61\x62yKind\x12\x19\n\x15\x42\x41\x42Y_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x42\x41\x42Y_KIND_DATA\x10\x01\x12\x12\n\x0e\x42\x41\x42Y_KIND_STOP\x10\x02\x12\x14\n\x10\x42\x41\x42Y_KIND_FILLER\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,10 +33,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_COMBINEDSIGNALS_TOKENSIGNALSENTRY']._loaded_options = None
   _globals['_COMBINEDSIGNALS_TOKENSIGNALSENTRY']._serialized_options = b'8\001'
-  _globals['_SIGNALKIND']._serialized_start=901
-  _globals['_SIGNALKIND']._serialized_end=1013
-  _globals['_BABYKIND']._serialized_start=1015
-  _globals['_BABYKIND']._serialized_end=1114
+  _globals['_SIGNALKIND']._serialized_start=882
+  _globals['_SIGNALKIND']._serialized_end=994
+  _globals['_BABYKIND']._serialized_start=996
+  _globals['_BABYKIND']._serialized_end=1095
   _globals['_COMBINEDSIGNALS']._serialized_start=52
   _globals['_COMBINEDSIGNALS']._serialized_end=275
   _globals['_COMBINEDSIGNALS_TOKENSIGNALSENTRY']._serialized_start=197
@@ -45,8 +45,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOKENSIGNALS']._serialized_end=525
   _globals['_SIGNALSTAMP']._serialized_start=527
   _globals['_SIGNALSTAMP']._serialized_end=619
-  _globals['_EXPORTSTAMP']._serialized_start=622
-  _globals['_EXPORTSTAMP']._serialized_end=763
-  _globals['_BABYSTAMP']._serialized_start=766
-  _globals['_BABYSTAMP']._serialized_end=899
+  _globals['_EXPORTSTAMP']._serialized_start=621
+  _globals['_EXPORTSTAMP']._serialized_end=744
+  _globals['_BABYSTAMP']._serialized_start=747
+  _globals['_BABYSTAMP']._serialized_end=880
 # @@protoc_insertion_point(module_scope)

@@ -237,20 +237,18 @@ class ExportStamp(_message.Message):
     DIGEST_FIELD_NUMBER: _builtins.int
     RECEIVED_AT_FIELD_NUMBER: _builtins.int
     CRC32C_FIELD_NUMBER: _builtins.int
-    REJECTED_FIELD_NUMBER: _builtins.int
     signal: Global___SignalKind.ValueType
     """Its signal."""
     digest: _builtins.bytes
-    """BLAKE3 over token id, signal and payload bytes, first 16 bytes; it identifies a resent export."""
+    """BLAKE3 over token id, signal and payload bytes, first 16 bytes; it identifies a resent export.
+    Where records were rejected because they do not conform to a schema, 8 bytes over which ones
+    follow: a resend may be judged by another schema.
+    """
     received_at: _builtins.int
     """Time it was received (nanoseconds since the unix epoch)."""
     crc32c: _builtins.int
     """CRC32C (Castagnoli) of the payload as it is stored. With it the sound payloads of a damaged baby
     can be told from the others; the digest is of what was sent.
-    """
-    rejected: _builtins.bytes
-    """BLAKE3 over which records of the export were rejected because they do not conform to a schema,
-    first 8 bytes; empty = none were. A resend may conform to the schema of its time.
     """
     def __init__(
         self,
@@ -259,11 +257,10 @@ class ExportStamp(_message.Message):
         digest: _builtins.bytes = ...,
         received_at: _builtins.int = ...,
         crc32c: _builtins.int | None = ...,
-        rejected: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "crc32c", b"crc32c"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "crc32c", b"crc32c", "digest", b"digest", "received_at", b"received_at", "rejected", b"rejected", "signal", b"signal"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "crc32c", b"crc32c", "digest", b"digest", "received_at", b"received_at", "signal", b"signal"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015

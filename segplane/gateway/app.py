@@ -17,6 +17,7 @@ from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.http.refusals import NotAllowed, NotKnown
 from segplane.gateway.iceberg import oauth, responses
 from segplane.gateway.iceberg.catalog import IcebergCatalog
+from segplane.gateway.queries.dataset_routes import DatasetRoutes
 from segplane.gateway.queries.kusto import KustoService
 from segplane.gateway.queries.service import QueryService
 
@@ -59,6 +60,7 @@ class Gateway:
     def _query_routes(self) -> Iterator[Route]:
         if self._queries is not None:
             endpoints = self._queries.endpoints() | KustoService(self._queries).endpoints()
+            endpoints |= DatasetRoutes(self._queries).endpoints()
             for path, respond in endpoints.items():
                 yield Route(path, _measured(respond), methods=_METHODS)
 

@@ -74,7 +74,7 @@ def build(
         refresh_secs=settings.refresh_secs,
     )
     own = OwnTokens(settings.auth_token, settings.auth_token_file)
-    readers = CatalogReaders(meta, own)
+    readers = CatalogReaders(meta, own, has_credential=_has_credential(settings))
     queries = QueryService(
         settings.queries,
         own,
@@ -88,6 +88,12 @@ def build(
 
 def _pool(settings: QuerySettings) -> ProcessPool:
     return ProcessPool(settings.threads_each, min(WAITING_MAX, settings.concurrent))
+
+
+def _has_credential(settings: Settings) -> bool:
+    """True if meta may know the gateway by a token or a certificate."""
+    has_certificate = settings.meta_tls is not None and bool(settings.meta_tls.cert_file)
+    return bool(settings.meta_auth_token or settings.meta_auth_token_file or has_certificate)
 
 
 def _client(settings: Settings, token: str) -> MetaClient:

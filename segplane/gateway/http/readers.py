@@ -14,7 +14,7 @@ from meta.errors import Unauthenticated
 from meta.process.failed_attempts import FailedAttempts
 from meta.v1.operations_pb2 import Caller as MetaCaller
 from meta.v1.operations_pb2 import GetServerStateRequest
-from segplane.gateway.http.callers import OwnTokens, identify
+from segplane.gateway.http.callers import Caller, OwnTokens, identify
 from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow
 
 Metadata: TypeAlias = tuple[tuple[str, str], ...]
@@ -22,7 +22,9 @@ Metadata: TypeAlias = tuple[tuple[str, str], ...]
 TRUST_SECS = 2.0
 READERS_MAX = 1_000
 TOKEN_CHARACTERS_MAX = 8_192
-_READING_ROLES = ("reader", "gateway", "admin")
+READING_ROLES = ("reader", "gateway", "admin")
+# Who keeps the catalog sees what is in it.
+LISTING_ROLES = (*READING_ROLES, "catalog")
 # No token of any kind, and how long meta's refusal of it is relied on.
 _STRANGER = "stranger"
 _STRANGERS_SECS = 60.0
@@ -62,10 +64,17 @@ class CatalogReaders:
     """Tells callers apart by their `Authorization`; used on the event loop."""
 
     def __init__(
-        self, meta: MetaClient, own: OwnTokens, monotonic: Callable[[], float] = time.monotonic
+        self,
+        meta: MetaClient,
+        own: OwnTokens,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        has_credential: bool = True,
     ) -> None:
         self._meta = meta
         self._own = own
+        # False if the gateway has no rights in meta that others have not.
+        self._has_credential = has_credential
         self._monotonic = monotonic
         self._attempts = FailedAttempts(monotonic)
         self._threads = CapacityLimiter(_THREADS)
@@ -75,21 +84,46 @@ class CatalogReaders:
         self._known: OrderedDict[str, tuple[float, CatalogReader]] = OrderedDict()
         self._checks: dict[str, asyncio.Task[CatalogReader]] = {}
 
-    async def find(self, header: str, host: str) -> CatalogReader:
-        """Return the caller that a host's request names.
+    async def find(
+        self, header: str, host: str, roles: tuple[str, ...] = READING_ROLES
+    ) -> CatalogReader:
+        """Return the caller that a host's request names, of one of some roles.
 
         Raises NotKnown, NotAllowed, NotNow, MetaError.
         """
         caller = identify(header, self._own)
         if not caller.token:
             return _OWN
+        reader = await self._reader(caller, host)
+        if reader.role not in roles:
+            raise NotAllowed(f"the role {reader.role} may not read tables: show a reader's token")
+        return reader
+
+    async def find_author(self, header: str, host: str) -> Caller:
+        """Return the caller of a change, which meta decides on by the caller's own token.
+
+        The gateway lends its rights to nobody: without a token a change is passed on only by a
+        gateway that has no credential of meta. Raises as `find` does.
+        """
+        caller = identify(header, self._own)
+        if caller.token:
+            await self._reader(caller, host)
+            if not caller.is_certain:
+                # Otherwise meta may take the token's holder for the gateway, by its certificate.
+                await self._check_strangers()
+        elif header or self._has_credential:
+            raise NotKnown(
+                "a change needs a token of the caller's own, such as one that `segplane access"
+                " create --role catalog` made"
+            )
+        return caller
+
+    async def _reader(self, caller: Caller, host: str) -> CatalogReader:
         if len(caller.token) > TOKEN_CHARACTERS_MAX:
             raise NotKnown("the token is too long")
         asked_at, reader = self._known.get(caller.name, (float("-inf"), _OWN))
         if self._monotonic() - asked_at >= TRUST_SECS:
             reader = await self._checked(caller.name, caller.token, host, caller.is_certain)
-        if reader.role not in _READING_ROLES:
-            raise NotAllowed(f"the role {reader.role} may not read tables: show a reader's token")
         return reader
 
     async def _checked(self, name: str, token: str, host: str, is_certain: bool) -> CatalogReader:

@@ -34,6 +34,20 @@ class NotThere(QueryRefusal):
     type = "NotFound"
 
 
+class Conflict(QueryRefusal):
+    """The catalog is not in the state that the change needs."""
+
+    status = 409
+    type = "Conflict"
+
+
+class NotJson(QueryRefusal):
+    """A change is not sent as JSON."""
+
+    status = 415
+    type = "UnsupportedMediaType"
+
+
 class TooLong(QueryRefusal):
     """The request is larger than any that makes sense."""
 

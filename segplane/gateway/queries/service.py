@@ -19,7 +19,7 @@ from meta.errors import MetaError
 from segments.location import StoreLocation
 from segplane.gateway.http import metrics
 from segplane.gateway.http.callers import Caller, OwnTokens, identify
-from segplane.gateway.http.readers import CatalogReaders
+from segplane.gateway.http.readers import LISTING_ROLES, CatalogReaders
 from segplane.gateway.http.refusals import (
     Broken,
     CallerGone,
@@ -88,9 +88,6 @@ class QueryService:
         """Return what answers each path; the name of its route for metrics comes with an answer."""
         return {
             "/v1/query": partial(answered, "query", self._respond, refuse),
-            "/v1/datasets": partial(
-                answered, "listing", partial(self._list, list_datasets), refuse
-            ),
             "/v1/datasets/{name}/preview": partial(answered, "preview", self._preview, refuse),
             "/v1/views": partial(answered, "listing", partial(self._list, list_views), refuse),
         }
@@ -101,10 +98,14 @@ class QueryService:
             raise NotThere("a query is sent with POST")
         return await self.run(request, caller, asked_query(await body(request)))
 
+    async def list_datasets(self, request: Request) -> Response:
+        """Answer with a page of the caller's datasets. Raises QueryRefusal."""
+        return await self._list(list_datasets, request)
+
     async def _list(
         self, read: Callable[[MetaClient, ListingPage], Listing], request: Request
     ) -> Response:
-        caller = await self.caller(request)
+        caller = await self.lister(request)
         if request.method != "GET":
             raise NotThere("a list is read with GET")
         page = page_of(request.query_params, time.monotonic() + self._settings.secs)
@@ -139,16 +140,28 @@ class QueryService:
 
     async def caller(self, request: Request) -> Caller:
         """Return who asks; raises QueryRefusal."""
+        # Not every query asks meta for a table.
+        await self._known(request, self._readers.find)
+        return identify(request.headers.get("authorization", ""), self._own)
+
+    async def lister(self, request: Request) -> Caller:
+        """Return who asks what there is; raises QueryRefusal."""
+        await self._known(request, partial(self._readers.find, roles=LISTING_ROLES))
+        return identify(request.headers.get("authorization", ""), self._own)
+
+    async def _known(self, request: Request, find: Callable[[str, str], Awaitable[Value]]) -> Value:
         if not self._settings.concurrent:
             raise NotThere("this gateway runs no queries: GATEWAY_QUERY_CONCURRENT is 0")
         header = request.headers.get("authorization", "")
         host = network_of(request.client.host) if request.client else ""
         try:
-            # Not every query asks meta for a table.
-            await self._readers.find(header, host)
+            return await find(header, host)
         except MetaError as error:
             raise failure_of(error) or QueryRefusal(str(error)) from error
-        return identify(header, self._own)
+
+    async def author(self, request: Request) -> Caller:
+        """Return who asks for a change, by its own token; raises QueryRefusal."""
+        return await self._known(request, self._readers.find_author)
 
     async def run(self, request: Request, caller: Caller, ask: QueryAsk) -> Response:
         """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone."""

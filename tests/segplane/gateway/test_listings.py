@@ -94,7 +94,8 @@ def test_what_cannot_be_listed_is_said_in_one_line(gateway: GatewayServer) -> No
 
         assert (answer.status, message in answer.message) == (400, True), answer.body
         assert "\n" not in answer.message
-    assert gateway.post("v1/datasets", {}).status == 404
+    assert gateway.send("PUT", "v1/datasets", {}).status == 404
+    assert gateway.post("v1/views", {}).status == 404
 
 
 @pytest.fixture

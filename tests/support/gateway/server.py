@@ -94,6 +94,12 @@ class GatewayServer:
         request = Request(f"{self.server}/{path}", body, headers, method="POST")
         return self._answer(request)
 
+    def send(self, method: str, path: str, content: Any = "", **headers: str) -> Answer:
+        """Send JSON to a path of the server by a method; "" = no body."""
+        body = None if content == "" else json.dumps(content).encode()
+        named = {"Content-Type": "application/json"} | headers
+        return self._answer(Request(f"{self.server}/{path}", body, named, method=method))
+
     def get(self, path: str, **headers: str) -> Answer:
         """Ask for a path of the server."""
         return self._answer(Request(f"{self.server}/{path}", headers=headers))

@@ -1,0 +1,106 @@
+"""Bodies of requests that create and change datasets."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from segplane.gateway.http.refusals import QueryRefusal
+
+_SCOPES = ("record", "resource", "scope")
+_INT32_MAX, _INT64_MAX = 2**31 - 1, 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeAsk:
+    """The attribute that a column reads; `scope` is record, resource or scope."""
+
+    column: str
+    scope: str
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaAsk:
+    """A schema to bind, "" = none; without a version the newest, also when it changes."""
+
+    name: str
+    version: int | None = None
+    attributes: tuple[AttributeAsk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetAsk:
+    """A dataset, and what of it is to be set; None = as it is.
+
+    `records_per_month` is 0 for the server's default, -1 for unlimited.
+    """
+
+    name: str
+    schema: SchemaAsk | None = None
+    records_per_month: int | None = None
+
+
+def asked_dataset(content: Any, name: str | None = None) -> DatasetAsk:
+    """Return what a body asks for, of the dataset of a path or of its own name.
+
+    Raises QueryRefusal.
+    """
+    fields = ("schema", "records_per_month") if name else ("name", "schema", "records_per_month")
+    body = _object(content, fields, "the body")
+    dataset = name or _text(body.get("name"), "name")
+    schema = None if body.get("schema") is None else asked_schema(body["schema"])
+    quota = body.get("records_per_month")
+    if quota is not None:
+        quota = _number(quota, "records_per_month", -1, _INT64_MAX)
+    return DatasetAsk(dataset, schema, quota)
+
+
+def asked_schema(content: Any) -> SchemaAsk:
+    """Return the schema that a text or an object names; null = none. Raises QueryRefusal."""
+    if content is None:
+        return SchemaAsk("")
+    if isinstance(content, str):
+        return SchemaAsk(_text(content, "schema"))
+    body = _object(content, ("name", "version", "attributes"), "schema")
+    name, version = _text(body.get("name"), "schema.name"), body.get("version")
+    if version is not None:
+        version = _number(version, "schema.version", 1, _INT32_MAX)
+    attributes = body.get("attributes", {})
+    if not isinstance(attributes, dict):
+        raise QueryRefusal("schema.attributes is no object of columns")
+    return SchemaAsk(name, version, tuple(_attributes(attributes)))
+
+
+def _attributes(columns: dict[Any, Any]) -> Iterable[AttributeAsk]:
+    for column, content in columns.items():
+        place = f"schema.attributes.{column[:80]}"
+        body = _object(content, ("scope", "attribute"), place)
+        scope = body.get("scope", "record")
+        if scope not in _SCOPES:
+            raise QueryRefusal(f"{place}.scope is not one of {', '.join(_SCOPES)}")
+        yield AttributeAsk(column, scope, _text(body.get("attribute"), f"{place}.attribute"))
+
+
+def _object(content: Any, fields: tuple[str, ...], place: str) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise QueryRefusal(f"{place} is no object with {', '.join(fields)}")
+    unknown = [name for name in content if name not in fields]
+    if unknown:
+        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: {place} has {', '.join(fields)}")
+    return content
+
+
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise QueryRefusal(f"{place} is no text with characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise QueryRefusal(f"{place} is no valid Unicode") from None
+    return value
+
+
+def _number(value: Any, place: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise QueryRefusal(f"{place} is not a whole number from {low} to {high}")
+    return value

@@ -1,0 +1,100 @@
+"""/v1/datasets[/NAME]: datasets are created, shown, changed and deleted, with a caller's token."""
+
+import json
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from meta.client import MetaClient
+from segplane.gateway.http.refusals import NotJson, NotThere
+from segplane.gateway.queries import datasets
+from segplane.gateway.queries.dataset_asks import (
+    DatasetAsk,
+    asked_dataset,
+    asked_schema,
+)
+from segplane.gateway.queries.requests import body
+from segplane.gateway.queries.responses import refuse
+from segplane.gateway.queries.service import Endpoint, QueryService, answered
+
+_JSON = "application/json"
+
+
+class DatasetRoutes:
+    """Answers about datasets; meta decides what the caller's own token may change."""
+
+    def __init__(self, service: QueryService) -> None:
+        self._service = service
+
+    def endpoints(self) -> dict[str, Endpoint]:
+        """Return what answers each path."""
+        return {
+            path: partial(answered, "datasets", respond, refuse)
+            for path, respond in (
+                ("/v1/datasets", self._datasets),
+                ("/v1/datasets/{name}", self._dataset),
+                ("/v1/datasets/{name}/schema", self._schema),
+            )
+        }
+
+    async def _datasets(self, request: Request) -> Response:
+        if request.method != "POST":
+            return await self._service.list_datasets(request)
+        caller = await self._service.author(request)
+        ask = asked_dataset(await _content(request))
+        created = await self._service.read_catalog(
+            caller, lambda client: datasets.create(client, ask)
+        )
+        return _answer(created.shown, 201 if created.is_new else 200)
+
+    async def _dataset(self, request: Request) -> Response:
+        name = str(request.path_params["name"])
+        match request.method:
+            case "GET":
+                caller = await self._service.lister(request)
+                return _answer(
+                    await self._service.read_catalog(
+                        caller, lambda client: datasets.show(client, name)
+                    )
+                )
+            case "DELETE":
+                caller = await self._service.author(request)
+                return _answer(
+                    await self._service.read_catalog(
+                        caller, lambda client: datasets.delete(client, name)
+                    )
+                )
+            case "POST":
+                caller = await self._service.author(request)
+                ask = asked_dataset(await _content(request), name)
+                return _answer(await self._service.read_catalog(caller, partial(_changed, ask)))
+        raise NotThere("a dataset is read with GET, changed with POST and deleted with DELETE")
+
+    async def _schema(self, request: Request) -> Response:
+        if request.method != "PUT":
+            raise NotThere("a schema is bound with PUT")
+        caller = await self._service.author(request)
+        schema = asked_schema(await _content(request))
+        ask = DatasetAsk(str(request.path_params["name"]), schema)
+        return _answer(await self._service.read_catalog(caller, partial(_changed, ask)))
+
+
+def _changed(ask: DatasetAsk, client: MetaClient) -> datasets.Shown:
+    return datasets.change(client, ask)
+
+
+async def _content(request: Request) -> object:
+    """Read the JSON of a change; raises QueryRefusal.
+
+    A page of another site can make a browser send any other type without asking first.
+    """
+    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if sent != _JSON:
+        raise NotJson(f"content-type is {sent[:80]!r}, expected {_JSON}")
+    content: object = await body(request)
+    return content
+
+
+def _answer(content: datasets.Shown, status: int = 200) -> Response:
+    return Response(json.dumps(content, separators=(",", ":")), status, media_type=_JSON)

@@ -15,7 +15,7 @@ PACKAGES := meta segments collector nursery merge_worker janitor segplane pyspar
 # Hundreds of processes are started here: each would compile every module that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test test-control test-readers test-slow test-restricted test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
+.PHONY: help setup lock demo mutants test test-control test-readers test-slow test-restricted test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -40,6 +40,7 @@ lock: ## Resolve the lock files anew
 	$(GROUP) pyproject.toml --upgrade --extra read --group notebook -o requirements/notebook.lock
 	$(GROUP) --upgrade --group readers -o requirements/readers.lock
 	$(GROUP) --upgrade --group audit -o requirements/audit.lock
+	$(GROUP) --upgrade --group mutation -o requirements/mutation.lock
 	$(GROUP) --upgrade --group readers-spark -o requirements/readers-spark.lock
 	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock
 
@@ -102,6 +103,20 @@ test-slow: $(READY) ## The tests that need minutes each
 
 test-restricted: $(READY) ## The tests of meta and its contract with meta as the Postgres role that may only serve
 	$(BIN)/python -m pytest -n 2 --dist loadscope --restricted-role tests/meta tests/contract tests/property
+
+# Mutants are made by the operators of Cosmic Ray, in an environment of its own; our own driver draws
+# the sample and chooses the tests of each.
+MUTATION := build/mutation
+SAMPLE ?= 600
+SEED ?= 1
+
+mutants: $(READY) $(MUTATION)/.ready ## Change SAMPLE (600) places of the code, drawn by SEED, and list the changes that no test notices (hours; NARROW=1: by the nearest tests alone)
+	nice -n 19 $(BIN)/python -m tests.support.mutation --sample $(SAMPLE) --seed $(SEED) $(if $(NARROW),--narrow)
+
+$(MUTATION)/.ready: requirements/mutation.lock $(READY)
+	@test -x $(@D)/bin/python || $(BIN)/python -m venv $(@D)
+	@$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes -r requirements/mutation.lock
+	@touch $@
 
 test-scale: $(READY) ## Hot calls and jobs over 10 million segments; META_SCALE_PERCENT makes it smaller
 	$(BIN)/python -m pytest -s -m scale tests/meta/test_scale.py

@@ -125,6 +125,19 @@ def test_without_a_segment_only_offsets_move_and_a_retry_is_recognised(
         nursery.register(dataset, (stream, 2, 4))
 
 
+def test_a_retry_of_high_offsets_is_recognised(
+    nursery: NurseryDriver, collector: IngestionDriver, stream: str, dataset: str
+) -> None:
+    """Python keeps one object of each number below 257, and offsets rise beyond."""
+    for offset in range(10, 300):
+        collector.commit(stream, offset, dataset)
+    first = nursery.register(dataset, (stream, -1, 299))
+
+    again = nursery.register(dataset, (stream, -1, 299))
+
+    assert again.segment_version == first.segment_version
+
+
 def test_all_streams_of_a_call_move_or_none(
     catalog: CatalogDriver,
     collector: IngestionDriver,

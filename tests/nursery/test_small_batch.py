@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from nursery import small_batch
+from nursery.dataset_execution import DatasetExecution
 from nursery.execute import Budget, execute
 from nursery.results import TaskResult
 from nursery.tasks import Task
@@ -27,6 +29,7 @@ from segments.signals import Signal
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.babies.columns import DatasetColumns, Rows
 from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 from tests.support.parquet.rows import plain_sections
 
@@ -118,6 +121,29 @@ def test_a_dataset_of_several_days_has_a_file_for_each_and_its_neighbours_one(
     assert found(store, result) == expected
     counts = [len(one.segments) for one in result.datasets]
     assert counts == [2 if i == 3 else 3 if i == 7 else 1 for i in range(DATASETS)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [
+        pytest.param([(60, 1), (40, 1), (1, 1)], [2, 1], id="bytes"),
+        pytest.param([(1, 6), (1, 4), (1, 1)], [2, 1], id="rows"),
+        pytest.param([(200, 20), (1, 1)], [1, 1], id="one beyond both"),
+    ],
+)
+def test_a_group_ends_at_either_limit_of_what_is_sorted_together(
+    monkeypatch: pytest.MonkeyPatch, sizes: list[tuple[int, int]], groups: list[int]
+) -> None:
+    monkeypatch.setattr(small_batch, "BATCH_BYTES_MAX", 100)
+    monkeypatch.setattr(small_batch, "BATCH_ROWS_MAX", 10)
+    smalls = []
+    for place, (otlp_bytes, rows) in enumerate(sizes):
+        columns = DatasetColumns(otlp_bytes=otlp_bytes)
+        columns.add("logs", Rows(pa.table({"body": ["x"] * rows}), 0, rows, rows))
+        work = DatasetWork(IDS[place], SegmentSpec(), ())
+        smalls.append(small_batch.SmallDataset(DatasetExecution(place, work), columns))
+
+    assert [len(group) for group in small_batch.group_small(smalls)] == groups
 
 
 class PickyStore(FolderStore):

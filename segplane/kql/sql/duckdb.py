@@ -3,7 +3,8 @@
 from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
 
 _TEXT_TIME = "STRFTIME(<0> AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%f')"
-_FROM_MICROS = "(MAKE_TIMESTAMP({0}) AT TIME ZONE 'UTC')"
+# AT TIME ZONE asks ICU for each value, which takes nine times as long.
+_FROM_MICROS = "MAKE_TIMESTAMPTZ({0})"
 # Times beyond the years 1 to 9999 are null.
 _MOVED = f"CASE WHEN {{0}} BETWEEN {DATETIME_MIN} AND {DATETIME_MAX} THEN {_FROM_MICROS} END"
 # Kusto counts multiples of a timespan from the year 1: so many microseconds before 1970.
@@ -34,7 +35,7 @@ PATTERNS = {
     # A width that is not above zero gives null.
     "bin_whole": "CASE WHEN <1> > 0 THEN TRY(<0> - CASE WHEN <0> % NULLIF(<1>, 0) < 0 THEN <0> % NULLIF(<1>, 0) + <1> ELSE <0> % NULLIF(<1>, 0) END) END",
     "bin_datetime": _FROM_MICROS.format(f"EPOCH_US(<0>) - {_FROM_YEAR_1} % (<1> // 1000)"),
-    "startofday": _START.format("day"),
+    "startofday": _FROM_MICROS.format(f"EPOCH_US(<0>) - {_FROM_YEAR_1} % 86400000000"),
     "startofweek": _MOVED.format(f"EPOCH_US(<0>) - ({_FROM_YEAR_1} + 86400000000) % 604800000000"),
     "startofmonth": _START.format("month"),
     "startofyear": _START.format("year"),

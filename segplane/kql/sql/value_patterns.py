@@ -91,7 +91,7 @@ DUCKDB = {
     "timespan_part": "(ABS(<0> // 100) // <1> % <2>)",
     "timespan_to_string": "LIST_TRANSFORM([<0> // 100], LAMBDA t: CASE WHEN t IS NOT NULL THEN "
     + _span("{0} // {1}", "VARCHAR") + " END)[1]",
-    "micros_to_datetime": f"CASE WHEN <0> {_BOUNDS} THEN MAKE_TIMESTAMP(<0>) AT TIME ZONE 'UTC' END",
+    "micros_to_datetime": f"CASE WHEN <0> {_BOUNDS} THEN MAKE_TIMESTAMPTZ(<0>) END",
     "add_months": "LIST_TRANSFORM([TRY((<0> AT TIME ZONE 'UTC') + TO_MONTHS(CAST(<1> AS INT)))], LAMBDA t:"
     f" CASE WHEN EPOCH_US(t) {_BOUNDS} THEN t AT TIME ZONE 'UTC' END)[1]",
     "week_of_year": "CAST(WEEKOFYEAR(<0> AT TIME ZONE 'UTC') AS INT)",

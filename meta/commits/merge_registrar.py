@@ -63,4 +63,5 @@ def _weight(merge: Merge) -> int:
 
 
 def _is_large(merge: Merge) -> bool:
-    return len(merge.moves) > QUICK_MOVES
+    # Identities are looked up for seconds, one call of a dataset after the other.
+    return len(merge.moves) > QUICK_MOVES or bool(merge.identities or merge.repeats)

@@ -25,9 +25,16 @@ _LOCK = text(f"""
     SELECT {FIRST_DAY.format(days="days")} AS first, {TODAY} + 1 AS last
     FROM dataset_identities WHERE dataset_key = :dataset FOR UPDATE
 """)  # noqa: S608
+_ADD_REPEATS = text("""
+    INSERT INTO dataset_repeats (dataset_key, records) VALUES (:dataset, :records)
+    ON CONFLICT (dataset_key) DO UPDATE SET records = dataset_repeats.records + excluded.records
+""")
+_REPEATS = text(
+    "SELECT coalesce((SELECT records FROM dataset_repeats WHERE dataset_key = :dataset), 0)"
+)
 # Hashes in order, so that neighbours are in one page. All runs are read in one snapshot with their
 # pages: a merge of runs replaces both at once. OFFSET 0 keeps the planner, which does not know how
-# large a run is, from reading all of it.
+# large a run is, from reading all of it. width_bucket searches the sorted page by halves.
 _GIVEN = f"""
     WITH given AS MATERIALIZED (
       SELECT h, n, {PREFIX.format("h")} AS prefix
@@ -37,7 +44,7 @@ _GIVEN = f"""
 _CLAIMED = """
     SELECT n FROM identity_runs r CROSS JOIN given CROSS JOIN LATERAL (
       SELECT FROM {pages} p WHERE p.run = r.id AND p.bucket = given.prefix >> (24 - r.bits)
-        AND given.h = ANY(p.hashes) OFFSET 0) f
+        AND given.h = p.hashes[width_bucket(given.h, p.hashes)] OFFSET 0) f
     WHERE r.dataset_key = :dataset AND {runs}
 """
 _YOUNG = _CLAIMED.format(pages=YOUNG, runs="r.is_young AND r.day BETWEEN {first} AND {last}")
@@ -95,6 +102,17 @@ def claim(tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentitie
     for day in claims:
         if window.first <= day.day <= window.last and day.hashes:
             identity_runs.add(tx, window.dataset_key, day.day, hash_array(day.hashes), day.number)
+
+
+def add_repeats(tx: Transaction, window: IdentityWindow, records: int) -> None:
+    """Add records that a registration leaves out to the ledger."""
+    if records:
+        tx.execute(_ADD_REPEATS, {"dataset": window.dataset_key, "records": records})
+
+
+def count_repeats(tx: Transaction, dataset_key: int) -> int:
+    """The records that a dataset has left out because they were rows already."""
+    return int(tx.execute(_REPEATS, {"dataset": dataset_key}).scalar_one())
 
 
 def hash_array(hashes: bytes) -> str:

@@ -20,11 +20,18 @@ from meta.errors import (
     NotFound,
     OffsetConflict,
     OffsetNotCommitted,
+    RaceLost,
 )
 from meta.store.access import audit
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.registration import conservation, quarantined_ranges, registration_rows
+from meta.store.registration import (
+    conservation,
+    identities,
+    quarantined_ranges,
+    registration_rows,
+)
+from meta.store.registration.identities import DayIdentities, IdentityWindow
 from meta.store.registration.registration_state import (
     CallState,
     Moves,
@@ -39,6 +46,8 @@ from meta.store.versions.versions import Version
 
 # Most current offsets that a refusal carries.
 CURRENT_VALUES_MAX = 32
+# Most positions of claimed identities that a refusal names: 7 KB.
+CLAIMED_POSITIONS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,10 @@ class Merge:
     is_audited: bool = False
     # Verdicts by which records of streams are quarantined.
     quarantined: Mapping[UUID, str] = field(default_factory=dict)
+    # Of the events of the segments, where the dataset has them once; each is named once.
+    identities: tuple[DayIdentities, ...] = ()
+    # Records of the baby segments that the segments leave out because they are rows already.
+    repeats: int = 0
 
 
 NOTED_MAX = 10
@@ -71,7 +84,8 @@ _OF_MOVES = text(
 
 def keys(merge: Merge) -> list[Hashable]:
     """The conflict keys of a call: its entries and object keys."""
-    return [*(move.key for move in merge.moves), *(s.object_key for s in merge.segments)]
+    shared = [("identities", merge.dataset_id)] if merge.identities or merge.repeats else []
+    return [*(m.key for m in merge.moves), *(s.object_key for s in merge.segments), *shared]
 
 
 def register(tx: Transaction, merge: Merge) -> Version:
@@ -88,12 +102,14 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     Each is answered in order: the version that shows it, or what it is refused for, in which case
     nothing of it happens.
     """
-    calls = [Moves(merge.moves, bool(merge.segments)) for merge in batch]
+    calls = [Moves(merge.moves, bool(merge.segments or merge.repeats)) for merge in batch]
     state = lock_state(tx, calls)
+    windows = _lock_windows(tx, batch, state)
     claims = _claim(tx, batch, state)
     answers: list[Version | MetaError | None] = [
         _decide(tx, merge, own, call, is_live=merge.dataset_id in state.dataset_keys)
         or _lacking(merge, state.bound_field_ids.get(merge.dataset_id, ()))
+        or _repeated(tx, merge, windows)
         or conservation.refusal(tx, merge.dataset_id, _events(merge), call.bound, merge.caller)
         for merge, own, call in zip(batch, claims, state.calls, strict=True)
     ]
@@ -110,6 +126,9 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
         if merge.quarantined:
             spans = [move.offsets for move in merge.moves]
             quarantined_ranges.add(tx, merge.quarantined, spans)
+        if merge.identities or merge.repeats:
+            identities.claim(tx, windows[merge.dataset_id], merge.identities)
+            identities.add_repeats(tx, windows[merge.dataset_id], merge.repeats)
     version = write(tx, fresh)
     for merge, own in fresh:
         if merge.is_audited:
@@ -182,6 +201,39 @@ def _lacking(merge: Merge, bound_field_ids: Sequence[int]) -> MetaError | None:
     return None
 
 
+def _lock_windows(
+    tx: Transaction, batch: Sequence[Merge], state: RegistrationState
+) -> dict[UUID, IdentityWindow]:
+    """Lock the claims of the datasets of calls with identities, in the order of datasets."""
+    named_ids = {merge.dataset_id for merge in batch if merge.identities or merge.repeats}
+    windows = {
+        dataset_id: identities.lock_window(tx, state.dataset_keys[dataset_id])
+        for dataset_id in sorted(named_ids.intersection(state.dataset_keys))
+    }
+    return {dataset_id: window for dataset_id, window in windows.items() if window is not None}
+
+
+def _repeated(
+    tx: Transaction, merge: Merge, windows: Mapping[UUID, IdentityWindow]
+) -> MetaError | None:
+    """The refusal of identities that are claimed; a batch has a dataset of such calls once."""
+    if not merge.identities and not merge.repeats:
+        return None
+    window = windows.get(merge.dataset_id)
+    if window is None:
+        return LayoutChanged("events of the dataset have no identity", dataset_id=merge.dataset_id)
+    claimed = identities.find_claimed(tx, window, merge.identities)
+    if not claimed:
+        return None
+    positions = ",".join(map(str, claimed[:CLAIMED_POSITIONS_MAX]))
+    return RaceLost(
+        f"{len(claimed)} events are rows already",
+        dataset_id=merge.dataset_id,
+        claimed=len(claimed),
+        positions=positions,
+    )
+
+
 def _is_moved(merge: Merge, call: CallState) -> bool:
     moves = zip(merge.moves, call.merged, strict=True)
     return all(merged == move.offsets.end for move, merged in moves)
@@ -219,7 +271,8 @@ def _refused_moves(tx: Transaction, merge: Merge, call: CallState) -> MetaError 
 
 
 def _events(merge: Merge) -> int:
-    return sum([segment.number_of_events for segment in merge.segments])
+    """The records that the call accounts for: rows of its segments, and repeats of rows."""
+    return sum([segment.number_of_events for segment in merge.segments]) + merge.repeats
 
 
 def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Version | None:

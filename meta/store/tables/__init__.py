@@ -29,6 +29,7 @@ from meta.store.tables.columns import metadata
 from meta.store.tables.gateway import table_objects, table_snapshots
 from meta.store.tables.identities import (
     dataset_identities,
+    dataset_repeats,
     day_identity_pages,
     identity_runs,
     young_identity_pages,
@@ -86,6 +87,7 @@ __all__ = [
     "clock_state",
     "damaged_objects",
     "dataset_identities",
+    "dataset_repeats",
     "dataset_stats",
     "dataset_usage",
     "dataset_visibility",

@@ -28,6 +28,14 @@ dataset_identities = Table(
     Column("days", SmallInteger, nullable=False),
 )
 
+# The ledger's entry of records that were left out because they were rows already; kept permanently.
+dataset_repeats = Table(
+    "dataset_repeats",
+    metadata,
+    Column("dataset_key", Integer, primary_key=True, autoincrement=False),
+    Column("records", BigInteger, nullable=False),
+)
+
 # Sorted hashes of one day of a dataset, in 2^bits pages by their first bits.
 identity_runs = Table(
     "identity_runs",

@@ -34,14 +34,14 @@ class NotThere(QueryRefusal):
     type = "NotFound"
 
 
-class Conflict(QueryRefusal):
+class CatalogConflict(QueryRefusal):
     """The catalog is not in the state that the change needs."""
 
     status = 409
     type = "Conflict"
 
 
-class NotJson(QueryRefusal):
+class WrongMediaType(QueryRefusal):
     """A change is not sent as JSON."""
 
     status = 415

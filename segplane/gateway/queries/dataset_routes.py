@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
-from segplane.gateway.http.refusals import NotJson, NotThere
+from segplane.gateway.http.refusals import NotThere, WrongMediaType
 from segplane.gateway.queries import datasets
 from segplane.gateway.queries.dataset_asks import (
     DatasetAsk,
@@ -91,7 +91,7 @@ async def _content(request: Request) -> object:
     """
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if sent != _JSON:
-        raise NotJson(f"content-type is {sent[:80]!r}, expected {_JSON}")
+        raise WrongMediaType(f"content-type is {sent[:80]!r}, expected {_JSON}")
     content: object = await body(request)
     return content
 

@@ -16,7 +16,7 @@ from meta.errors import (
 )
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as ops
-from segplane.gateway.http.refusals import Conflict, NotNow, NotThere, QueryRefusal
+from segplane.gateway.http.refusals import CatalogConflict, NotNow, NotThere, QueryRefusal
 from segplane.gateway.queries.broker import failure_of
 from segplane.gateway.queries.dataset_asks import DatasetAsk, SchemaAsk
 from segplane.read.view_sql import table_of
@@ -38,7 +38,7 @@ class CreatedDataset:
 def create(client: MetaClient, ask: DatasetAsk) -> CreatedDataset:
     """Create a dataset with what is asked for; of one that exists, set what is not set yet.
 
-    Raises Conflict if it has another schema or quota, and QueryRefusal.
+    Raises CatalogConflict if it has another schema or quota, and QueryRefusal.
     """
     # Before anything is made: a misspelt schema leaves no dataset.
     binding = None if ask.schema is None else _binding(client, ask.schema)
@@ -50,14 +50,14 @@ def create(client: MetaClient, ask: DatasetAsk) -> CreatedDataset:
     changes = ops.DatasetSettings(binding=binding, records_per_month=ask.records_per_month)
     has_other_schema = stored.settings.binding.schema_id and not _is_bound(stored, binding)
     if binding is not None and has_other_schema:
-        raise Conflict(
+        raise CatalogConflict(
             f"dataset {ask.name!r} exists with another schema: PUT /v1/datasets/NAME/schema binds"
             " one"
         )
     if stored.settings.records_per_month and (
         ask.records_per_month not in (None, stored.settings.records_per_month)
     ):
-        raise Conflict(
+        raise CatalogConflict(
             f"dataset {ask.name!r} exists with records_per_month"
             f" {stored.settings.records_per_month}: POST /v1/datasets/NAME changes it"
         )
@@ -118,7 +118,7 @@ def _refusal(error: MetaError) -> QueryRefusal:
     if isinstance(error, OutcomeUnknown):
         return NotNow(f"whether the change was made is not known: {text}", "", _RETRY_SECS)
     if isinstance(error, QuotaExceeded) or error.code in _CONFLICTS:
-        return Conflict(text)
+        return CatalogConflict(text)
     return failure_of(error) or QueryRefusal(text)
 
 

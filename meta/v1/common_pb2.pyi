@@ -140,6 +140,10 @@ class _AttributeScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Attrib
     """The resource's attributes."""
     ATTRIBUTE_SCOPE_SCOPE: _AttributeScope.ValueType  # 3
     """The instrumentation scope's attributes."""
+    ATTRIBUTE_SCOPE_RECEIPT: _AttributeScope.ValueType  # 100
+    """How the record was received: the columns id and ingested_at of datasets with record_ids. Refused in
+    requests for other columns.
+    """
 
 class AttributeScope(_AttributeScope, metaclass=_AttributeScopeEnumTypeWrapper):
     """Attribute list that a promoted column reads."""
@@ -152,6 +156,10 @@ ATTRIBUTE_SCOPE_RESOURCE: AttributeScope.ValueType  # 2
 """The resource's attributes."""
 ATTRIBUTE_SCOPE_SCOPE: AttributeScope.ValueType  # 3
 """The instrumentation scope's attributes."""
+ATTRIBUTE_SCOPE_RECEIPT: AttributeScope.ValueType  # 100
+"""How the record was received: the columns id and ingested_at of datasets with record_ids. Refused in
+requests for other columns.
+"""
 Global___AttributeScope: _TypeAlias = AttributeScope  # noqa: Y015
 
 @_typing.final

@@ -15,13 +15,15 @@ import pyarrow.compute as pc
 
 from segments.parquet.promoted_reads import read_attributes
 from segments.parquet.promoted_values import NATIVE_TYPES, JsonValue, Unconvertible, convert
-from segments.parquet.schema import PromotedColumn, promoted_type
+from segments.parquet.schema import RECEIPT, PromotedColumn, promoted_type
 
 # Columns of the format with the attributes of a scope.
 SOURCES = {
     "record": "attributes",
     "resource": "resource_attributes",
     "scope": "scope_attributes",
+    # The id that a record came with.
+    RECEIPT: "attributes",
 }
 _encode_key = json.JSONEncoder(ensure_ascii=False).encode
 # With more columns of one scope, nearly every text mentions one: to look costs more than to parse.

@@ -13,16 +13,17 @@ from segments.signals import SIGNALS, Signal
 
 TIMESTAMP = pa.timestamp("ns", "UTC")
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+RECEIPT = "receipt"
 
 
 @dataclass(frozen=True, slots=True)
 class PromotedColumn:
     """One typed column over an attribute, written beside the attribute JSON.
 
-    `kql_type` is a type of KQL, `scope` the attributes that are looked in: record, resource, scope.
-    `field_id` is its Parquet field id, which its dataset has for these four only; None in files of
-    format 1. `is_bound` says that it was a column of a schema that the dataset was bound to: a
-    segment that lacks it has nulls for good, where any other column is computed of the attributes.
+    `kql_type` is a type of KQL. `scope` names the attributes that are looked in: record, resource
+    or scope; or it is receipt, for two columns that follow from how a record was received.
+    `field_id` is its Parquet field id, for these four only; None in format 1. A segment that lacks
+    a column that `is_bound` has nulls for good, where any other is computed of the attributes.
     """
 
     name: str
@@ -114,8 +115,7 @@ def _code(name: str, type_: pa.DataType) -> Column:
 
 def _list(name: str, element: pa.DataType) -> Column:
     # "element" is the name that Parquet gives back, so a column read equals the one written.
-    list_type = pa.list_(pa.field("element", element))
-    return Column(name, list_type, is_sortable=False, encoding="PLAIN")
+    return Column(name, pa.list_(pa.field("element", element)), is_sortable=False, encoding="PLAIN")
 
 
 _QUANTILE = pa.struct([("quantile", pa.float64()), ("value", pa.float64())])
@@ -217,12 +217,11 @@ def reserved_names() -> frozenset[str]:
 
 def time_columns() -> tuple[str, ...]:
     """Return the names of the format's times, any signal."""
-    columns = (c for columns in (_COMMON, *_OWN.values()) for c in columns)
-    return tuple(c.name for c in columns if c.type == TIMESTAMP)
+    return tuple(c.name for own in (_COMMON, *_OWN.values()) for c in own if c.type == TIMESTAMP)
 
 
 def section_columns(signal: Signal, promoted: Sequence[PromotedColumn] = ()) -> tuple[Column, ...]:
-    """Return the columns of one signal: the common ones, its own, then the promoted ones."""
+    """Return a signal's columns: the common ones, its own, then the promoted ones."""
     return _COMMON + _OWN[signal] + tuple(_promoted_column(p) for p in promoted)
 
 
@@ -248,13 +247,12 @@ def wide_schema(signals: Iterable[Signal], promoted: Sequence[PromotedColumn] = 
 
 def promoted_type(column: PromotedColumn) -> pa.DataType:
     """Return the Arrow type of a promoted column."""
-    return _KQL_TYPES[column.kql_type][0]
+    return _promoted_column(column).type
 
 
 def dictionary_columns(promoted: Sequence[PromotedColumn] = ()) -> tuple[str, ...]:
     """Return the names of the columns that are dictionaries in memory and on disk, any signal."""
-    columns = wide_columns(SIGNALS, promoted)
-    return tuple(c.name for c in columns if pa.types.is_dictionary(c.type))
+    return tuple(c.name for c in wide_columns(SIGNALS, promoted) if pa.types.is_dictionary(c.type))
 
 
 def sort_columns(spec: SegmentSpec, signal: Signal) -> tuple[str, ...]:
@@ -281,6 +279,8 @@ def _sort_order(spec: SegmentSpec, columns: Sequence[Column]) -> tuple[str, ...]
 
 
 def _promoted_column(column: PromotedColumn) -> Column:
+    if (column.scope, column.kql_type) == (RECEIPT, "string"):
+        return replace(_random_id(column.name), has_bloom_filter=True)
     type_, encoding = _KQL_TYPES[column.kql_type]
     is_json = column.kql_type == "dynamic"
     # A guid is declared to be an id, and the statistics of random ids exclude nothing.

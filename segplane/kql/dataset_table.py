@@ -85,11 +85,17 @@ _OF_SIGNALS = {
 SIGNAL_COLUMNS: Mapping[str, frozenset[str]] = {
     signal: frozenset(f"{_OF_ALL} {names}".split()) for signal, names in _OF_SIGNALS.items()
 }
-_BASES = {"record": "attributes", "resource": "resource_attributes", "scope": "scope_attributes"}
+_BASES = {
+    "record": "attributes",
+    "resource": "resource_attributes",
+    "scope": "scope_attributes",
+    # No attribute has the value of such a column, which therefore never stands for one.
+    "receipt": "",
+}
 
 
 def promoted(name: str, type_: KqlType, scope: str, attribute: str) -> Promoted:
-    """Return a promoted column; scope is record, resource or scope."""
+    """Return a promoted column; scope is record, resource, scope or receipt."""
     return Promoted(name, type_, _BASES[scope], attribute)
 
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from meta.errors import InvalidArgument, QuotaExceeded, RaceLost
 from meta.services.catalog import promoted_columns
+from meta.services.catalog.promoted_columns import RECEIPT_COLUMNS
 from meta.services.messages import checks
 from meta.store.access import audit
 from meta.store.catalog import (
@@ -27,6 +28,7 @@ from meta.v1 import common_pb2, operations_pb2
 
 PROMOTED_FIELD = "settings.promoted_columns.columns"
 BINDING_FIELD = "settings.binding"
+RECORD_IDS_FIELD = "settings.record_ids"
 # Each costs a change of the schema 10 ms.
 FOLLOWERS_MAX = 100
 
@@ -92,22 +94,27 @@ def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.SchemaBindin
 
 
 def promote(tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]) -> None:
-    """Replace the promoted columns of a dataset whose row is locked; bound columns stay.
+    """Replace the promoted columns of a dataset whose row is locked; other columns stay.
 
-    Bound columns may be in the list, as whoever reads it finds them there.
+    Columns of a schema and of receipt may be in the list, as whoever reads it finds them there.
     """
     before = current(tx, dataset_id)
-    bound = [column for column in before if column.is_of_schema]
+    bound = [column for column in before if column.is_of_schema or column.is_of_receipt]
     added = [column for column in columns if column not in bound]
     taken = {column.name.casefold() for column in bound}
     for column in added:
+        if column.is_of_receipt:
+            raise InvalidArgument(
+                f"{column.name} is a column of datasets with record_ids", field=PROMOTED_FIELD
+            )
         if column.name.casefold() in taken:
             raise InvalidArgument(
-                f"{column.name} is a column of the schema that the dataset is bound to",
+                f"{column.name} is a column of the schema that the dataset is bound to, or one of"
+                " its record_ids",
                 field=PROMOTED_FIELD,
             )
     checks.at_most(added, PROMOTED_FIELD, promoted_columns.COLUMNS_MAX)
-    promoted_columns.check_added_names(added, before, PROMOTED_FIELD)
+    promoted_columns.check_added_names([*added, *bound], before, PROMOTED_FIELD)
     if not _are_same([*bound, *added], before):
         _replace(tx, {dataset_id: [*bound, *added]})
 
@@ -129,6 +136,23 @@ def bind(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
         _replace(tx, {dataset_id: columns})
     if old != binding:
         audit.note(tx, "SetDatasetSettings", dataset_id, audit.states(old, binding))
+
+
+def set_record_ids(tx: Transaction, dataset_id: UUID, *, has_ids: bool) -> None:
+    """Add the columns of receipt to a dataset whose row is locked, or take them away.
+
+    Raises InvalidArgument where a column has or had one of their names.
+    """
+    before = current(tx, dataset_id)
+    if has_ids == has_record_ids(tx, dataset_id):
+        return
+    schema = [column for column in before if column.is_of_schema]
+    others = [c for c in before if not c.is_of_schema and not c.is_of_receipt]
+    added = RECEIPT_COLUMNS if has_ids else ()
+    _check_names([*schema, *added], others, RECORD_IDS_FIELD)
+    _check_former(tx, dataset_id, added, RECORD_IDS_FIELD)
+    _replace(tx, {dataset_id: [*schema, *added, *others]})
+    audit.note(tx, "SetDatasetSettings", dataset_id, f"record_ids: {str(has_ids).lower()}")
 
 
 def lock_followers(tx: Transaction, named: UUID | str) -> Sequence[UUID]:
@@ -162,6 +186,11 @@ def current(tx: Transaction, dataset_id: UUID) -> tuple[PromotedColumnRow, ...]:
     return dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
 
 
+def has_record_ids(tx: Transaction, dataset_id: UUID) -> bool:
+    """Whether a dataset has the columns of receipt."""
+    return any(column.is_of_receipt for column in current(tx, dataset_id))
+
+
 def _are_same(columns: Sequence[PromotedColumnRow], stored: Sequence[PromotedColumnRow]) -> bool:
     return [(column, column.is_of_schema) for column in columns] == [
         (column, column.is_of_schema) for column in stored
@@ -182,8 +211,8 @@ def _columns(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> list
     before = current(tx, dataset_id)
     bound = _bound(tx, binding) if binding is not None else []
     promoted = [column for column in before if not column.is_of_schema and column not in bound]
-    _check_names(bound, promoted)
-    _check_former(tx, dataset_id, bound)
+    _check_names(bound, promoted, BINDING_FIELD)
+    _check_former(tx, dataset_id, bound, BINDING_FIELD)
     return [*bound, *promoted]
 
 
@@ -212,22 +241,29 @@ def _bound(tx: Transaction, binding: Binding) -> list[PromotedColumnRow]:
     ]
 
 
-def _check_names(bound: Sequence[PromotedColumnRow], promoted: Iterable[PromotedColumnRow]) -> None:
+def _check_names(
+    bound: Sequence[PromotedColumnRow], promoted: Iterable[PromotedColumnRow], field: str
+) -> None:
     """Refuse names of the format, and those that differ in case alone. Raises InvalidArgument."""
-    taken = {column.name.casefold(): "a promoted column" for column in promoted}
+    taken = {
+        column.name.casefold(): "a column of record_ids"
+        if column.is_of_receipt
+        else "a promoted column"
+        for column in promoted
+    }
     for column in bound:
         name = column.name.casefold()
         if name in promoted_columns.FORMAT_COLUMNS:
-            raise InvalidArgument(f"{column.name} is a column of the format", field=BINDING_FIELD)
+            raise InvalidArgument(f"{column.name} is a column of the format", field=field)
         if name in taken:
-            raise InvalidArgument(
-                f"{column.name} is the name of {taken[name]} too", field=BINDING_FIELD
-            )
+            raise InvalidArgument(f"{column.name} is the name of {taken[name]} too", field=field)
         taken[name] = "another column"
-    promoted_columns.check_added_names(bound, (), BINDING_FIELD)
+    promoted_columns.check_added_names(bound, (), field)
 
 
-def _check_former(tx: Transaction, dataset_id: UUID, bound: Sequence[PromotedColumnRow]) -> None:
+def _check_former(
+    tx: Transaction, dataset_id: UUID, bound: Sequence[PromotedColumnRow], field: str
+) -> None:
     """Refuse a name that segments may have with other values: readers by name would mix them."""
     former = {c.name.casefold(): c for c in dataset_layouts.list_numbered(tx, dataset_id)}
     for column in bound:
@@ -237,7 +273,7 @@ def _check_former(tx: Transaction, dataset_id: UUID, bound: Sequence[PromotedCol
             raise InvalidArgument(
                 f"{column.name} was a column of type {type_.rpartition('_')[2].lower()}"
                 f" over attribute {other.attribute}: take another name",
-                field=BINDING_FIELD,
+                field=field,
             )
 
 

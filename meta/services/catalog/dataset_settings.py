@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -11,20 +11,18 @@ from google.protobuf.duration_pb2 import Duration
 
 from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS
 from meta.errors import InvalidArgument
-from meta.services.catalog import dataset_columns, entry_versions, promoted_columns
-from meta.services.catalog.dataset_columns import PROMOTED_FIELD, checked_nonconforming
+from meta.services.catalog import dataset_columns, entry_versions
+from meta.services.catalog.column_changes import ColumnChanges
+from meta.services.catalog.dataset_columns import checked_nonconforming
 from meta.services.messages import checks, convert
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
-from meta.store.catalog import bindings, dataset_settings, datasets, former_layouts
-from meta.store.catalog.bindings import Binding
-from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.store.catalog import dataset_settings, datasets, former_layouts
 from meta.store.catalog.dataset_settings import DatasetSettings
 from meta.store.deletion import baselines, dataset_deletion
 from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation
-from meta.store.versions import versions
 from meta.v1 import operations_pb2
 
 # A hundred years; a longer time is a mistake in the unit.
@@ -61,7 +59,7 @@ def set_dataset_settings(
     """Change the given settings of a dataset."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     changes = _changes(server, request.settings)
-    columns = _columns(request.settings)
+    columns = ColumnChanges.read(request.settings)
     allowed = None
     if request.settings.HasField("excess_events_allowed"):
         allowed = checks.count(
@@ -81,13 +79,7 @@ def set_dataset_settings(
         expiring = _change(server, tx, dataset_id, changes, confirmed)
         if allowed is not None:
             _allow_excess(tx, dataset_id, allowed)
-        if columns.rebinds:
-            dataset_columns.bind(tx, dataset_id, columns.binding)
-        if columns.promoted is not None:
-            dataset_columns.promote(tx, dataset_id, columns.promoted)
-        if columns.enforces:
-            # Nurseries read it with the columns: equal response_seq must mean equal settings.
-            datasets.stamp(tx, dataset_id, versions.allocate(tx))
+        columns.apply(tx, dataset_id)
         settings = _message(tx, dataset_id)
         return operations_pb2.SetDatasetSettingsResponse(
             settings=settings,
@@ -115,30 +107,6 @@ def get_dataset_settings(
 
     stored = server.transactions.read(work)
     return operations_pb2.GetDatasetSettingsResponse(settings=stored, version=_version(stored))
-
-
-@dataclass(frozen=True, slots=True)
-class _ColumnChanges:
-    """Promoted columns, None = as they are, and a binding, which is changed if `rebinds`."""
-
-    promoted: tuple[PromotedColumnRow, ...] | None
-    rebinds: bool
-    binding: Binding | None
-    # Whether what becomes of records that do not conform is set.
-    enforces: bool
-
-    @property
-    def is_changed(self) -> bool:
-        return self.rebinds or self.enforces or self.promoted is not None
-
-
-def _columns(settings: operations_pb2.DatasetSettings) -> _ColumnChanges:
-    promoted = None
-    if settings.HasField("promoted_columns"):
-        promoted = promoted_columns.checked(settings.promoted_columns.columns, PROMOTED_FIELD)
-    rebinds = settings.HasField("binding")
-    binding = dataset_columns.checked_binding(settings.binding) if rebinds else None
-    return _ColumnChanges(promoted, rebinds, binding, settings.HasField("nonconforming"))
 
 
 def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> dict[str, Any]:
@@ -221,16 +189,13 @@ def _check_version(
     dataset_id: UUID,
     expected: str,
     changes: dict[str, Any],
-    columns: _ColumnChanges,
+    columns: ColumnChanges,
 ) -> None:
     """Lock the settings and compare them with what the change was made for. Raises RaceLost."""
     datasets.lock_settings(tx, dataset_id)
     settings = dataset_settings.read(tx, dataset_id)
-    is_in_effect = (
-        replace(settings, **changes) == settings
-        and columns.promoted in (None, dataset_columns.current(tx, dataset_id))
-        and (not columns.rebinds or columns.binding == bindings.read(tx, dataset_id))
-    )
+    is_in_effect = replace(settings, **changes) == settings
+    is_in_effect = is_in_effect and columns.are_in_effect(tx, dataset_id)
     content = _people_set(_message(tx, dataset_id))
     entry_versions.check(expected, content, is_in_effect=is_in_effect)
 
@@ -280,6 +245,7 @@ def _message(
         binding=dataset_columns.message_of(tx, dataset_id),
         # As before where it is the usual one.
         nonconforming=operations_pb2.NonconformingRecords.ValueType(settings.nonconforming) or None,
+        record_ids=dataset_columns.has_record_ids(tx, dataset_id) or None,
     )
 
 

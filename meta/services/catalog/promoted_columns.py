@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
-from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.store.catalog.dataset_layouts import RECEIPT_SCOPE, PromotedColumnRow
 from meta.v1 import common_pb2
 
 COLUMNS_MAX = 100
-# Columns of a schema, which whoever reads the list finds in it too.
-BOUND_MAX = 1_000
+# Columns of a schema and of receipt, which whoever reads the list finds in it too.
+BOUND_MAX = 1_002
 # The columns of segments.parquet.schema, which meta does not import: a test compares the two.
 FORMAT_COLUMNS = frozenset(
     [
@@ -80,7 +80,18 @@ TIME_COLUMNS = frozenset(["timestamp", "observed_timestamp", "start_timestamp", 
 # names, and theirs get an underscore.
 WORD_COLUMNS = frozenset(["severity", "temporality", "span_kind", "span_status"])
 _TYPES = frozenset(common_pb2.KqlType.values())
-_SCOPES = frozenset(common_pb2.AttributeScope.values()) - {common_pb2.ATTRIBUTE_SCOPE_UNSPECIFIED}
+_SCOPES = frozenset(
+    [
+        common_pb2.ATTRIBUTE_SCOPE_RECORD,
+        common_pb2.ATTRIBUTE_SCOPE_RESOURCE,
+        common_pb2.ATTRIBUTE_SCOPE_SCOPE,
+    ]
+)
+# How a record was received. Whoever reads the columns of a dataset finds these among them.
+RECEIPT_COLUMNS = (
+    PromotedColumnRow("id", common_pb2.KQL_TYPE_STRING, RECEIPT_SCOPE, "id"),
+    PromotedColumnRow("ingested_at", common_pb2.KQL_TYPE_DATETIME, RECEIPT_SCOPE, "ingested_at"),
+)
 
 
 def checked(
@@ -99,9 +110,11 @@ def checked(
             raise InvalidArgument(f"{name} is a column of the format", field=f"{at}.name")
         if message.type not in _TYPES:
             raise InvalidArgument(f"{at}.type cannot be promoted", field=f"{at}.type")
-        scope = checked_scope(message.scope, f"{at}.scope")
         attribute = checks.name(message.attribute, f"{at}.attribute")
-        columns.append(PromotedColumnRow(name, message.type, scope, attribute))
+        column = PromotedColumnRow(name, message.type, message.scope, attribute)
+        if column not in RECEIPT_COLUMNS:
+            checked_scope(message.scope, f"{at}.scope")
+        columns.append(column)
     checks.distinct([column.name.casefold() for column in columns], field)
     return tuple(columns)
 

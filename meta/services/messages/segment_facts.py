@@ -9,8 +9,8 @@ from meta.v1 import common_pb2
 # Values of the enum that fit the mask of the table.
 SIGNAL_MAX = 14
 FORMAT_MAX = 2**15 - 1
-# A dataset has at most 100 promoted columns and 1,000 of a schema.
-FIELD_IDS_MAX = 1_100
+# A dataset has at most 100 promoted columns, 1,000 of a schema and two of receipt.
+FIELD_IDS_MAX = 1_102
 _INT32_MAX = 2**31 - 1
 
 

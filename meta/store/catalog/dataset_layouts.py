@@ -28,6 +28,8 @@ from meta.store.engine.pool import Transaction
 from meta.store.tables import datasets, promoted_columns, promoted_field_ids, sharding_fields
 
 FIELD_ID_MIN = 1_000
+# ATTRIBUTE_SCOPE_RECEIPT of the contract: columns that follow from how a record was received.
+RECEIPT_SCOPE = 100
 _FIELD_ID_STEP = 2
 # Of datasets.nonconforming: from here on records that do not conform are no rows.
 ENFORCED_MIN = 2
@@ -47,8 +49,8 @@ class PromotedColumnRow:
 
     `field_id` is None before it is stored, and where a server of 0.1.0 stored the column.
     `is_of_schema` says that it is a column of the schema that its dataset is bound to, `is_bound`
-    that it is one or was: what segments lack of it is null for good. `is_enforced` says that
-    records that do not fit it are no rows.
+    that it is one or was, or is one of receipt: what segments lack of it is null for good.
+    `is_enforced` says that records that do not fit it are no rows.
     """
 
     name: str
@@ -59,6 +61,11 @@ class PromotedColumnRow:
     is_bound: bool = field(default=False, compare=False)
     is_of_schema: bool = field(default=False, compare=False)
     is_enforced: bool = field(default=False, compare=False)
+
+    @property
+    def is_of_receipt(self) -> bool:
+        """Whether the column follows from how a record was received, and reads no attribute."""
+        return self.scope == RECEIPT_SCOPE
 
     @property
     def definition(self) -> dict[str, object]:
@@ -135,7 +142,7 @@ _NUMBERED = select(
 ).where(promoted_field_ids.c.dataset_id == bindparam("dataset"))
 _BIND = text("""
     UPDATE promoted_field_ids f SET is_bound = true FROM promoted_columns c
-    WHERE c.dataset_id = :dataset AND c.is_of_schema AND NOT f.is_bound
+    WHERE c.dataset_id = :dataset AND (c.is_of_schema OR c.scope = :receipt) AND NOT f.is_bound
       AND (f.dataset_id, f.name, f.type, f.scope, f.attribute)
         = (c.dataset_id, c.name, c.type, c.scope, c.attribute)
 """)
@@ -210,7 +217,7 @@ def replace_promoted_columns(
 ) -> None:
     """Store the whole list; the caller holds the dataset's row.
 
-    Columns of a schema are bound for good, and every later segment must have them.
+    Columns of a schema and of receipt are bound for good, and every later segment must have them.
     """
     tx.execute(_CLEAR_COLUMNS, {"dataset": dataset_id})
     rows = [
@@ -225,7 +232,7 @@ def replace_promoted_columns(
     if rows:
         tx.execute(_ADD_COLUMN, rows)
         _allocate_field_ids(tx, dataset_id, columns)
-    tx.execute(_BIND, {"dataset": dataset_id})
+    tx.execute(_BIND, {"dataset": dataset_id, "receipt": RECEIPT_SCOPE})
     tx.execute(_EXPECT, {"dataset": dataset_id})
 
 

@@ -80,6 +80,12 @@ Promote = Annotated[
         "of the dataset's schema.",
     ),
 ]
+RecordIds = Annotated[
+    bool | None,
+    typer.Option(
+        help="Have the columns id and ingested_at in segments that are written from now on."
+    ),
+]
 _AGES = ("event_retention", "created_retention", "tombstone_grace")
 _PROMOTED = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
 
@@ -99,6 +105,7 @@ def settings(
     nonconforming: Nonconforming = None,
     refuse_foreign: RefuseForeign = None,
     time_column: TimeColumn = None,
+    record_ids: RecordIds = None,
     promote: Promote = None,
     promote_none: Annotated[bool, typer.Option(help="Remove all promoted columns.")] = False,
     confirm_deletes: ConfirmDeletes = None,
@@ -107,16 +114,14 @@ def settings(
     as_json: AsJson = False,
 ) -> None:
     """Show a dataset's settings; with options, change them first and leave the others."""
-    if promote and promote_none:
-        raise usage("--promote and --promote-none exclude each other")
     change = pb.DatasetSettings(
-        records_per_month=records_per_month, excess_events_allowed=excess_events
+        records_per_month=records_per_month,
+        excess_events_allowed=excess_events,
+        record_ids=record_ids,
     )
     nonconforming_records.change(change, nonconforming)
     _set_ages(change, (event_retention, created_retention, grace))
-    if promote or promote_none:
-        columns = pb.PromotedColumns(columns=map(_promoted, promote or ()))
-        change.promoted_columns.CopyFrom(columns)
+    _set_promoted(change, promote or [], is_none=promote_none)
     limits: dict[str, int | None] = {
         "bytes_per_sec": bytes_per_sec,
         "exports_in_flight": exports_in_flight,
@@ -164,6 +169,14 @@ def _set_ages(change: pb.DatasetSettings, ages: Sequence[str | None]) -> None:
     for field, age in zip(_AGES, ages, strict=True):
         if age is not None:
             getattr(change, field).CopyFrom(_duration(age))
+
+
+def _set_promoted(change: pb.DatasetSettings, promote: list[str], *, is_none: bool) -> None:
+    if promote and is_none:
+        raise usage("--promote and --promote-none exclude each other")
+    if promote or is_none:
+        columns = pb.PromotedColumns(columns=map(_promoted, promote))
+        change.promoted_columns.CopyFrom(columns)
 
 
 def _read(client: MetaClient, dataset_id: str) -> pb.GetDatasetSettingsResponse:

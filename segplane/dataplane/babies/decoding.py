@@ -18,6 +18,7 @@ from segplane.dataplane.babies.columns import DatasetColumns, Rows
 from segplane.dataplane.babies.conformity import PassCheck, QuarantinedPart, divided, verdict_of
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
+from segplane.dataplane.babies.receipts import Receipts, is_time_of_receipt
 
 
 class DecodedDataset(Protocol):
@@ -69,9 +70,10 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
     decoded = decode(signal, bodies, times, are_checked=True)
     owners = make.array([item.dataset.index for item in ordered], pa.int32())
     check = PassCheck(signal, bodies, decoded.slices)
+    receipts = Receipts(decoded.slices, [item.payload for item in ordered])
     for index, rows in _rows_by_dataset(decoded, owners):
         dataset = datasets[index]
-        promoted, unconverted = _with_promoted(rows, signal, dataset.work.spec, check)
+        promoted, unconverted = _with_promoted(rows, signal, dataset.work.spec, check, receipts)
         if promoted.stop > promoted.start:
             dataset.columns.add(signal, promoted)
         dataset.unconverted.update(unconverted)
@@ -107,19 +109,22 @@ def _rows_by_dataset(decoded: Decoded, owners: Array) -> Iterator[tuple[int, Row
 
 
 def _with_promoted(
-    rows: Rows, signal: Signal, spec: SegmentSpec, check: PassCheck
+    rows: Rows, signal: Signal, spec: SegmentSpec, check: PassCheck, receipts: Receipts
 ) -> tuple[Rows, Counter[str]]:
     """Add the typed columns; leave out what does not conform, and count other misfits by column."""
     unconverted = Counter[str]()
     if not spec.promoted:
         return rows, unconverted
     schema = section_schema(signal, spec.promoted)
+    attributes = [column for column in spec.promoted if not is_time_of_receipt(column)]
     batches = []
     size_bytes, first_row = rows.size_bytes, rows.start
     # Compacted first: a resource's values are promoted, and counted, in the dictionary, which is
     # shared by all datasets of the pass.
     for batch in map(compact, rows.table.to_batches()):
-        columns, failures = promote(batch, spec.promoted)
+        read, failures = promote(batch, attributes)
+        by_column = dict(zip(attributes, read, strict=True))
+        columns = receipts.complete(spec.promoted, by_column, first_row, batch.num_rows)
         size_bytes += sum(column.nbytes for column in columns)
         typed = pa.record_batch([*batch.columns, *columns], schema=schema)
         unfit = {

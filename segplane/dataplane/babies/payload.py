@@ -14,7 +14,8 @@ class Payload(NamedTuple):
     """One OTLP payload and its position. `received_at` is the time of records without one.
 
     `decoded_bytes` estimates the size of its columns, to bound memory. A validated payload
-    was accepted by the official classes before it was stored.
+    was accepted by the official classes before it was stored. `piece` counts the pieces that the
+    payload was split into.
     """
 
     stream_id: str
@@ -28,6 +29,8 @@ class Payload(NamedTuple):
     is_validated: bool
     # Place among the pieces of a payload that is split.
     piece: int = 0
+    # Records of the payload that were quarantined by themselves: their piece and verdict.
+    part: str = ""
 
     @property
     def is_one_piece(self) -> bool:

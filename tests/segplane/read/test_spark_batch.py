@@ -18,8 +18,10 @@ from tests.segplane.read.conftest import Open, delete_due
 from tests.segplane.read.test_dataset import STATUS, USER, promote
 from tests.support.foreign_files import ForeignWriter, logs, parquet, tools_of
 from tests.support.gateway.segments import SegmentWriter
+from tests.support.meta.dataset_life import set_settings
 from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
+from tests.support.nursery.drivers import CollectorDriver, nursery
 from tests.support.reading import rows_as_read, rows_as_written
 
 pytestmark = pytest.mark.spark
@@ -60,6 +62,23 @@ def test_files_of_every_kind_read_as_they_were_written(
     assert frame.columns == opened().schema.names
     assert rows_as_read(frame.toArrow().cast(opened().schema)) == expected
     assert rows_as_read(opened().spark(spark).toArrow().cast(opened().schema)) == expected
+
+
+def test_ids_and_times_of_receipt_are_those_of_the_other_readers(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter, opened: Open
+) -> None:
+    collector = CollectorDriver(meta_server.client, segments.dataset)
+    collector.send("from before")
+    nursery(meta_server.client).cycle()
+    set_settings(meta_server.client, collector.dataset_id, pb.DatasetSettings(record_ids=True))
+    collector.send("a", "b")
+    nursery(meta_server.client).cycle()
+    names = ["body", "id", "ingested_at"]
+
+    rows = load(spark, meta_server).select(*names).toArrow().to_pylist()
+    expected = opened(columns=names).to_table().to_pylist()
+    assert sorted(rows, key=str) == sorted(expected, key=str)
+    assert sorted(row["id"] is None for row in rows) == [False, False, True]
 
 
 def test_files_of_others_are_read_or_left_out_with_a_warning(

@@ -1,0 +1,67 @@
+"""Changes of a dataset's typed columns that one call of SetDatasetSettings asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from meta.services.catalog import dataset_columns, promoted_columns
+from meta.services.catalog.dataset_columns import PROMOTED_FIELD
+from meta.store.catalog import bindings, datasets
+from meta.store.catalog.bindings import Binding
+from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.store.engine.pool import Transaction
+from meta.store.versions import versions
+from meta.v1 import operations_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChanges:
+    """Promoted columns and record ids, None = as they are; a binding changes if `rebinds`.
+
+    `enforces` says that the treatment of records that do not conform is set.
+    """
+
+    promoted: tuple[PromotedColumnRow, ...] | None
+    rebinds: bool
+    binding: Binding | None
+    enforces: bool
+    record_ids: bool | None
+
+    @classmethod
+    def read(cls, settings: operations_pb2.DatasetSettings) -> ColumnChanges:
+        """Read and check the changes as far as the message alone tells."""
+        promoted = None
+        if settings.HasField("promoted_columns"):
+            promoted = promoted_columns.checked(settings.promoted_columns.columns, PROMOTED_FIELD)
+        rebinds = settings.HasField("binding")
+        binding = dataset_columns.checked_binding(settings.binding) if rebinds else None
+        record_ids = settings.record_ids if settings.HasField("record_ids") else None
+        enforces = settings.HasField("nonconforming")
+        return cls(promoted, rebinds, binding, enforces, record_ids)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the dataset's row has to be locked for its columns."""
+        is_set = self.promoted is not None or self.record_ids is not None
+        return is_set or self.rebinds or self.enforces
+
+    def apply(self, tx: Transaction, dataset_id: UUID) -> None:
+        """Store the changes; the caller holds the dataset's row."""
+        if self.rebinds:
+            dataset_columns.bind(tx, dataset_id, self.binding)
+        if self.record_ids is not None:
+            dataset_columns.set_record_ids(tx, dataset_id, has_ids=self.record_ids)
+        if self.promoted is not None:
+            dataset_columns.promote(tx, dataset_id, self.promoted)
+        if self.enforces:
+            # Nurseries read it with the columns: equal response_seq must mean equal settings.
+            datasets.stamp(tx, dataset_id, versions.allocate(tx))
+
+    def are_in_effect(self, tx: Transaction, dataset_id: UUID) -> bool:
+        """Whether the dataset has all of the changes already."""
+        return (
+            self.promoted in (None, dataset_columns.current(tx, dataset_id))
+            and self.record_ids in (None, dataset_columns.has_record_ids(tx, dataset_id))
+            and (not self.rebinds or self.binding == bindings.read(tx, dataset_id))
+        )

@@ -34,8 +34,8 @@ from nursery.execute import Budget, execute
 from nursery.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.tasks import Task
-from segments.location import StoreLocation
-from segments.store.open import open_store
+from segments.named_stores import Stores
+from segments.store.several import open_stores
 from segplane.dataplane.location import ask_location
 from segplane.dataplane.stream_poll import read_unmerged
 
@@ -154,8 +154,8 @@ def _measured(line: _Line, few: _Installation, many: _Installation) -> Result:
     )
 
 
-def _run_here(tasks: Sequence[Task], where: StoreLocation) -> Iterable[TaskOutcome]:
+def _run_here(tasks: Sequence[Task], where: Stores) -> Iterable[TaskOutcome]:
     """Run a nursery's tasks in this process: Spark is the same however many datasets there are."""
     for index, task in enumerate(tasks):
         with tempfile.TemporaryDirectory() as folder:
-            yield index, execute(task, open_store(where), _BUDGET, Path(folder))
+            yield index, execute(task, open_stores(where), _BUDGET, Path(folder))

@@ -101,9 +101,10 @@ def _read_foreign(tools: Tools, segment: SegmentInfo) -> ReadSegment | None:
 
 def _content(tools: Tools, segment: SegmentInfo) -> SegmentContent | None:
     at = segment.cloud_object_key
-    if location(at.prefix.bucket) != tools.meta_location:
+    key = join_key(at.prefix.prefix, at.key)
+    if location(at.prefix.bucket) != tools.meta_stores.of_key(key):
         return None
-    read = read_content(tools.store, join_key(at.prefix.prefix, at.key))
+    read = read_content(tools.store, key)
     stored, times = read.stored, segment.time_range
     says = (stored.footer.dataset_id, stored.rows, stored.start_time, stored.end_time)
     registered = (

@@ -20,6 +20,7 @@ from meta.v1.segment_deletion_pb2 import (
     GetTombstonedSegmentsForDeletionRequest,
     TombstonedSegmentInfo,
 )
+from segments.errors import StoreError
 from segments.keys import (
     BABIES_ROOT,
     DATASETS_ROOT,
@@ -30,8 +31,9 @@ from segments.keys import (
     merged_prefix,
     parse_key,
 )
-from segments.location import StoreLocation
+from segments.named_stores import Stores, StoreUnknown
 from segments.store.interface import ObjectStore
+from segments.store_names import store_of
 from segplane.dataplane.clocks import read_database_clock
 from segplane.dataplane.condemnation import Condemnation
 from segplane.dataplane.deletion_permit import DeletionPermit
@@ -43,11 +45,11 @@ NANOS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Dependencies of the jobs; `meta_location` is the location of objects that meta sends."""
+    """Dependencies of the jobs; `meta_stores` are the stores as meta names them."""
 
     meta: MetaClient
     store: ObjectStore
-    meta_location: StoreLocation
+    meta_stores: Stores
     settings: Settings
     shutdown: Shutdown
     # Tells this janitor from others.
@@ -92,26 +94,46 @@ def _delete_due(tools: Tools) -> None:
         ).segments
         keys: dict[str, str] = {}
         for segment in segments:
-            key = deletable_key(segment, tools.meta_location)
+            key = deletable_key(segment, tools.meta_stores)
             if key is None:
                 at = segment.cloud_object_key
                 log.error("tombstone_refused", segment_id=segment.segment_id, object_key=at.key)
             else:
                 keys[segment.segment_id] = key
         # A full page, some of it deleted: there may be more.
-        if not _delete_confirmed(tools, permit, keys) or len(segments) < TOMBSTONED_PAGE:
+        if not _delete_by_store(tools, permit, keys) or len(segments) < TOMBSTONED_PAGE:
             return
 
 
-def deletable_key(segment: TombstonedSegmentInfo, meta_location: StoreLocation) -> str | None:
-    """The key of a tombstoned segment's object; None if it is not under its dataset's prefix."""
+def _delete_by_store(tools: Tools, permit: DeletionPermit, keys: dict[str, str]) -> bool:
+    """Delete what is confirmed together in one store at a time; false if nothing was confirmed.
+
+    A store that fails holds up no other one. Raises its error at the end.
+    """
+    by_store: dict[str, dict[str, str]] = {}
+    for segment_id, key in keys.items():
+        by_store.setdefault(store_of(key), {})[segment_id] = key
+    is_any, failure = False, None
+    for own in by_store.values():
+        try:
+            is_any = _delete_confirmed(tools, permit, own) or is_any
+        except StoreError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+    return is_any
+
+
+def deletable_key(segment: TombstonedSegmentInfo, stores: Stores) -> str | None:
+    """The key of a tombstoned segment's object; None if it is not its dataset's or elsewhere."""
     at = segment.cloud_object_key
     try:
         key = join_key(at.prefix.prefix, at.key)
         is_within = key.startswith(merged_prefix(segment.dataset_id))
-    except ValueError:
+        is_there = location(at.prefix.bucket) == stores.of_key(key)
+    except (ValueError, StoreUnknown):
         return None
-    return key if is_within and location(at.prefix.bucket) == meta_location else None
+    return key if is_within and is_there else None
 
 
 def _delete_confirmed(tools: Tools, permit: DeletionPermit, keys: dict[str, str]) -> bool:

@@ -18,8 +18,8 @@ from meta.errors import DeletionHeld, MetaError
 from meta.process import Shutdown, every
 from segments.errors import StoreError, StoreUnusable
 from segments.ids import new_uuid7
-from segments.location import StoreLocation
-from segments.store.open import open_store
+from segments.named_stores import Stores
+from segments.store.several import open_stores
 from segplane.dataplane import meta_connection
 from segplane.dataplane.location import Locator
 
@@ -84,20 +84,21 @@ class Toolbox:
         self._locator = locator
         self._settings = settings
         self._lock = threading.Lock()
-        self._probed: StoreLocation | None = None
+        self._probed: Stores | None = None
         self._janitor_id = str(new_uuid7())
 
     def tools(self) -> Tools:
         """Open the store where it is now. Raises MetaError, StoreUnusable if it cannot serve."""
         self._locator.refresh()
         with self._lock:
-            store = open_store(self._locator.store_location)
-            if store.location != self._probed:
+            stores = self._locator.stores
+            store = open_stores(stores)
+            if stores != self._probed:
                 store.probe()
-                self._probed = store.location
+                self._probed = stores
             known = self._locator.known
             return Tools(
-                self._meta, store, known.store, self._settings, self._shutdown, self._janitor_id
+                self._meta, store, known.stores, self._settings, self._shutdown, self._janitor_id
             )
 
 

@@ -21,7 +21,7 @@ from meta.process import (
 )
 from segments.errors import StoreError, StoreUnavailable
 from segments.spark.session import SparkDied, SparkUnusable, cores, open_session
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.dataplane import meta_connection
 from segplane.dataplane.clocks import watch_skew
 from segplane.dataplane.drain import drain
@@ -38,7 +38,7 @@ def main() -> None:
         serve_metrics(settings.metrics)
         with meta_connection.connect(settings) as meta:
             locator = Locator(meta, f"merge_worker/{settings.worker_id}", settings.object_store)
-            _probe(settings, locator)
+            _probe(locator)
             sys.exit(_serve(settings, meta, locator))
     except StoreUnavailable as error:
         log.error("store_unavailable", error=str(error))
@@ -50,12 +50,11 @@ def main() -> None:
         sys.exit(1)
 
 
-def _probe(settings: Settings, locator: Locator) -> None:
-    """Check that the object store is usable before the first task; waits for meta."""
+def _probe(locator: Locator) -> None:
+    """Check that the object stores are usable before the first task; waits for meta."""
     # Signals end the process by themselves until Spark is there.
-    if settings.object_store is None:
-        locator.wait(Shutdown())
-    open_store(locator.store_location).probe()
+    locator.wait(Shutdown())
+    open_stores(locator.stores).probe()
 
 
 def _serve(settings: Settings, meta: MetaClient, locator: Locator) -> int:

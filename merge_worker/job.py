@@ -14,14 +14,14 @@ from merge_worker.tasks import ClaimedTask, Failed, Merged, MergedOutput, Outcom
 from segments.errors import SegmentsError
 from segments.ids import new_uuid7
 from segments.keys import join_key
-from segments.location import StoreLocation
 from segments.merging.day_merge import MergedFile, merge_by_day
 from segments.merging.merge import InputFailed, MergeOrder, merge_segments
+from segments.named_stores import Stores
 from segments.parquet.upload import upload_segment
 from segments.spark.session import cancel_jobs, check_alive, check_versions, first_line
 from segments.spark.versions import guarded
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
+from segments.store.several import open_stores
 
 
 class SparkMerger:
@@ -68,11 +68,11 @@ def merge_all(tasks: Iterable[ClaimedTask]) -> Iterator[Outcome]:
 
 
 def merge(
-    task: ClaimedTask, open_location: Callable[[StoreLocation], ObjectStore] = open_store
+    task: ClaimedTask, open_location: Callable[[Stores], ObjectStore] = open_stores
 ) -> Outcome:
     """Execute one task in an executor; errors are returned, so that no other task is affected."""
     try:
-        store = open_location(task.location)
+        store = open_location(task.stores)
         with scratch_folder(task.work_dir, task.label) as folder:
             try:
                 return _merge_in(folder, task, store)

@@ -25,7 +25,8 @@ from meta.v1.merge_task_pb2 import (
     PollForSegmentMergeTaskRequest,
     SegmentMergeTaskInfo,
 )
-from segments.location import StoreLocation
+from segments.named_stores import NamedStore, Stores
+from segments.store_names import store_of
 from segplane.dataplane.dataset_layout import UnknownLayout
 from segplane.dataplane.location import Locator
 from segplane.dataplane.registration import create_segment
@@ -101,7 +102,7 @@ class Worker:
         try:
             task = claimed_task(
                 info,
-                self._location(info),
+                self._stores(info),
                 f"segplane merge_worker {version('segplane')}",
                 self.settings.work_dir,
                 buffer_bytes_max,
@@ -141,8 +142,14 @@ class Worker:
             self._fail(info, outcome)
         return False
 
-    def _location(self, info: SegmentMergeTaskInfo) -> StoreLocation:
-        return self.settings.object_store or location(info.cloud_object_prefix.bucket)
+    def _stores(self, info: SegmentMergeTaskInfo) -> Stores:
+        """The stores of a task's objects, as the task says them."""
+        prefixes = [info.cloud_object_prefix, *(s.cloud_object_key.prefix for s in info.segments)]
+        places = {store_of(f"{p.prefix}/"): location(p.bucket) for p in prefixes}
+        named = tuple(NamedStore(name, at) for name, at in sorted(places.items()) if name)
+        # Where every object is in a named store, the default one is not used.
+        default = self.settings.object_store or places.get("") or named[0].location
+        return Stores(default, named)
 
     def _complete(self, info: SegmentMergeTaskInfo, merged: Merged) -> None:
         first, *more = (_created(info, output) for output in merged.outputs)

@@ -14,8 +14,8 @@ from meta.v1.common_pb2 import (
 from meta.v1.merge_task_pb2 import SegmentMergeTaskInfo
 from segments.foreign.origin import FileOrigin
 from segments.keys import join_key
-from segments.location import StoreLocation
 from segments.merging.merge import MergeInput
+from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFacts
 from segments.parquet.schema import SegmentSpec
 from segplane.dataplane.dataset_layout import read_layout
@@ -38,7 +38,7 @@ class ClaimedTask:
     dataset_id: str
     inputs: tuple[MergeInput, ...]
     spec: SegmentSpec
-    location: StoreLocation
+    stores: Stores
     prefix: str
     producer: str
     work_dir: Path
@@ -86,7 +86,7 @@ Outcome = Merged | Failed
 
 def claimed_task(
     info: SegmentMergeTaskInfo,
-    location: StoreLocation,
+    stores: Stores,
     producer: str,
     work_dir: Path,
     buffer_bytes_max: int,
@@ -101,7 +101,7 @@ def claimed_task(
         info.dataset_id,
         tuple(map(_input, info.segments)),
         read_layout(info.sharding_fields, info.promoted_columns),
-        location,
+        stores,
         info.cloud_object_prefix.prefix,
         producer,
         work_dir,

@@ -21,6 +21,7 @@ from meta.store.engine.database_url import is_encrypted
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings
 from meta.store.pins.pins import PinLimits
 from segments.location import StoreLocation
+from segments.named_stores import NamedStore, Stores
 
 GRACE_FLOOR_SECS = 300.0
 # What fits into one reply of gRPC's default size, names of 255 four-byte characters included.
@@ -72,6 +73,7 @@ class Settings:
     bind: str
     database: DatabaseSettings
     location: StoreLocation
+    named_stores: tuple[NamedStore, ...] = ()
     # Of the database, in the bucket; and whether a restored one revokes all of its tokens.
     keeps_witness: bool = False
     revokes_on_restore: bool = False
@@ -108,11 +110,15 @@ class Settings:
     is_unsafe_grace: bool = False
     merge_policy: Policy = field(default_factory=Policy)
 
+    @property
+    def stores(self) -> Stores:
+        """The default store and the named ones."""
+        return Stores(self.location, self.named_stores)
+
 
 def load(env: Environment) -> Settings:
     """Read and check the settings. Raises ConfigError."""
-    auth_token = env.text("AUTH_TOKEN", "")
-    bind = env.text("BIND", "127.0.0.1:9500")
+    auth_token, bind = env.text("AUTH_TOKEN", ""), env.text("BIND", "127.0.0.1:9500")
     tls = env.server_tls()
     rules, oidc = identities.certificate_rules(env, tls), identities.oidc(env)
     # Who maps names to roles does not mean that others need none.
@@ -128,6 +134,7 @@ def load(env: Environment) -> Settings:
         bind=bind,
         database=_database(env, threads),
         location=env.location("OBJECT_STORE_URL") or DEFAULT_LOCATION,
+        named_stores=env.named_stores("OBJECT_STORES"),
         keeps_witness=env.is_set("OBJECT_STORE_URL"),
         revokes_on_restore=env.flag("REVOKE_ON_RESTORE"),
         threads=threads,
@@ -196,6 +203,8 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
     yield from production.weak_secret("META_AUTH_TOKEN", settings.auth_token)
     yield from token_peppers.weak(settings.peppers)
     yield from production.plain_store("META_OBJECT_STORE_URL", settings.location)
+    for name, location in settings.stores.named:
+        yield from production.plain_store(f"META_OBJECT_STORES {name}", location)
     yield from production.open_metrics("META_", settings.metrics)
 
 
@@ -264,8 +273,7 @@ def _pins(env: Environment) -> PinLimits:
 
 
 def _lifetimes(env: Environment) -> Lifetimes:
-    is_unsafe = env.flag("UNSAFE_SHORT_GRACE")
-    base = Lifetimes()
+    is_unsafe, base = env.flag("UNSAFE_SHORT_GRACE"), Lifetimes()
     cursor = env.seconds("CURSOR_LIFETIME_SECS", base.cursor, low=1)
     floor = 0.0 if is_unsafe else max(GRACE_FLOOR_SECS, cursor + GRACE_OVER_CURSOR_SECS)
     grace = env.seconds("TOMBSTONE_GRACE_SECS", base.tombstone_grace)

@@ -21,7 +21,7 @@ from nursery.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.tasks import Task
 from segments.errors import StoreUnusable
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.spark.session import (
     SparkDied,
     SparkUnusable,
@@ -60,10 +60,10 @@ def run(settings: config.Settings) -> bool:
     # After the session: pyspark takes SIGINT for itself.
     shutdown = Shutdown().install()
 
-    def run_tasks(tasks: Sequence[Task], location: StoreLocation) -> Iterator[TaskOutcome]:
+    def run_tasks(tasks: Sequence[Task], stores: Stores) -> Iterator[TaskOutcome]:
         in_force = nursery.settings
         budget = Budget(in_force.decode_bytes_max, in_force.task_bytes_max)
-        return job.run(spark, budget, tasks, location)
+        return job.run(spark, budget, tasks, stores)
 
     with meta_connection.connect(settings) as client:
         nursery = Nursery(

@@ -17,9 +17,9 @@ class OpenBatch:
     batch_id: str = field(default_factory=lambda: str(new_uuid7()))
     parts: int = 0
 
-    def key(self, dataset_id: str, part: int) -> str:  # noqa: ARG002 - a replay names it by part
+    def key(self, work: DatasetWork, part: int) -> str:  # noqa: ARG002 - a replay names it by part
         """The key of one of its files; a fresh one for each attempt to write it."""
-        return new_merged_key(dataset_id)
+        return new_merged_key(work.dataset_id, work.spec.store)
 
 
 @dataclass(slots=True, eq=False)

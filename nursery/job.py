@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 from nursery.execute import Budget, execute
 from nursery.results import TaskResult
 from nursery.tasks import Task
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.spark.session import check_alive, check_versions, first_line
 from segments.spark.versions import guarded
-from segments.store.open import open_store
+from segments.store.several import open_stores
 
 
 class JobFailed(Exception):
@@ -28,7 +28,7 @@ TaskOutcome: TypeAlias = tuple[int, TaskResult | JobFailed]
 
 
 def run(
-    spark: SparkSession, budget: Budget, tasks: Sequence[Task], location: StoreLocation
+    spark: SparkSession, budget: Budget, tasks: Sequence[Task], stores: Stores
 ) -> Iterator[TaskOutcome]:
     """Run all tasks in parallel and yield their outcomes as they finish.
 
@@ -38,7 +38,7 @@ def run(
     """
     if not tasks:
         return
-    run_task = guarded(partial(_run_partition, location, budget))
+    run_task = guarded(partial(_run_partition, stores, budget))
     with ThreadPoolExecutor(len(tasks)) as pool:
         jobs = {pool.submit(_run_job, spark, run_task, task): i for i, task in enumerate(tasks)}
         for job in as_completed(jobs):
@@ -59,11 +59,9 @@ def _run_job(
     return result
 
 
-def _run_partition(
-    location: StoreLocation, budget: Budget, tasks: Iterable[Task]
-) -> Iterator[TaskResult]:
-    """Run in an executor: the location is pickled, the store is opened once per process."""
-    store = open_store(location)
+def _run_partition(stores: Stores, budget: Budget, tasks: Iterable[Task]) -> Iterator[TaskResult]:
+    """Run in an executor: the locations are pickled, each store is opened once per process."""
+    store = open_stores(stores)
     for task in tasks:
         folder = Path(tempfile.mkdtemp(prefix="segplane-nursery-"))
         try:

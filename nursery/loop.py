@@ -23,9 +23,9 @@ from nursery.shards import ShardSource, open_shards
 from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
 from nursery.tasks import Task
 from segments.errors import StoreError
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.dataplane.clocks import Clock, DatabaseClock
 from segplane.dataplane.deletion_permit import DeletionPermit
 from segplane.dataplane.location import Locator
@@ -34,8 +34,8 @@ from segplane.dataplane.worker_names import process_name
 
 log = structlog.get_logger()
 
-# Runs tasks over the objects of one location, in parallel; yields each outcome with its index.
-RunTasks = Callable[[Sequence[Task], StoreLocation], Iterable[TaskOutcome]]
+# Runs tasks over the objects of some stores, in parallel; yields each outcome with its index.
+RunTasks = Callable[[Sequence[Task], Stores], Iterable[TaskOutcome]]
 # Waiting datasets that a poll may name.
 WAITING_MAX = 1_000
 
@@ -69,7 +69,7 @@ class Nursery:
         self._registrations = Registrations(client, self._clock.monotonic)
         name, monotonic = process_name(), self._clock.monotonic
         self._locator = Locator(client, f"nursery/{name}", settings.object_store, monotonic)
-        self._probed: StoreLocation | None = None
+        self._probed: Stores | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
         self._parked = ParkedStreams(client, monotonic)
@@ -161,10 +161,11 @@ class Nursery:
         metrics.NURSERY_WAITING_DATASETS.set(len(waiting))
 
     def _open_store(self) -> ObjectStore:
-        store = open_store(self._locator.store_location)
-        if store.location != self._probed:
+        stores = self._locator.stores
+        store = open_stores(stores)
+        if stores != self._probed:
             store.probe()
-            self._probed = store.location
+            self._probed = stores
         return store
 
     def _plan(self, snapshot: StreamSnapshot) -> Plan:
@@ -184,12 +185,11 @@ class Nursery:
 
     def _merge(self, cycle_plan: Plan) -> bool:
         """Run the plan's tasks; each dataset is registered once its own tasks have succeeded."""
-        location = self._locator.store_location
         started, registering_secs = self._clock.monotonic(), 0.0
         tracker, errors, is_parked = MoveTracker(cycle_plan), list[str](), False
         registering_secs += self._register(tracker.take_ready(), errors)
         with span("nursery.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies):
-            for index, outcome in self._run_tasks(cycle_plan.tasks, location):
+            for index, outcome in self._run_tasks(cycle_plan.tasks, self._locator.stores):
                 if isinstance(outcome, JobFailed):
                     tracker.fail(index)
                     errors.append(str(outcome))
@@ -248,7 +248,7 @@ class Nursery:
         if not finished:
             return 0.0
         started = self._clock.monotonic()
-        done = self._registrations.register(self._locator.known.bucket, finished)
+        done = self._registrations.register(self._locator.known.bucket_of, finished)
         for move, registered in zip(finished, done, strict=True):
             self._note_registered(move.move.dataset_id, registered)
         self._note_waiting()

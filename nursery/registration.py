@@ -39,6 +39,7 @@ REQUEST_BYTES_MAX = 240_000
 CALLS_AT_ONCE = 8
 # A meta without the call may be followed by one that has it.
 FALLBACK_SECS = 60.0
+BucketOf = Callable[[str], common_pb2.CloudBucket]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +69,13 @@ class Registrations:
         self._monotonic = monotonic
         self._single_until = float("-inf")
 
-    def register(
-        self, bucket: common_pb2.CloudBucket, finished: Sequence[FinishedMove]
-    ) -> list[Registered]:
+    def register(self, bucket_of: BucketOf, finished: Sequence[FinishedMove]) -> list[Registered]:
         """Make segments visible and move the offsets; answers in order.
 
-        A move without segments moves the offsets alone.
+        `bucket_of` gives the store that a segment's key names. A move without segments moves the
+        offsets alone.
         """
-        registrations = [_Registration(one, _request(bucket, one)) for one in finished]
+        registrations = [_Registration(one, _request(bucket_of, one)) for one in finished]
         calls = list(_calls(registrations))
         with ThreadPoolExecutor(min(CALLS_AT_ONCE, max(1, len(calls)))) as pool:
             return [one for answers in pool.map(self._call, calls) for one in answers]
@@ -140,11 +140,11 @@ def _calls(registrations: Sequence[_Registration]) -> Iterator[list[_Registratio
 
 
 def _request(
-    bucket: common_pb2.CloudBucket, finished: FinishedMove
+    bucket_of: BucketOf, finished: FinishedMove
 ) -> nursery_pb2.RegisterMergedSegmentRequest:
     move = finished.move
     segments = [
-        create_segment(move.dataset_id, bucket, segment.key, segment)
+        create_segment(move.dataset_id, bucket_of(segment.key), segment.key, segment)
         for segment in finished.segments
     ]
     return nursery_pb2.RegisterMergedSegmentRequest(

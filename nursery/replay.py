@@ -30,15 +30,18 @@ class StillNonconforming(Exception):
 class _ReplayBatch(OpenBatch):
     attempt: int = 0
 
-    def key(self, dataset_id: str, part: int) -> str:
+    def key(self, work: DatasetWork, part: int) -> str:
+        # Always in the default store: were it the dataset's, a repetition after a move would have
+        # another key and write a second copy.
         name = f"{self.batch_id} {part}" + (f" {self.attempt}" if self.attempt else "")
-        return f"{merged_prefix(dataset_id)}{_derived(name)}.parquet"
+        return f"{merged_prefix(work.dataset_id)}{_derived(name)}.parquet"
 
 
 def replay_keys(object_key: str, dataset_id: str, attempt: int) -> list[str]:
     """The keys of all files that an attempt at a replay may write, the first one's first."""
     batch = _batch(object_key, attempt)
-    return [batch.key(dataset_id, part) for part in range(1, FILES_MAX + 1)]
+    work = DatasetWork(dataset_id, SegmentSpec(), ())
+    return [batch.key(work, part) for part in range(1, FILES_MAX + 1)]
 
 
 def write_payload(

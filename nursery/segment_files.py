@@ -54,7 +54,7 @@ def write_segments(
             ranges=lineage,
         )
         path = folder / f"{batch.batch_id}-{part}.parquet"
-        key = batch.key(work.dataset_id, part)
+        key = batch.key(work, part)
         written.append(_write_one(store, work, _of_days(tables, file_days), footer, path, key))
     batch.parts = last
     return written

@@ -14,6 +14,7 @@ from segments.parquet.small_writer import SmallSegment
 from segments.parquet.upload import upload_small_segment
 from segments.store.interface import ObjectStore
 from segplane.dataplane.babies.columns import DatasetColumns
+from segplane.dataplane.babies.reads import DatasetWork
 
 # Small files are uploaded while the next are encoded: an upload mostly waits.
 UPLOADS = 4
@@ -72,7 +73,7 @@ def _write_small(
         if segment is None:
             continue
         done.add(small.dataset.index)
-        upload = pool.submit(_upload, store, small.dataset.dataset_id, segment)
+        upload = pool.submit(_upload, store, small.dataset.work, segment)
         uploads.append((small.dataset, upload))
         if len(uploads) > UPLOADS_WAITING_MAX:
             _finish(*uploads.popleft())
@@ -81,8 +82,8 @@ def _write_small(
     return done
 
 
-def _upload(store: ObjectStore, dataset_id: str, segment: SmallSegment) -> WrittenSegment:
-    key = new_merged_key(dataset_id)
+def _upload(store: ObjectStore, work: DatasetWork, segment: SmallSegment) -> WrittenSegment:
+    key = new_merged_key(work.dataset_id, work.spec.store)
     upload_small_segment(store, key, segment)
     return written_segment(key, segment.facts)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from segments.ids import new_uuid7
 from segments.signals import SIGNALS, Signal
+from segments.store_names import STORE_FOLDER, store_folder
 
 BABIES_ROOT = "ingest-stream/"
 DATASETS_ROOT = "dataset/"
@@ -26,8 +27,10 @@ _NO_PARTS = frozenset(("", ".", ".."))
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _IS_UUID = re.compile(_UUID)
 _BABY = re.compile(rf"ingest-stream/({_UUID})/([0-9]{{20}})")
-_MERGED = re.compile(rf"dataset/({_UUID})/merged/({_UUID})\.parquet")
-_ATTEMPT = re.compile(rf"dataset/({_UUID})/merged/({_UUID})-([1-9][0-9]{{0,8}})/({_UUID})\.parquet")
+_MERGED = re.compile(rf"dataset/({_UUID})/merged/{STORE_FOLDER}({_UUID})\.parquet")
+_ATTEMPT = re.compile(
+    rf"dataset/({_UUID})/merged/{STORE_FOLDER}({_UUID})-([1-9][0-9]{{0,8}})/({_UUID})\.parquet"
+)
 _SIGNAL = "|".join(SIGNALS)
 _QUARANTINE = re.compile(
     rf"quarantine/({_UUID})/([0-9]{{20}})/"
@@ -54,10 +57,11 @@ class BabyKey:
 
 @dataclass(frozen=True, slots=True)
 class MergedKey:
-    """A merged segment that a nursery wrote."""
+    """A merged segment that a nursery wrote, in a named store; "" = in the default one."""
 
     dataset_id: str
     object_id: str
+    store: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class AttemptKey:
     task_id: str
     attempt: int
     object_id: str
+    store: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,26 +176,21 @@ def baby_key(stream_id: str, offset: int) -> str:
     return baby_prefix(stream_id) + _digits(offset)
 
 
-def merged_prefix(dataset_id: str) -> str:
-    """The prefix of all merged segments of a dataset, with its last slash."""
-    return f"{DATASETS_ROOT}{_uuid(dataset_id)}/merged/"
+def merged_prefix(dataset_id: str, store: str = "") -> str:
+    """The prefix of a dataset's segments in a store with its last slash; "" = in all of them."""
+    return f"{DATASETS_ROOT}{_uuid(dataset_id)}/merged/{store_folder(store)}"
 
 
-def new_merged_key(dataset_id: str) -> str:
+def new_merged_key(dataset_id: str, store: str = "") -> str:
     """A fresh key for a nursery's merged segment."""
-    return f"{merged_prefix(dataset_id)}{new_uuid7()}.parquet"
+    return f"{merged_prefix(dataset_id, store)}{new_uuid7()}.parquet"
 
 
-def attempt_prefix(dataset_id: str, task_id: str, attempt: int) -> str:
+def attempt_prefix(dataset_id: str, task_id: str, attempt: int, store: str = "") -> str:
     """The prefix that one attempt (1, 2, ...) of a merge task writes under: its fence."""
     if attempt < 1:
         raise ValueError(f"attempt is {attempt}, expected 1 or more")
-    return f"{merged_prefix(dataset_id)}{_uuid(task_id)}-{attempt}/"
-
-
-def new_attempt_key(dataset_id: str, task_id: str, attempt: int) -> str:
-    """A fresh key for the output of a merge task's attempt."""
-    return f"{attempt_prefix(dataset_id, task_id, attempt)}{new_uuid7()}.parquet"
+    return f"{merged_prefix(dataset_id, store)}{_uuid(task_id)}-{attempt}/"
 
 
 def table_prefix(dataset_id: str) -> str:
@@ -261,9 +261,9 @@ def parse_key(key: str) -> ObjectKey | None:
         offset = int(match[2])
         return BabyKey(match[1], offset) if offset <= _OFFSET_MAX else None
     if match := _MERGED.fullmatch(key):
-        return MergedKey(match[1], match[2])
+        return MergedKey(match[1], match[3], match[2] or "")
     if match := _ATTEMPT.fullmatch(key):
-        return AttemptKey(match[1], match[2], int(match[3]), match[4])
+        return AttemptKey(match[1], match[3], int(match[4]), match[5], match[2] or "")
     if match := _QUARANTINE.fullmatch(key):
         index, piece = (int(match[n]) if match[n] else None for n in (5, 6))
         owner = match[1], int(match[2]), match[3], match[4]

@@ -32,6 +32,7 @@ from meta.store.segments.segments import (
 )
 from meta.store.versions import versions
 from meta.v1 import segment_lookup_pb2 as pb
+from segments.named_stores import Stores
 
 _DATASETS_AT_ONCE = 250
 _ID_MAX = UUID(int=2**128 - 1)
@@ -175,7 +176,7 @@ class MessageLookupServicer(SegmentLookupServicer):
             position = Position(key, dur_class, row.start_ns, UUID(row.id))
             began = cursor.began_secs if cursor else snapshot.now_secs
             reply.page.next_cursor = checked.encode(LookupCursor(version, began, position))
-        convert.add_segments(reply.segments, self._location, rows)
+        convert.add_segments(reply.segments, Stores(self._location), rows)
         return reply
 
 

@@ -13,6 +13,7 @@ from meta.services.registration.registration_checks import checked_merge
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.registration import registrations as store
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 
 _Statement = tuple[bytes, Mapping[str, object]]
 
@@ -38,7 +39,7 @@ def _recorded(database_url: str, count: int) -> Sequence[Sequence[_Statement]]:
     location = StoreLocation.from_url("file:///nonexistent/bench")
     recorded = []
     for entry in made:
-        merge = checked_merge(registrations.request(entry, 0), location, NO_CALLER)
+        merge = checked_merge(registrations.request(entry, 0), Stores(location), NO_CALLER)
         statements: list[_Statement] = []
 
         def catch(

@@ -24,6 +24,7 @@ from merge_worker.tasks import ClaimedTask, Merged
 from segments.keys import attempt_prefix, join_key
 from segments.location import StoreLocation
 from segments.merging.merge import BATCH_ROWS_MAX, MergeInput
+from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFacts
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec
@@ -238,7 +239,7 @@ def _task(paths: list[Path]) -> ClaimedTask:
         DATASET_ID,
         tuple(inputs),
         SegmentSpec(),
-        StoreLocation.from_url(folder.as_uri()),
+        Stores(StoreLocation.from_url(folder.as_uri())),
         attempt_prefix(DATASET_ID, task_id, 1),
         "benchmark",
         folder,

@@ -28,6 +28,7 @@ from nursery.tasks import Task
 from segments.baby import decode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.otlp.arrow import make
 from segments.otlp.decode import decode
 from segments.parquet.schema import wide_columns
@@ -88,7 +89,7 @@ def measure_in_spark(babies: BabySet, location: StoreLocation, tasks_max: int) -
     """Plan and run the nursery's jobs."""
     assert _session is not None
     began = time.perf_counter()
-    outcomes = job.run(_session, _BUDGET, _tasks(babies, tasks_max), location)
+    outcomes = job.run(_session, _BUDGET, _tasks(babies, tasks_max), Stores(location))
     results = [outcome for _, outcome in outcomes if isinstance(outcome, TaskResult)]
     seconds = time.perf_counter() - began
     _check(results, babies)

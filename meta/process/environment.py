@@ -9,6 +9,7 @@ from meta.process.exits import ConfigError
 from meta.process.metrics_port import NO_METRICS, MetricsAddress
 from meta.process.tls import ServerTls
 from segments.location import StoreLocation
+from segments.named_stores import NamedStore, parse_named_stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,13 @@ class Environment:
         url = self.text(name, "")
         try:
             return StoreLocation.from_url(url) if url else None
+        except ValueError as error:
+            raise ConfigError(f"{self.prefix}{name}: {error}") from error
+
+    def named_stores(self, name: str) -> tuple[NamedStore, ...]:
+        """Object stores by name, as NAME=URL with commas; none where it is not set."""
+        try:
+            return parse_named_stores(self.text(name, ""))
         except ValueError as error:
             raise ConfigError(f"{self.prefix}{name}: {error}") from error
 

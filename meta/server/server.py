@@ -44,6 +44,7 @@ from meta.store.access import token_secrets
 from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Database, Transaction
+from meta.store.segments import object_stores
 from meta.v1 import (
     catalog_pb2_grpc,
     ingest_token_pb2_grpc,
@@ -139,7 +140,7 @@ def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
     loop = EventLoop(settings.threads)
     try:
         if not database.continuity.refusal:
-            transactions.write(lambda tx: _ensure_default(tx, settings.default_dataset))
+            transactions.write(lambda tx: _prepare(tx, settings))
         return loop.run(_serve(settings, transactions, loop, shares_port=shares_port))
     except ConfigError:
         loop.close()
@@ -148,7 +149,16 @@ def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
         raise
 
 
-def _ensure_default(tx: Transaction, name: str) -> None:
+def _prepare(tx: Transaction, settings: Settings) -> None:
+    missing = object_stores.configure(
+        tx, {store.name: store.location.url() for store in settings.named_stores}
+    )
+    if missing:
+        raise ConfigError(
+            f"META_OBJECT_STORES does not name {', '.join(missing)}: segments are in there, or"
+            " datasets have it as the store of new ones"
+        )
+    name = settings.default_dataset
     if datasets.find_default(tx) is None:
         try:
             checks.new_name(name, "META_DEFAULT_DATASET")

@@ -190,8 +190,9 @@ Global___Column: _TypeAlias = Column  # noqa: Y015
 
 @_typing.final
 class CloudBucket(_message.Message):
-    """Location of the objects: one bucket of an S3-compatible store, or a folder. meta owns this fact
-    and sends it to every process that reads or writes objects; credentials are never part of it.
+    """Location of objects: a bucket, or a folder. meta owns this fact and sends it to every process that
+    reads or writes objects; credentials are never part of it. Merged segments of a dataset may be in
+    another one than all other objects, and during a move in several: each key comes with its own.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -234,6 +235,37 @@ class CloudBucket(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CloudBucket: _TypeAlias = CloudBucket  # noqa: Y015
+
+@_typing.final
+class NamedStore(_message.Message):
+    """A store beside the default one, for merged segments of the datasets that are placed there."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    BUCKET_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name: 1 to 31 lower-case letters, digits and hyphens. A key that begins with
+    dataset/<dataset id>/merged/store-<name>/ is of an object in this store, every other key of one
+    in the default store.
+    """
+    @_builtins.property
+    def bucket(self) -> Global___CloudBucket:
+        """The bucket or folder."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        bucket: Global___CloudBucket | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NamedStore: _TypeAlias = NamedStore  # noqa: Y015
 
 @_typing.final
 class CloudObjectPrefix(_message.Message):
@@ -279,7 +311,9 @@ class CloudObjectKey(_message.Message):
     """Rest of the name, such as <uuid>.parquet. May hold further slashes."""
     @_builtins.property
     def prefix(self) -> Global___CloudObjectPrefix:
-        """Prefix of the key. In requests, its bucket may be unset or must be the configured one."""
+        """Prefix of the key. In requests, its bucket may be unset or must be that of the store which the
+        key names.
+        """
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ class DownloadConfigRequest(_message.Message):
     """Name of the worker; any text, known or not. It chooses worker_settings."""
     omit_datasets: _builtins.bool
     """Leave the datasets out of the reply, for callers that only want to know where objects are;
-    config_version is then the hash of cloud_object_prefix and worker_settings.
+    config_version is then the hash of the stores and worker_settings.
     """
     def __init__(
         self,
@@ -59,11 +59,14 @@ class DownloadConfigResponse(_message.Message):
     DEFAULT_DATASET_FIELD_NUMBER: _builtins.int
     OTHER_DATASETS_FIELD_NUMBER: _builtins.int
     WORKER_SETTINGS_FIELD_NUMBER: _builtins.int
+    NAMED_STORES_FIELD_NUMBER: _builtins.int
     config_version: _builtins.str
     """Hash of everything below: equal text means nothing changed."""
     @_builtins.property
     def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix:
-        """Merged prefix of the default dataset."""
+        """Merged prefix of the default dataset in the default store, whose bucket has all objects but the
+        merged segments of datasets that are placed elsewhere.
+        """
 
     @_builtins.property
     def default_dataset(self) -> _common_pb2.DatasetInfo:
@@ -83,6 +86,10 @@ class DownloadConfigResponse(_message.Message):
         (OperationsService.SetWorkerSettings); empty = nothing.
         """
 
+    @_builtins.property
+    def named_stores(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.NamedStore]:
+        """The stores beside the default one, by name; none unless META_OBJECT_STORES names some."""
+
     def __init__(
         self,
         *,
@@ -91,10 +98,11 @@ class DownloadConfigResponse(_message.Message):
         default_dataset: _common_pb2.DatasetInfo | None = ...,
         other_datasets: _abc.Iterable[_common_pb2.DatasetInfo] | None = ...,
         worker_settings: _common_pb2.WorkerSettings | None = ...,
+        named_stores: _abc.Iterable[_common_pb2.NamedStore] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "default_dataset", b"default_dataset", "worker_settings", b"worker_settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "config_version", b"config_version", "default_dataset", b"default_dataset", "other_datasets", b"other_datasets", "worker_settings", b"worker_settings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "config_version", b"config_version", "default_dataset", b"default_dataset", "named_stores", b"named_stores", "other_datasets", b"other_datasets", "worker_settings", b"worker_settings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

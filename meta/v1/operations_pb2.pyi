@@ -929,6 +929,7 @@ class DatasetSettings(_message.Message):
     FOREIGN_FILES_FIELD_NUMBER: _builtins.int
     BINDING_FIELD_NUMBER: _builtins.int
     NONCONFORMING_FIELD_NUMBER: _builtins.int
+    STORE_FIELD_NUMBER: _builtins.int
     RECORD_IDS_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
@@ -938,6 +939,10 @@ class DatasetSettings(_message.Message):
     """
     nonconforming: Global___NonconformingRecords.ValueType
     """What becomes of records with a value that does not fit its column of the bound schema."""
+    store: _builtins.str
+    """Name of the store of its new segments; empty = the default store. Ignored in requests: a rewrite
+    with a store moves the dataset.
+    """
     record_ids: _builtins.bool
     """Whether segments have the columns id (text: the record's attribute id, or made of its place in its
     stream) and ingested_at (time of receipt). They are in promoted_columns too, with bound = true:
@@ -987,11 +992,12 @@ class DatasetSettings(_message.Message):
         foreign_files: Global___ForeignFileSettings | None = ...,
         binding: Global___SchemaBinding | None = ...,
         nonconforming: Global___NonconformingRecords.ValueType | None = ...,
+        store: _builtins.str = ...,
         record_ids: _builtins.bool | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "store", b"store", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__binding: _TypeAlias = _typing.Literal["binding"]  # noqa: Y015
     _WhichOneofArgType__binding: _TypeAlias = _typing.Literal["_binding", b"_binding"]  # noqa: Y015
@@ -2474,6 +2480,7 @@ class RewriteJob(_message.Message):
     SECS_LEFT_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     FINISHED_AT_FIELD_NUMBER: _builtins.int
+    STORE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Its id, as given by whoever created it."""
     dataset_id: _builtins.str
@@ -2504,6 +2511,10 @@ class RewriteJob(_message.Message):
     """When it began: RFC 3339, UTC, microseconds."""
     finished_at: _builtins.str
     """When it ended, in the same form; "" while it has not."""
+    store: _builtins.str
+    """The store that it moves the dataset to: segments elsewhere take part, also later ones. Empty =
+    the default store; unset = it moves nothing.
+    """
     @_builtins.property
     def time_range(self) -> _common_pb2.TimeRange:
         """Only segments with events in it take part, half-open; unset = all do."""
@@ -2527,14 +2538,20 @@ class RewriteJob(_message.Message):
         secs_left: _builtins.int | None = ...,
         created_at: _builtins.str = ...,
         finished_at: _builtins.str = ...,
+        store: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left", "secs_left", b"secs_left", "time_range", b"time_range"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left", "_store", b"_store", "secs_left", b"secs_left", "store", b"store", "time_range", b"time_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left", "bytes_done", b"bytes_done", "bytes_per_sec", b"bytes_per_sec", "bytes_total", b"bytes_total", "created_at", b"created_at", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "finished_at", b"finished_at", "format_version", b"format_version", "id", b"id", "open_tasks", b"open_tasks", "secs_left", b"secs_left", "segments_done", b"segments_done", "segments_total", b"segments_total", "state", b"state", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left", "_store", b"_store", "bytes_done", b"bytes_done", "bytes_per_sec", b"bytes_per_sec", "bytes_total", b"bytes_total", "created_at", b"created_at", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "finished_at", b"finished_at", "format_version", b"format_version", "id", b"id", "open_tasks", b"open_tasks", "secs_left", b"secs_left", "segments_done", b"segments_done", "segments_total", b"segments_total", "state", b"state", "store", b"store", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__secs_left: _TypeAlias = _typing.Literal["secs_left"]  # noqa: Y015
     _WhichOneofArgType__secs_left: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left"]  # noqa: Y015
+    _WhichOneofReturnType__store: _TypeAlias = _typing.Literal["store"]  # noqa: Y015
+    _WhichOneofArgType__store: _TypeAlias = _typing.Literal["_store", b"_store"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__secs_left) -> _WhichOneofReturnType__secs_left | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__store) -> _WhichOneofReturnType__store | None: ...
 
 Global___RewriteJob: _TypeAlias = RewriteJob  # noqa: Y015
 
@@ -2550,6 +2567,7 @@ class CreateRewriteJobRequest(_message.Message):
     TIME_RANGE_FIELD_NUMBER: _builtins.int
     TASKS_MAX_FIELD_NUMBER: _builtins.int
     BYTES_PER_SEC_FIELD_NUMBER: _builtins.int
+    STORE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """A fresh UUID: the natural key of the call."""
     dataset_id: _builtins.str
@@ -2560,6 +2578,11 @@ class CreateRewriteJobRequest(_message.Message):
     """Most tasks open at a time, 1..1000; 0 = 16. While merges wait, all rewrites have one."""
     bytes_per_sec: _builtins.int
     """Compressed bytes a second that its tasks read at most; 0 = no limit."""
+    store: _builtins.str
+    """Move the dataset to this store: from this call on new segments go there, and those that are
+    elsewhere are rewritten. Empty = the default store; unset = rewrite where the dataset is. Excludes
+    format_version and time_range. NOT_FOUND for a store that is not configured.
+    """
     @_builtins.property
     def time_range(self) -> _common_pb2.TimeRange:
         """Only segments with events in it, half-open; unset = all."""
@@ -2573,12 +2596,15 @@ class CreateRewriteJobRequest(_message.Message):
         time_range: _common_pb2.TimeRange | None = ...,
         tasks_max: _builtins.int = ...,
         bytes_per_sec: _builtins.int = ...,
+        store: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["time_range", b"time_range"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_store", b"_store", "store", b"store", "time_range", b"time_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bytes_per_sec", b"bytes_per_sec", "dataset_id", b"dataset_id", "format_version", b"format_version", "id", b"id", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_store", b"_store", "bytes_per_sec", b"bytes_per_sec", "dataset_id", b"dataset_id", "format_version", b"format_version", "id", b"id", "store", b"store", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__store: _TypeAlias = _typing.Literal["store"]  # noqa: Y015
+    _WhichOneofArgType__store: _TypeAlias = _typing.Literal["_store", b"_store"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__store) -> _WhichOneofReturnType__store | None: ...
 
 Global___CreateRewriteJobRequest: _TypeAlias = CreateRewriteJobRequest  # noqa: Y015
 

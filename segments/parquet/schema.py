@@ -41,7 +41,7 @@ class PromotedColumn:
 
 @dataclass(frozen=True, slots=True)
 class SegmentSpec:
-    """The settings of a dataset that shape its segments.
+    """The settings of a dataset that shape its segments, and the name of the store of new ones.
 
     `sharding_fields` come heaviest first; those that name no sortable column are passed over. A
     record with a value that does not fit an `enforced` column is in no segment.
@@ -50,6 +50,7 @@ class SegmentSpec:
     sharding_fields: tuple[str, ...] = ()
     promoted: tuple[PromotedColumn, ...] = ()
     enforced: frozenset[str] = frozenset()
+    store: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,7 @@ class Column:
     Statistics serve filters on ids and numbers; on long text they cost more than the data.
     `encoding` is a Parquet encoding, or None for dictionary coding. A column that is not compressed
     is one of codes, or of differences in few bits, of which compression leaves as much as there is;
-    format 1 compresses all. The bounds of a column that `is_unbounded` exclude no page, as those of
-    random ids, or nobody filters by it: only format 1 has statistics of it.
+    format 1 compresses all. The bounds of a column that `is_unbounded` serve no filter.
     """
 
     name: str

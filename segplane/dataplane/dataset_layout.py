@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from meta.v1 import common_pb2 as pb
 from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.store_names import store_of
 from segplane.dataplane.enforced_columns import KQL_NAMES, SCOPE_NAMES
 
 
@@ -25,9 +26,11 @@ class Layouts:
 
 
 def read_layout(
-    sharding_fields: Iterable[pb.ShardingField], promoted_columns: Iterable[pb.PromotedColumn]
+    sharding_fields: Iterable[pb.ShardingField],
+    promoted_columns: Iterable[pb.PromotedColumn],
+    prefix: pb.CloudObjectPrefix | None = None,
 ) -> SegmentSpec:
-    """Read one dataset's layout; raises UnknownLayout."""
+    """Read one dataset's layout; `prefix` is that of new segments. Raises UnknownLayout."""
     # Stable, so that fields of one weight keep their order in every segment of the dataset.
     heaviest_first = sorted(sharding_fields, key=lambda field: -field.weight)
     columns = tuple(promoted_columns)
@@ -35,6 +38,7 @@ def read_layout(
         tuple(field.field_name for field in heaviest_first),
         tuple(map(_promoted, columns)),
         frozenset(column.name for column in columns if column.enforced),
+        store_of(f"{prefix.prefix}/") if prefix is not None else "",
     )
 
 
@@ -44,7 +48,9 @@ def read_layouts(datasets: Iterable[pb.DatasetInfo]) -> Layouts:
     waiting: dict[str, str] = {}
     for dataset in datasets:
         try:
-            specs[dataset.id] = read_layout(dataset.sharding_fields, dataset.promoted_columns)
+            specs[dataset.id] = read_layout(
+                dataset.sharding_fields, dataset.promoted_columns, dataset.cloud_object_prefix
+            )
         except UnknownLayout as error:
             waiting[dataset.id] = str(error)
     return Layouts(specs, waiting)

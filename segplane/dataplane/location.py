@@ -12,6 +12,8 @@ from meta.errors import MetaError
 from meta.process import Shutdown, every
 from meta.v1 import common_pb2, ingestion_pb2
 from segments.location import StoreLocation
+from segments.named_stores import NamedStore, Stores
+from segments.store_names import store_of
 
 log = structlog.get_logger()
 RETRY_SECS = 1.0
@@ -29,6 +31,25 @@ class MetaLocation:
     store: StoreLocation
     # What operators have set for the process that asked.
     worker_settings: common_pb2.WorkerSettings
+    named: tuple[NamedStore, ...] = ()
+
+    @property
+    def stores(self) -> Stores:
+        """All stores of objects."""
+        return Stores(self.store, self.named)
+
+    def bucket_of(self, key: str) -> common_pb2.CloudBucket:
+        """The store that a key names, as meta's messages say it. Raises StoreUnknown."""
+        if not (name := store_of(key)):
+            return self.bucket
+        store = self.stores.get(name)
+        return common_pb2.CloudBucket(
+            provider=store.provider,
+            endpoint=store.endpoint,
+            bucket=store.bucket,
+            region=store.region,
+            path=store.path,
+        )
 
 
 def ask_location(
@@ -38,7 +59,10 @@ def ask_location(
     request = ingestion_pb2.DownloadConfigRequest(worker_id=worker_id, omit_datasets=True)
     reply = client.ingestion.DownloadConfig(request, timeout=deadline_secs)
     bucket = reply.cloud_object_prefix.bucket
-    return MetaLocation(reply.config_version, bucket, location(bucket), reply.worker_settings)
+    named = tuple(NamedStore(store.name, location(store.bucket)) for store in reply.named_stores)
+    return MetaLocation(
+        reply.config_version, bucket, location(bucket), reply.worker_settings, named
+    )
 
 
 class Locator:
@@ -75,8 +99,13 @@ class Locator:
 
     @property
     def store_location(self) -> StoreLocation:
-        """The store that this process uses."""
+        """The default store, as this process uses it."""
         return self._override or self.known.store
+
+    @property
+    def stores(self) -> Stores:
+        """All stores, as this process uses them; its override is of the default one."""
+        return Stores(self.store_location, self._known.named if self._known is not None else ())
 
     def wait(self, shutdown: Shutdown) -> bool:
         """Ask until meta answers; false on shutdown."""
@@ -104,3 +133,5 @@ class Locator:
             self._known = answer
         if known is not None and known.store != answer.store:
             log.warning("objects_moved", was=known.store.url(), now=answer.store.url())
+        if known is not None and known.named != answer.named:
+            log.info("named_stores_changed", stores=[store.name for store in answer.named])

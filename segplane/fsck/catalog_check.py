@@ -14,7 +14,7 @@ from meta.v1 import operations_pb2 as pb
 from segments.errors import StoreError
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, check_key
 from segments.store.interface import ObjectInfo, ObjectStore
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.dataplane.location import ask_location
 from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor
 from segplane.fsck.footer_check import check_footers
@@ -65,7 +65,7 @@ class Report:
 
 def check(client: MetaClient, *, is_deep: bool, orphan_age_secs: float) -> Report:
     """Check everything that can be seen from outside; `is_deep` reads every segment's footer."""
-    store = open_store(ask_location(client, "fsck").store)
+    store = open_stores(ask_location(client, "fsck").stores)
     cursor = CatalogCursor(orphan_age_secs=int(orphan_age_secs))
     check_catalog(client, store, cursor, lambda _: None)
     report = report_of(cursor)

@@ -5,7 +5,7 @@ stream's merged offset ends. meta compares once more, so that nothing can be mer
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from meta.client import MetaClient
@@ -43,7 +43,7 @@ def register_batches(
         for stream in read_streams(client)
         for entry in stream.datasets
     }
-    bucket = ask_location(client, "fsck").bucket
+    bucket_of = ask_location(client, "fsck").bucket_of
     for batch in _complete(_read(store, orphans)):
         is_next = all(
             merged_offsets.get((span.stream_id, batch.dataset_id)) == span.start - 1
@@ -56,7 +56,7 @@ def register_batches(
             continue
         keys = [file.key for file in batch.files]
         try:
-            client.nursery.RegisterMergedSegment(_request(client, bucket, batch))
+            client.nursery.RegisterMergedSegment(_request(client, bucket_of, batch))
         except MetaError as error:
             yield [], f"left: {keys[0]}: {error.message}"
             continue
@@ -94,9 +94,9 @@ def _complete(found: Iterator[SegmentFound]) -> Iterator[_Batch]:
 
 
 def _request(
-    client: MetaClient, bucket: common_pb2.CloudBucket, batch: _Batch
+    client: MetaClient, bucket_of: Callable[[str], common_pb2.CloudBucket], batch: _Batch
 ) -> nursery_pb2.RegisterMergedSegmentRequest:
-    segments = [_segment(bucket, file) for file in batch.files]
+    segments = [_segment(bucket_of(file.key), file) for file in batch.files]
     return nursery_pb2.RegisterMergedSegmentRequest(
         segment=segments[0],
         more_segments=segments[1:],

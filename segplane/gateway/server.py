@@ -63,7 +63,7 @@ def build(
     """Compose a gateway from its connections."""
     readiness = MetaReadiness(meta, locator)
     tables = Tables(meta, locator, settings.segments_max)
-    access = StoreAccess(settings.access, lambda: locator.store_location)
+    access = StoreAccess(settings.access, lambda: locator.stores)
     plans = PlanRoutes(ScanPlanner(meta, tables))
     catalog = IcebergCatalog(
         meta,

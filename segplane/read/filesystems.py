@@ -11,6 +11,7 @@ from pyarrow import fs
 
 from segments.keys import join_key
 from segments.location import StoreLocation
+from segments.store.credentials import keys_of
 from segplane.read.errors import ReadError
 from segplane.read.files import DatasetFile
 
@@ -47,7 +48,12 @@ def _local(_: StoreLocation) -> fs.FileSystem:
 
 def _s3(store: StoreLocation) -> fs.FileSystem:
     region = store.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    keys = keys_of(store)
     options: dict[str, Any] = {"region": region or DEFAULT_REGION}
+    if keys.access_key_id:
+        options["access_key"] = keys.access_key_id
+        options["secret_key"] = keys.secret_access_key
+        options["session_token"] = keys.session_token
     if ca_file := os.environ.get("AWS_CA_BUNDLE"):
         options["tls_ca_file_path"] = ca_file
     if store.endpoint:

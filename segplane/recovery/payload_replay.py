@@ -72,7 +72,9 @@ def register_payload(
             written = write_payload(
                 store, payload, key, dataset_id, spec, Path(folder), attempt=number
             )
-        segments = [create_segment(dataset_id, location.bucket, one.key, one) for one in written]
+        segments = [
+            create_segment(dataset_id, location.bucket_of(one.key), one.key, one) for one in written
+        ]
         request = operations_pb2.CompleteReplayRequest(object_key=key, segments=segments)
         return client.operations.CompleteReplay(request).replay
 

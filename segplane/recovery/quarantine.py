@@ -18,7 +18,7 @@ from segments.errors import ObjectMissing, SegmentsError
 from segments.keys import QUARANTINE_ROOT, QuarantineKey, parse_key, quarantine_note_key
 from segments.signals import Signal
 from segments.store.interface import ObjectInfo, ObjectStore
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.dataplane.location import MetaLocation, ask_location
 from segplane.recovery.payload_replay import ReplayRefused, begin_replay, register_payload
 
@@ -73,7 +73,7 @@ class QuarantineFilter:
 def open_quarantine(client: MetaClient) -> tuple[MetaLocation, ObjectStore]:
     """Find the bucket; raises MetaError."""
     location = ask_location(client, "quarantine")
-    return location, open_store(location.store)
+    return location, open_stores(location.stores)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from segments.parquet.footer import SegmentContent, SegmentFacts
 from segments.parquet.reader import SegmentFile, read_footer
 from segments.parquet.upload import verify_segment
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.dataplane.location import ask_location
 from segplane.dataplane.registration import create_segment
 from segplane.recovery.object_attempts import register_once
@@ -82,7 +82,7 @@ def replace(
     its checksum is not the registered one and that is not accepted, MetaError, StoreError.
     """
     segment = _segment(client, segment_id)
-    bucket, store = ask_location(client, "segments").bucket, _store(client)
+    location, store = ask_location(client, "segments"), _store(client)
     file = _read(path)
     old_key = _key(segment)
     is_altered = _is_altered(store, segment, old_key, file.facts)
@@ -100,7 +100,7 @@ def replace(
             store.put_file_if_absent(key, path)
         # What a call before this one has put is compared like any other.
         verify_segment(store, key, file.facts)
-        message = create_segment(segment.dataset_id, bucket, key, file.facts)
+        message = create_segment(segment.dataset_id, location.bucket_of(key), key, file.facts)
         if not file.has_content:
             message.ClearField("facts")
         return client.operations.ReplaceSegment(
@@ -175,7 +175,7 @@ def _copy(store: ObjectStore, key: str, folder: Path) -> Path | None:
 
 
 def _store(client: MetaClient) -> ObjectStore:
-    return open_store(ask_location(client, "segments").store)
+    return open_stores(ask_location(client, "segments").stores)
 
 
 def _segment(client: MetaClient, segment_id: str) -> common_pb2.SegmentInfo:

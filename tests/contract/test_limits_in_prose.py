@@ -63,6 +63,7 @@ NO_LIMITS = {
     "In total at most 5 times",
     "alone) and at most 3.5 MiB",
     "page has up to 1,000",
+    "a client, at most 100 a",
 }
 
 

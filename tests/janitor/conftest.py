@@ -11,6 +11,7 @@ from meta import config
 from meta.client import location
 from meta.process import Shutdown
 from meta.v1.ingestion_pb2 import DownloadConfigRequest
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from tests.support.meta.server import MetaServer
 
@@ -36,4 +37,4 @@ def tools(meta_server: MetaServer, tmp_path: Path) -> Tools:
     store = open_store(meta_location)
     store.probe()
     settings = Settings(meta_address=meta_server.address, upload_max_age_secs=0.0)
-    return Tools(meta_server.client, store, meta_location, settings, Shutdown(), "janitor")
+    return Tools(meta_server.client, store, Stores(meta_location), settings, Shutdown(), "janitor")

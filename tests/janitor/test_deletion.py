@@ -17,6 +17,7 @@ from meta.v1.segment_deletion_pb2 import TombstonedSegmentInfo
 from segments.ids import new_uuid7
 from segments.keys import merged_prefix, new_merged_key, split_key
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from tests.support.meta.scripted_deletion import Deletion, serve
 
@@ -32,7 +33,9 @@ def deletion() -> Deletion:
 def fake_tools(deletion: Deletion, tmp_path: Path) -> Iterator[Tools]:
     meta_location = StoreLocation.from_url(tmp_path.as_uri())
     with serve(deletion) as address, MetaClient(address) as client:
-        yield Tools(client, open_store(meta_location), meta_location, Settings(), Shutdown(), "j")
+        yield Tools(
+            client, open_store(meta_location), Stores(meta_location), Settings(), Shutdown(), "j"
+        )
 
 
 def tombstoned(
@@ -52,7 +55,9 @@ def put_tombstoned(tools: Tools, deletion: Deletion, count: int) -> list[str]:
     keys = [new_merged_key(dataset_id) for _ in range(count)]
     for key in keys:
         tools.store.put_if_absent(key, b"")
-        deletion.tombstoned.append(tombstoned(tools.meta_location, dataset_id, *split_key(key)))
+        deletion.tombstoned.append(
+            tombstoned(tools.meta_stores.default, dataset_id, *split_key(key))
+        )
     return keys
 
 
@@ -77,7 +82,7 @@ def test_a_segment_that_may_not_be_deleted_keeps_no_other_waiting(
 ) -> None:
     fake_tools.store.put_if_absent("precious", b"")
     deletion.tombstoned.append(
-        tombstoned(fake_tools.meta_location, str(new_uuid7()), "", "precious")
+        tombstoned(fake_tools.meta_stores.default, str(new_uuid7()), "", "precious")
     )
     put_tombstoned(fake_tools, deletion, 2)
 
@@ -90,7 +95,7 @@ def test_a_segment_that_may_not_be_deleted_keeps_no_other_waiting(
 def test_a_page_of_nothing_deletable_is_not_asked_for_again(
     fake_tools: Tools, deletion: Deletion
 ) -> None:
-    bad = tombstoned(fake_tools.meta_location, str(new_uuid7()), "", "precious")
+    bad = tombstoned(fake_tools.meta_stores.default, str(new_uuid7()), "", "precious")
     deletion.tombstoned += [bad] * 1_000
 
     jobs.delete_tombstoned(fake_tools)
@@ -147,7 +152,7 @@ def test_a_tombstoned_object_under_its_dataset_is_deletable() -> None:
 
     for given in (prefix, prefix.rstrip("/")):
         info = tombstoned(LOCATION, dataset_id, given, "a.parquet")
-        assert deletable_key(info, LOCATION) == f"{prefix}a.parquet"
+        assert deletable_key(info, Stores(LOCATION)) == f"{prefix}a.parquet"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +172,7 @@ def test_an_object_elsewhere_is_never_deletable(prefix: str, name: str) -> None:
     dataset_id = str(new_uuid7())
     prefix = prefix.format(dataset=dataset_id, other=new_uuid7())
 
-    assert deletable_key(tombstoned(LOCATION, dataset_id, prefix, name), LOCATION) is None
+    assert deletable_key(tombstoned(LOCATION, dataset_id, prefix, name), Stores(LOCATION)) is None
 
 
 def test_an_object_of_another_bucket_is_never_deletable() -> None:
@@ -175,4 +180,4 @@ def test_an_object_of_another_bucket_is_never_deletable() -> None:
     other = replace(LOCATION, bucket="other")
     info = tombstoned(other, dataset_id, merged_prefix(dataset_id), "a.parquet")
 
-    assert deletable_key(info, LOCATION) is None
+    assert deletable_key(info, Stores(LOCATION)) is None

@@ -163,7 +163,7 @@ def test_babies_of_a_stream_nobody_knows_stay(tools: Tools) -> None:
 
 
 def test_unfinished_writes_are_dropped(tools: Tools) -> None:
-    folder = "/" + tools.meta_location.path + "/.tmp"
+    folder = "/" + tools.meta_stores.default.path + "/.tmp"
     os.close(os.open(f"{folder}/left-behind", os.O_CREAT))
     os.utime(f"{folder}/left-behind", (1, 1))
 

@@ -11,7 +11,7 @@ from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.v1 import janitor_pb2
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.parquet.lineage import day_of
 from segments.parquet.reader import read_segment
 from segments.rebuild.inventory import read_inventory
@@ -114,8 +114,8 @@ class DyingAfter(Here):
     def run(self, task: ClaimedTask) -> Outcome:
         puts_left = [self.puts]
 
-        def open_dying(location: StoreLocation) -> ObjectStore:
-            return DyingFolder(location, puts_left)
+        def open_dying(stores: Stores) -> ObjectStore:
+            return DyingFolder(stores.default, puts_left)
 
         self.died.append(merge(task, open_dying))
         self.cancelled.set()

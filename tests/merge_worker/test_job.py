@@ -15,6 +15,7 @@ from segments.errors import ObjectMissing
 from segments.keys import attempt_prefix, new_merged_key, parse_key
 from segments.location import StoreLocation
 from segments.merging.merge import MergeInput
+from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import read_footer
 from segments.parquet.schema import SegmentSpec
@@ -55,7 +56,7 @@ def task_of(store: ObjectStore, folder: Path, seeds: range) -> ClaimedTask:
         DATASET,
         tuple(inputs),
         SegmentSpec(),
-        store.location,
+        Stores(store.location),
         attempt_prefix(DATASET, task_id, 3),
         "merge_worker test",
         folder,
@@ -110,7 +111,7 @@ def test_an_input_that_is_read_the_second_time_is_not_proven_to_be_damaged(
     task = task_of(store, tmp_path, range(2))
     bad = task.inputs[1]
 
-    outcome = merge(task, lambda location: _FlakyFolder(location, {bad.key}))
+    outcome = merge(task, lambda stores: _FlakyFolder(stores.default, {bad.key}))
 
     assert isinstance(outcome, Failed)
     assert outcome.segment_id == bad.segment_id

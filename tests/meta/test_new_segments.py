@@ -12,9 +12,11 @@ from meta.services.messages import checks, convert
 from meta.services.registration import registration_checks
 from meta.v1.common_pb2 import SIGNAL_LOGS, CreateSegment, SignalFacts, TimeRange
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from tests.support.meta.segments import EPOCH, segment_of
 
 LOCATION = StoreLocation.from_url("s3://bucket/some/path?region=here")
+STORES = Stores(LOCATION)
 DATASET = "0a1b2c3d-0000-7000-8000-0123456789ab"
 INT64 = st.sampled_from([-1, 0, 1, 10, EPOCH, EPOCH + 99, 2**31, 2**43, 2**43 + 1, 2**63 - 1])
 TEXT = st.sampled_from(
@@ -89,10 +91,10 @@ def test_first_sight_takes_nothing_that_the_fields_refuse(changes: list[Change])
     for change in changes:
         change(segment)
 
-    seen = registration_checks.at_first_sight(LOCATION, segment)
+    seen = registration_checks.at_first_sight(STORES, segment)
 
     if seen is not None:
-        assert seen == convert.new_segment(LOCATION, segment, "segment")
+        assert seen == convert.new_segment(STORES, segment, "segment")
 
 
 def test_segments_as_writers_send_them_are_taken_at_first_sight() -> None:
@@ -101,7 +103,7 @@ def test_segments_as_writers_send_them_are_taken_at_first_sight() -> None:
     with_bucket.cloud_object_key.prefix.bucket.CopyFrom(convert.bucket(LOCATION))
 
     for segment in (bare, plain(), with_bucket):
-        assert registration_checks.at_first_sight(LOCATION, segment) is not None
+        assert registration_checks.at_first_sight(STORES, segment) is not None
 
 
 def test_a_segment_that_first_sight_does_not_take_is_refused_by_its_field() -> None:
@@ -109,6 +111,6 @@ def test_a_segment_that_first_sight_does_not_take_is_refused_by_its_field() -> N
     segment.size_bytes = checks.SIZE_BYTES_MAX + 1
 
     with pytest.raises(InvalidArgument) as caught:
-        registration_checks.new_segment(LOCATION, segment, "more_segments[3]")
+        registration_checks.new_segment(STORES, segment, "more_segments[3]")
 
     assert caught.value.field == "more_segments[3].size_bytes"

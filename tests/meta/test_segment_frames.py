@@ -26,6 +26,7 @@ from meta.v1.common_pb2 import (
 )
 from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsRequest, GetSegmentsByIdsResponse
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
@@ -131,7 +132,7 @@ def test_frames_are_the_messages_of_any_rows(
 
     reply = servicer.GetSegmentsByIds(asked, None)  # type: ignore[arg-type]
 
-    expected = [convert.segment_info(location, row) for row in own]
+    expected = [convert.segment_info(Stores(location), row) for row in own]
     assert list(GetSegmentsByIdsResponse.FromString(reply).segments) == expected
 
 
@@ -167,7 +168,7 @@ class Scene:
                 kept_messages.fill(tx)
                 rows = segments.get_many(tx, [UUID(one) for one in ids])
             expected = {
-                row.id: convert.segment_info(self.server.settings.location, row) for row in rows
+                row.id: convert.segment_info(self.server.settings.stores, row) for row in rows
             }
             assert {one.id: one for one in self.writer.get(*ids)} == expected
             page = self.writer.find("web")

@@ -12,7 +12,7 @@ from nursery.cycles import Cycles
 from nursery.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.tasks import Task
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from tests.support.nursery.drivers import BUDGET, CollectorDriver, dataset, nursery, run_here, texts
 from tests.support.waiting import wait_until
 
@@ -25,7 +25,7 @@ class Jobs:
     def __init__(self) -> None:
         self.babies: list[int] = []
 
-    def run(self, tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def run(self, tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         if tasks:
             self.babies.append(len({(r.stream_id, r.offset) for t in tasks for r in t.reads}))
         return run_here(tasks, where)
@@ -104,7 +104,7 @@ def test_spark_gets_a_job_only_when_something_came(
     def jobs() -> int:
         return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
 
-    def run(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def run(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         return list(job.run(spark, BUDGET, tasks, where))
 
     # On the same stream, so that its offset moves too, over babies with nothing for it.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from meta.v1 import nursery_pb2
 from nursery.tasks import Task
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segplane.dataplane.stream_poll import read_pages
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here, texts
 
@@ -96,7 +96,7 @@ def test_a_dataset_that_receives_nothing_is_never_registered(collector: Collecto
     collector.route(dataset(collector.client))
     tasks = 0
 
-    def count(own: Sequence[Task], where: StoreLocation) -> object:
+    def count(own: Sequence[Task], where: Stores) -> object:
         nonlocal tasks
         tasks += len(own)
         return run_here(own, where)

@@ -21,6 +21,7 @@ from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_segment
 from segments.parquet.schema import SegmentSpec
@@ -74,7 +75,7 @@ def test_every_task_writes_its_segments_and_names_its_index(
 ) -> None:
     tasks = [baby_task(store, f"task {i}") for i in range(5)]
 
-    outcomes = dict(job.run(spark, BUDGET, tasks, store.location))
+    outcomes = dict(job.run(spark, BUDGET, tasks, Stores(store.location)))
 
     found = []
     for index in range(5):
@@ -86,13 +87,13 @@ def test_every_task_writes_its_segments_and_names_its_index(
 
 
 def test_a_plan_without_tasks_starts_no_job(spark: SparkSession, store: ObjectStore) -> None:
-    assert list(job.run(spark, BUDGET, [], store.location)) == []
+    assert list(job.run(spark, BUDGET, [], Stores(store.location))) == []
 
 
 def test_a_task_that_kills_its_worker_fails_alone(spark: SparkSession, store: ObjectStore) -> None:
     tasks: list[Any] = [_Suicide(), baby_task(store, "beside")]
 
-    outcomes = dict(job.run(spark, BUDGET, tasks, store.location))
+    outcomes = dict(job.run(spark, BUDGET, tasks, Stores(store.location)))
 
     assert isinstance(outcomes[0], job.JobFailed)
     assert "Python worker exited" in str(outcomes[0])
@@ -106,7 +107,7 @@ def test_an_outcome_is_there_before_a_slow_task_has_finished(
     released = tmp_path / "released"
     tasks: list[Any] = [_Slow(released), baby_task(store, "fast")]
 
-    outcomes = job.run(spark, BUDGET, tasks, store.location)
+    outcomes = job.run(spark, BUDGET, tasks, Stores(store.location))
 
     assert next(outcomes)[0] == 1
     released.touch()

@@ -9,7 +9,7 @@ from meta.v1 import nursery_pb2
 from nursery import loop
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segplane.dataplane.stream_poll import read_unmerged
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 
@@ -26,7 +26,7 @@ def test_a_reply_of_a_meta_that_lags_behind_is_not_used(
 
     written = []
 
-    def run(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def run(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         written.append(tasks)
         return run_here(tasks, where)
 

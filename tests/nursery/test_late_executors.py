@@ -12,6 +12,7 @@ from nursery import job
 from nursery.execute import Budget
 from nursery.tasks import Task
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.parquet.schema import SegmentSpec
 from segments.spark.session import SparkUnusable, check_alive, open_session
 from segments.spark.settings import SparkSettings
@@ -45,13 +46,13 @@ def fickle(packages: Path) -> Iterator[SparkSession]:
 def test_a_batch_on_an_executor_of_another_release_is_refused_before_anything_is_read(
     fickle: SparkSession, packages: Path
 ) -> None:
-    assert list(job.run(fickle, BUDGET, [NOTHING], NOWHERE))
+    assert list(job.run(fickle, BUDGET, [NOTHING], Stores(NOWHERE)))
 
     with (
         pretend_release(packages),
         pytest.raises(SparkUnusable, match=r"^the executor on \S+ has segplane 9\.9 \(here"),
     ):
-        list(job.run(fickle, BUDGET, [NOTHING], NOWHERE))
+        list(job.run(fickle, BUDGET, [NOTHING], Stores(NOWHERE)))
 
     check_alive(fickle)
 
@@ -59,7 +60,9 @@ def test_a_batch_on_an_executor_of_another_release_is_refused_before_anything_is
 def test_a_merge_on_an_executor_of_another_release_is_no_failure_of_its_task(
     fickle: SparkSession, packages: Path, tmp_path: Path
 ) -> None:
-    task = ClaimedTask("t", 1, "d", (), SegmentSpec(), NOWHERE, "p/", "test", tmp_path, 2**20)
+    task = ClaimedTask(
+        "t", 1, "d", (), SegmentSpec(), Stores(NOWHERE), "p/", "test", tmp_path, 2**20
+    )
 
     with pretend_release(packages), pytest.raises(SparkUnusable, match=r"has segplane 9\.9"):
         SparkMerger(fickle).run(task)
@@ -69,7 +72,7 @@ def test_an_executor_of_another_python_is_refused_in_one_line(
     fickle: SparkSession, packages: Path
 ) -> None:
     with pretend_python(packages), pytest.raises(SparkUnusable) as refused:
-        list(job.run(fickle, BUDGET, [NOTHING], NOWHERE))
+        list(job.run(fickle, BUDGET, [NOTHING], Stores(NOWHERE)))
 
     assert str(refused.value).startswith("an executor has python 3.8 (here 3.")
     assert "\n" not in str(refused.value)

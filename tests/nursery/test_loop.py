@@ -13,7 +13,7 @@ from nursery.tasks import Task
 from segments.baby import crc32c
 from segments.errors import ObjectMissing
 from segments.keys import baby_key, join_key, quarantine_key
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from tests.support.nursery.drivers import (
     CollectorDriver,
     dataset,
@@ -131,7 +131,7 @@ def test_a_race_between_two_nurseries_is_lost_by_one(collector: CollectorDriver)
     collector.send("a")
     first = nursery(collector.client)
 
-    def overtaken(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def overtaken(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         results = run_here(tasks, where)
         if tasks:
             first.cycle()
@@ -230,7 +230,7 @@ def test_a_failed_job_is_tried_again_with_half_the_babies(collector: CollectorDr
         collector.send(f"baby {index}")
     sizes: list[int] = []
 
-    def failing_above_one(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def failing_above_one(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         sizes.append(len({(r.stream_id, r.offset) for t in tasks for r in t.reads}))
         if sizes[-1] > 1:
             return fail_all(tasks, "out of memory")

@@ -10,19 +10,19 @@ from nursery.execute import Budget, execute
 from nursery.job import TaskOutcome
 from nursery.registration import SEGMENTS_EACH_MAX
 from nursery.tasks import Task
-from segments.location import StoreLocation
-from segments.store.open import open_store
+from segments.named_stores import Stores
+from segments.store.several import open_stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 
 # Holds no baby beside another one, so each becomes a file.
 TINY = Budget(decode_bytes_max=1, held_bytes_max=1)
 
 
-def run_one_file_a_baby(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+def run_one_file_a_baby(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
     outcomes: list[TaskOutcome] = []
     for index, task in enumerate(tasks):
         with tempfile.TemporaryDirectory() as folder:
-            outcomes.append((index, execute(task, open_store(where), TINY, Path(folder))))
+            outcomes.append((index, execute(task, open_stores(where), TINY, Path(folder))))
     return outcomes
 
 

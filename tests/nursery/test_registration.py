@@ -71,7 +71,7 @@ def test_moves_that_are_due_together_are_registered_in_one_call(meta_client: Met
     before = answered("RegisterMergedSegments"), answered("RegisterMergedSegment")
 
     done = registrations.register(
-        BUCKET,
+        lambda _: BUCKET,
         [move(stream, first, 0, 4), move(stream, second, 3, 4), move(stream, second, 0, 2)],
     )
 
@@ -88,9 +88,9 @@ def test_a_meta_without_the_call_gets_a_call_for_each_and_is_asked_again_later()
     with serving(earlier) as client:
         registrations = Registrations(client, clock)
         for _ in range(2):
-            assert registrations.register(BUCKET, moves) == [Registered(7)] * 20
+            assert registrations.register(lambda _: BUCKET, moves) == [Registered(7)] * 20
         clock.now += FALLBACK_SECS
-        assert registrations.register(BUCKET, moves) == [Registered(7)] * 20
+        assert registrations.register(lambda _: BUCKET, moves) == [Registered(7)] * 20
 
     assert sorted(earlier.datasets) == sorted(3 * [one.move.dataset_id for one in moves])
 
@@ -102,7 +102,7 @@ def test_calls_are_divided_by_their_limits(meta_client: MetaClient, moves: int, 
     unknown = [move(str(uuid4()), str(uuid4()), 0, 1) for _ in range(moves)]
     before = answered("RegisterMergedSegments")
 
-    done = registrations.register(BUCKET, unknown)
+    done = registrations.register(lambda _: BUCKET, unknown)
 
     assert done == [Registered()] * moves
     # A single one takes the single call.

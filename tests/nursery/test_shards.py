@@ -12,7 +12,7 @@ from meta.client import MetaClient
 from nursery.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.tasks import Task
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 from tests.support.waiting import wait_until
 
@@ -39,7 +39,7 @@ class Shard:
         """Start it."""
         return nursery(self.client, self.run, shard_index=self.index, shard_count=self.count)
 
-    def run(self, tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def run(self, tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         """Run a job, and die before its results are registered if it is the one to die after."""
         results = run_here(tasks, where)
         self.reads.update((read.stream_id, read.offset) for task in tasks for read in task.reads)

@@ -16,6 +16,7 @@ from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.offsets import OffsetSpan
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
@@ -94,7 +95,7 @@ def test_a_batch_larger_than_the_budget_becomes_more_files_and_not_more_memory(
     spark: SparkSession, store: ObjectStore, export: Callable[[int], LogsData]
 ) -> None:
     tasks = [task_of(store, BABIES, export)]
-    ((_, result),) = job.run(spark, BUDGET, tasks, store.location)
+    ((_, result),) = job.run(spark, BUDGET, tasks, Stores(store.location))
 
     assert isinstance(result, TaskResult)
     (found,) = result.datasets

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segments import keys
+from segments.ids import new_uuid7
 from segments.keys import AttemptKey, BabyKey, MergedKey, QuarantineKey, join_key, parse_key
 
 STREAM = "01890a5d-ac96-774b-bcce-b302099a8057"
@@ -38,7 +39,7 @@ def test_a_merged_key_parses_back(dataset_id: str) -> None:
 
 @given(ids, ids, st.integers(1, 10**9 - 1))
 def test_an_attempts_key_parses_back(dataset_id: str, task_id: str, attempt: int) -> None:
-    key = keys.new_attempt_key(dataset_id, task_id, attempt)
+    key = f"{keys.attempt_prefix(dataset_id, task_id, attempt)}{new_uuid7()}.parquet"
     parsed = parse_key(key)
 
     assert isinstance(parsed, AttemptKey)

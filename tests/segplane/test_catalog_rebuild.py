@@ -22,7 +22,7 @@ from meta.v1 import (
 )
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segplane.__main__ import app
 from segplane.fsck import catalog_check
 from tests.support.merge_worker.local_merges import merge_all
@@ -54,7 +54,7 @@ def on(settings: Settings, database_url: str) -> Settings:
     return replace(settings, database=replace(settings.database, url=database_url))
 
 
-def write_and_fail(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+def write_and_fail(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
     """Write everything and die before anything is registered."""
     run_here(tasks, where)
     return fail_all(tasks, "the driver died")

@@ -17,7 +17,7 @@ from nursery.job import TaskOutcome
 from nursery.tasks import Task
 from segments.errors import StoreUnavailable
 from segments.keys import new_merged_key
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.store.interface import ObjectInfo, ObjectStore
 from segplane.__main__ import app
 from segplane.fsck import catalog_check, check_cursor
@@ -209,7 +209,7 @@ def test_repair_registers_a_batch_that_holds_a_missing_baby(run: RunCommand, cas
     collector.send("a", "b")
     collector.send("c")
 
-    def die(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def die(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         run_here(tasks, where)
         raise KeyboardInterrupt
 

@@ -15,6 +15,7 @@ from meta.client import location
 from meta.process import Shutdown
 from meta.v1 import common_pb2, ingestion_pb2
 from segments.keys import new_merged_key, split_key
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from tests.support.meta.segments import EPOCH, segment_of
 from tests.support.meta.server import MetaServer
@@ -29,7 +30,7 @@ def tools_of(server: MetaServer) -> Tools:
     )
     place = location(reply.cloud_object_prefix.bucket)
     settings = Settings(meta_address=server.address)
-    return Tools(server.client, open_store(place), place, settings, Shutdown(), "janitor")
+    return Tools(server.client, open_store(place), Stores(place), settings, Shutdown(), "janitor")
 
 
 def parquet(table: pa.Table, **options: Any) -> bytes:

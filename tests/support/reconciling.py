@@ -17,6 +17,7 @@ from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.v1.ingestion_pb2 import DownloadConfigRequest
 from meta.v1.operations_pb2 import ReleaseDeletionHoldRequest
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from segplane.__main__ import app
 from segplane.fsck import catalog_check
@@ -41,7 +42,9 @@ def running(settings: Settings, database_url: str = "") -> Iterator[Tools]:
         with MetaClient(address) as client:
             reply = client.ingestion.DownloadConfig(DownloadConfigRequest(worker_id="test"))
             at = location(reply.cloud_object_prefix.bucket)
-            yield Tools(client, open_store(at), at, JanitorSettings(address), Shutdown(), "test")
+            yield Tools(
+                client, open_store(at), Stores(at), JanitorSettings(address), Shutdown(), "test"
+            )
     finally:
         started.stop(2.0)
 

@@ -14,7 +14,7 @@ from meta.errors import InvalidArgument
 from meta.services.catalog import dataset_columns, entry_versions
 from meta.services.catalog.column_changes import ColumnChanges
 from meta.services.catalog.dataset_columns import checked_nonconforming
-from meta.services.messages import checks, convert
+from meta.services.messages import checks, convert, ingest_limits
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.catalog import dataset_settings, datasets, former_layouts
@@ -25,8 +25,6 @@ from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation
 from meta.v1 import operations_pb2
 
-# A hundred years; a longer time is a mistake in the unit.
-SECONDS_MAX = 3_155_760_000
 COLUMN_CHARACTERS_MAX = 255
 _RETENTIONS = frozenset(("event_retention_secs", "created_retention_secs"))
 
@@ -130,7 +128,7 @@ def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> d
     if settings.HasField("nonconforming"):
         changes["nonconforming"] = checked_nonconforming(settings.nonconforming)
     if settings.HasField("ingest_limits"):
-        changes |= _ingest_limits(settings.ingest_limits)
+        changes |= ingest_limits.changes(settings.ingest_limits)
     if settings.HasField("foreign_files"):
         field = "settings.foreign_files.time_column"
         name = settings.foreign_files.time_column
@@ -139,25 +137,6 @@ def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> d
             name, field, characters_max=COLUMN_CHARACTERS_MAX
         )
     return changes
-
-
-def _ingest_limits(limits: operations_pb2.IngestLimits) -> dict[str, Any]:
-    """The limits by the names of DatasetSettings' fields."""
-    field = "settings.ingest_limits"
-    age_max, lead_max = limits.event_age_max_secs, limits.event_lead_max_secs
-    return {
-        "ingest_bytes_per_sec": checks.count(limits.bytes_per_sec, f"{field}.bytes_per_sec"),
-        "ingest_exports_in_flight": checks.count(
-            limits.exports_in_flight, f"{field}.exports_in_flight"
-        ),
-        "ingest_memory_bytes": checks.count(limits.memory_bytes, f"{field}.memory_bytes"),
-        "event_age_max_secs": checks.count(
-            age_max, f"{field}.event_age_max_secs", high=SECONDS_MAX
-        ),
-        "event_lead_max_secs": checks.count(
-            lead_max, f"{field}.event_lead_max_secs", high=SECONDS_MAX
-        ),
-    }
 
 
 def _change(
@@ -230,7 +209,7 @@ def _message(
         created_retention=Duration(seconds=settings.created_retention_secs),
         tombstone_grace=Duration(seconds=settings.tombstone_grace_secs),
         records_per_month=settings.records_per_month,
-        ingest_limits=convert.ingest_limits(
+        ingest_limits=ingest_limits.message(
             (
                 settings.ingest_bytes_per_sec,
                 settings.ingest_exports_in_flight,
@@ -246,6 +225,7 @@ def _message(
         # As before where it is the usual one.
         nonconforming=operations_pb2.NonconformingRecords.ValueType(settings.nonconforming) or None,
         record_ids=dataset_columns.has_record_ids(tx, dataset_id) or None,
+        store=datasets.placed(tx, [dataset_id]).get(dataset_id, ""),
     )
 
 
@@ -263,4 +243,4 @@ def _seconds(value: Duration, field: str) -> int:
     if not 0 <= value.nanos < 1_000_000_000:
         raise InvalidArgument(f"{field}.nanos is {value.nanos}", field=f"{field}.nanos")
     seconds = value.seconds + (1 if value.nanos else 0)
-    return checks.count(seconds, field, high=SECONDS_MAX)
+    return checks.count(seconds, field, high=ingest_limits.SECONDS_MAX)

@@ -75,7 +75,7 @@ def hide_segment(
     return pb.HideSegmentResponse(
         version=loss.version,
         loss=_message(loss),
-        segment=convert.segment_info(server.settings.location, segment),
+        segment=convert.segment_info(server.settings.stores, segment),
     )
 
 
@@ -85,7 +85,7 @@ def replace_segment(
     """Let a new object of the same records take a segment's place."""
     segment_id = checks.uuid(request.segment_id, "segment_id")
     acceptance = consent_of(request.acceptance)
-    new = convert.new_segment(server.settings.location, request.segment, "segment")
+    new = convert.new_segment(server.settings.stores, request.segment, "segment")
     checks.at_most(request.ranges, "ranges", RANGES_MAX)
     ranges = [_range(item, f"ranges[{i}]") for i, item in enumerate(request.ranges)]
     replacement = server.transactions.write(
@@ -108,8 +108,8 @@ def take_back_replacement(
     return pb.TakeBackReplacementResponse(
         version=taken.loss.version,
         loss=_message(taken.loss),
-        replacement=convert.segment_info(server.settings.location, taken.replacement),
-        original=convert.segment_info(server.settings.location, taken.original),
+        replacement=convert.segment_info(server.settings.stores, taken.replacement),
+        original=convert.segment_info(server.settings.stores, taken.original),
     )
 
 

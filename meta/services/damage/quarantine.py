@@ -42,7 +42,7 @@ def complete_replay(
     payload = _payload(request.object_key)
     checks.at_most(request.segments, "segments", SEGMENTS_MAX)
     new = [
-        convert.new_segment(server.settings.location, segment, f"segments[{index}]")
+        convert.new_segment(server.settings.stores, segment, f"segments[{index}]")
         for index, segment in enumerate(request.segments)
     ]
     checks.distinct([segment.object_key for segment in new], "segments")

@@ -36,14 +36,14 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         )
         if due:
             self._transactions.database.continuity.look()
-        location = self._settings.location
+        stores = self._settings.stores
         return segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse(
             segments=[
                 segment_deletion_pb2.TombstonedSegmentInfo(
                     segment_id=str(segment.segment_id),
                     dataset_id=str(segment.dataset_id),
                     cloud_object_key=convert.object_key(
-                        location, segment.prefix, segment.object_name
+                        stores, segment.prefix, segment.object_name
                     ),
                     tombstone_time_nanos=segment.tombstone_time_nanos,
                     tombstone_version=segment.tombstone_version,

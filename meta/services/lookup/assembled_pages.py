@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
-from meta.errors import CursorInvalid, VersionNotReached
+from meta.errors import CursorInvalid, Unavailable, VersionNotReached
 from meta.services.lookup import segment_layouts
 from meta.services.lookup.checked_lookup import CheckedLookup, LookupCursor
 from meta.services.lookup.segment_layouts import KnownLayouts
@@ -26,6 +26,7 @@ from meta.store.lookup.page_statement import (
     SegmentStatements,
 )
 from meta.store.lookup.segment_frames import HEAD_BYTES, SEGMENT_TAG
+from meta.store.segments import object_stores
 from meta.store.segments.segments import duration_class
 from meta.store.versions import versions
 from meta.v1 import segment_lookup_pb2
@@ -195,6 +196,8 @@ class AssembledPages:
             raise CursorInvalid("the cursor is too old", field="cursor")
         version = lookup.readable_version(tx, snapshot, query.requested)
         lookup.visible_datasets(tx, checked.names, version)
+        for name in object_stores.unknown(tx, self._statements.store_names):
+            raise Unavailable(f"object store {name!r} is not configured at this server")
 
     def _is_over(self, checked: CheckedLookup, now_secs: int) -> bool:
         cursor = checked.cursor

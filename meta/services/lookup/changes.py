@@ -159,11 +159,11 @@ def _split_changes(
 
 
 def _change_infos(server: ServerParts, rows: Sequence[SegmentChange]) -> list[pb.DatasetChange]:
-    location = server.settings.location
+    stores = server.settings.stores
     return [
         pb.DatasetChange(
             version=row.version,
-            segment=convert.segment_info(location, row.segment),
+            segment=convert.segment_info(stores, row.segment),
             is_removed=row.is_removed,
             is_merge=row.is_merge,
             replaced_by=row.replaced_by or "",

@@ -10,7 +10,9 @@ from meta.services.messages import checks, convert
 from meta.store.lookup.page_statement import SegmentStatements
 from meta.store.lookup.segment_frames import SEGMENT_TAG
 from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
+from segments.location import StoreLocation
 from segments.protowire import length_prefix
+from segments.store_names import store_folder
 
 IDS_MAX = 1_000
 # The field of CloudObjectPrefix that holds the location.
@@ -22,8 +24,10 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
-        bucket = convert.bucket(settings.location).SerializeToString()
-        self.statements = SegmentStatements(length_prefix(_BUCKET, len(bucket)) + bucket)
+        stores = settings.stores
+        self.statements = SegmentStatements(
+            {store_folder(name).rstrip("/"): _bucket(stores.get(name)) for name in stores.names()}
+        )
         self.pages = AssembledPages(transactions, self.statements, settings.lifetimes.cursor)
 
     def FindSegments(  # type: ignore[override]  # serialized: see meta.rpc.execution
@@ -50,3 +54,8 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             lambda: self.statements.read_by_ids(self._transactions.database, ids)
         )
         return SEGMENT_TAG + frames if frames else b""
+
+
+def _bucket(location: StoreLocation) -> bytes:
+    bucket = convert.bucket(location).SerializeToString()
+    return length_prefix(_BUCKET, len(bucket)) + bucket

@@ -76,7 +76,7 @@ def explain_merge_plan(
     size_bytes = 0
     for row, eligibility, reason in explained[:most]:
         explanation = pb.SegmentExplanation(
-            segment=convert.segment_info(server.settings.location, row.segment),
+            segment=convert.segment_info(server.settings.stores, row.segment),
             eligibility=eligibility,
             task_id="" if row.task_id is None else str(row.task_id),
             reason=reason,

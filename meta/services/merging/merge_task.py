@@ -23,7 +23,7 @@ from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind, TaskState
 from meta.store.segments.segments import NewSegment
 from meta.v1 import merge_task_pb2, merge_task_pb2_grpc
 from segments.keys import attempt_prefix
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 
 OUTPUTS_MAX = 64
 # Small tasks are claimed first, because they reduce the number of segments fastest. Every eighth
@@ -75,7 +75,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
     ) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
         """Replace the inputs by the outputs, in one transaction and at one version."""
         task_id = checks.uuid(request.task_id, "task_id")
-        outputs = checked_outputs(request, self._settings.location)
+        outputs = checked_outputs(request, self._settings.stores)
 
         return _reply(await self._committer.submit(Completion(task_id, outputs)))
 
@@ -126,13 +126,13 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         return self._transactions.write(lambda tx: merge_claims.claim_one(tx, poll, lease_secs))
 
     def _info(self, claimed: Claimed, outputs_max: int) -> merge_task_pb2.SegmentMergeTaskInfo:
-        location, task = self._settings.location, claimed.task
+        stores, task = self._settings.stores, claimed.task
         dataset_id = str(task.dataset_id)
-        prefix = attempt_prefix(dataset_id, str(task.id), task.attempt)
+        prefix = attempt_prefix(dataset_id, str(task.id), task.attempt, task.store)
         info = merge_task_pb2.SegmentMergeTaskInfo(
             task_id=str(task.id),
             dataset_id=dataset_id,
-            cloud_object_prefix=convert.object_prefix(location, prefix),
+            cloud_object_prefix=convert.object_prefix(convert.place_of(stores, prefix), prefix),
             sharding_fields=convert.sharding_messages(claimed.layout.sharding_fields),
             attempt=task.attempt,
             promoted_columns=convert.promoted_messages(claimed.layout.promoted_columns),
@@ -140,7 +140,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             merge_count=task.output_merge_count,
             outputs_max=task_outputs_max(task, outputs_max),
         )
-        convert.add_segments(info.segments, location, claimed.inputs)
+        convert.add_segments(info.segments, stores, claimed.inputs)
         return info
 
 
@@ -168,7 +168,7 @@ def _printable(message: str) -> str:
 
 
 def checked_outputs(
-    request: merge_task_pb2.CompleteSegmentMergeTaskRequest, location: StoreLocation
+    request: merge_task_pb2.CompleteSegmentMergeTaskRequest, stores: Stores
 ) -> tuple[NewSegment, ...]:
     """Check the outputs of a completion: one dataset, no key twice, no UTC day in two of them.
 
@@ -177,7 +177,7 @@ def checked_outputs(
     named = [("merged_segment", request.merged_segment)]
     named += [(f"more_segments[{n}]", s) for n, s in enumerate(request.more_segments)]
     checks.at_most(request.more_segments, "more_segments", OUTPUTS_MAX - 1)
-    outputs = tuple(convert.new_segment(location, segment, field) for field, segment in named)
+    outputs = tuple(convert.new_segment(stores, segment, field) for field, segment in named)
     checks.distinct([output.object_key for output in outputs], "more_segments")
     if len({output.dataset_id for output in outputs}) > 1:
         raise InvalidArgument("the outputs are of several datasets", field="more_segments")

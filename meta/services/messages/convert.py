@@ -8,7 +8,7 @@ from uuid import UUID
 
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
-from meta.errors import InvalidArgument
+from meta.errors import InvalidArgument, Unavailable
 from meta.services.messages import checks, segment_facts
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.catalog.datasets import Dataset
@@ -19,11 +19,12 @@ from meta.v1 import (
     common_pb2,
     ingest_token_pb2,
     nursery_pb2,
-    operations_pb2,
     segment_lookup_pb2,
 )
 from segments.keys import baby_prefix, join_key, merged_prefix
 from segments.location import StoreLocation
+from segments.named_stores import Stores, StoreUnknown
+from segments.store_names import store_of
 
 # 3.5 MiB: gRPC clients by default receive at most 4 MiB.
 REPLY_BYTES_MAX = 3_670_016
@@ -46,9 +47,20 @@ def object_prefix(location: StoreLocation, prefix: str) -> common_pb2.CloudObjec
     return common_pb2.CloudObjectPrefix(bucket=bucket(location), prefix=prefix.rstrip("/"))
 
 
-def merged_place(location: StoreLocation, dataset_id: object) -> common_pb2.CloudObjectPrefix:
-    """The key prefix of a dataset's merged segments."""
-    return object_prefix(location, merged_prefix(str(dataset_id)))
+def place_of(stores: Stores, prefix: str) -> StoreLocation:
+    """The store of the objects below a prefix. Raises Unavailable if only other servers know it."""
+    try:
+        return stores.of_key(f"{prefix}/")
+    except StoreUnknown as error:
+        raise Unavailable(str(error)) from None
+
+
+def merged_place(
+    stores: Stores, dataset_id: object, store: str = ""
+) -> common_pb2.CloudObjectPrefix:
+    """The key prefix of a dataset's new merged segments."""
+    prefix = merged_prefix(str(dataset_id), store)
+    return object_prefix(place_of(stores, prefix), prefix)
 
 
 def stream_place(location: StoreLocation, stream_id: object) -> common_pb2.CloudObjectPrefix:
@@ -56,14 +68,13 @@ def stream_place(location: StoreLocation, stream_id: object) -> common_pb2.Cloud
     return object_prefix(location, baby_prefix(str(stream_id)))
 
 
-def object_key(location: StoreLocation, prefix: str, name: str) -> common_pb2.CloudObjectKey:
+def object_key(stores: Stores, prefix: str, name: str) -> common_pb2.CloudObjectKey:
     """The key of one object."""
-    return common_pb2.CloudObjectKey(prefix=object_prefix(location, prefix), key=name)
+    place = object_prefix(place_of(stores, prefix), prefix)
+    return common_pb2.CloudObjectKey(prefix=place, key=name)
 
 
-def new_segment(
-    location: StoreLocation, message: common_pb2.CreateSegment, field: str
-) -> NewSegment:
+def new_segment(stores: Stores, message: common_pb2.CreateSegment, field: str) -> NewSegment:
     """Check a new segment; its object must be under the prefix of its dataset."""
     dataset_id = checks.uuid(message.dataset_id, f"{field}.dataset_id")
     if not message.HasField("time_range"):
@@ -71,7 +82,7 @@ def new_segment(
     start_ns, end_ns = checks.closed_range(message.time_range, f"{field}.time_range")
     checks.count(start_ns, f"{field}.time_range.start_time")
     key_field = f"{field}.cloud_object_key"
-    joined = full_key(location, message.cloud_object_key, key_field)
+    joined = full_key(stores, message.cloud_object_key, key_field)
     own_prefix = _merged_prefix(dataset_id)
     if not joined.startswith(own_prefix):
         raise InvalidArgument(f"{key_field} is {joined}, not under {own_prefix}", field=key_field)
@@ -110,40 +121,43 @@ def _merged_prefix(dataset_id: UUID) -> str:
     return merged_prefix(str(dataset_id))
 
 
-def full_key(location: StoreLocation, message: common_pb2.CloudObjectKey, field: str) -> str:
-    """Join prefix and key, relative to the store's base path, which must be the configured one."""
+def full_key(stores: Stores, message: common_pb2.CloudObjectKey, field: str) -> str:
+    """Join prefix and key, relative to the base path of the store, which the key must name."""
     if not message.key:
         raise InvalidArgument(f"{field}.key must not be empty", field=f"{field}.key")
-    _check_bucket(location, message.prefix.bucket, f"{field}.prefix.bucket")
     try:
-        return join_key(message.prefix.prefix, message.key)
-    except ValueError as error:
+        key = join_key(message.prefix.prefix, message.key)
+        location = stores.of_key(key)
+    except (ValueError, StoreUnknown) as error:
         raise InvalidArgument(f"{field}: {error}", field=field) from None
+    _check_bucket(location, message.prefix.bucket, f"{field}.prefix.bucket")
+    return key
 
 
-def segment_info(location: StoreLocation, segment: SegmentRow) -> common_pb2.SegmentInfo:
+def segment_info(stores: Stores, segment: SegmentRow) -> common_pb2.SegmentInfo:
     """A registered segment."""
     holder = segment_lookup_pb2.GetSegmentsByIdsResponse()
-    add_segments(holder.segments, location, [segment])
+    add_segments(holder.segments, stores, [segment])
     (info,) = holder.segments
     return info
 
 
 def add_segments(
     target: RepeatedCompositeFieldContainer[common_pb2.SegmentInfo],
-    location: StoreLocation,
+    stores: Stores,
     segments: Iterable[SegmentRow],
 ) -> None:
     """Append registered segments.
 
-    The fields that all segments of a dataset share are parsed from one template: a page costs a
-    fourth of building every message from nested constructors.
+    The fields that all segments of a dataset in one store share are parsed from one template: a
+    page costs a fourth of building every message from nested constructors.
     """
     templates: dict[object, tuple[bytes, str]] = {}
     for segment in segments:
-        shared = templates.get(segment.dataset_id)
+        place = segment.dataset_id, store_of(f"{segment.prefix}/")
+        shared = templates.get(place)
         if shared is None:
-            shared = templates[segment.dataset_id] = _template(location, segment)
+            shared = templates[place] = _template(stores, segment)
         template, prefix = shared
         info = target.add()
         info.MergeFromString(template)
@@ -171,23 +185,21 @@ def add_segments(
             info.crc32c = segment.crc32c
 
 
-def _template(location: StoreLocation, segment: SegmentRow) -> tuple[bytes, str]:
+def _template(stores: Stores, segment: SegmentRow) -> tuple[bytes, str]:
     message = common_pb2.SegmentInfo(
         dataset_id=segment.dataset_id,
         time_range=common_pb2.TimeRange(),
-        cloud_object_key=object_key(location, segment.prefix, ""),
+        cloud_object_key=object_key(stores, segment.prefix, ""),
     )
     return message.SerializeToString(), segment.prefix
 
 
-def dataset_info(
-    location: StoreLocation, dataset: Dataset, layout: Layout
-) -> common_pb2.DatasetInfo:
+def dataset_info(stores: Stores, dataset: Dataset, layout: Layout) -> common_pb2.DatasetInfo:
     """A dataset as the data plane needs it."""
     return common_pb2.DatasetInfo(
         id=str(dataset.id),
         name=dataset.name,
-        cloud_object_prefix=merged_place(location, dataset.id),
+        cloud_object_prefix=merged_place(stores, dataset.id, dataset.store),
         sharding_fields=sharding_messages(layout.sharding_fields),
         promoted_columns=promoted_messages(layout.promoted_columns),
     )
@@ -279,15 +291,3 @@ def _check_bucket(location: StoreLocation, message: common_pb2.CloudBucket, fiel
             raise InvalidArgument(
                 f"{field}.{name} is not the configured store's", field=f"{field}.{name}"
             )
-
-
-def ingest_limits(limits: tuple[int, int, int, int, int]) -> operations_pb2.IngestLimits:
-    """Write the limits of ingest, in the order of their fields."""
-    bytes_per_sec, exports_in_flight, memory_bytes, age_max_secs, lead_max_secs = limits
-    return operations_pb2.IngestLimits(
-        bytes_per_sec=bytes_per_sec,
-        exports_in_flight=exports_in_flight,
-        memory_bytes=memory_bytes,
-        event_age_max_secs=age_max_secs,
-        event_lead_max_secs=lead_max_secs,
-    )

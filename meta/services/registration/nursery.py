@@ -49,7 +49,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self._transactions = transactions = server.transactions
         self._settings = settings = server.settings
         self._registrar, self._debts = server.registrar, server.debts
-        self._pages = Pages(settings.location, settings.lifetimes.tombstone_grace)
+        self._pages = Pages(settings.stores, settings.lifetimes.tombstone_grace)
         # The streams of all waiting replies are read in one snapshot, after their commits.
         self._replies: Committer[
             _Registered, nursery_pb2.RegisterMergedSegmentResponse, Transaction
@@ -109,10 +109,10 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         """Register merged segments and advance the offsets that they cover, at one version."""
         is_large = len(request.stream_offsets) > QUICK_MOVES
         if is_large:
-            checks_of = partial(checked_merge, request, self._settings.location, access.caller())
+            checks_of = partial(checked_merge, request, self._settings.stores, access.caller())
             merge = await asyncio.to_thread(checks_of)
         else:
-            merge = checked_merge(request, self._settings.location, access.caller())
+            merge = checked_merge(request, self._settings.stores, access.caller())
         version = await self._registrar.register(merge)
         if request.omit_streams:
             return nursery_pb2.RegisterMergedSegmentResponse(
@@ -227,10 +227,10 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     def _streams(
         self, tx: Transaction, streams: list[StreamRow], detail: replies.Detail | None = None
     ) -> list[nursery_pb2.IngestStreamInfo]:
-        location = self._settings.location
+        stores = self._settings.stores
         entries = merged_offsets.read(tx, [stream.id for stream in streams])
-        detail = detail or replies.affordable(location, streams, entries)
-        return replies.build_streams(tx, location, streams, entries, detail)
+        detail = detail or replies.affordable(stores.default, streams, entries)
+        return replies.build_streams(tx, stores, streams, entries, detail)
 
     def _catalog(
         self, tx: Transaction, seq: Version, scope: StreamScope
@@ -241,9 +241,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         reply = nursery_pb2.GetIngestStreamsResponse(
             response_seq=seq,
             database_time_nanos=clock.now_nanos(tx),
-            datasets=[
-                convert.dataset_info(self._settings.location, d, layouts[d.id]) for d in live
-            ],
+            datasets=[convert.dataset_info(self._settings.stores, d, layouts[d.id]) for d in live],
             token_routing=replies.token_routing(tokens.list_active(tx)),
         )
         if scope.since:

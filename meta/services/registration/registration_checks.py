@@ -20,7 +20,9 @@ from meta.v1 import common_pb2, nursery_pb2
 from segments.ids import UUID_CHARACTERS, canonical_uuid, parse_uuid
 from segments.keys import merged_prefix
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.offsets import OffsetSpan
+from segments.store_names import store_folder
 
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
@@ -30,7 +32,7 @@ _VERDICT = re.compile(r"[0-9a-f]{16}")
 
 
 def checked_merge(
-    request: nursery_pb2.RegisterMergedSegmentRequest, location: StoreLocation, caller: AuditCaller
+    request: nursery_pb2.RegisterMergedSegmentRequest, stores: Stores, caller: AuditCaller
 ) -> Merge:
     """Check a registration by `caller`. Raises InvalidArgument."""
     offsets, further = request.stream_offsets, request.more_segments
@@ -42,13 +44,13 @@ def checked_merge(
         checks.distinct([(m.stream_id, m.dataset_id) for m in moves], "stream_offsets")
     new: tuple[NewSegment, ...] = ()
     if request.HasField("segment"):
-        new = (new_segment(location, request.segment, "segment"),)
+        new = (new_segment(stores, request.segment, "segment"),)
     elif further:
         raise InvalidArgument("more_segments without a segment", field="segment")
     if further:
         named = [(f"more_segments[{n}]", s) for n, s in enumerate(further)]
         checks.at_most([*new, *named], "more_segments", SEGMENTS_MAX)
-        new += tuple([new_segment(location, s, name) for name, s in named])
+        new += tuple([new_segment(stores, s, name) for name, s in named])
         checks.distinct([segment.object_key for segment in new], "more_segments")
     dataset_id = (new[0] if new else moves[0]).dataset_id
     named_ids = {*[s.dataset_id for s in new], *[m.dataset_id for m in moves]}
@@ -109,23 +111,22 @@ def _move_by_field(info: nursery_pb2.StreamOffsetInfo, index: int) -> EntryMove:
     )
 
 
-def new_segment(
-    location: StoreLocation, message: common_pb2.CreateSegment, field: str
-) -> NewSegment:
+def new_segment(stores: Stores, message: common_pb2.CreateSegment, field: str) -> NewSegment:
     """Check a new segment; its object must be under the prefix of its dataset."""
-    return at_first_sight(location, message) or convert.new_segment(location, message, field)
+    return at_first_sight(stores, message) or convert.new_segment(stores, message, field)
 
 
-def at_first_sight(location: StoreLocation, message: common_pb2.CreateSegment) -> NewSegment | None:
+def at_first_sight(stores: Stores, message: common_pb2.CreateSegment) -> NewSegment | None:
     """Check a message as nearly all are; None = `convert.new_segment` has to look at it."""
     dataset_id, own_prefix = _dataset(message.dataset_id)
     times, key = message.time_range, message.cloud_object_key
     start_ns, end_ns = times.start_time, times.end_time
     size_bytes, compressed_size_bytes = message.size_bytes, message.compressed_size_bytes
     events, prefix, name = message.number_of_events, key.prefix.prefix, key.key
+    location = stores.default if prefix == own_prefix else _placed(stores, own_prefix, prefix)
     if (
         dataset_id is None
-        or prefix != own_prefix
+        or location is None
         or not message.HasField("time_range")
         or not 0 <= start_ns <= end_ns
         or not 0 <= size_bytes <= checks.SIZE_BYTES_MAX
@@ -185,6 +186,14 @@ def _signals(facts: common_pb2.SegmentFacts, whole: tuple[int, int, int]) -> int
     ):
         return None
     return mask if 1 <= facts.format_version <= segment_facts.FORMAT_MAX else None
+
+
+def _placed(stores: Stores, own_prefix: str, prefix: str) -> StoreLocation | None:
+    """The store of a dataset's segments below a prefix; None for any other prefix."""
+    for name, location in stores.named:
+        if prefix == f"{own_prefix}/{store_folder(name)}"[:-1]:
+            return location
+    return None
 
 
 # The same datasets come again and again. Texts of another length are not kept.

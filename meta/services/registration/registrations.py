@@ -45,11 +45,11 @@ def _checked(
     checks.count(segments, "registrations.segments", high=SEGMENTS_MAX)
     moves = sum([len(item.stream_offsets) for item in items])
     checks.count(moves, "registrations.stream_offsets", high=MOVES_MAX)
-    caller, location = access.caller(), server.settings.location
+    caller, stores = access.caller(), server.settings.stores
     checked: list[Merge | InvalidArgument] = []
     for item in items:
         try:
-            checked.append(checked_merge(item, location, caller))
+            checked.append(checked_merge(item, stores, caller))
         except InvalidArgument as refusal:
             checked.append(refusal)
     return checked

@@ -2,13 +2,16 @@
 
 import grpc
 
-from meta.errors import InvalidArgument
+from meta.errors import InvalidArgument, NotFound
 from meta.services.messages import checks, convert
 from meta.services.server_parts import ServerParts
+from meta.store.engine.pool import Transaction
 from meta.store.rewrites import rewrite_jobs
 from meta.store.rewrites.rewrite_jobs import JOBS_LISTED_MAX, JobState, NewRewriteJob, RewriteJobRow
+from meta.store.segments import object_stores
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
+from segments.named_stores import StoreUnknown
 
 TASKS_DEFAULT = 16
 TASKS_MAX = 1_000
@@ -29,6 +32,7 @@ def create_rewrite_job(
     if request.HasField("time_range"):
         start_ns, end_ns = checks.half_open_range(request.time_range, "time_range")
     tasks_max = checks.count(request.tasks_max, "tasks_max", high=TASKS_MAX)
+    store = _store(server, request) if request.HasField("store") else None
     new = NewRewriteJob(
         id=checks.uuid(request.id, "id"),
         dataset_id=checks.uuid(request.dataset_id, "dataset_id"),
@@ -37,9 +41,28 @@ def create_rewrite_job(
         end_ns=end_ns,
         tasks_max=tasks_max or TASKS_DEFAULT,
         bytes_per_sec=checks.size(request.bytes_per_sec, "bytes_per_sec") or None,
+        store=store,
     )
-    job = server.transactions.write(lambda tx: rewrite_jobs.create(tx, new))
+
+    def work(tx: Transaction) -> RewriteJobRow:
+        if store:
+            # A server without it may have started since and found it unused.
+            object_stores.remember(tx, store, server.settings.stores.get(store).url())
+        return rewrite_jobs.create(tx, new)
+
+    job = server.transactions.write(work)
     return pb.CreateRewriteJobResponse(rewrite=_message(job))
+
+
+def _store(server: ServerParts, request: pb.CreateRewriteJobRequest) -> str:
+    """The store of a move, "" = the default one."""
+    if request.format_version or request.HasField("time_range"):
+        raise InvalidArgument("a move takes all segments of its dataset", field="store")
+    try:
+        server.settings.stores.get(request.store)
+    except StoreUnknown as error:
+        raise NotFound(str(error), store=request.store) from None
+    return request.store
 
 
 def update_rewrite_job(
@@ -111,4 +134,5 @@ def _message(job: RewriteJobRow) -> pb.RewriteJob:
         secs_left=job.secs_left,
         created_at=convert.time_text(job.created_at),
         finished_at=convert.time_text(job.finished_at),
+        store=job.store,
     )

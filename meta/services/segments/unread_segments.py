@@ -35,7 +35,7 @@ def list_unread_segments(
     reply = pb.ListUnreadSegmentsResponse()
     size_bytes = 0
     for row in rows[:most]:
-        segment = convert.segment_info(server.settings.location, row)
+        segment = convert.segment_info(server.settings.stores, row)
         size_bytes += segment.ByteSize() + 8
         if size_bytes > REPLY_BYTES_MAX and reply.segments:
             break

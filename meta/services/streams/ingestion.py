@@ -35,7 +35,7 @@ from meta.store.streams.commits import Committed, OffsetCommit
 from meta.store.streams.stream_datasets import NewEntry
 from meta.store.streams.tokens import IngestToken, TokenRouting
 from meta.store.versions import versions
-from meta.v1 import ingestion_pb2, ingestion_pb2_grpc
+from meta.v1 import common_pb2, ingestion_pb2, ingestion_pb2_grpc
 
 SEGMENTS_MAX = 1_000
 # What does not fit into a reply of DownloadConfig, and the calls that give it all the same.
@@ -109,7 +109,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             raise InvalidArgument("segments must not be empty", field="segments")
         checks.at_most(request.segments, "segments", SEGMENTS_MAX)
         new = [
-            convert.new_segment(self._settings.location, segment, f"segments[{index}]")
+            convert.new_segment(self._settings.stores, segment, f"segments[{index}]")
             for index, segment in enumerate(request.segments)
         ]
         checks.distinct([segment.object_key for segment in new], "segments")
@@ -169,21 +169,23 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
     def _place(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
         """The location of objects: the same cost however many datasets there are."""
         default = datasets.find_default(tx)
-        location = self._settings.location
+        stores = self._settings.stores
         return ingestion_pb2.DownloadConfigResponse(
             # None: the caller may not see it.
-            cloud_object_prefix=convert.object_prefix(location, "")
+            cloud_object_prefix=convert.object_prefix(stores.default, "")
             if default is None
-            else convert.merged_place(location, default.id)
+            else convert.merged_place(stores, default.id),
+            named_stores=[
+                common_pb2.NamedStore(name=store.name, bucket=convert.bucket(store.location))
+                for store in stores.named
+            ],
         )
 
     def _place_and_datasets(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
         reply_bounds.check_number(datasets.count_visible(tx), *_DATASETS_INSTEAD)
         live = datasets.list_live(tx)
         layouts = dataset_layouts.read(tx, [d.id for d in live])
-        infos = {
-            d.id: convert.dataset_info(self._settings.location, d, layouts[d.id]) for d in live
-        }
+        infos = {d.id: convert.dataset_info(self._settings.stores, d, layouts[d.id]) for d in live}
         default = next((infos.pop(d.id) for d in live if d.is_default), None)
         reply = self._place(tx)
         if default is not None:

@@ -30,7 +30,7 @@ from meta.store.streams.stream_reads import NO_ID, StreamRow, StreamScope
 from meta.store.versions import versions
 from meta.v1 import nursery_pb2
 from meta.v1.common_pb2 import DatasetInfo
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 
 # Nurseries need no checkpoints; the newest says when an entry moved last.
 DETAIL = Detail(checkpoints=1, babies=BABIES_MAX)
@@ -67,8 +67,8 @@ class PageRequest:
 class Pages:
     """Reads pages of polls."""
 
-    def __init__(self, location: StoreLocation, grace_secs: float) -> None:
-        self._location = location
+    def __init__(self, stores: Stores, grace_secs: float) -> None:
+        self._stores = stores
         self._grace_secs = grace_secs
         self._removable = RemovableEntries()
         self._sections: tuple[Callable[..., PagePosition | None], ...] = (
@@ -139,7 +139,8 @@ class Pages:
         for entry in entries:
             entries_of[entry.stream_id] = entries_of.get(entry.stream_id, 0) + 1
         for count, row in enumerate(rows):
-            room_bytes -= replies.estimate(self._location, row, entries_of.get(row.id, 0), DETAIL)
+            num_entries = entries_of.get(row.id, 0)
+            room_bytes -= replies.estimate(self._stores.default, row, num_entries, DETAIL)
             if room_bytes < 0:
                 return max(1, count)
         return len(rows)
@@ -159,7 +160,7 @@ class Pages:
         ids = {row.id for row in rows}
         own = [entry for entry in entries if entry.stream_id in ids]
         detail = DETAIL if passed is None else UNMERGED_DETAIL
-        infos = replies.build_streams(tx, self._location, rows, own, detail)
+        infos = replies.build_streams(tx, self._stores, rows, own, detail)
         history: dict[str, list[nursery_pb2.RoutingPeriod]] = {}
         for period in replies.periods(stream_reads.read_periods(tx, rows)):
             history.setdefault(period.stream_id, []).append(period)
@@ -187,7 +188,7 @@ class Pages:
         """Datasets with their layouts, by id."""
         layouts = dataset_layouts.read(tx, [row.id for row in rows])
         return {
-            str(row.id): convert.dataset_info(self._location, row, layouts[row.id]) for row in rows
+            str(row.id): convert.dataset_info(self._stores, row, layouts[row.id]) for row in rows
         }
 
     def _add_datasets(

@@ -4,13 +4,14 @@ The full form has 120 checkpoints per entry and 1,000 babies per stream. What do
 shorter: only the newest checkpoint per entry, fewer babies per stream, and then REPLY_TOO_LARGE.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from meta.errors import ReplyTooLarge
 from meta.services.messages import convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.streams import stream_reads
 from meta.store.streams.merged_offsets import EntryRow
@@ -18,6 +19,7 @@ from meta.store.streams.stream_reads import CheckpointRow, PeriodRow, StreamRow
 from meta.store.streams.tokens import IngestToken
 from meta.v1 import common_pb2, nursery_pb2
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 
 CHECKPOINTS_MAX = 120
 BABIES_MAX = 1_000
@@ -44,28 +46,33 @@ SHORTEST = Detail(1, 1)
 
 def build_streams(
     tx: Transaction,
-    location: StoreLocation,
+    stores: Stores,
     streams: Sequence[StreamRow],
     entries: Sequence[EntryRow],
     detail: Detail,
 ) -> list[nursery_pb2.IngestStreamInfo]:
     """The streams with their entries, checkpoints and unmerged babies."""
     places: dict[UUID, common_pb2.CloudObjectPrefix] = {}
+    placed: Mapping[UUID, str] = {}
+    if stores.named:
+        placed = datasets.placed(tx, {entry.dataset_id for entry in entries})
     most = detail.checkpoints
     checkpoints = _checkpoints(stream_reads.read_checkpoints(tx, streams, most) if most else ())
-    datasets: dict[UUID, list[nursery_pb2.IngestStreamDatasetInfo]] = {}
+    infos: dict[UUID, list[nursery_pb2.IngestStreamDatasetInfo]] = {}
     of_stream = {stream.id: stream for stream in streams}
     for entry in entries:
-        place = places.get(entry.dataset_id) or convert.merged_place(location, entry.dataset_id)
+        place = places.get(entry.dataset_id) or convert.merged_place(
+            stores, entry.dataset_id, placed.get(entry.dataset_id, "")
+        )
         places[entry.dataset_id] = place
         info = _entry(of_stream[entry.stream_id], entry, place)
         info.offset_checkpoints.extend(checkpoints.get((entry.stream_id, entry.dataset_id), ()))
-        datasets.setdefault(entry.stream_id, []).append(info)
+        infos.setdefault(entry.stream_id, []).append(info)
     babies: dict[UUID, list[nursery_pb2.BabySegmentInfo]] = {}
     for baby in stream_reads.read_babies(tx, streams, detail.babies):
         babies.setdefault(baby.stream_id, []).append(convert.baby_info(baby))
     return [
-        _stream(location, stream, datasets.get(stream.id, ()), babies.get(stream.id, ()))
+        _stream(stores.default, stream, infos.get(stream.id, ()), babies.get(stream.id, ()))
         for stream in streams
     ]
 
@@ -121,7 +128,8 @@ def check_count(location: StoreLocation, streams: int, entries: int) -> None:
         stream_id=_SOME_ID, cloud_stream_prefix=convert.stream_place(location, _SOME_ID)
     ).ByteSize()
     entry_bytes = nursery_pb2.IngestStreamDatasetInfo(
-        dataset_id=_SOME_ID, cloud_merged_segments_prefix=convert.merged_place(location, _SOME_ID)
+        dataset_id=_SOME_ID,
+        cloud_merged_segments_prefix=convert.merged_place(Stores(location), _SOME_ID),
     ).ByteSize()
     if streams * stream_bytes + entries * entry_bytes > REPLY_BYTES_MAX:
         raise _too_large(streams, _CATALOG_BYTES + _fixed_bytes(location, streams, entries))

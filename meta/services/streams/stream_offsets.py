@@ -7,7 +7,7 @@ import grpc
 
 from meta.commits.merge_debts import HELD_AT
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
-from meta.services.messages import checks, convert, cursors, reply_bounds
+from meta.services.messages import checks, convert, cursors, ingest_limits, reply_bounds
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import dataset_layouts, datasets, usage
 from meta.store.engine.pool import Transaction
@@ -133,7 +133,7 @@ def get_usage(
                 records=used.records,
                 limit=used.limit or server.settings.records_per_month,
                 dataset_name=used.name,
-                ingest_limits=convert.ingest_limits(used.ingest_limits),
+                ingest_limits=ingest_limits.message(used.ingest_limits),
                 merge_debt=debts.get(str(dataset_id), 0),
                 merge_debt_max=server.debts.bound * HELD_AT,
                 rejects_since=used.rejects_since,
@@ -152,11 +152,11 @@ def _enforced(tx: Transaction, dataset_id: UUID) -> list[common_pb2.PromotedColu
 
 
 def _place(server: ServerParts, place: Place) -> operations_pb2.OffsetLocation:
-    location = server.settings.location
+    stores = server.settings.stores
     return operations_pb2.OffsetLocation(
         dataset_id=str(place.dataset_id),
         merged=place.is_merged,
-        segments=[convert.segment_info(location, s) for s in place.segments],
+        segments=[convert.segment_info(stores, s) for s in place.segments],
     )
 
 

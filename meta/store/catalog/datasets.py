@@ -25,9 +25,17 @@ class Dataset:
     key: int
     name: str
     is_default: bool
+    # Name of the store of its new segments; "" = the default store.
+    store: str = ""
 
 
-_COLUMNS = (datasets.c.id, datasets.c.key, datasets.c.name, datasets.c.is_default)
+_COLUMNS = (
+    datasets.c.id,
+    datasets.c.key,
+    datasets.c.name,
+    datasets.c.is_default,
+    datasets.c.store,
+)
 _LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
 _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
 _BY_NAME = _LIVE.where(datasets.c.name == bindparam("name"))
@@ -60,6 +68,9 @@ _STAMP = (
     update(datasets)
     .where(datasets.c.id == bindparam("dataset"))
     .values(changed_version=bindparam("version"))
+)
+_PLACE = (
+    update(datasets).where(datasets.c.id == bindparam("dataset")).values(store=bindparam("store_"))
 )
 _CHANGED = (
     _LIVE.where(datasets.c.changed_version > bindparam("since"))
@@ -138,6 +149,18 @@ def list_changed(tx: Transaction, since: int, after: UUID, most: int) -> list[Da
 def list_some(tx: Transaction, dataset_ids: Iterable[UUID]) -> list[Dataset]:
     """The live datasets among some."""
     return [Dataset(*row) for row in tx.execute(_BY_IDS, {"ids": list(dataset_ids)})]
+
+
+def placed(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, str]:
+    """The stores of the datasets among some whose new segments are in a named store."""
+    return {
+        row.id: row.store for row in tx.execute(_BY_IDS, {"ids": list(dataset_ids)}) if row.store
+    }
+
+
+def place(tx: Transaction, dataset_id: UUID, store: str) -> None:
+    """Name the store of a dataset's new segments; the caller holds the dataset's row."""
+    tx.execute(_PLACE, {"dataset": dataset_id, "store_": store})
 
 
 def stamp(tx: Transaction, dataset_id: UUID, version: versions.Version) -> None:
@@ -241,7 +264,7 @@ def _made_visible(tx: Transaction, dataset: Dataset) -> Dataset:
     return dataset
 
 
-def _dataset(row: Row[UUID, int, str, bool] | None) -> Dataset | None:
+def _dataset(row: Row[UUID, int, str, bool, str] | None) -> Dataset | None:
     if row is None or not dataset_scope.is_visible(row.id):
         return None
     return Dataset(*row)

@@ -33,6 +33,7 @@ _COLUMNS = (
     datasets_table.c.key,
     datasets_table.c.name,
     datasets_table.c.is_default,
+    datasets_table.c.store,
 )
 _LOCK: Select[*tuple[Any, ...]] = (
     select(*_COLUMNS)
@@ -61,7 +62,7 @@ _HIDE = (
     .values(to_version=bindparam("at_version"))
 )
 _LOCK_DELETED = text(f"""
-    SELECT id, key, name, is_default,
+    SELECT id, key, name, is_default, store,
            deleted_at IS NULL AS is_live,
            purged_at IS NOT NULL OR deleted_at <= {ago(":grace")} AS is_over
     FROM datasets WHERE id = :dataset FOR UPDATE
@@ -140,7 +141,7 @@ def undelete(
     row = tx.execute(_LOCK_DELETED, values).one_or_none()
     if row is None:
         raise NotFound("there is no such dataset", dataset_id=dataset_id)
-    dataset = Dataset(row.id, row.key, row.name, row.is_default)
+    dataset = Dataset(row.id, row.key, row.name, row.is_default, row.store)
     if row.is_live:
         return dataset, False
     if row.is_over:

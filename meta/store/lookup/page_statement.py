@@ -7,18 +7,19 @@ a page asks for one part after the other, at one version. A page that may not be
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
 
+from meta.errors import Unavailable
 from meta.store.engine import dataset_scope, driver_statements, pg_arrays
 from meta.store.engine.pool import Database
 from meta.store.engine.timelines import IS_CURRENT
 from meta.store.lookup import segment_frames
 from meta.store.lookup.held_classes import NEW_SEGMENTS_MAX, NONE_KNOWN, KnownClasses
 from meta.store.lookup.lookup import DATASETS, INT64_MIN, Position
-from meta.store.lookup.segment_frames import COLUMNS, FRAME, SEGMENT_TAG, sized
+from meta.store.lookup.segment_frames import COLUMNS, FRAME, KNOWS_STORES, SEGMENT_TAG, sized
 from meta.store.segments.segments import DURATION_CLASS_MAX, class_span_nanos
 from meta.store.versions.versions import IS_LOST
 
@@ -124,7 +125,7 @@ part AS MATERIALIZED (
                    ORDER BY key OFFSET {DATASETS_PROBED_MAX} LIMIT 1) - 1,
                   (SELECT max(key) FROM batch)) AS last_key),
 rules AS MATERIALIZED (
-  SELECT is_current AND counter >= :min_version AND version <= counter
+  SELECT {KNOWS_STORES} AND is_current AND counter >= :min_version AND version <= counter
      AND (:requested IS NULL OR NOT ({IS_LOST.format(version="state.version")}))
      AND (:names IS NULL
           OR (SELECT count(DISTINCT name) FROM visible) = cardinality(:names))
@@ -169,7 +170,6 @@ SELECT (SELECT is_readable FROM rules), (SELECT is_current FROM state),
     int4send((pair >> 5)::integer) || substr(facts, shown_bytes + 1) END) END
 FROM ({sized("SELECT * FROM page", with_layouts=True)}) r
 """  # noqa: S608
-# In the order of the parameters.
 _TYPES = {
     "requested": "bigint",
     "min_version": "bigint",
@@ -205,9 +205,9 @@ _STATEMENT = re.sub(
     _PAGE,
 ).replace("{asked}", "SELECT " + ", ".join(f"{_PARAMETERS[n]} AS {n}" for n in sorted(_ASKED)))
 
-
 _BY_IDS = f"""
-SELECT count(*), count(lengths), string_agg({FRAME}, '\\x{SEGMENT_TAG.hex()}')
+SELECT count(*), CASE WHEN {KNOWS_STORES} THEN count(lengths) ELSE -1 END,
+       string_agg({FRAME}, '\\x{SEGMENT_TAG.hex()}')
 FROM ({
     sized(
         f'''SELECT {COLUMNS}
@@ -223,19 +223,19 @@ FROM ({
 
 
 class SegmentStatements:
-    """The statements of one location, whose bytes `bucket` stand in each segment.
+    """The statements of a server's stores; for `buckets` see `segment_frames.in_stores`.
 
     Both raise Conflict where a migration is under way, and Unavailable.
     """
 
-    def __init__(self, bucket: bytes) -> None:
-        self._page = segment_frames.in_bucket(_STATEMENT, bucket)
-        self._by_ids = segment_frames.in_bucket(_BY_IDS, bucket)
+    def __init__(self, buckets: Mapping[str, bytes]) -> None:
+        self.store_names = segment_frames.store_names(buckets)
+        self._page = segment_frames.in_stores(_STATEMENT, buckets)
+        self._by_ids = segment_frames.in_stores(_BY_IDS, buckets)
 
     def read_page(self, database: Database, query: PageQuery) -> AssembledPage:
         """Read a page, or the first part of it."""
-        row = driver_statements.fetch_row(database, *self.bound(query))
-        page = AssembledPage._make(row)
+        page = AssembledPage._make(driver_statements.fetch_row(database, *self.bound(query)))
         _check_framed(page.num_found, page.num_framed)
         return page
 
@@ -273,6 +273,8 @@ def _visible() -> str | None:
 
 
 def _check_framed(found: int, framed: int) -> None:
+    if framed < 0:
+        raise Unavailable("this server lacks an object store of another one")
     assert framed == found, f"{found - framed} of {found} segments do not keep their message"
 
 

@@ -9,7 +9,10 @@ An operation and a concatenation cost Postgres 10 and 50 ns a row, so tags and l
 side by side are one integer. (Operators on bits have one precedence, hence the brackets.)
 """
 
+from collections.abc import Mapping
+
 from segments.protowire import FIXED32, LENGTH_DELIMITED, VARINT
+from segments.store_names import FOLDER
 
 # Fields of segments in both replies, of SegmentInfo, and of CloudObjectKey.
 _SEGMENTS, _OBJECT_KEY, _KEY_PREFIX = 1, 7, 1
@@ -100,7 +103,8 @@ _LAYOUT_ZERO = (_tag(_LAYOUT, VARINT) << 16 | 0x8000).to_bytes(4, "big").hex()
 
 # What is used more than once; OFFSET 0 keeps it from being computed anew in each place.
 _MEASURED = f"""
-    SELECT *, octet_length(message) AS message_bytes, {_field_end("message", "0")} AS prefix_end,
+    SELECT *{{placed}}, octet_length(message) AS message_bytes,
+      {_field_end("message", "0")} AS prefix_end,
       {_lanes("created_version")} AS created_lanes,
       CASE WHEN facts IS NULL THEN 0
            WHEN {{with_layouts}} AND facts_bytes > 1 AND get_byte(facts, 0) = 8
@@ -174,6 +178,11 @@ COLUMNS = (
 )
 
 
+# Where it is false, another server was configured with a store that this one does not know, and
+# would give the segments there the default store's location.
+KNOWS_STORES = "NOT EXISTS (SELECT FROM object_stores WHERE name <> ALL('{store_names}'::text[]))"
+
+
 def sized(rows: str, *, with_layouts: bool) -> str:
     """Rows of COLUMNS with the lengths of their frames.
 
@@ -183,7 +192,34 @@ def sized(rows: str, *, with_layouts: bool) -> str:
     return _SIZED.replace("{rows}", rows).replace("{with_layouts}", flag)
 
 
-def in_bucket(sql: str, bucket: bytes) -> bytes:
-    """The text of a statement for a location, whose bytes stand in each segment."""
-    written = sql.replace("{bucket_bytes}", str(len(bucket)))
-    return written.replace("{bucket}", f"'\\x{bucket.hex()}'::bytea").encode()
+_PREFIX_START = "CASE WHEN get_byte(message, 1) < 128 THEN 2 ELSE 3 END"
+# The part of the key that names a store.
+_FOLDER = f"""split_part(convert_from(substr(message, 1 + {_PREFIX_START},
+    {_field_end("message", "0")} - {_PREFIX_START}), 'UTF8'), '/', 4)"""
+
+
+def in_stores(sql: str, buckets: Mapping[str, bytes]) -> bytes:
+    """The text of a statement for a server's stores.
+
+    `buckets` are the bytes of their locations that stand in each segment, by the folder of the key
+    that names the store; "" is the default store's.
+    """
+    named = {folder: bucket for folder, bucket in buckets.items() if folder}
+    own = _literal(buckets[""])
+    placed, bucket, bucket_bytes = "", own, str(len(buckets[""]))
+    if named:
+        cases = " ".join(f"WHEN '{folder}' THEN {_literal(b)}" for folder, b in named.items())
+        placed = f", CASE {_FOLDER} {cases} ELSE {own} END AS bucket"
+        bucket, bucket_bytes = "bucket", "octet_length(bucket)"
+    names = ",".join(store_names(buckets))
+    written = sql.replace("{placed}", placed).replace("{store_names}", f"{{{names}}}")
+    return written.replace("{bucket_bytes}", bucket_bytes).replace("{bucket}", bucket).encode()
+
+
+def store_names(buckets: Mapping[str, bytes]) -> list[str]:
+    """The names of the named stores."""
+    return [folder.removeprefix(FOLDER) for folder in buckets if folder]
+
+
+def _literal(value: bytes) -> str:
+    return f"'\\x{value.hex()}'::bytea"

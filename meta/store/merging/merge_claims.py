@@ -48,9 +48,9 @@ class Polled:
     claimed: Claimed | None
 
 
+_OF_DATASET = {"dataset_id": "datasets.id AS dataset_id", "store": "datasets.store"}
 _COLUMNS = ", ".join(
-    "datasets.id AS dataset_id" if field.name == "dataset_id" else f"merge_tasks.{field.name}"
-    for field in fields(MergeTaskRow)
+    _OF_DATASET.get(field.name, f"merge_tasks.{field.name}") for field in fields(MergeTaskRow)
 )
 _RESULT = ", ".join(field.name for field in fields(MergeTaskRow))
 

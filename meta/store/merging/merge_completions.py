@@ -18,6 +18,7 @@ from meta.store.tables import segment_lineage
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
 from segments.keys import attempt_prefix
+from segments.store_names import store_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +165,12 @@ def _fence(task: MergeTaskRow, outputs: Sequence[NewSegment]) -> Rejected | None
         )
     if task.worker_id is None:
         return Rejected("TASK_FENCED", "no worker holds the task")
-    prefix = attempt_prefix(str(task.dataset_id), str(task.id), task.attempt)
-    if not all(output.object_key.startswith(prefix) for output in outputs):
-        return Rejected("TASK_FENCED", f"a key is not under {prefix}")
+    # The dataset may have been moved since the claim: any store is right.
+    of_attempt = str(task.dataset_id), str(task.id), task.attempt
+    for key in (output.object_key for output in outputs):
+        prefix = attempt_prefix(*of_attempt, store_of(key))
+        if not key.startswith(prefix):
+            return Rejected("TASK_FENCED", f"a key is not under {prefix}")
     return None
 
 

@@ -141,6 +141,8 @@ class MergeTaskRow:
     end_ns: int
     # Outputs beside `output_segment_id`; None where there are none.
     more_output_ids: list[UUID] | None = None
+    # The store of its dataset's new segments.
+    store: str = ""
 
 
 # A deleted dataset's tasks are cancelled at once, whatever their rows still say: those follow in
@@ -174,6 +176,7 @@ _COLUMNS = (
     merge_tasks.c.start_ns,
     merge_tasks.c.end_ns,
     merge_tasks.c.more_output_ids,
+    datasets.c.store,
 )
 # Of no deleted dataset. A hashed list beside the scan, so that tasks are still read in the order of
 # an index; short, because a dataset is purged once its tasks are closed.

@@ -12,7 +12,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_planning, merge_tasks
 from meta.store.merging.merge_tasks import TaskKind
 from meta.store.rewrites import rewrite_jobs
-from meta.store.rewrites.rewrite_jobs import MATCHES
+from meta.store.rewrites.rewrite_jobs import IS_ELSEWHERE, MATCHES
 from meta.store.versions.clock import ago
 
 # Until a job is looked at again; the longer one while all that is left is in merges of others.
@@ -30,7 +30,7 @@ _DUE = text("""
 """)
 _LOCK = text("""
     SELECT dataset_key AS key, created_at, version, format_version, start_ns, end_ns,
-           tasks_max, bytes_per_sec, allowance_bytes, cursor_at, cursor_id,
+           tasks_max, bytes_per_sec, store, allowance_bytes, cursor_at, cursor_id,
            least(extract(epoch FROM clock_timestamp() - advanced_at), :gap)::float8 AS elapsed_secs
     FROM rewrite_jobs WHERE id = :id AND state = 1 AND due_at <= clock_timestamp() FOR UPDATE
 """).bindparams(_ID)
@@ -51,13 +51,20 @@ _ARE_MERGES_WAITING = text(
     "SELECT EXISTS (SELECT FROM merge_tasks"  # noqa: S608
     f" WHERE state = 1 AND free_at IS NULL AND kind = 1 AND {merge_tasks.IS_OF_LIVE})"
 )
-_NEXT = text(f"""
-    SELECT s.id, s.created_at, s.compressed_size_bytes FROM segments s WHERE {MATCHES}
-      AND NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)
-      AND (s.created_at, s.id) > (:cursor_at, :cursor_id)
-    ORDER BY s.created_at, s.id LIMIT :most
-""").bindparams(bindparam("cursor_id", type_=Uuid))  # noqa: S608
-_IS_ANY_LEFT = text(f"SELECT EXISTS (SELECT FROM segments s WHERE {MATCHES})")  # noqa: S608
+# Two statements of each: a plan for both kinds of jobs would use no index.
+_NEXT, _NEXT_ELSEWHERE = (
+    text(f"""
+        SELECT s.id, s.created_at, s.compressed_size_bytes FROM segments s WHERE {condition}
+          AND NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)
+          AND (s.created_at, s.id) > (:cursor_at, :cursor_id)
+        ORDER BY s.created_at, s.id LIMIT :most
+    """).bindparams(bindparam("cursor_id", type_=Uuid))  # noqa: S608
+    for condition in (MATCHES, IS_ELSEWHERE)
+)
+_IS_ANY_LEFT, _IS_ANY_ELSEWHERE = (
+    text(f"SELECT EXISTS (SELECT FROM segments s WHERE {condition})")  # noqa: S608
+    for condition in (MATCHES, IS_ELSEWHERE)
+)
 _SAVE = text("""
     UPDATE rewrite_jobs SET
         state = :state, done_segments = done_segments + :segments, done_bytes = done_bytes + :bytes,
@@ -129,7 +136,9 @@ def _create_tasks(
     if room <= 0 or (allowance is not None and allowance <= 0):
         return _Step(_cursor(job))
     cursor = _cursor(job)
-    found = tx.execute(_NEXT, {**job, **cursor, "most": room}).all()
+    is_move = job["store"] is not None
+    find = _NEXT_ELSEWHERE if is_move else _NEXT
+    found = tx.execute(find, {**job, **cursor, "most": room}).all()
     chosen = _affordable(found, allowance)
     if chosen:
         merge_planning.create_tasks(
@@ -140,7 +149,8 @@ def _create_tasks(
     if cursor["cursor_id"] != UUID(int=0):
         # What was in a merge may be free again.
         return _Step(_CURSOR_START)
-    if tx.execute(_IS_ANY_LEFT, dict(job)).scalar_one():
+    any_left = _IS_ANY_ELSEWHERE if is_move else _IS_ANY_LEFT
+    if tx.execute(any_left, dict(job)).scalar_one():
         return _Step(_CURSOR_START, PAUSE_SECS if opened.own else WAIT_SECS)
     return _Step(_CURSOR_START, state=rewrite_jobs.JobState.DONE)
 

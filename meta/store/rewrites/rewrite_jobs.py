@@ -15,10 +15,14 @@ from sqlalchemy import Uuid, bindparam, text
 
 from meta.errors import NotFound, RewriteUnfinished
 from meta.store.access import audit
+from meta.store.catalog import datasets
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_planning, merge_tasks
 from meta.store.segments import stats
+from meta.store.versions import versions
+from segments.named_stores import DEFAULT_STORE
+from segments.store_names import FOLDER
 
 JOBS_LISTED_MAX = 1_000
 
@@ -36,6 +40,9 @@ class JobState(IntEnum):
 class NewRewriteJob:
     """A job to create. Segments known to have `format_version` are left out, None: no format is.
 
+    With a `store` ("" is the default one) it moves the dataset there: new segments go to it, and
+    segments of any version that are elsewhere take part.
+
     Only segments with events in [start_ns, end_ns) take part; None: no bound. At most `tasks_max`
     tasks are open at a time, and `bytes_per_sec` (None: no limit) bounds what they read.
     """
@@ -47,6 +54,7 @@ class NewRewriteJob:
     end_ns: int | None
     tasks_max: int
     bytes_per_sec: int | None
+    store: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +78,7 @@ class RewriteJobRow:
     created_at: datetime
     finished_at: datetime | None
     open_tasks: int
+    store: str | None
 
     @property
     def secs_left(self) -> int | None:
@@ -80,28 +89,35 @@ class RewriteJobRow:
         return left * self.active_ms // self.done_bytes // 1_000
 
 
-# Segments that a job rewrites, whether they are in an open task or not.
-MATCHES = """
-    s.dataset_key = :key AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
-    AND s.created_at <= :created_at AND s.created_version <= :version
+_LIVE = "s.dataset_key = :key AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL"
+# Segments that a job rewrites, whether they are in an open task or not; and those that it moves.
+MATCHES = f"""
+    {_LIVE} AND s.created_at <= :created_at AND s.created_version <= :version
     AND (cast(:format_version AS int) IS NULL
          OR s.format_version IS DISTINCT FROM cast(:format_version AS int))
     AND (cast(:start_ns AS bigint) IS NULL OR s.end_ns >= :start_ns)
     AND (cast(:end_ns AS bigint) IS NULL OR s.start_ns < :end_ns)
 """
+IS_ELSEWHERE = f"""
+    {_LIVE}
+    AND coalesce(substring(split_part(s.prefix, '/', 4) FROM '^{FOLDER}(.*)'), '') <> :store
+"""
 _INSERT = text("""
     INSERT INTO rewrite_jobs (id, dataset_key, state, format_version, start_ns, end_ns, version,
-                              tasks_max, bytes_per_sec, created_at, due_at, advanced_at)
+                              tasks_max, bytes_per_sec, store, created_at, due_at, advanced_at)
     SELECT :id, :key, 1, :format_version, :start_ns, :end_ns, version, :tasks_max, :bytes_per_sec,
-           now, now, now
+           :store, now, now, now
     FROM meta_state, (SELECT clock_timestamp() AS now) AS clock
     ON CONFLICT DO NOTHING
-    RETURNING dataset_key AS key, created_at, version, format_version, start_ns, end_ns
+    RETURNING dataset_key AS key, created_at, version, format_version, start_ns, end_ns, store
 """).bindparams(bindparam("id", type_=Uuid))
-_COUNT = text(f"""
-    SELECT count(*) AS segments, coalesce(sum(s.compressed_size_bytes), 0)::bigint AS bytes
-    FROM segments s WHERE {MATCHES}
-""")  # noqa: S608
+_COUNT, _COUNT_ELSEWHERE = (
+    text(
+        "SELECT count(*) AS segments, coalesce(sum(s.compressed_size_bytes), 0)::bigint AS bytes"  # noqa: S608
+        f" FROM segments s WHERE {condition}"
+    )
+    for condition in (MATCHES, IS_ELSEWHERE)
+)
 _SET_TOTAL = text(
     "UPDATE rewrite_jobs SET total_segments = :segments, total_bytes = :bytes WHERE id = :id"
 ).bindparams(bindparam("id", type_=Uuid))
@@ -158,11 +174,15 @@ class FormatCount:
 
 
 def create(tx: Transaction, new: NewRewriteJob) -> RewriteJobRow:
-    """Create a job, or return the one with this id. Raises NotFound, RewriteUnfinished."""
+    """Create a job, or return the one with this id; a move counts from its commit.
+
+    Raises NotFound, RewriteUnfinished.
+    """
     known = find(tx, new.id)
     if known is not None:
         return known
     key = _dataset_key(tx, new.dataset_id)
+    dataset = datasets.lock_settings(tx, new.dataset_id) if new.store is not None else None
     # Alone with the planning of the dataset: the count is that of the first task's time.
     merge_planning.lock_dataset(tx, key)
     values = {
@@ -173,6 +193,7 @@ def create(tx: Transaction, new: NewRewriteJob) -> RewriteJobRow:
         "end_ns": new.end_ns,
         "tasks_max": new.tasks_max,
         "bytes_per_sec": new.bytes_per_sec,
+        "store": new.store,
     }
     scope = tx.execute(_INSERT, values).mappings().one_or_none()
     if scope is None:
@@ -180,9 +201,15 @@ def create(tx: Transaction, new: NewRewriteJob) -> RewriteJobRow:
         raise RewriteUnfinished(
             "another rewrite of the dataset is not finished", rewrite_id=unfinished
         )
-    counted = tx.execute(_COUNT, dict(scope)).mappings().one()
+    count = _COUNT if new.store is None else _COUNT_ELSEWHERE
+    counted = tx.execute(count, dict(scope)).mappings().one()
     tx.execute(_SET_TOTAL, {"id": new.id, **counted})
-    audit.note(tx, "CreateRewriteJob", new.id, f"dataset {new.dataset_id}")
+    detail = f"dataset {new.dataset_id}"
+    if dataset is not None and new.store is not None:
+        datasets.place(tx, new.dataset_id, new.store)
+        datasets.stamp(tx, new.dataset_id, versions.allocate(tx))
+        detail += f", moved from {dataset.store or DEFAULT_STORE} to {new.store or DEFAULT_STORE}"
+    audit.note(tx, "CreateRewriteJob", new.id, detail)
     return get(tx, new.id)
 
 

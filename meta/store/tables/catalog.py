@@ -54,6 +54,8 @@ datasets = Table(
     Column("foreign_time_column", Text, nullable=False, server_default=text("''")),
     # What becomes of records that do not conform: 0 null, 2 quarantine, 3 reject.
     Column("nonconforming", SmallInteger, nullable=False, server_default=text("0")),
+    # Name of the store of its new segments; "" = the default store.
+    Column("store", Text, nullable=False, server_default=text("''")),
     # Field ids of the bound columns that it has now, which each new segment must have; NULL = none.
     Column("bound_field_ids", ARRAY(Integer)),
 )

@@ -144,7 +144,9 @@ rewrite_jobs = Table(
     Column("format_version", Integer),
     Column("start_ns", BigInteger),
     Column("end_ns", BigInteger),
-    # Segments of later versions take no part.
+    # The store that segments are moved to: of all versions, those elsewhere; null = no move.
+    Column("store", Text),
+    # Segments of later versions take no part, except in a move.
     Column("version", BigInteger, nullable=False),
     Column("tasks_max", Integer, nullable=False),
     Column("bytes_per_sec", BigInteger),

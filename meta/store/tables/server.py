@@ -45,6 +45,15 @@ meta_state = Table(
     postgresql_with={"fillfactor": "10"},
 )
 
+# Named stores, as servers were configured with them when they started. A page of segments that a
+# server puts together in SQL needs all of them.
+object_stores = Table(
+    "object_stores",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("url", Text, nullable=False),
+)
+
 # One row: what the witness in the bucket is compared with; see meta.store.versions.witness_state.
 witness_state = Table(
     "witness_state",

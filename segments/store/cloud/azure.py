@@ -21,6 +21,7 @@ from segments.errors import (
     StoreUnusable,
 )
 from segments.location import StoreLocation
+from segments.store import credentials
 from segments.store.cloud.requests import CloudObject, StoredBody, WriteConflict
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
@@ -43,7 +44,7 @@ class AzureRequests:
         self._client = ContainerClient(
             location.endpoint,
             location.bucket,
-            credential=_credential(),
+            credential=_credential(location),
             retry_total=0,
             connection_timeout=timeouts.connect_secs,
             read_timeout=timeouts.silence_secs,
@@ -147,7 +148,9 @@ class AzureRequests:
             raise StoreUnavailable(f"{where} does not answer as it should: {error}") from error
 
 
-def _credential() -> Any:
+def _credential(location: StoreLocation) -> Any:
+    if own := credentials.text_of(location):
+        return own
     given = os.environ.get("AZURE_STORAGE_KEY") or os.environ.get("AZURE_STORAGE_SAS_TOKEN")
     return given or DefaultAzureCredential()
 

@@ -12,6 +12,7 @@ from azure.storage.blob import BlobSasPermissions, BlobServiceClient, generate_b
 
 from segments.errors import StoreUnavailable
 from segments.location import StoreLocation
+from segments.store import credentials
 from segments.store.cloud.signature import SIGNED_SECS, CannotSign
 
 # A delegation key signs for as long as it is valid, and a call of Azure makes one.
@@ -24,7 +25,12 @@ class AzureSigner:
 
     def __init__(self, location: StoreLocation) -> None:
         self._location = location
-        self._account_key = os.environ.get("AZURE_STORAGE_KEY", "")
+        own = credentials.text_of(location)
+        if own is not None and "sig=" in own:
+            raise CannotSign(
+                f"the file of {credentials.setting_of(location)} holds a signature itself"
+            )
+        self._account_key = own or os.environ.get("AZURE_STORAGE_KEY", "")
         if not self._account_key and os.environ.get("AZURE_STORAGE_SAS_TOKEN"):
             raise CannotSign(
                 "AZURE_STORAGE_SAS_TOKEN is a signature itself: set AZURE_STORAGE_KEY, or give the"

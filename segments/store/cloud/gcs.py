@@ -25,6 +25,7 @@ from segments.errors import (
     StoreUnusable,
 )
 from segments.location import StoreLocation
+from segments.store import credentials
 from segments.store.cloud.requests import CloudObject, StoredBody
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
@@ -186,8 +187,14 @@ class GcsRequests:
 def _credentials(location: StoreLocation) -> Any:
     if location.endpoint.startswith("http://"):
         return AnonymousCredentials()
-    credentials, _ = google.auth.default(scopes=_SCOPES)
-    return credentials
+    return found_credentials(location, _SCOPES)
+
+
+def found_credentials(location: StoreLocation, scopes: Sequence[str]) -> Any:
+    """The credentials of a bucket's own file, or else those that Google's libraries find."""
+    if path := credentials.file_of(location):
+        return google.auth.load_credentials_from_file(str(path), scopes=scopes)[0]
+    return google.auth.default(scopes=scopes)[0]
 
 
 def _stored(blob: Any) -> CloudObject:

@@ -4,7 +4,6 @@ import threading
 from datetime import timedelta
 from typing import Any
 
-import google.auth
 from google.auth.credentials import AnonymousCredentials, Signing
 from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError
 from google.auth.transport.requests import Request
@@ -12,6 +11,7 @@ from google.cloud import storage
 
 from segments.errors import StoreUnavailable
 from segments.location import StoreLocation
+from segments.store.cloud.gcs import found_credentials
 from segments.store.cloud.signature import SIGNED_SECS, CannotSign
 
 # Without a key of its own an account signs by a call of IAM, which needs this scope.
@@ -28,7 +28,7 @@ class GcsSigner:
     def __init__(self, location: StoreLocation) -> None:
         self._location = location
         try:
-            self._credentials: Any = google.auth.default(scopes=_SCOPES)[0]
+            self._credentials: Any = found_credentials(location, _SCOPES)
         except DefaultCredentialsError as error:
             raise CannotSign(_NO_ACCOUNT) from error
         client = storage.Client("unused", AnonymousCredentials())

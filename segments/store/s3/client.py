@@ -11,6 +11,8 @@ from botocore.exceptions import BotoCoreError
 
 from segments.errors import StoreUnusable
 from segments.location import StoreLocation
+from segments.store import credentials
+from segments.store.credentials import BucketKeys
 from segments.store.timeouts import RequestTimeouts
 
 if TYPE_CHECKING:
@@ -38,13 +40,16 @@ def client_of(location: StoreLocation, timeouts: RequestTimeouts) -> "S3Client":
     """Give this process's client; raises StoreUnusable if the location makes no sense."""
     # Looked up per call and process: a fork or a pickle must not carry connections along.
     try:
-        return _client(os.getpid(), location.endpoint, location.region, timeouts)
+        keys = credentials.keys_of(location)
+        return _client(os.getpid(), location.endpoint, location.region, timeouts, keys)
     except (BotoCoreError, ValueError) as error:
         raise StoreUnusable(f"{location.url()} cannot be opened: {error}") from error
 
 
 @functools.cache
-def _client(_process_id: int, endpoint: str, region: str, timeouts: RequestTimeouts) -> "S3Client":
+def _client(
+    _process_id: int, endpoint: str, region: str, timeouts: RequestTimeouts, keys: BucketKeys
+) -> "S3Client":
     config = Config(
         connect_timeout=timeouts.connect_secs,
         read_timeout=timeouts.silence_secs,
@@ -64,4 +69,7 @@ def _client(_process_id: int, endpoint: str, region: str, timeouts: RequestTimeo
         endpoint_url=endpoint or None,
         region_name=region or session.region_name or "us-east-1",
         config=config,
+        aws_access_key_id=keys.access_key_id,
+        aws_secret_access_key=keys.secret_access_key,
+        aws_session_token=keys.session_token,
     )

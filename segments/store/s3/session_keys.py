@@ -39,10 +39,11 @@ class SessionKeys:
     expires_at_millis: int
 
 
-def read_policy(location: StoreLocation, prefixes: Sequence[str]) -> str:
-    """Return a session policy that allows to read the objects below some prefixes, and no more."""
+def read_policy(locations: Sequence[StoreLocation], prefixes: Sequence[str]) -> str:
+    """Return a session policy that allows to read objects below some prefixes, and no more."""
     objects = [
         f"arn:aws:s3:::{join_key(location.bucket, location.path, prefix.rstrip('/'))}/*"
+        for location in locations
         for prefix in prefixes
     ]
     statement = {"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": objects}

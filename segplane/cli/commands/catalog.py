@@ -11,11 +11,8 @@ import typer
 from meta.errors import MetaError
 from meta.process import ConfigError, environment
 from segments.errors import StoreError
-from segments.location import StoreLocation
-from segments.store.interface import ObjectStore
-from segments.store.open import open_store
-from segplane.cli.commands.catalog_reconcile import reconcile
-from segplane.cli.commands.running import DatabaseUrl, DataDir, StoreUrl
+from segplane.cli.commands.catalog_reconcile import reconcile, store_of_options
+from segplane.cli.commands.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.console import one_line_errors
 from segplane.cli.output import print_facts, print_table, size_text
@@ -32,9 +29,9 @@ app = typer.Typer(
 app.command()(reconcile)
 NOT_IN_THE_BUCKET = """
 The bucket does not hold the following, which has to be set again: dataset names (--names), ingest
-tokens and their routing, retention, quotas, weights of sharding fields (only their order is known),
-schemas, views, projections and links. Deleted datasets come back. Streams come back stopped:
-collectors register for new ones.
+tokens and their routing, stores of new segments, retention, quotas, weights of sharding fields
+(only their order is known), schemas, views, projections and links. Deleted datasets come back.
+Streams come back stopped: collectors register for new ones.
 """
 
 
@@ -52,6 +49,7 @@ def rebuild(
     data_dir: DataDir = config.DEFAULT_DATA_DIR,
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
+    object_stores: NamedStoreUrls = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Recreate datasets, live segments, offsets and checkpoints in an empty database.
@@ -64,7 +62,7 @@ def rebuild(
     if not from_bucket:
         raise usage("say what to rebuild from: --from-bucket")
     try:
-        store = _store(object_store_url, data_dir)
+        store = store_of_options(object_store_url, object_stores, data_dir)
         plan = rebuilding.read_plan(store)
         named = rebuilding.name_datasets(plan, rebuilding.read_names(names) if names else {})
     except (rebuilding.NamesRefused, ConfigError, ValueError) as error:
@@ -86,11 +84,6 @@ def rebuild(
         print(json.dumps(_as_json(plan, named, version), indent=2))
     else:
         _print(plan, named, version)
-
-
-def _store(object_store_url: str, data_dir: Path) -> ObjectStore:
-    url = object_store_url or (data_dir / "objects").absolute().as_uri()
-    return open_store(StoreLocation.from_url(url))
 
 
 def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:

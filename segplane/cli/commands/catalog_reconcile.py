@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,9 +13,11 @@ import typer
 from meta.errors import MetaError
 from segments.errors import StoreError
 from segments.location import StoreLocation
-from segments.store.open import open_store
+from segments.named_stores import Stores, parse_named_stores
+from segments.store.interface import ObjectStore
+from segments.store.several import open_stores
 from segplane.cli.commands.losses import Reason
-from segplane.cli.commands.running import DatabaseUrl, DataDir, StoreUrl
+from segplane.cli.commands.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.output import AsJson, print_facts
 from segplane.stack import config
@@ -42,6 +45,7 @@ def reconcile(
     data_dir: DataDir = config.DEFAULT_DATA_DIR,
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
+    object_stores: NamedStoreUrls = "",
     deleted: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,8 +69,7 @@ def reconcile(
 
     try:
         url = database_url or running_url(data_dir / "postgres")
-        store_url = object_store_url or (data_dir / "objects").absolute().as_uri()
-        store = open_store(StoreLocation.from_url(store_url))
+        store = store_of_options(object_store_url, object_stores, data_dir)
     except (PostgresError, ValueError) as error:
         raise usage(str(error)) from None
     is_asking = sys.stdin.isatty() and not (as_json or is_dry_run)
@@ -85,6 +88,13 @@ def reconcile(
         _print(report, is_dry_run=is_dry_run)
     if not report.is_complete:
         raise typer.Exit(EXIT_REFUSED)
+
+
+def store_of_options(object_store_url: str, object_stores: str, data_dir: Path) -> ObjectStore:
+    """Open the stores that a command's options name. Raises ValueError."""
+    url = object_store_url or (data_dir / "objects").absolute().as_uri()
+    named = parse_named_stores(object_stores)
+    return open_stores(Stores(StoreLocation.from_url(url), named))
 
 
 @contextmanager

@@ -278,6 +278,7 @@ def _print(settings: pb.DatasetSettings) -> None:
             * bool(settings.excess_events_allowed),
             *foreign_settings.facts(settings),
             *nonconforming_records.facts(settings),
+            *[("store of new segments", settings.store)] * bool(settings.store),
         )
     )
     if settings.promoted_columns.columns:

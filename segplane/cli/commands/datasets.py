@@ -6,6 +6,7 @@ import typer
 
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
 from segplane.cli.commands.dataset_binding import bind, unbind
+from segplane.cli.commands.dataset_move import move
 from segplane.cli.commands.dataset_settings import Name, settings, show_usage
 from segplane.cli.commands.dataset_sharding import shard
 from segplane.cli.commands.reading import preview
@@ -19,6 +20,7 @@ app.command()(settings)
 app.command()(shard)
 app.command()(bind)
 app.command()(unbind)
+app.command()(move)
 app.command("usage")(show_usage)
 app.command()(preview)
 

@@ -15,7 +15,7 @@ import typer
 from meta.client import MetaClient
 from segments.errors import StoreError
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.cli.commands import fsck_data
 from segplane.cli.connection import (
     DEFAULT_ADDRESS,
@@ -154,7 +154,7 @@ def _check(
 ) -> tuple[ObjectStore, CatalogCursor]:
     """Run the check from its position on; the file goes once it is over."""
     cursor = check_cursor.load(path, begin, ("orphan_age_secs",)) if path else begin
-    store = open_store(ask_location(client, "fsck").store)
+    store = open_stores(ask_location(client, "fsck").stores)
     checks.check_catalog(client, store, cursor, _Keeper(path).keep)
     if path is not None:
         path.unlink(missing_ok=True)

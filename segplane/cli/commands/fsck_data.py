@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from meta.client import MetaClient
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.cli.connection import EXIT_REFUSED
 from segplane.cli.output import print_table, size_text
 from segplane.dataplane.location import ask_location
@@ -42,7 +42,7 @@ def run(
             check_cursor.save(cursor_path, cursor)
         display.show(progress)
 
-    store = open_store(ask_location(client, "fsck").store)
+    store = open_stores(ask_location(client, "fsck").stores)
     check_data(client, store, cursor, keep)
     withheld = find_withheld(
         store,

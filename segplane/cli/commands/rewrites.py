@@ -11,6 +11,7 @@ import typer
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
+from segments.named_stores import DEFAULT_STORE
 from segplane.cli.connection import (
     DEFAULT_ADDRESS,
     EXIT_REFUSED,
@@ -32,10 +33,21 @@ MiBPerSec = Annotated[
 TasksMax = Annotated[
     int | None, typer.Option(min=1, max=1_000, help="Most tasks that are open at a time.")
 ]
-_MIB = 1024 * 1024
+MIB = 1024 * 1024
 _FOLLOW_SECS = 1.0
 _TIME_MAX = 2**63 - 1
-_HEADERS = ("rewrite", "dataset", "state", "format", "done", "segments", "size", "open", "left")
+_HEADERS = (
+    "rewrite",
+    "dataset",
+    "state",
+    "format",
+    "done",
+    "segments",
+    "size",
+    "open",
+    "left",
+    "moves to",
+)
 
 
 @app.command("list")
@@ -91,7 +103,7 @@ def limit(
     """Change how many tasks a rewrite has open, and how fast it reads."""
     request = pb.UpdateRewriteJobRequest(id=rewrite_id, tasks_max=tasks_max)
     if mib_per_sec is not None:
-        request.bytes_per_sec = int(mib_per_sec * _MIB)
+        request.bytes_per_sec = int(mib_per_sec * MIB)
     with connect(address) as client:
         rewrite = client.operations.UpdateRewriteJob(request).rewrite
     show(rewrite, as_json)
@@ -123,7 +135,7 @@ def start(
         format_version=format_version or 0,
         time_range=_time_range(since, until),
         tasks_max=tasks_max or 0,
-        bytes_per_sec=int((mib_per_sec or 0) * _MIB),
+        bytes_per_sec=int((mib_per_sec or 0) * MIB),
     )
     return client.operations.CreateRewriteJob(request).rewrite
 
@@ -175,6 +187,7 @@ def _row(rewrite: pb.RewriteJob) -> tuple[object, ...]:
         size_text(rewrite.bytes_total),
         rewrite.open_tasks,
         _left(rewrite),
+        (rewrite.store or DEFAULT_STORE) if rewrite.HasField("store") else NONE,
     )
 
 

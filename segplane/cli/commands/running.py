@@ -49,6 +49,14 @@ StoreUrl = Annotated[
         help="s3://bucket/path?endpoint=...; empty = a folder in --data-dir.",
     ),
 ]
+NamedStoreUrls = Annotated[
+    str,
+    typer.Option(
+        "--object-stores",
+        envvar="META_OBJECT_STORES",
+        help="The stores beside it: NAME=URL, several of them with commas.",
+    ),
+]
 UnsafeGrace = Annotated[
     bool,
     typer.Option(

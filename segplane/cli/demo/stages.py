@@ -12,7 +12,7 @@ from rich.table import Table
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, ingest_token_pb2
 from segments.keys import QUARANTINE_ROOT, merged_prefix
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.cli.demo import picture, proof, sender, table
 from segplane.cli.demo.relay import Relay
 from segplane.cli.demo.sources import LOG_ROOTS, LogLine, find_lines
@@ -196,7 +196,7 @@ class Demo:
 
     def _objects_must_match(self, reading: proof.Reading) -> None:
         """The folder holds the live segments' objects, and no other; nothing was quarantined."""
-        store = open_store(ask_location(self.client, "demo").store)
+        store = open_stores(ask_location(self.client, "demo").stores)
         objects = sum(1 for _ in store.list(merged_prefix(self.machine_id)))
         if objects != len(reading.segments):
             raise DemoFailed(f"{objects} objects in the store, {len(reading.segments)} segments")

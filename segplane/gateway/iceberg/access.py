@@ -14,6 +14,8 @@ from urllib.parse import quote
 
 from segments.keys import table_prefix
 from segments.location import StoreLocation
+from segments.named_stores import Stores
+from segments.store_names import store_of
 from segplane.gateway.iceberg import cloud_reads
 from segplane.gateway.iceberg.access_settings import AccessSettings
 from segplane.gateway.iceberg.present_objects import PresentObjects
@@ -22,6 +24,7 @@ from segplane.gateway.iceberg.refusals import AccessRefused, RequestRefused
 if TYPE_CHECKING:
     from segments.store.s3.missing_objects import MissingObjects
     from segments.store.s3.session_keys import SessionKeys
+    from segments.store.s3.signing import ReadRequest
 
 VENDED, SIGNING = "vended-credentials", "remote-signing"
 KEPT_MAX = 1_000
@@ -43,14 +46,14 @@ class StoreAccess:
     def __init__(
         self,
         settings: AccessSettings,
-        location: Callable[[], StoreLocation],
+        stores: Callable[[], Stores],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
-        self._location = location
+        self._stores = stores
         self._clock = clock
-        # Keys by store and dataset, least recently made first.
-        self._kept: OrderedDict[tuple[StoreLocation, str], SessionKeys] = OrderedDict()
+        # Keys by stores and dataset, least recently made first.
+        self._kept: OrderedDict[tuple[Stores, str], SessionKeys] = OrderedDict()
         self._present = PresentObjects()
         self._missing: MissingObjects | None = None
         self._lock = threading.Lock()
@@ -64,18 +67,23 @@ class StoreAccess:
 
     @property
     def signs(self) -> bool:
+        """True if reads of the default store are signed."""
+        return self._signs_in(self._stores().default)
+
+    def _signs_in(self, location: StoreLocation) -> bool:
         """True if reads are signed: with keys of their own on S3, elsewhere with the gateway's."""
-        provider = self._location().provider
-        if provider in cloud_reads.PROVIDERS:
+        if location.provider in cloud_reads.PROVIDERS:
             return self._settings.are_callers_known
-        return bool(self._settings.access_key_id) and provider == "s3"
+        return bool(self._settings.access_key_id) and location.provider == "s3"
 
     @property
     def gives_keys(self) -> bool:
-        """True if callers can get keys that expire."""
-        return (
-            bool(self._settings.sts_role_arn) and self.signs and self._location().provider == "s3"
-        )
+        """True if callers can get keys that expire: one pair for the buckets of all stores."""
+        default, named = self._stores().default, self._stores().named
+        service = "s3", default.endpoint, default.region
+        locations = [default, *(location for _, location in named)]
+        is_one = all((at.provider, at.endpoint, at.region) == service for at in locations)
+        return bool(self._settings.sts_role_arn) and self.signs and is_one
 
     def delegate(self, kind: str, table: str, dataset_id: str) -> Delegation:
         """Return what a client needs to know. Raises StoreError."""
@@ -85,7 +93,7 @@ class StoreAccess:
         if kind != SIGNING:
             return Delegation("")
         endpoint = f"{path}/sign"
-        if self._location().provider in cloud_reads.PROVIDERS:
+        if self._stores().default.provider in cloud_reads.PROVIDERS:
             return Delegation(kind, {"signer.endpoint": endpoint})
         # Clients find it below the catalog's own address; each generation has its name for it.
         config = {"s3.signer": "S3V4RestSigner", "s3.remote-signing-enabled": "true"}
@@ -105,17 +113,19 @@ class StoreAccess:
         """Return keys in the form of the specification; none if reads are signed."""
         if given.kind != VENDED:
             return []
-        return [{"prefix": f"{self._location().root}/", "config": given.config}]
+        roots = [self._stores().get(name).root for name in self._stores().names()]
+        return [{"prefix": f"{root}/", "config": given.config} for root in dict.fromkeys(roots)]
 
     def sign(self, body: dict[str, Any], dataset_id: str) -> dict[str, Any]:
         """Sign a read of one dataset's object.
 
         Raises AccessRefused, OtherTable, RequestRefused, ObjectGone.
         """
-        if self.signs and self._location().provider in cloud_reads.PROVIDERS:
-            return cloud_reads.sign(self._location(), self._present, body, dataset_id)
+        cloud = self._cloud_of(body)
+        if cloud is not None:
+            return cloud_reads.sign(cloud, self._present, body, dataset_id)
         # botocore takes a third of a second, which most gateways need not spend.
-        from segments.store.s3.signing import AccessKeys, ReadRequest, find_key, sign
+        from segments.store.s3.signing import AccessKeys, ReadRequest, sign
 
         if not self.signs:
             raise AccessRefused(
@@ -127,8 +137,7 @@ class StoreAccess:
             raise RequestRefused("method, uri and region must be text")
         method, url, region = map(str, texts)
         request = ReadRequest(method, url, region, _headers(body.get("headers", {})))
-        location = self._location()
-        object_key = find_key(location, request) or ""
+        location, object_key = self._find(request)
         cloud_reads.check_key(object_key, dataset_id)
         keys = AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
         # The store would only say that there is no such key.
@@ -138,6 +147,34 @@ class StoreAccess:
         )
         signed = sign(location, keys, request)
         return {"uri": url, "headers": {name: [value] for name, value in signed.items()}}
+
+    def _cloud_of(self, body: dict[str, Any]) -> StoreLocation | None:
+        """The store beyond S3 of the object that a request reads; None = S3, or nothing is read."""
+        stores, method, url = self._stores(), body.get("method"), body.get("uri")
+        for name in stores.names():
+            location = stores.get(name)
+            if location.provider in cloud_reads.PROVIDERS and self._signs_in(location):
+                key = cloud_reads.find_key(location, str(method), str(url))
+                if key is not None and store_of(key) == name:
+                    return location
+        default = stores.default
+        is_cloud = default.provider in cloud_reads.PROVIDERS and self.signs
+        # Its refusal says what a request lacks.
+        return default if is_cloud else None
+
+    def _find(self, request: "ReadRequest") -> tuple[StoreLocation, str]:
+        """The S3 store and the key of the object that a request reads, "" = of no store."""
+        from segments.store.s3.signing import find_key
+
+        stores = self._stores()
+        for name in stores.names():
+            location = stores.get(name)
+            if location.provider == "s3" and self._signs_in(location):
+                key = find_key(location, request)
+                # Two stores may share a bucket; and an object is only where its key says.
+                if key is not None and store_of(key) == name:
+                    return location, key
+        return stores.default, ""
 
     def _missing_objects(self) -> "MissingObjects":
         from segments.store.s3.missing_objects import MissingObjects
@@ -151,8 +188,8 @@ class StoreAccess:
         from segments.store.s3.session_keys import TokenService, assume_role, read_policy
         from segments.store.s3.signing import AccessKeys
 
-        location = self._location()
-        place = (location, dataset_id)
+        stores = self._stores()
+        place = (stores, dataset_id)
         with self._lock:
             session = self._kept.get(place)
         half_used = (self._clock() + self._settings.sts_secs / 2) * 1_000
@@ -165,7 +202,8 @@ class StoreAccess:
                 self._settings.sts_endpoint,
                 self._settings.sts_secs,
             )
-            session = assume_role(service, location, read_policy(location, prefixes))
+            locations = [stores.get(name) for name in stores.names()]
+            session = assume_role(service, stores.default, read_policy(locations, prefixes))
             self._keep(place, session)
         return {
             "s3.access-key-id": session.keys.access_key_id,
@@ -175,7 +213,7 @@ class StoreAccess:
             "client.refresh-credentials-endpoint": endpoint,
         }
 
-    def _keep(self, place: tuple[StoreLocation, str], session: "SessionKeys") -> None:
+    def _keep(self, place: tuple[Stores, str], session: "SessionKeys") -> None:
         with self._lock:
             self._kept[place] = session
             self._kept.move_to_end(place)

@@ -12,6 +12,7 @@ from segplane.gateway.iceberg.present_objects import PresentObjects
 from segplane.gateway.iceberg.refusals import AccessRefused, OtherTable, RequestRefused
 
 PROVIDERS = ("gcs", "azure")
+find_key = signing.find_key
 _OF_A_TABLE = (AttemptKey, MergedKey, TableKey)
 _ONLY_READS = "only GET and HEAD of objects of this table are signed"
 
@@ -38,7 +39,7 @@ def sign(
     method, url = body.get("method"), body.get("uri")
     if not isinstance(method, str) or not isinstance(url, str):
         raise RequestRefused("method and uri must be text")
-    object_key = signing.find_key(location, method, url) or ""
+    object_key = find_key(location, method, url) or ""
     check_key(object_key, dataset_id)
     present.check(object_key, lambda: _is_missing(location, object_key))
     try:

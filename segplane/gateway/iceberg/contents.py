@@ -8,6 +8,7 @@ from meta.errors import VersionExpired
 from meta.v1 import common_pb2
 from meta.v1.operations_pb2 import DatasetChange, ListDatasetChangesRequest
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest, GetSegmentsByIdsRequest
+from segments.named_stores import Stores
 from segments.store.interface import ObjectStore
 from segplane.gateway.iceberg.data_files import DataFile, UnreadableFile, data_file
 from segplane.gateway.iceberg.manifest_groups import ManifestGroups
@@ -29,7 +30,7 @@ class Contents:
 
     dataset_id: str
     dataset_name: str
-    root: str
+    stores: Stores
     segments_max: int
     store: ObjectStore
     version: int = 0
@@ -58,9 +59,9 @@ class Contents:
         kept = [one for one in self._unreadable.values() if one.is_left_out]
         return sorted(kept, key=lambda one: one.id)
 
-    def belongs_to(self, dataset_id: str, root: str) -> bool:
-        """True for segments of this dataset in this store."""
-        return (self.dataset_id, self.root) == (dataset_id, root)
+    def belongs_to(self, dataset_id: str, stores: Stores) -> bool:
+        """True for segments of this dataset in these stores."""
+        return (self.dataset_id, self.stores) == (dataset_id, stores)
 
     def load(self, meta: MetaClient, version: int | None = None) -> None:
         """Read all segments at a version, or at the current one. Raises MetaError, TableRefused."""
@@ -138,7 +139,7 @@ class Contents:
         self._check_number(self.segments)
 
     def _described(self, segment: common_pb2.SegmentInfo) -> DataFile | UnreadableFile:
-        return data_file(told_apart(segment, self.store), self.root)
+        return data_file(told_apart(segment, self.store), self.stores)
 
     def _add(self, segment: common_pb2.SegmentInfo) -> None:
         described = self._described(segment)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from meta.v1 import common_pb2
 from segments.keys import join_key
+from segments.named_stores import Stores
 from segments.parquet.stored_columns import FORMAT_MICROSECONDS
 from segments.signals import SIGNALS, TRAITS
 
@@ -61,8 +62,8 @@ class UnreadableFile:
         )
 
 
-def data_file(segment: common_pb2.SegmentInfo, root: str) -> DataFile | UnreadableFile:
-    """Describe a segment; `root` is the URL of the store, without a slash at its end."""
+def data_file(segment: common_pb2.SegmentInfo, stores: Stores) -> DataFile | UnreadableFile:
+    """Describe a segment. Raises StoreUnknown."""
     facts = segment.facts
     if segment.foreign.state in _FOREIGN and not facts.format_version:
         return _left_out(segment)
@@ -78,7 +79,7 @@ def data_file(segment: common_pb2.SegmentInfo, root: str) -> DataFile | Unreadab
         day=segment.time_range.start_time // _DAY_NANOS,
         created_version=segment.created_version,
         id=segment.id,
-        path=f"{root}/{key}",
+        path=f"{stores.of_key(key).root}/{key}",
         start_ns=segment.time_range.start_time,
         end_ns=segment.time_range.end_time,
         size_bytes=segment.compressed_size_bytes,

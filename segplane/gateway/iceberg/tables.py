@@ -14,7 +14,7 @@ from meta.errors import InvalidArgument, NotFound, ReplyTooLarge, VersionExpired
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SegmentInfo
 from segments.parquet.schema import PromotedColumn
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
 from segplane.dataplane.location import Locator
 from segplane.gateway.http import metrics
@@ -81,16 +81,12 @@ class Tables:
             return False
         return True
 
-    @property
-    def root(self) -> str:
-        """The URL of the store."""
-        return self._locator.store_location.root
-
     def described(self, segment: SegmentInfo) -> DataFile | UnreadableFile:
         """Describe a segment as a file of a table. Raises StoreError."""
         if segment.foreign.state:
-            segment = told_apart(segment, open_store(self._locator.store_location, is_brief=True))
-        return data_file(segment, self.root)
+            store = open_stores(self._locator.stores, is_brief=True)
+            segment = told_apart(segment, store)
+        return data_file(segment, self._locator.stores)
 
     def identify(self, name: str, scope: DatasetScope) -> tuple[str, str, int | None]:
         """Return the id and name of a table's dataset, and the version that the name asks for.
@@ -183,8 +179,8 @@ class Tables:
         """The dataset's segments at the current version."""
         with self._lock:
             followed = self._followed.get(dataset_name)
-        root = self._locator.store_location.root
-        if followed is not None and followed.contents.belongs_to(table.dataset_id, root):
+        stores = self._locator.stores
+        if followed is not None and followed.contents.belongs_to(table.dataset_id, stores):
             try:
                 with followed.lock:
                     followed.contents.follow(self._meta)
@@ -261,13 +257,13 @@ class Tables:
         return found if scope.covers(found.dataset_id) else None
 
     def _contents(self, dataset_id: str, dataset_name: str) -> Contents:
-        root = self._locator.store_location.root
-        store = open_store(self._locator.store_location, is_brief=True)
-        return Contents(dataset_id, dataset_name, root, self._segments_max, store)
+        stores = self._locator.stores
+        store = open_stores(stores, is_brief=True)
+        return Contents(dataset_id, dataset_name, stores, self._segments_max, store)
 
     def _publisher(self, dataset_id: str) -> Publisher:
         location = self._locator.store_location
-        store = open_store(location, is_brief=True)
+        store = open_stores(self._locator.stores, is_brief=True)
         return Publisher(self._meta, store, dataset_id, location.root)
 
     def _evict(self) -> None:

@@ -26,6 +26,7 @@ from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segments.store_names import store_of
 from segplane.gateway.http import metrics
 from segplane.gateway.http.refusals import (
     NotAllowed,
@@ -178,7 +179,8 @@ class Broker:
 
     def _shown(self, file: DatasetFile) -> DatasetFile:
         """Return a file as the process sees it: local ones as they are, others by their key."""
-        store = self._store or file.store
+        # The override is of the default store.
+        store = file.store if store_of(file.key) else self._store or file.store
         if store.provider == "file":
             return replace(file, store=store, url="/" + join_key(store.path, file.key))
         self._files[file.key] = open_store(store), file.size_bytes

@@ -19,6 +19,7 @@ from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.config import Settings
 from meta.process import Shutdown
 from meta.server import server
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
@@ -39,7 +40,9 @@ def merged(segments: SegmentWriter, meta_server: MetaServer) -> Tools:
     store = open_store(meta_server.settings.location)
     for _ in range(4):
         segments.write(rows=2)
-    return Tools(segments.client, store, store.location, JanitorSettings(), Shutdown(), "janitor")
+    return Tools(
+        segments.client, store, Stores(store.location), JanitorSettings(), Shutdown(), "janitor"
+    )
 
 
 def test_unknown_names_are_named(gateway: GatewayServer, segments: SegmentWriter) -> None:

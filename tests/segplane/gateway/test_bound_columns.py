@@ -17,7 +17,7 @@ from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segplane.dataplane.dataset_layout import read_layout
 from segplane.read import open_dataset
 from tests.support.gateway.server import GatewayServer
@@ -213,7 +213,7 @@ def test_a_reader_of_an_old_version_has_the_columns_of_its_time(world: World) ->
 def test_a_nursery_writes_again_what_it_wrote_before_a_binding(world: World) -> None:
     world.send(0)
 
-    def bind_after_writing(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def bind_after_writing(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         outcomes = run_here(tasks, where)
         world.bind()
         return outcomes

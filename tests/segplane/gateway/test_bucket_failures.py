@@ -19,6 +19,7 @@ from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.config import Settings
 from meta.process import Shutdown
 from meta.server import server
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
@@ -75,9 +76,8 @@ def test_what_goes_wrong_over_a_bucket_is_one_sentence(
         rows = stale.scan().to_arrow().num_rows
         bucket = open_store(meta_server.settings.location)
         assert merge_all(segments.client, bucket, tmp_path / "merges") >= 1
-        janitor = Tools(
-            segments.client, bucket, bucket.location, JanitorSettings(), Shutdown(), "janitor"
-        )
+        stores, own = Stores(bucket.location), JanitorSettings()
+        janitor = Tools(segments.client, bucket, stores, own, Shutdown(), "janitor")
         delete_tombstoned(janitor)
         delete_table_metadata(janitor)
 

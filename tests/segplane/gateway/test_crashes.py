@@ -19,6 +19,7 @@ from meta.config import Settings
 from meta.process import Environment, Shutdown
 from meta.v1 import operations_pb2 as pb
 from segments.keys import TABLES_ROOT
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from segplane.dataplane.location import Locator
 from segplane.gateway import config
@@ -135,7 +136,7 @@ def test_metadata_is_deleted_after_the_grace_and_made_again(
     segments: SegmentWriter, client: MetaClient, meta_server: MetaServer
 ) -> None:
     store = open_store(meta_server.settings.location)
-    tools = Tools(client, store, store.location, JanitorSettings(), Shutdown(), "janitor")
+    tools = Tools(client, store, Stores(store.location), JanitorSettings(), Shutdown(), "janitor")
     tables = tables_over(client)
     segments.write(rows=2)
     stale = tables.load("web", ALL_DATASETS)
@@ -158,7 +159,7 @@ def test_a_gateway_uses_no_manifest_that_was_deleted_and_written_again(
 ) -> None:
     """The same manifest has another key by then, and the gateway remembers the former one."""
     store = open_store(meta_server.settings.location)
-    tools = Tools(client, store, store.location, JanitorSettings(), Shutdown(), "janitor")
+    tools = Tools(client, store, Stores(store.location), JanitorSettings(), Shutdown(), "janitor")
     idle, busy = tables_over(client), tables_over(client)
     segments.write(rows=2)
     idle.load("web", ALL_DATASETS)

@@ -14,6 +14,7 @@ from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.config import Settings
 from meta.process import Shutdown
 from meta.server import server
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from segplane.cli.iceberg_settings import CatalogAddress
 from tests.support.gateway.answers import catalog_of
@@ -68,7 +69,7 @@ def acts(
 ) -> Acts:
     """Give what makes a step go wrong, by the name of the step."""
     client, store = segments.client, open_store(meta_server.settings.location)
-    tools = Tools(client, store, store.location, JanitorSettings(), Shutdown(), "janitor")
+    tools = Tools(client, store, Stores(store.location), JanitorSettings(), Shutdown(), "janitor")
     for name in ("other", "third"):
         dataset = CatalogDriver(client).dataset(name)
         replace(segments, dataset=dataset).write(rows=2)

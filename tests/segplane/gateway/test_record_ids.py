@@ -16,7 +16,7 @@ from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segplane.dataplane.dataset_layout import read_layout
 from segplane.read import open_dataset
 from tests.support.gateway.server import GatewayServer
@@ -157,7 +157,7 @@ def test_an_id_is_the_same_when_a_nursery_writes_again(world: World) -> None:
     world.set_record_ids()
     fresh = world.arrow(fresh=True)
 
-    def fail_after_writing(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def fail_after_writing(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         run_here(tasks, where)
         raise RuntimeError("the nursery dies after it wrote")
 
@@ -173,7 +173,7 @@ def test_an_id_is_the_same_when_a_nursery_writes_again(world: World) -> None:
 def test_a_nursery_writes_again_what_it_wrote_before_ids_were_asked_for(world: World) -> None:
     world.send(payload("a"))
 
-    def ask_after_writing(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    def ask_after_writing(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         outcomes = run_here(tasks, where)
         world.set_record_ids()
         return outcomes

@@ -14,6 +14,7 @@ from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.config import Settings
 from meta.process import Shutdown
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from segments.store.s3.missing_objects import MissingObjects
 from segments.store.s3.signing import AccessKeys
@@ -61,7 +62,9 @@ def janitor(segments: SegmentWriter, meta_server: MetaServer) -> Tools:
     for _ in range(4):
         segments.write(rows=2)
     store = open_store(meta_server.settings.location)
-    return Tools(segments.client, store, store.location, JanitorSettings(), Shutdown(), "janitor")
+    return Tools(
+        segments.client, store, Stores(store.location), JanitorSettings(), Shutdown(), "janitor"
+    )
 
 
 def supersede(janitor: Tools, folder: Path) -> None:

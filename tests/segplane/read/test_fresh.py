@@ -17,7 +17,7 @@ from meta.v1 import catalog_pb2
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
 from segments.keys import baby_key
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.signals import SIGNALS
 from segplane.read import OpenDataset, ReadError
 from segplane.read.bounds import TimeBounds
@@ -43,7 +43,7 @@ class Killed(BaseException):
     """The nursery's process ends."""
 
 
-def die_after_writing(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+def die_after_writing(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
     """Write every file of a cycle, and register none."""
     run_here(tasks, where)
     raise Killed

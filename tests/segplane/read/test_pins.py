@@ -10,6 +10,7 @@ from janitor.config import Settings
 from janitor.jobs import Tools, delete_tombstoned
 from meta import config
 from meta.process import Shutdown
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from segplane.read import PinLost, open_dataset
 from tests.segplane.read.conftest import Open
@@ -45,7 +46,9 @@ def replace_and_delete_all(server: MetaServer) -> None:
     worker.plan()
     worker.merge_all()
     location = server.settings.location
-    tools = Tools(server.client, open_store(location), location, Settings(), Shutdown(), "janitor")
+    tools = Tools(
+        server.client, open_store(location), Stores(location), Settings(), Shutdown(), "janitor"
+    )
     delete_tombstoned(tools)
 
 

@@ -24,6 +24,7 @@ from janitor.config import Settings
 from janitor.jobs import Tools, delete_tombstoned
 from meta.process import Shutdown
 from segments.keys import DATASETS_ROOT
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from segplane.__main__ import app
 from segplane.read import OpenDataset, open_dataset
@@ -103,7 +104,9 @@ def _replace_all(meta: MetaServer, shops: list[Shop], folder: Path) -> None:
                 shop.write(EPOCH + day * DAY, DAY, rows=5)
     assert merge_all(meta.client, store, folder, shops[0].segments.spec())
     before = len(list(store.list(DATASETS_ROOT)))
-    delete_tombstoned(Tools(meta.client, store, location, Settings(), Shutdown(), "janitor"))
+    delete_tombstoned(
+        Tools(meta.client, store, Stores(location), Settings(), Shutdown(), "janitor")
+    )
     assert len(list(store.list(DATASETS_ROOT))) < before
 
 

@@ -15,6 +15,7 @@ from meta.process import Shutdown
 from nursery.loop import RunTasks
 from segments.keys import DATASETS_ROOT
 from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.store.open import open_store
 from tests.support.gateway.ingest import Ingest, ingest
 from tests.support.gateway.shop import DAY_0, Shop
@@ -100,7 +101,7 @@ class Churn:
     def _run(self, client: MetaClient, store_location: StoreLocation, folder: Path) -> None:
         shop = self.shop
         store = open_store(store_location)
-        tools = Tools(client, store, store_location, Settings(), Shutdown(), "janitor")
+        tools = Tools(client, store, Stores(store_location), Settings(), Shutdown(), "janitor")
         for number in count():
             shop.write(DAY_0 + number % 5 * DAY, DAY, rows=10)
             self.writes += 1

@@ -8,7 +8,8 @@ from meta.v1 import (
     janitor_pb2,
     merge_task_pb2,
 )
-from segments.keys import new_attempt_key
+from segments.ids import new_uuid7
+from segments.keys import attempt_prefix
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet.schema import SegmentSpec
 from segments.parquet.upload import upload_segment
@@ -69,6 +70,7 @@ def write(
     ]
     order = MergeOrder(task.dataset_id, "merge", spec)
     facts = merge_segments(store, inputs, order, folder).facts
-    key = new_attempt_key(task.dataset_id, task.task_id, task.attempt)
+    prefix = attempt_prefix(task.dataset_id, task.task_id, task.attempt)
+    key = f"{prefix}{new_uuid7()}.parquet"
     upload_segment(store, key, folder / "merged.parquet", facts)
     return create_segment(task.dataset_id, task.cloud_object_prefix.bucket, key, facts)

@@ -212,7 +212,7 @@ class Shelf:
             crc32c=row["crc"],
             foreign_file=row["file"],
         )
-        return convert.segment_info(self.server.settings.location, segment)
+        return convert.segment_info(self.server.settings.stores, segment)
 
 
 def check_page(page: FindSegmentsResponse, expected: list[SegmentInfo]) -> None:

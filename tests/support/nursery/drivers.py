@@ -25,10 +25,11 @@ from nursery.loop import Nursery, RunTasks
 from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, Export, TokenPart, decode_baby, encode_baby
 from segments.keys import baby_key, join_key
-from segments.location import StoreLocation
+from segments.named_stores import Stores
 from segments.parquet.reader import read_segment
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.dataplane.clocks import Clock
 
 EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0, shard_count=1)
@@ -36,12 +37,12 @@ BUDGET = Budget(1 << 26, 1 << 28)
 NOW = 1_700_000_000 * 10**9
 
 
-def run_here(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+def run_here(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
     """Run tasks in this process."""
     outcomes: list[TaskOutcome] = []
     for index, task in enumerate(tasks):
         with tempfile.TemporaryDirectory() as folder:
-            outcomes.append((index, execute(task, open_store(where), BUDGET, Path(folder))))
+            outcomes.append((index, execute(task, open_stores(where), BUDGET, Path(folder))))
     return outcomes
 
 
@@ -50,7 +51,7 @@ def fail_all(tasks: Sequence[Task], message: str) -> list[TaskOutcome]:
     return [(index, JobFailed(message)) for index in range(len(tasks))]
 
 
-def write_and_fail(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+def write_and_fail(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
     """Write everything and die before anything is registered."""
     run_here(tasks, where)
     return fail_all(tasks, "the driver died")

@@ -1,0 +1,81 @@
+"""Servers that were configured with different stores."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from meta import config
+from meta.client import MetaClient
+from meta.errors import Unavailable
+from meta.process import ConfigError
+from meta.server import server
+from meta.v1 import operations_pb2 as pb
+from meta.v1 import segment_lookup_pb2
+from tests.support.meta.server import MetaServer
+from tests.support.placement.two_stores import COLD, Placement
+
+DONE = pb.REWRITE_JOB_STATE_DONE
+
+
+def test_a_server_does_not_start_without_a_store_that_is_in_use(
+    meta_settings: config.Settings, tmp_path: Path
+) -> None:
+    started = server.start(meta_settings)
+    with MetaClient(f"127.0.0.1:{started.port}") as client:
+        meta = MetaServer(f"127.0.0.1:{started.port}", client, meta_settings, started)
+        placement = Placement.of(meta, tmp_path)
+        placement.finish(placement.move())
+        placement.send()
+    started.stop(2.0)
+
+    with pytest.raises(ConfigError, match="META_OBJECT_STORES does not name cold"):
+        server.start(replace(meta_settings, named_stores=()))
+
+
+def test_a_store_that_nothing_uses_may_be_taken_away(meta_settings: config.Settings) -> None:
+    server.start(meta_settings).stop(2.0)
+
+    server.start(replace(meta_settings, named_stores=())).stop(2.0)
+
+
+def test_a_server_that_lacks_a_store_answers_no_segment_of_it(
+    meta_settings: config.Settings, tmp_path: Path
+) -> None:
+    lacking = server.start(replace(meta_settings, named_stores=()))
+    started = server.start(meta_settings)
+    try:
+        with MetaClient(f"127.0.0.1:{started.port}") as client:
+            meta = MetaServer(f"127.0.0.1:{started.port}", client, meta_settings, started)
+            placement = Placement.of(meta, tmp_path)
+            placement.send()
+            placement.move()
+            placement.send()
+            name = placement.name
+        with MetaClient(f"127.0.0.1:{lacking.port}") as client:
+            request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[name])
+            with pytest.raises(Unavailable, match="'cold' is not configured"):
+                client.segment_lookup.FindSegments(request, timeout=5.0)
+    finally:
+        lacking.stop(2.0)
+        started.stop(2.0)
+
+
+def test_a_page_is_assembled_with_the_bucket_that_each_key_names(
+    placement: Placement,
+) -> None:
+    placement.send()
+    job = placement.move()
+    placement.complete(placement.claim(job))
+    placement.send()
+
+    page = placement.client.segment_lookup.FindSegments(segment_lookup_pb2.FindSegmentsRequest())
+
+    ids = segment_lookup_pb2.GetSegmentsByIdsRequest(segment_ids=[s.id for s in page.segments])
+    by_ids = placement.client.segment_lookup.GetSegmentsByIds(ids).segments
+    assert [s.cloud_object_key for s in by_ids] == [s.cloud_object_key for s in page.segments]
+    prefixes = [segment.cloud_object_key.prefix for segment in page.segments]
+    assert [(p.bucket.path.rpartition("/")[2], p.prefix.count("/")) for p in prefixes] == [
+        (COLD, 4),
+        (COLD, 3),
+    ]

@@ -1,4 +1,4 @@
-"""What a dataset does with records that do not conform, and which of them the quarantine counts."""
+"""Settings for records that do not conform, and the ones that the quarantine counts."""
 
 from alembic import op
 

@@ -147,7 +147,7 @@ class Worker:
         prefixes = [info.cloud_object_prefix, *(s.cloud_object_key.prefix for s in info.segments)]
         places = {store_of(f"{p.prefix}/"): location(p.bucket) for p in prefixes}
         named = tuple(NamedStore(name, at) for name, at in sorted(places.items()) if name)
-        # Where every object is in a named store, the default one is not used.
+        # The default store is not used if every object is in a named one.
         default = self.settings.object_store or places.get("") or named[0].location
         return Stores(default, named)
 

@@ -23,7 +23,7 @@ HEAD_BYTES = 3
 # Most rows have so many signals in front of the ids of promoted columns, each of one byte's length:
 # their parser is written out. Facts of other shapes are walked field by field.
 _SIGNALS_WRITTEN_OUT = 3
-# What a row keeps, which is at most its object key of 900 bytes and 200 more. A segment of all the
+# Bytes that a row keeps: at most its object key of 900 bytes and 200 more. A segment of all the
 # longest fields that are registered has less than the 2^14 bytes that its length can say.
 _MESSAGE_BYTES_MAX = 4_000
 
@@ -101,7 +101,7 @@ _FACTS_HEAD = _signed(_tag(_FACTS, LENGTH_DELIMITED) << 16, 32)
 _FOREIGN_HEAD = _signed(_tag(_FOREIGN, LENGTH_DELIMITED) << 16, 32)
 _LAYOUT_ZERO = (_tag(_LAYOUT, VARINT) << 16 | 0x8000).to_bytes(4, "big").hex()
 
-# What is used more than once; OFFSET 0 keeps it from being computed anew in each place.
+# OFFSET 0 keeps expressions that are used more than once from being computed in each place.
 _MEASURED = f"""
     SELECT *{{placed}}, octet_length(message) AS message_bytes,
       {_field_end("message", "0")} AS prefix_end,
@@ -178,7 +178,7 @@ COLUMNS = (
 )
 
 
-# Where it is false, another server was configured with a store that this one does not know, and
+# If it is false, another server was configured with a store that this one does not know, and
 # would give the segments there the default store's location.
 KNOWS_STORES = "NOT EXISTS (SELECT FROM object_stores WHERE name <> ALL('{store_names}'::text[]))"
 

@@ -52,7 +52,7 @@ datasets = Table(
     # Of objects that clients register without facts; "" = timestamp.
     Column("refuses_foreign", Boolean, nullable=False, server_default=text("false")),
     Column("foreign_time_column", Text, nullable=False, server_default=text("''")),
-    # What becomes of records that do not conform: 0 null, 2 quarantine, 3 reject.
+    # Treatment of records that do not conform: 0 null, 2 quarantine, 3 reject.
     Column("nonconforming", SmallInteger, nullable=False, server_default=text("0")),
     # Name of the store of its new segments; "" = the default store.
     Column("store", Text, nullable=False, server_default=text("''")),

@@ -1,7 +1,9 @@
 # Two images: `services` for meta, collector, janitor, gateway and the command line, and `spark`,
 # which adds Java and Spark, for nursery and merge_worker. Both run as another user than root, from
-# a read-only file system with a writable /tmp, and have neither compilers nor an installer.
-FROM python:3.11-slim-bookworm AS build
+# a read-only file system with a writable /tmp, and have neither compilers nor an installer. Base
+# images are named by the digest of their multi-platform index. To renew one, take the digest that
+# `docker buildx imagetools inspect python:3.11-slim-bookworm` prints.
+FROM python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b AS build
 
 WORKDIR /build
 COPY requirements/build.lock requirements/all.lock requirements/
@@ -29,7 +31,7 @@ RUN uv pip install --no-cache --no-build-isolation --no-deps . ./distributions/s
 FROM build AS build-services
 RUN uv pip uninstall pyspark py4j
 
-FROM python:3.11-slim-bookworm AS runtime
+FROM python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b AS runtime
 RUN python -m pip uninstall --yes pip setuptools wheel \
     && useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin segplane
 ENV PATH=/opt/segplane/bin:$PATH PYTHONDONTWRITEBYTECODE=1 HOME=/tmp

@@ -68,18 +68,28 @@ wheel: $(READY) ## Build both wheels into build/dist, to the same bytes every ti
 DIST := build/dist
 SIGN_NAMESPACE := segplane-release
 
-.PHONY: sign verify
-sign: ## Sign the checksums of the wheels in build/dist with the SSH key KEY
+.PHONY: images sign verify
+images: ## Build both container images as OCI archives in build/dist, with provenance and a bill of materials (needs docker with buildx)
+	@command -v docker >/dev/null || { echo "make images: no docker found; install Docker with buildx" >&2; exit 2; }
+	@mkdir -p $(DIST)
+	docker buildx build --target services --provenance=mode=max --sbom=true --output type=oci,dest=$(DIST)/segplane.oci.tar .
+	docker buildx build --target spark --provenance=mode=max --sbom=true --output type=oci,dest=$(DIST)/segplane-spark.oci.tar .
+
+# The wheels and the archives of images that lie in the folder.
+RELEASED := shopt -s nullglob; files=(*.whl *.oci.tar)
+
+sign: ## Sign the checksums of the wheels and images in build/dist with the SSH key KEY
 	@test -n "$(KEY)" || { echo "make sign: pass KEY=/path/to/an/SSH/key" >&2; exit 2; }
 	@rm -f $(DIST)/SHA256SUMS.sig
-	cd $(DIST) && sha256sum -- *.whl > SHA256SUMS
+	@cd $(DIST) && $(RELEASED) && test $${#files[@]} -gt 0 || { echo "make sign: $(DIST) holds no wheel and no image" >&2; exit 2; }
+	cd $(DIST) && $(RELEASED) && sha256sum -- "$${files[@]}" > SHA256SUMS
 	ssh-keygen -q -Y sign -f "$(KEY)" -n $(SIGN_NAMESPACE) $(DIST)/SHA256SUMS
 
-verify: ## Verify signature and checksums of the wheels in build/dist: SIGNERS=allowed_signers SIGNER=name
+verify: ## Verify signature and checksums of the wheels and images in build/dist: SIGNERS=allowed_signers SIGNER=name
 	@test -n "$(SIGNERS)" -a -n "$(SIGNER)" || { echo "make verify: pass SIGNERS=/path/to/allowed_signers and SIGNER=name" >&2; exit 2; }
 	ssh-keygen -Y verify -f "$(SIGNERS)" -I "$(SIGNER)" -n $(SIGN_NAMESPACE) -s $(DIST)/SHA256SUMS.sig < $(DIST)/SHA256SUMS
 	cd $(DIST) && sha256sum --check --strict SHA256SUMS
-	@cd $(DIST) && for wheel in *.whl; do cut -c 67- SHA256SUMS | grep -qxF -- "$$wheel" || { echo "make verify: $$wheel is not signed" >&2; exit 1; }; done
+	@cd $(DIST) && $(RELEASED) && for file in "$${files[@]}"; do cut -c 67- SHA256SUMS | grep -qxF -- "$$file" || { echo "make verify: $$file is not signed" >&2; exit 1; }; done
 
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
 	$(BIN)/segplane demo

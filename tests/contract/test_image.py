@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 SPARK = {"nursery", "merge-worker"}
 OURS = {"meta", "collector", "janitor", "bucket", *SPARK}
 _LINE_END = re.compile(r"\\\n")
+_BY_DIGEST = re.compile(r"[a-z0-9./-]+:[a-z0-9.-]+@sha256:[0-9a-f]{64}")
 _COMPILERS = re.compile(r"\b(gcc|g\+\+|clang|make|build-essential|cargo|rustc|maven|jdk)\b")
 
 
@@ -49,7 +50,7 @@ def _image(name: str) -> list[Stage]:
     while name in stages:
         image.append(stages[name])
         name = stages[name].base
-    assert name == "python:3.11-slim-bookworm"
+    assert name.startswith("python:3.11-slim-bookworm@")
     return image
 
 
@@ -57,6 +58,16 @@ def _image(name: str) -> list[Stage]:
 def services() -> dict[str, Any]:
     services: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     return services
+
+
+def test_images_of_others_are_named_by_digest(services: dict[str, Any]) -> None:
+    stages = _stages()
+    bases = {stage.base for stage in stages.values()} - set(stages)
+    others = {service["image"] for name, service in services.items() if name not in OURS}
+
+    assert len(bases) == 1
+    assert len(others) == 2
+    assert [image for image in bases | others if not _BY_DIGEST.fullmatch(image)] == []
 
 
 @pytest.mark.parametrize("name", ["services", "spark"])

@@ -1,4 +1,4 @@
-"""`make sign` signs the checksums of wheels; `make verify` refuses what was not signed."""
+"""`make sign` signs the checksums of wheels and images; `make verify` refuses all others."""
 
 import os
 import shutil
@@ -9,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SIGNER = "release@example.org"
+WHEELS = ("segplane-1-py3-none-any.whl", "segplane_server-1-py3-none-any.whl")
+IMAGE = "segplane.oci.tar"
 
 pytestmark = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None or shutil.which("make") is None,
@@ -38,13 +40,13 @@ def new_key(folder: Path, name: str) -> Path:
 
 
 class SignedFolder:
-    """A folder of two signed wheels, and the keys that may sign."""
+    """A folder of two wheels and the archive of an image, signed, and the keys that may sign."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.dist = folder / "dist"
         self.dist.mkdir()
-        for name in ("segplane-1-py3-none-any.whl", "segplane_server-1-py3-none-any.whl"):
+        for name in (*WHEELS, IMAGE):
             (self.dist / name).write_bytes(name.encode())
         self.signers = folder / "allowed_signers"
         key = new_key(folder, "key")
@@ -64,28 +66,39 @@ def signed(tmp_path: Path) -> SignedFolder:
     return SignedFolder(tmp_path)
 
 
-def test_signed_wheels_are_verified(signed: SignedFolder) -> None:
+def test_signed_wheels_and_images_are_verified(signed: SignedFolder) -> None:
     done = signed.verify()
 
     assert done.returncode == 0, done.stderr
+    assert all(f"{name}: OK" in done.stdout for name in (*WHEELS, IMAGE))
 
 
-def test_a_changed_wheel_is_refused(signed: SignedFolder) -> None:
-    (signed.dist / "segplane-1-py3-none-any.whl").write_bytes(b"changed")
-
-    done = signed.verify()
-
-    assert done.returncode != 0
-    assert "segplane-1-py3-none-any.whl: FAILED" in done.stdout
-
-
-def test_a_wheel_that_is_not_signed_is_refused(signed: SignedFolder) -> None:
-    (signed.dist / "other-1-py3-none-any.whl").write_bytes(b"other")
+@pytest.mark.parametrize("name", [WHEELS[0], IMAGE])
+def test_a_changed_wheel_or_image_is_refused(signed: SignedFolder, name: str) -> None:
+    (signed.dist / name).write_bytes(b"changed")
 
     done = signed.verify()
 
     assert done.returncode != 0
-    assert "other-1-py3-none-any.whl is not signed" in done.stderr
+    assert f"{name}: FAILED" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["other-1-py3-none-any.whl", "other.oci.tar"])
+def test_a_wheel_or_image_that_is_not_signed_is_refused(signed: SignedFolder, name: str) -> None:
+    (signed.dist / name).write_bytes(b"other")
+
+    done = signed.verify()
+
+    assert done.returncode != 0
+    assert f"{name} is not signed" in done.stderr
+
+
+def test_an_empty_folder_is_not_signed(tmp_path: Path) -> None:
+    done = make("sign", f"DIST={tmp_path}", f"KEY={new_key(tmp_path, 'key')}")
+
+    assert done.returncode != 0
+    assert "holds no wheel and no image" in done.stderr
+    assert not (tmp_path / "SHA256SUMS").exists()
 
 
 def test_the_signature_of_another_key_is_refused(signed: SignedFolder) -> None:

@@ -30,7 +30,7 @@ _STAMP_FIELDS = {signal: f"{signal}_stamp" for signal in _KINDS}
 # Tag of the fixed32 field 101, which is the last of a stamped baby.
 CRC_TAG = b"\xad\x06"
 _CRC_BYTES = len(CRC_TAG) + 4
-# By the id of a dataset, None where a stamp names none.
+# By the id of a dataset, None if a stamp names none.
 IsWanted: TypeAlias = Callable[[str | None], bool]
 
 
@@ -55,7 +55,7 @@ class TokenPart(NamedTuple):
     """The exports of one token and signal.
 
     `slices` are OTLP LogsData, TracesData or MetricsData messages in the order of arrival.
-    `dataset_id` is None where the collector stamped nothing; counts and times are 0 then.
+    `dataset_id` is None if the collector stamped nothing; counts and times are 0 then.
     `exports` holds one stamp per slice, or nothing. `damaged` are the indices of slices whose bytes
     are not those that were written; only `segments.damaged_baby` finds any.
     """
@@ -124,7 +124,7 @@ def baby_pieces(baby: Baby) -> tuple[bytes, ...]:
     """Return the bytes of one baby segment object in pieces, of which payloads are no copies.
 
     Parts of one token and signal must not repeat. An unstamped baby gets neither stamps nor a
-    checksum: it is what a collector that knows only the contract writes. The bytes are those of
+    checksum, like those of a collector that knows only the contract. The bytes are those of
     protobuf's deterministic serialization, framed by hand.
     """
     token_stamps: list[tuple[str, bytes]] = []
@@ -174,7 +174,7 @@ def decode_baby(body: bytes, is_wanted: IsWanted = lambda _: True) -> Baby:
 
 
 def baby_of(message: pb.CombinedSignals, is_wanted: IsWanted = lambda _: True) -> Baby:
-    """Return what a parsed baby segment holds."""
+    """Convert a parsed message to a Baby."""
     return Baby(
         parts=tuple(_parts(message, is_wanted)),
         kind=_kind(message.stamp.kind),
@@ -254,9 +254,9 @@ def _check_crc(body: bytes) -> None:
     end = len(body) - _CRC_BYTES
     if end < 0 or body[end : end + len(CRC_TAG)] != CRC_TAG:
         raise CorruptObject("baby segment does not end with its checksum")
-    stated, found = int.from_bytes(body[-4:], "little"), crc32c(body[:end])
-    if stated != found:
-        raise CorruptObject(f"checksum of the baby segment is {found:08x}, not {stated:08x}")
+    stated, computed = int.from_bytes(body[-4:], "little"), crc32c(body[:end])
+    if stated != computed:
+        raise CorruptObject(f"checksum of the baby segment is {computed:08x}, not {stated:08x}")
 
 
 def _kind(value: int) -> BabyKind:

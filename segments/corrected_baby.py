@@ -24,7 +24,7 @@ _DIGEST_BYTES = 16
 def correct_baby(body: bytes) -> bytes:
     """The bytes as they were written, of a stamped baby with checksums of its payloads.
 
-    Takes about 0.2 s for each MB. Raises CorruptObject where more than a bit flipped.
+    Takes about 0.2 s for each MB. Raises CorruptObject if more than a bit flipped.
     """
     end = len(body) - _CRC_BYTES
     if end > 0:
@@ -53,8 +53,8 @@ def _candidates(body: bytes, end: int, difference: int) -> Iterator[bytes]:
 def _flips(difference: int, size_bytes: int) -> Iterator[tuple[int, int]]:
     """The positions and bits whose flip makes this difference of checksums.
 
-    Undoes the steps of the checksum from its end on: at the byte that changed, what is left is the
-    step of that bit alone.
+    Undoes the steps of the checksum from its end on: at the byte that changed, only the step of
+    that bit is left.
     """
     table, by_top_byte, by_step = _tables()
     for position in range(size_bytes - 1, -1, -1):

@@ -1,8 +1,8 @@
 """Recovers the sound payloads of a baby segment whose checksum is wrong.
 
 A flipped bit spoils the payload that it is in, not those of all tenants beside it. Each payload has
-a checksum in its export's stamp, and all stamps have one together. Where the stamps are sound, so
-are the payloads that agree with them.
+a checksum in its export's stamp, and all stamps have one together. If the stamps are sound, so are
+the payloads that agree with them.
 """
 
 from dataclasses import replace
@@ -18,8 +18,8 @@ from segments.v1 import combined_signals_pb2 as pb
 def recover_baby(body: bytes) -> Baby:
     """Parse a damaged baby segment; its parts name the slices that are damaged.
 
-    Raises CorruptObject where the damage is in the stamps or in the framing, or where the baby has
-    no checksums of payloads, as those of 0.1.0.
+    Raises CorruptObject if the damage is in the stamps or in the framing, or if the baby has no
+    checksums of payloads, as those of 0.1.0.
     """
     try:
         message = pb.CombinedSignals.FromString(body)
@@ -45,7 +45,7 @@ def proven_payloads(body: bytes) -> Baby:
 
     A slice is proven by the checksum at its place among the stamps of its token and signal. Token
     and dataset of a part are not proven by it: the caller has to check them. Raises CorruptObject
-    where the framing is damaged, or no payload has a checksum.
+    if the framing is damaged, or no payload has a checksum.
     """
     try:
         message = pb.CombinedSignals.FromString(body)

@@ -6,7 +6,7 @@ class SegmentsError(Exception):
 
 
 class StoreError(SegmentsError):
-    """The object store refused or could not do what was asked, and a repetition will not help."""
+    """The object store refused or could not serve a request, and a repetition will not help."""
 
 
 class ObjectExists(StoreError):
@@ -26,4 +26,4 @@ class StoreUnusable(StoreError):
 
 
 class CorruptObject(SegmentsError):
-    """An object's bytes are not what its format says. Set it aside; reading again will not help."""
+    """An object's bytes do not follow its format. Set it aside; reading again will not help."""

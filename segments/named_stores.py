@@ -1,7 +1,7 @@
 """Stores of a deployment: the default one, and named ones for the segments of some datasets.
 
-The key of an object names its store (`segments.store_names.store_of`), so a key alone tells where
-its object is, and the keys of all stores are one namespace.
+The key of an object names its store (`segments.store_names.store_of`), so a key alone locates its
+object, and the keys of all stores are one namespace.
 """
 
 from collections.abc import Iterator

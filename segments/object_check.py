@@ -1,4 +1,4 @@
-"""Reads an object whole and compares it with what is known of it."""
+"""Reads a whole object and compares it with its recorded size and checksum."""
 
 import contextlib
 import errno
@@ -44,9 +44,9 @@ def check_object(
 ) -> ObjectReading:
     """Read an object once; `on_bytes` is called after each block with its size.
 
-    `read_pages` also decodes what is stored: every page of a segment, a baby's messages. Without
-    it that is done for a baby whose checksum is not known. Raises StoreError where the store
-    gives no answer: that proves nothing.
+    `read_pages` also decodes the content: every page of a segment, a baby's messages. Without it
+    that is done for a baby whose checksum is not known. Raises StoreError if the store gives no
+    answer: that proves nothing.
     """
     try:
         body = _Body(store, known.key, on_bytes)
@@ -93,7 +93,7 @@ def _differs(known: KnownObject, body: _Body) -> str:
 
 
 def _read_content(store: ObjectStore, key: str, body: _Body, *, read_pages: bool) -> None:
-    """Decode what is stored; raises CorruptObject."""
+    """Decode an object's content; raises CorruptObject."""
     if body.is_baby:
         decode_baby(body.baby)
     elif not body.first == body.last == _PARQUET_MAGIC:

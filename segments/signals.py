@@ -12,7 +12,7 @@ class SignalTraits:
 
     `kind` is its SignalKind, and the number of its payloads' field in TokenSignals. `messages` are
     OTLP's message names from the payload down to the record, and `containers` the repeated fields
-    between them. `records` is the plural noun of what a row holds.
+    between them. `records` is the plural noun for its rows.
     """
 
     name: Signal

@@ -29,7 +29,8 @@ def store_folder(store: str) -> str:
 def store_of(key: str) -> str:
     """Return the name of the store that has an object; "" is the default store.
 
-    A key names its store, so an object is where its key says, whatever is configured since.
+    A key names its store, so an object stays where its key says, even after the configuration
+    changes.
     """
     place = _PLACE.match(key)
     return (place[1] or "") if place else ""

@@ -105,9 +105,9 @@ def json_text(value: Any) -> str:
 def parsed_values(
     column: AnyArray, kind: type[dict[str, Any] | list[Any]]
 ) -> tuple[list[Any], list[Any]]:
-    """Return a column's JSON objects, or its lists, and what is none beside them; both by row.
+    """Return a column's JSON objects (or its lists), and its other values; both by row.
 
-    A column is text of JSON, or of a nested type. None where there is nothing.
+    A column is text of JSON, or of a nested type. None if there is nothing.
     """
     known: dict[str, Any] = {}
     objects: list[Any] = []
@@ -155,7 +155,7 @@ def merged_texts(
 
 
 def json_texts(objects: list[Any]) -> AnyArray:
-    """Return JSON as text; null where there is none."""
+    """Return JSON as text; null if there is none."""
     return pa.array([None if item is None else json_text(item) for item in objects], pa.string())
 
 
@@ -169,7 +169,7 @@ def is_valid_text(column: AnyArray) -> bool:
 
 
 def null_where(column: list[Any], words: AnyArray) -> list[Any]:
-    """Return values, None where they are the words beside them."""
+    """Return values, None if they are the words beside them."""
     return [
         None if value == word else value
         for value, word in zip(column, words.to_pylist(), strict=True)

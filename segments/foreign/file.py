@@ -35,25 +35,25 @@ from segments.parquet.stored_columns import StoredColumns, section_stored
 from segments.parquet.stored_times import widened_bounds
 from segments.signals import SIGNALS, Signal
 
-# Of a row group, before compression: what a reader may have to hold.
+# Bytes of a row group before compression, which a reader may have to hold.
 GROUP_BYTES_MAX = 2**30
 _BATCH_ROWS = 8_192
 # A column of a row group that is larger than the first and is packed to less than its thousandth is
 # made to fill a reader's memory: pages of dictionaries and numbers stay far below.
 CHUNK_BYTES_MAX = 64 * 1024 * 1024
 COMPRESSION_MAX = 1_000
-# What the footers of all our files have, and those of no others.
+# Prefix of metadata keys that every footer of ours has, and no other.
 OWN_KEYS = b"segplane."
 # The format of facts of a file that is no segment.
 FORMAT_FOREIGN = 0
 
 
 class ClaimsToBeSegment(CorruptObject):
-    """The file has a segment's metadata: what is wrong with it is damage."""
+    """The file has a segment's metadata, so its faults are damage."""
 
 
 class ForeignFile:
-    """One open file. What is wrong with its bytes raises CorruptObject, with its rows NotMappable.
+    """One open file. Faults of its bytes raise CorruptObject, faults of its rows NotMappable.
 
     Its lineage is a batch of its own, so that a merge's output says that it holds the file.
     """
@@ -194,13 +194,13 @@ class ForeignFile:
         return mapping, {s: SectionContent(counts[s], *bounds[s]) for s in SIGNALS if s in counts}
 
     def _signals(self, schema: pa.Schema) -> list[Signal]:
-        """Return the signals that rows name; none where the file has no such column."""
+        """Return the signals that rows name; none if the file has no such column."""
         if "signal" not in schema.names:
             return []
-        found: set[Signal] = set()
+        signals: set[Signal] = set()
         for batch in self._read(_BATCH_ROWS, ["signal"]):
-            found.update(signal_values(batch.column("signal")))
-        return [signal for signal in SIGNALS if signal in found]
+            signals.update(signal_values(batch.column("signal")))
+        return [signal for signal in SIGNALS if signal in signals]
 
 
 def _of_signal(batch: pa.RecordBatch, signal: Signal, mapping: ForeignMapping) -> pa.RecordBatch:

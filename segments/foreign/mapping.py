@@ -61,7 +61,7 @@ class NotMappable(CorruptObject):
 class ForeignMapping:
     """The columns of a file that become columns of a segment, for all its signals.
 
-    `signal` is None where the column `signal` says it by row.
+    `signal` is None if a column of that name gives it by row.
     """
 
     time_column: str

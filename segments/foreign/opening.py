@@ -39,7 +39,7 @@ def examined(open_file: OpenFile, registered: RegisteredFile) -> ForeignFile | s
     """Read a file that a client registered without facts once, whole.
 
     Returns its mapping, which is closed; the reason why readers leave it out; or None for a
-    segment, sound or damaged. Raises OSError and StoreError where the store gives no answer.
+    segment, sound or damaged. Raises OSError and StoreError if the store gives no answer.
     """
     try:
         if claims_to_be_segment(open_file):

@@ -54,7 +54,7 @@ class MergeInput:
     rows: int
     start_time: int
     end_time: int
-    # Who wrote it, and for a file of others the column of its times, "" = the usual one.
+    # Its writer, and for a file of others the column of its times, "" = the usual one.
     origin: FileOrigin = FileOrigin.SEGMENT
     time_column: str = ""
 
@@ -88,7 +88,7 @@ def merge_segments(
 ) -> MergeResult:
     """Merge inputs into `folder`/merged.parquet, the bag of their rows preserved exactly.
 
-    Raises InputFailed where one input is to blame; StoreUnavailable passes through.
+    Raises InputFailed if one input is to blame; StoreUnavailable passes through.
     """
     path = folder / "merged.parquet"
     with (
@@ -106,7 +106,7 @@ def merge_segments(
 def open_merge(
     store: ObjectStore, inputs: Sequence[MergeInput], order: MergeOrder, folder: Path
 ) -> Iterator[OpenMerge]:
-    """Open the inputs of a merge and compare their footers with what is registered."""
+    """Open the inputs of a merge and compare their footers with their registrations."""
     with ExitStack() as stack:
         opened = [_open(stack, store, item, order.dataset_id) for item in inputs]
         footers = (item.segment.stored.footer for item in opened)
@@ -176,7 +176,7 @@ class _Opened:
         return signal in self.segment.signals
 
     def take_times(self, batch: pa.RecordBatch, remainder: str | None) -> None:
-        """Widen the time bounds; raises CorruptObject for a time outside of what is registered.
+        """Widen the time bounds; raises CorruptObject for a time outside the registered bounds.
 
         `remainder` is the name of the column beside the times, if there is one.
         """
@@ -190,7 +190,7 @@ class _Opened:
             raise CorruptObject(f"holds times {low}..{high} outside {start}..{end}")
 
     def check_hull(self) -> None:
-        """Raise CorruptObject if its rows do not reach what is registered."""
+        """Raise CorruptObject if its rows do not reach the registered bounds."""
         expected = (self.registered.start_time, self.registered.end_time)
         if self.time_bounds not in (None, expected):
             raise CorruptObject(f"its rows lie in {self.time_bounds}, registered is {expected}")
@@ -211,7 +211,7 @@ class _Section:
         return max(1.0, segment.section_bytes(self.signal) / segment.rows(self.signal))
 
     def batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """Read the section; raises InputFailed over rows that are not what they should be."""
+        """Read the section; raises InputFailed if its rows are not those of its footer."""
         segment, registered = self.opened.segment, self.opened.registered
         with _blame(registered):
             for batch in segment.stored_batches(self.signal, self._format_version, batch_rows):
@@ -288,7 +288,7 @@ def _batch_rows(section: _Section, share_bytes: int) -> int:
 
 
 def check_outputs(outputs: Sequence[SegmentFacts], inputs: Sequence[MergeInput]) -> None:
-    """Compare what was written with what went in; a difference is our own mistake."""
+    """Compare the output's rows with the inputs'; a difference is our own mistake."""
     rows = sum(item.rows for item in inputs)
     start, end = min(i.start_time for i in inputs), max(i.end_time for i in inputs)
     written = sum(facts.rows for facts in outputs)

@@ -50,7 +50,7 @@ NO_TEXT = make.scalar(None, pa.string())
 
 
 def field(struct: Array, name: str) -> Array:
-    """One member of a struct array; null where the struct is."""
+    """One member of a struct array; null if the struct is."""
     return pc.struct_field(struct, name)
 
 
@@ -123,7 +123,7 @@ def times(nanos: Array) -> Array:
 
 
 def hex_ids(ids: Array) -> Array:
-    """Binary ids as lower-case hex; null where empty or null."""
+    """Binary ids as lower-case hex; null if empty or null."""
     buffers = ids.buffers()
     starts = _Functions(pa.Array).from_buffers(
         pa.int32(), len(ids) + 1, [None, buffers[1]], offset=ids.offset

@@ -1,4 +1,4 @@
-"""Parsed OTLP messages as the columns of a segment: what all signals share, logs and traces."""
+"""Parsed OTLP messages as the columns of a segment: logs, traces, and columns of all signals."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from segments.otlp.wire import Frame
 from segments.parquet.schema import TIMESTAMP
 
 Columns = dict[str, Array]
-# Not a column of the format: which payload each row came from.
+# Index of the payload that each row came from; not a column of the format.
 SLICE_OF_ROW = ""
 
 _ENTITY_REF = (
@@ -130,7 +130,7 @@ def finished(own: Columns, parsed: Frame, scope_of: Array, received_at: Sequence
 
 
 def _resource_columns(messages: Array, resource_of: Array) -> Columns:
-    """Computed once per resource and taken by index; null where there is no resource message."""
+    """Computed once per resource and taken by index; null if there is no resource message."""
     resources = field(messages, "resource")
     lists = field(resources, "attributes")
     count = signed(field(resources, "dropped_attributes_count"))
@@ -162,7 +162,7 @@ def _present(messages: Array, texts: Array) -> Array:
 
 
 def _first_text(lists: Array, key: str) -> Array:
-    """The first value of `key` in each attribute list, as text; null where there is none."""
+    """The first value of `key` in each attribute list, as text; null if there is none."""
     entries = lists.flatten()
     is_key = pc.equal(field(entries, "key"), key)
     texts, _ = json_text.bodies(field(entries, "value").filter(is_key))

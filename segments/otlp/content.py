@@ -1,9 +1,8 @@
 """Record count and time bounds of an OTLP export, by parsing it.
 
-Needs protobuf alone, so that collectors import it. What is valid is what the official classes
-take. (Of a payload where one record has its time twice and another has none, which no library
-writes, the time bounds are those of the times on the wire. They are advice to the nursery's
-planner.)
+Needs protobuf alone, so that collectors import it. A payload is valid if the official classes parse
+it. (If one record has its time twice and another has none, which no library writes, the time bounds
+are those of the times on the wire. They are advice to the nursery's planner.)
 """
 
 import sys
@@ -23,7 +22,7 @@ _TIME_END = 1 << 63
 class PayloadFacts:
     """Record count and time bounds (nanoseconds) of an export.
 
-    (start_time, end_time) is None where no record has a time of its own.
+    (start_time, end_time) is None if no record has a time of its own.
     """
 
     num_records: int
@@ -50,14 +49,14 @@ class TooManyParts(SegmentsError):
 
 
 def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -> PayloadFacts:
-    """Parse an export request; raises DecodeError where the official classes do.
+    """Parse an export request; raises DecodeError if the official classes do.
 
-    Raises TooManyParts, quickly, where it has more records, metrics, scopes and resources in all
-    than `records_max`: an empty one is two bytes on the wire, and hundreds in memory.
+    Raises TooManyParts, quickly, if it has more records, metrics, scopes and resources in all than
+    `records_max`: an empty one is two bytes on the wire, and hundreds in memory.
     """
     count = _counted(signal, payload, records_max)
     if count.num_parts > records_max:
-        # Not further down: what the traceback holds stays until the next collection.
+        # Not further down: objects that the traceback holds stay until the next collection.
         raise TooManyParts(count.num_parts)
     times = checked(signal, payload)
     content = _content(count.num_records, times.of_events())
@@ -118,7 +117,7 @@ def _point_lists(payload: bytes) -> Iterator[tuple[int, Sequence[bytes], bytes]]
 def _observed(payload: bytes, content: PayloadFacts, times: Times) -> PayloadFacts:
     """The content of logs of which some do not say when they happened.
 
-    Those happened when they were observed. Which ones they are takes a walk, unless it is all.
+    Those happened when they were observed. Finding them takes a walk, unless it is all.
     """
     if content.times is None and not times.are_hidden:
         return _content(content.num_records, times.of_observation())

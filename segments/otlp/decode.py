@@ -1,8 +1,8 @@
 """OTLP payloads into the columns of a merged segment.
 
 The work is columnar: no Python runs per record, but for nested values, which cost one more pass a
-level. What the columnar decoder cannot take is written anew by the official classes first; what
-those refuse is reported slice by slice, and does not hold up its neighbours.
+level. Payloads that the columnar decoder cannot take are first rewritten by the official classes.
+Slices that those refuse are reported one by one, and do not hold up their neighbours.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from segments.signals import Signal
 
 @dataclass(frozen=True, slots=True)
 class FailedSlice:
-    """A payload that will not decode, by its index in what was given, and why."""
+    """A payload that will not decode, by its index in the input, and the reason."""
 
     index: int
     error: str

@@ -1,7 +1,8 @@
-"""Merged segments back into OTLP: what an export tool needs, and the proof that nothing is lost.
+"""Converts merged segments back into OTLP, for exports and to prove that nothing is lost.
 
-Row by row with the official classes: this is not a hot path. What a segment does not keep is in
-docs/segment-format.md; `timestamp` comes back as the record's own time even where it was none.
+Row by row with the official classes: this is not a hot path. docs/segment-format.md lists the
+fields that a segment does not keep. `timestamp` comes back as the record's own time even if the
+record had none.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ from segments.otlp.arrow import (
 )
 
 # The official classes take messages nested 100 deep, which is 48 lists within lists in a log body,
-# and fewer elsewhere; what is deeper than they take, up to here, is read all the same.
+# and fewer elsewhere. Deeper messages, up to here, are read all the same.
 NESTING_MAX = 48
-# An event of 2 bytes is 75 of JSON and takes 350 while it is made. No sender has so many at once:
-# what comes in together is decoded in halves then, and one payload with so many is refused.
+# An event of 2 bytes is 75 of JSON and takes 350 while it is made. No sender has so many at once: a
+# batch is then decoded in halves, and one payload with so many is refused.
 ELEMENTS_MAX = 1_048_576
 
 _MUST_ESCAPE = r'["\\\x00-\x1f]'
@@ -65,7 +65,7 @@ def values(anys: Array, depth: int = 0) -> Array:
 def bodies(anys: Array) -> tuple[Array, Array]:
     """AnyValue structs as (text, kind): strings as they are, everything else as JSON.
 
-    Both are null where there is no value message; the text alone where the message is empty.
+    Both are null if there is no value message; the text alone if the message is empty.
     """
     members = _members(anys, 0)
     texts = pc.coalesce(*members)
@@ -97,7 +97,7 @@ def text_member(name: str) -> Callable[[Array], Array]:
 
 
 def id_member(name: str) -> Callable[[Array], Array]:
-    """Renders an id as hex, "" where empty."""
+    """Renders an id as hex, "" if empty."""
     return lambda structs: _joined('"', pc.fill_null(hex_ids(field(structs, name)), ""), '"')
 
 
@@ -158,7 +158,7 @@ def doubles(numbers: Array) -> Array:
 
 
 def _members(anys: Array, depth: int) -> list[Array]:
-    """Plain strings, then what is set of the other members as JSON text."""
+    """Plain strings, then any other member that is set, as JSON text."""
     if depth > NESTING_MAX:
         raise wire.UndecodableSlice(f"values are nested deeper than {NESTING_MAX}")
     arrays, kvlists = field(anys, "array_value"), field(anys, "kvlist_value")
@@ -186,7 +186,7 @@ def _members(anys: Array, depth: int) -> list[Array]:
 
 
 def _single(lists: Array) -> Array:
-    """The one element of each list, null where empty."""
+    """The one element of each list, null if empty."""
     flat = lists.flatten()
     if len(flat) == 0:
         return make.nulls(len(lists), pa.binary())

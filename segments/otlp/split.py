@@ -1,4 +1,4 @@
-"""Makes one OTLP payload safe to decode: refuses what would end the process, cuts what is huge.
+"""Makes OTLP payloads safe to decode: refuses fatal ones, cuts huge ones.
 
 An empty record is 2 bytes of OTLP and 100 to 250 bytes of columns, so a payload of very many
 records is cut into payloads that hold some of them each, with the same containers around. And the

@@ -56,7 +56,7 @@ _OBSERVED_TIMES = ("resource_logs.scope_logs.log_records.observed_time_unix_nano
 
 
 class Times:
-    """The times on the wire of a payload's records, unordered; none where they are hidden."""
+    """The times on the wire of a payload's records, unordered; none if they are hidden."""
 
     def __init__(self, signal: Signal, message: Message | None) -> None:
         self._signal = signal
@@ -64,7 +64,7 @@ class Times:
 
     @property
     def are_hidden(self) -> bool:
-        """True where only a walk through the official classes finds the times."""
+        """True if only a walk through the official classes finds the times."""
         return self._message is None
 
     def of_events(self) -> list[int]:
@@ -84,7 +84,7 @@ class Times:
 
 
 def checked(signal: Signal, payload: bytes) -> Times:
-    """Parse an export request; raises DecodeError where the official classes do."""
+    """Parse an export request; raises DecodeError if the official classes do."""
     try:
         return Times(signal, _TIMED[signal][0].FromString(payload))
     except DecodeError:

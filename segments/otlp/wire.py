@@ -35,7 +35,7 @@ class AmbiguousValue(UndecodableSlice):
 
 
 class TooManyElements(UndecodableSlice):
-    """Events, links or exemplars beyond what is rendered in one go."""
+    """Events, links or exemplars beyond the number that is rendered in one go."""
 
 
 @dataclass(frozen=True, slots=True)

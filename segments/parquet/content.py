@@ -26,7 +26,7 @@ from segments.store.interface import ObjectStore
 
 @dataclass(frozen=True, slots=True)
 class ReadFooter:
-    """A segment's footer; `content` is None where it does not tell the time bounds a signal.
+    """A segment's footer; `content` is None if it lacks the time bounds of each signal.
 
     `size_bytes` is the size before compression.
     """

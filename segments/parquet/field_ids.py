@@ -1,9 +1,9 @@
 """Parquet field ids: the number of every column, list element and struct member of the format.
 
-Engines match columns by id where a table format gives them, so an id never changes its column and
-is never given to another. A new column takes the next free number below PROMOTED_FIELD_ID_MIN; the
-ids of promoted columns are allocated by meta, per dataset, in pairs: the column's is even, and that
-of a datetime's remainder is the odd one after it.
+Engines match columns by id if a table format gives them, so an id never changes its column and is
+never given to another. A new column takes the next free number below PROMOTED_FIELD_ID_MIN; the ids
+of promoted columns are allocated by meta, per dataset, in pairs: the column's is even, and that of
+a datetime's remainder is the odd one after it.
 """
 
 from __future__ import annotations

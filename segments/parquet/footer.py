@@ -39,10 +39,10 @@ class SegmentFooter:
 
 @dataclass(frozen=True, slots=True)
 class StoredFooter:
-    """A footer as read back: the writer's part, and what it found while writing.
+    """A footer as read back: the writer's part, and the facts it gathered while writing.
 
     `rows_by_signal` names every signal whose columns the file has, also those without rows;
-    `times_by_signal` are the time bounds of those with rows, None where the file does not say.
+    `times_by_signal` are the time bounds of those with rows, None if the file does not say.
     Times are nanoseconds, both ends inclusive. `sort_order` is the order of the whole file,
     `sharding_fields` are the dataset's, heaviest first, also those that the file has no column for.
     """
@@ -98,7 +98,7 @@ class SegmentFacts:
 
 
 def content_of(stored: StoredFooter) -> SegmentContent | None:
-    """Return what a footer says of the content; None for one without time bounds a signal."""
+    """Return a footer's facts of the content; None for one without time bounds a signal."""
     times = stored.times_by_signal
     if times is None:
         return None

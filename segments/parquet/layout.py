@@ -61,7 +61,7 @@ class WriterSettings:
         }
         bloom = {"ndv": shape.bloom_values, "fpp": BLOOM_FALSE_POSITIVES}
         self._options: dict[str, Any] = {
-            # Whatever is not named is not compressed.
+            # Columns that are not named here are not compressed.
             "compression": dict.fromkeys(levels, "zstd") or "none",
             "compression_level": levels or None,
             "use_dictionary": [

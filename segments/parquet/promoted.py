@@ -89,8 +89,8 @@ def _parsed(
 ) -> tuple[list[pa.Array[Any]], Counter[str]]:
     """Read attributes by Python's parser; texts that mention none of them are passed over."""
     mentions = _mentions(texts, columns)
-    found: Any = texts if mentions is None else texts.filter(mentions)
-    objects = [members(text) if text is not None else {} for text in found.to_pylist()]
+    mentioning: Any = texts if mentions is None else texts.filter(mentions)
+    objects = [members(text) if text is not None else {} for text in mentioning.to_pylist()]
     place: Any = None
     if mentions is not None:
         # Row i's place among the mentioning rows is how many of them come up to it, less one.
@@ -106,7 +106,7 @@ def _parsed(
 
 
 def _mentions(texts: pa.Array[Any], columns: Sequence[PromotedColumn]) -> pa.Array[Any] | None:
-    """Return which texts mention an attribute of the columns; None where all are to be parsed."""
+    """Return which texts mention an attribute of the columns; None if all are to be parsed."""
     if len(columns) > _SEARCHED_MAX:
         return None
     mentions: pa.Array[Any] | None = None

@@ -1,8 +1,8 @@
-"""Attributes read out of many JSON objects by Arrow's own reader, where it reads them exactly.
+"""Attributes read out of many JSON objects by Arrow's own reader, if it reads them exactly.
 
 It reads a column of whole numbers, numbers, booleans or texts at a tenth of the time of Python's
 parser. Anything else makes it fail: a value of another type, a whole number out of range, a name
-that is there twice. Such columns are left to the caller, who reads them value by value.
+that is there twice. Such columns are left to the caller, which reads them value by value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _READ_TYPES: dict[str, pa.DataType] = {
 def read_attributes(
     texts: pa.Array[Any], columns: Sequence[PromotedColumn]
 ) -> dict[PromotedColumn, pa.Array[Any]]:
-    """Return the values of those columns that are read exactly, null where there is none.
+    """Return the values of those columns that are read exactly, null if there is none.
 
     `texts` are JSON objects or null, and `columns` are of one scope. Values of datetime and guid
     columns are texts, to be converted; all others have the column's type, text for dictionaries.
@@ -65,7 +65,7 @@ def _joined(texts: pa.Array[Any]) -> pa.Buffer:
 def _read(
     joined: pa.Buffer, columns: Sequence[PromotedColumn], rows: int
 ) -> dict[PromotedColumn, pa.Array[Any]] | None:
-    """Read columns together; None where one of them has a value that it cannot read exactly."""
+    """Read columns together; None if one of them has a value that it cannot read exactly."""
     # Two columns may read one attribute, as different types.
     if len({column.attribute for column in columns}) < len(columns):
         return None

@@ -15,7 +15,7 @@ from uuid import UUID
 # An attribute's value as JSON gives it.
 JsonValue = str | int | float | bool | list["JsonValue"] | dict[str, "JsonValue"] | None
 
-# Bounds what a number or a time may cost to read; strings have no bound.
+# Bounds the cost of reading a number or a time; strings have no bound.
 CHARACTERS_MAX = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND, _NANOS = timedelta(seconds=1), 10**9

@@ -1,7 +1,7 @@
-"""Columns that say in words what the numbers of other columns mean, for readers without a legend.
+"""Columns with the words for the numbers of other columns, for readers without a legend.
 
-They are written beside the numbers, which alone are read back: whatever a merge reads, its output
-has them. A number that OTLP does not define, and one that says "unspecified", has no word.
+They are written beside the numbers, which alone are read back, so a merge's output always has them.
+A number that OTLP does not define, and one that says "unspecified", has no word.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class SegmentFile:
         """Read a section in file order, only the columns that the file's format gives it.
 
         Times are nanoseconds, whatever the file's format. At its end the rows are counted: raises
-        CorruptObject if they are not what the footer says.
+        CorruptObject if the footer has another count.
         """
         stored = self.columns(signal)
         with corruption_found(f"rows of {signal} cannot be read"):
@@ -119,14 +119,14 @@ class SegmentFile:
 
         Times of the file's own format stay as they are.
         """
-        own, wanted = self.columns(signal), self.columns(signal, format_version)
+        own, target = self.columns(signal), self.columns(signal, format_version)
         with corruption_found(f"rows of {signal} cannot be read"):
             for batch in self._batches(signal, own, batch_rows):
-                if own.is_split == wanted.is_split:
+                if own.is_split == target.is_split:
                     own.check(batch)
                     yield batch
                 else:
-                    yield wanted.split_batch(own.join(batch))
+                    yield target.split_batch(own.join(batch))
 
     def columns(self, signal: Signal, format_version: int | None = None) -> StoredColumns:
         """Return the columns of a section, as the file or a format stores them."""
@@ -179,7 +179,7 @@ def corruption_found(what: str) -> Iterator[None]:
 
 
 def read_footer(store: ObjectStore, key: str) -> StoredFooter:
-    """Read what a segment says of itself; raises CorruptObject, ObjectMissing."""
+    """Read a segment's footer; raises CorruptObject, ObjectMissing."""
     with SegmentFile(store.open_input(key)) as segment:
         return segment.stored
 
@@ -196,7 +196,7 @@ def day_numbers(times: pa.ChunkedArray[Any]) -> pa.Array[Any]:
 
 
 def check_segment(body: bytes) -> StoredFooter:
-    """Check a whole segment in memory as opening it would, and return what it says of itself."""
+    """Check a whole segment in memory as opening it would, and return its footer."""
     with corruption_found("not a readable Parquet file"):
         metadata = pq.read_metadata(pa.BufferReader(body))
         stored = decode_footer(metadata.metadata)
@@ -219,18 +219,18 @@ def _checked_names(metadata: pq.FileMetaData, stored: StoredFooter) -> frozenset
 
     Nothing but this finds a flipped bit in a column's name, which would read as a null column.
     """
-    found = metadata.schema.to_arrow_schema()
+    arrow_schema = metadata.schema.to_arrow_schema()
     version = stored.footer.format_version
     types, ids, optional = _format_columns(tuple(stored.rows_by_signal), stored.promoted, version)
     unknown = [
-        f.name for f in found if types.get(f.name) != f.type or ids[f.name] != field_id_of(f)
+        f.name for f in arrow_schema if types.get(f.name) != f.type or ids[f.name] != field_id_of(f)
     ]
-    missing = set(types).difference(found.names, optional)
+    missing = set(types).difference(arrow_schema.names, optional)
     if unknown or (missing and version == FORMAT_VERSION_MAX):
         raise CorruptObject(
             f"its columns are not those of the format: unknown {unknown}, missing {sorted(missing)}"
         )
-    return frozenset(found.names)
+    return frozenset(arrow_schema.names)
 
 
 @lru_cache(maxsize=256)

@@ -80,14 +80,14 @@ class GroupBuffer:
                 yield from self.flush()
 
     def flush(self) -> Iterator[pa.Table]:
-        """Yield what is left, if anything."""
+        """Yield the remaining rows, if any."""
         if self._pending.rows:
             group, self._pending = self._pending, RowGroup()
             yield group.as_table()
 
 
 def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Drop what no row uses where that makes a difference to a row group."""
+    """Drop data that no row uses if that makes a difference to a row group."""
     return compact(batch, GROUP_BYTES_MAX // 8)
 
 

@@ -22,8 +22,8 @@ class PromotedColumn:
 
     `kql_type` is a type of KQL. `scope` names the attributes that are looked in: record, resource
     or scope; or it is receipt, for two columns that follow from how a record was received.
-    `field_id` is its Parquet field id, for these four only; None in format 1. A segment that lacks
-    a column that `is_bound` has nulls for good, where any other is computed of the attributes.
+    `field_id` is its Parquet field id, for these four only; None in format 1. If a segment lacks a
+    column that `is_bound`, its values stay null; any other is computed from the attributes.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Small merged segments, made in memory: many datasets' rows are brought into order together.
 
-A file of a thousand rows costs as much in calls as in bytes, so whatever can be done for many files
-in one call is. What is left for each is Parquet itself: one row group, one page a column.
+A file of a thousand rows costs as much in calls as in bytes, so one call serves many files wherever
+it can. Only Parquet itself is left for each: one row group, one page a column.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from segments.signals import SIGNALS, Signal
 
 # Above, a file is worth row groups with pages of its own.
 SMALL_ROWS_MAX = 8_192
-# Up to here what is compressed is small beside what compressing it costs.
+# Up to here compression costs more than it saves.
 TINY_ROWS_MAX = 256
-# Up to here dictionaries are larger than what they save: a file of one row of logs is 12 % smaller
+# Up to here dictionaries are larger than their savings: a file of one row of logs is 12 % smaller
 # without, one of five rows 5 %, one of ten 1 % larger; it takes 15 % less time to write.
 PLAIN_ROWS_MAX = 8
 # Compressed, the text of one row is as large, and the file takes a third longer to write.

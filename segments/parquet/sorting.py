@@ -72,7 +72,7 @@ def compact(batch: pa.RecordBatch, above_bytes: int = -1) -> pa.RecordBatch:
 def shrink(table: pa.Table) -> pa.Table:
     """Compact dictionaries with more values than there are rows: a small slice of a large table's.
 
-    Whatever sorts or joins them would go through all of the values.
+    A sort or a join of such a slice would go through all of the values.
     """
     batches = [
         _compacted(batch, lambda column: len(column.dictionary) > len(column))
@@ -134,7 +134,7 @@ def _taken(column: pa.ChunkedArray[Any], order: pa.Array[Any]) -> pa.ChunkedArra
 
 
 def _is_constant(column: pa.ChunkedArray[Any]) -> bool:
-    """Say, where that is cheap, whether all rows are alike, so that any order is the same.
+    """Say, if that is cheap, whether all rows are alike, so that any order is the same.
 
     All chunks of a dictionary column must share one dictionary.
     """

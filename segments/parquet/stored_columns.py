@@ -117,7 +117,7 @@ class StoredColumns:
                 check_time(batch.column(place), batch.column(remainder), name)
 
     def join(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Turn stored columns into those in memory; raises CorruptObject for what is no time."""
+        """Turn stored columns into those in memory; raises CorruptObject for bad times."""
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         for name, remainder in self.remainders.items():
             if name in columns:
@@ -180,7 +180,7 @@ def remainder_names(promoted: Sequence[PromotedColumn]) -> dict[str, str]:
 
 
 def readable_names(promoted: Sequence[PromotedColumn]) -> dict[str, str]:
-    """Return the name of each column of words: with underscores where a promoted column has it.
+    """Return the name of each column of words: with underscores if a promoted column has it.
 
     Case makes no difference, as for many query engines.
     """

@@ -70,8 +70,8 @@ def widened_bounds(
     There is at least one time, and none is null.
     """
     whole = _whole(times)
-    found: Any = pc.min_max(whole)
-    low, high = found["min"].as_py(), found["max"].as_py()
+    extremes: Any = pc.min_max(whole)
+    low, high = extremes["min"].as_py(), extremes["max"].as_py()
     if remainder is not None:
         low, high = _exact_bounds(bounds, whole, remainder, low, high)
     return (low, high) if bounds is None else (min(bounds[0], low), max(bounds[1], high))
@@ -80,7 +80,7 @@ def widened_bounds(
 def _exact_bounds(
     bounds: tuple[int, int] | None, whole: _AnyColumn, remainder: _AnyColumn, low: int, high: int
 ) -> tuple[int, int]:
-    """Add remainders to the first and the last microsecond, where they can widen the bounds."""
+    """Add remainders to the first and the last microsecond, if they can widen the bounds."""
     first, last = low * _NANOS_PER_MICRO, high * _NANOS_PER_MICRO
     if bounds is None or first < bounds[0]:
         first += pc.min(remainder.filter(pc.equal(whole, pa.scalar(low)))).as_py()
@@ -97,7 +97,7 @@ def _whole(times: _AnyColumn) -> _AnyColumn:
 def _unsigned(remainder: _AnyColumn) -> _AnyColumn:
     if isinstance(remainder, pa.Array):
         return remainder.view(pa.uint32())
-    return pa.chunked_array([one.view(pa.uint32()) for one in remainder.chunks], pa.uint32())
+    return pa.chunked_array([chunk.view(pa.uint32()) for chunk in remainder.chunks], pa.uint32())
 
 
 def _check_bounds(values: _AnyColumn, lowest: int, highest: int, what: str) -> None:

@@ -41,7 +41,7 @@ def upload_small_segment(store: ObjectStore, key: str, small: SmallSegment) -> N
 
 
 def verify_segment(store: ObjectStore, key: str, facts: SegmentFacts) -> None:
-    """Compare a stored segment with what its writer counted; raises CorruptObject."""
+    """Compare a stored segment with its writer's counts; raises CorruptObject."""
     actual = _checksum(store, key)
     if actual != _expected(facts):
         raise CorruptObject(f"{key} has (crc32c, bytes) {actual}, written were {_expected(facts)}")

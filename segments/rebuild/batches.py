@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from segments.offsets import OffsetSpan, coalesce
 from segments.rebuild.exact_cover import choose, components, greedy
 
-# The dataset ids that a baby is stamped with, by offset; None where it has no stamps.
+# The dataset ids that a baby is stamped with, by offset; None if it has no stamps.
 Stamps = Mapping[int, frozenset[str] | None]
 
 
@@ -80,7 +80,7 @@ def settle(
     tails: Mapping[str, Tail],
     stamps: Mapping[str, Stamps],
 ) -> History:
-    """Choose among a dataset's unmerged batches; `proven` is what its merged ones cover."""
+    """Choose among a dataset's unmerged batches; its merged ones cover `proven`."""
     ground = _ground(dataset_id, batches, proven, tails, stamps)
     by_id = {batch.batch_id: batch for batch in batches}
     reasons = dict(_overlapped(ground, batches))
@@ -126,7 +126,7 @@ def _ground(
         ends[span.stream_id] = max(ends.get(span.stream_id, -1), span.end)
     for stream_id, end in ends.items():
         cuts[stream_id].add(end + 1)
-    ordered = {stream_id: sorted(found) for stream_id, found in cuts.items()}
+    ordered = {stream_id: sorted(offsets) for stream_id, offsets in cuts.items()}
     return _Ground(
         dataset_id,
         {batch.batch_id: _cut(batch.ranges, ordered) for batch in batches},
@@ -149,7 +149,7 @@ def _cut(ranges: Iterable[OffsetSpan], cuts: Mapping[str, Sequence[int]]) -> fro
 
 
 def _overlapped(ground: _Ground, batches: Iterable[NurseryBatch]) -> dict[str, str]:
-    """Batches whose babies are in what was registered for certain."""
+    """Batches with babies that are in segments that were certainly registered."""
     return {
         batch.batch_id: "duplicate"
         for batch in batches
@@ -158,7 +158,7 @@ def _overlapped(ground: _Ground, batches: Iterable[NurseryBatch]) -> dict[str, s
 
 
 def _incomplete(ground: _Ground, batches: Sequence[NurseryBatch]) -> dict[str, str]:
-    """Batches of which files are missing, unless nothing else holds what is left of them.
+    """Batches of which files are missing, unless only their remaining files hold the records.
 
     Retention deletes single days, so a registered batch may be incomplete too; its babies are gone.
     """
@@ -172,7 +172,7 @@ def _incomplete(ground: _Ground, batches: Sequence[NurseryBatch]) -> dict[str, s
 
 
 def _of_component(ground: _Ground, options: dict[str, frozenset[OffsetSpan]]) -> frozenset[str]:
-    """Choose among batches that share babies; what has no neighbour is taken."""
+    """Choose among batches that share babies; one without neighbours is taken."""
     if len(options) == 1:
         return frozenset(options)
     # Of twins the newer one: a crash is followed by another try, which is registered.
@@ -203,11 +203,11 @@ def _offsets(atoms: Iterable[OffsetSpan]) -> int:
     return sum(atom.end - atom.start + 1 for atom in atoms)
 
 
-def _ahead(ground: _Ground, chosen: set[str], wanted: set[OffsetSpan]) -> set[str]:
+def _ahead(ground: _Ground, chosen: set[str], wanted_atoms: set[OffsetSpan]) -> set[str]:
     """Chosen batches beyond a gap; to drop one may open another gap."""
     ahead: set[str] = set()
     while True:
-        gaps = _gaps(ground, chosen - ahead, wanted)
+        gaps = _gaps(ground, chosen - ahead, wanted_atoms)
         fresh = {
             i
             for i in chosen - ahead
@@ -230,11 +230,11 @@ def _lost(ground: _Ground, ahead: Iterable[str], covered: "_Covered") -> list[st
     )
 
 
-def _gaps(ground: _Ground, chosen: set[str], wanted: set[OffsetSpan]) -> dict[str, int]:
+def _gaps(ground: _Ground, chosen: set[str], wanted_atoms: set[OffsetSpan]) -> dict[str, int]:
     """By stream, the lowest offset that holds records of the dataset and is in no chosen file."""
     covered = _covered(ground, chosen)
     gaps: dict[str, int] = {}
-    for atom in wanted:
+    for atom in wanted_atoms:
         if ground.is_free(atom) and not covered.holds(atom.stream_id, atom.start):
             gaps[atom.stream_id] = min(gaps.get(atom.stream_id, atom.start), atom.start)
     for stream_id, stamps in ground.stamps.items():
@@ -247,12 +247,14 @@ def _gaps(ground: _Ground, chosen: set[str], wanted: set[OffsetSpan]) -> dict[st
     return gaps
 
 
-def _merged_offsets(ground: _Ground, chosen: set[str], wanted: set[OffsetSpan]) -> dict[str, int]:
+def _merged_offsets(
+    ground: _Ground, chosen: set[str], wanted_atoms: set[OffsetSpan]
+) -> dict[str, int]:
     """The merged offset of every stream that holds or held records of the dataset.
 
     A baby of which nothing says whose records it holds waits, unless later ones are merged.
     """
-    gaps = _gaps(ground, chosen, wanted)
+    gaps = _gaps(ground, chosen, wanted_atoms)
     covered = _covered(ground, chosen)
     streams = covered.ends.keys() | gaps.keys()
     offsets = {}
@@ -273,7 +275,7 @@ class _Covered:
 
     @property
     def ends(self) -> dict[str, int]:
-        return {stream_id: found[-1].end for stream_id, found in self.ranges.items()}
+        return {stream_id: spans[-1].end for stream_id, spans in self.ranges.items()}
 
     def holds(self, stream_id: str, offset: int) -> bool:
         place = bisect_right(self.starts.get(stream_id, ()), offset)
@@ -284,4 +286,4 @@ def _covered(ground: _Ground, chosen: Iterable[str]) -> _Covered:
     ranges: dict[str, list[OffsetSpan]] = {}
     for span in coalesce((*ground.proven, *(a for i in chosen for a in ground.atoms[i]))):
         ranges.setdefault(span.stream_id, []).append(span)
-    return _Covered({s: [r.start for r in found] for s, found in ranges.items()}, ranges)
+    return _Covered({s: [r.start for r in spans] for s, spans in ranges.items()}, ranges)

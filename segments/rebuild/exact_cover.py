@@ -46,10 +46,10 @@ def choose(
     may_skip: Callable[[Atom], bool] = lambda _: False,
     is_sound: Callable[[frozenset[Name], frozenset[Atom]], bool] = lambda _, __: True,
 ) -> frozenset[Name] | None:
-    """Choose options that share no atom and cover every atom, except where `may_skip`.
+    """Choose options that share no atom and cover every atom, except those that `may_skip`.
 
-    If that is impossible, as few others as can be stay uncovered. `is_sound` judges a whole
-    choice by what was chosen and which atoms were left out. None: not found within STEPS_MAX.
+    If that is impossible, as few others as can be stay uncovered. `is_sound` judges a whole choice
+    by its chosen options and the atoms that it leaves out. None: not found within STEPS_MAX.
     """
     # Forced moves first. Atoms of the same options are decided together, unless they may be
     # skipped: `is_sound` wants to hear of each of those.
@@ -106,11 +106,11 @@ def _ways(
     options: Mapping[Name, frozenset[Atom]],
     cost: int,
 ) -> Iterator[_State[Name, Atom]]:
-    """Leave an atom out, or cover it one way or another; what is to be tried first comes last."""
+    """Leave an atom out, or cover it one way or another; the first to try comes last."""
     after, skipped = state.position + 1, state.skipped | {atom}
     yield _State(after, state.losses + cost, state.chosen, state.covered, skipped)
     for name in reversed(names):
-        # What was left out stays out: another branch covers it.
+        # A skipped atom stays out: another branch covers it.
         if not options[name] & (state.covered | state.skipped):
             chosen, covered = state.chosen | {name}, state.covered | options[name]
             yield _State(after, state.losses, chosen, covered, state.skipped)

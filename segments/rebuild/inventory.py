@@ -1,4 +1,4 @@
-"""Reads what a catalog is rebuilt from: every merged segment's footer, every baby's stamps."""
+"""Reads the input of a rebuild: every merged segment's footer, every baby's stamps."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ Found = TypeVar("Found")
 class Inventory:
     """The objects of a bucket; `unread` are those under our prefixes that cannot be used.
 
-    `hidden` are keys of segments that were taken out: what they held is no gap, but none is live.
+    `hidden` are keys of segments that were taken out. Their records are no gap, but none is live.
     """
 
     segments: tuple[SegmentFound, ...]
@@ -46,11 +46,11 @@ def read_inventory(store: ObjectStore) -> Inventory:
             unread.append(Dropped(info.key, "foreign: not a segment's key"))
     babies = [i for i in store.list(BABIES_ROOT) if isinstance(parse_key(i.key), BabyKey)]
     segments = _read(merged, lambda info: find_segment(store, info), unread)
-    markers, readable = read_markers(store), {found.key for found in segments}
+    markers, readable = read_markers(store), {segment.key for segment in segments}
     reasons = {key: markers.reason(key, readable) for key in readable}
     unread += [Dropped(key, reason) for key, reason in reasons.items() if reason == "replaced"]
     return Inventory(
-        tuple(found for found in segments if reasons[found.key] != "replaced"),
+        tuple(segment for segment in segments if reasons[segment.key] != "replaced"),
         tuple(_read(babies, lambda info: _baby(store, info), unread)),
         tuple(unread),
         frozenset(key for key, reason in reasons.items() if reason == "hidden"),

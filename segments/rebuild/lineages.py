@@ -25,9 +25,9 @@ class Offsets:
         self._twice: set[tuple[str, int]] = set()
         # By stream and offset, the batches of the segments.
         self._batches: dict[str, dict[int, frozenset[str]]] = {}
-        for found in segments:
-            batches = batch_ids(found)
-            for span in found.footer.ranges:
+        for segment in segments:
+            batches = batch_ids(segment)
+            for span in segment.footer.ranges:
                 low = lowest.get(span.stream_id, span.end + 1)
                 own = self._batches.setdefault(span.stream_id, {})
                 for offset in range(max(span.start, low), span.end + 1):
@@ -48,38 +48,38 @@ class Offsets:
         """True if a baby is in two segments that share no batch."""
         return (stream_id, offset) in self._twice
 
-    def is_of_others(self, stream_id: str, offset: int, found: SegmentFound) -> bool:
+    def is_of_others(self, stream_id: str, offset: int, segment: SegmentFound) -> bool:
         """True if a baby is in segments that share no batch with one."""
         batches = self._batches.get(stream_id, {}).get(offset)
-        return batches is not None and batches.isdisjoint(batch_ids(found))
+        return batches is not None and batches.isdisjoint(batch_ids(segment))
 
-    def holds_all(self, found: SegmentFound) -> bool:
+    def holds_all(self, segment: SegmentFound) -> bool:
         """True if segments hold every baby that a segment names."""
         return all(
             self.hold(span.stream_id, offset)
-            for span in found.footer.ranges
+            for span in segment.footer.ranges
             for offset in range(span.start, span.end + 1)
         )
 
-    def has_merged_anew(self, found: SegmentFound) -> bool:
+    def has_merged_anew(self, segment: SegmentFound) -> bool:
         """True if babies of a segment are in others, and in none of its own lineage."""
-        own = batch_ids(found)
+        own = batch_ids(segment)
         return any(
             own.isdisjoint(self._batches.get(span.stream_id, {}).get(offset, own))
-            for span in found.footer.ranges
+            for span in segment.footer.ranges
             for offset in range(span.start, span.end + 1)
         )
 
 
-def batch_ids(found: SegmentFound) -> frozenset[str]:
+def batch_ids(segment: SegmentFound) -> frozenset[str]:
     """The batches that a segment has parts of."""
-    return frozenset(batch.batch_id for batch in found.footer.batches)
+    return frozenset(batch.batch_id for batch in segment.footer.batches)
 
 
 def merged_batches(segments: Iterable[SegmentFound]) -> frozenset[str]:
     """The batches that a merge took in: they were registered."""
-    merged = (found for found in segments if isinstance(parse_key(found.key), AttemptKey))
-    return frozenset(batch_id for found in merged for batch_id in batch_ids(found))
+    merged = (segment for segment in segments if isinstance(parse_key(segment.key), AttemptKey))
+    return frozenset(batch_id for segment in merged for batch_id in batch_ids(segment))
 
 
 def partial_batches(segments: Iterable[SegmentFound]) -> frozenset[str]:
@@ -89,7 +89,7 @@ def partial_batches(segments: Iterable[SegmentFound]) -> frozenset[str]:
     """
     days: dict[str, dict[int, list[tuple[int, int]]]] = {}
     counts: dict[str, int] = {}
-    for batch in (batch for found in segments for batch in found.footer.batches):
+    for batch in (batch for segment in segments for batch in segment.footer.batches):
         parts = days.setdefault(batch.batch_id, {})
         parts.setdefault(batch.part, []).append((batch.first_day, batch.last_day))
         counts[batch.batch_id] = max(counts.get(batch.batch_id, 0), batch.parts)
@@ -104,7 +104,7 @@ def partial_batches(segments: Iterable[SegmentFound]) -> frozenset[str]:
 def days_of(segments: Iterable[SegmentFound]) -> Days:
     """The days of each part of each batch that segments hold."""
     days: dict[tuple[str, int], list[tuple[int, int]]] = {}
-    for batch in (batch for found in segments for batch in found.footer.batches):
+    for batch in (batch for segment in segments for batch in segment.footer.batches):
         days.setdefault((batch.batch_id, batch.part), []).append((batch.first_day, batch.last_day))
     return days
 

@@ -1,8 +1,9 @@
 """Chooses among a dataset's segments in the bucket that a restored database does not know. Pure.
 
-The babies decide: what they still hold is merged again. A segment comes back only if it holds
-records of babies that are gone, and only whole, so it may take the place of live segments that were
-merged into it. Offset ranges in footers are exact: they name the babies whose records a file holds.
+The babies decide: records that they still hold are merged again. A segment comes back only if it
+holds records of babies that are gone, and only whole, so it may take the place of live segments
+that were merged into it. Offset ranges in footers are exact: they name the babies whose records a
+file holds.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,28 +54,28 @@ def choose_lost(
     """Choose the unknown segments of a dataset that have to come back.
 
     `merged` are the stored merged offsets of its entries: babies above them will be merged. Records
-    of one baby lie in several segments, by part and day: where one of them is `missing`, those that
-    are there do not hold the baby whole.
+    of one baby lie in several segments, by part and day: if one of them is `missing`, the others do
+    not hold the baby whole.
     """
     lowest = _lowest(lost)
     at = Offsets(live, lowest, missing)
     partial = partial_batches([*live, *lost])
     cut = partial - merged_batches([*live, *lost])
-    # Of what live segments hold nothing is needed: a database is complete as of its own offsets.
-    # Footers would not tell it from what has to come back where both were merged with one batch.
+    # Records of live segments are not needed: a database is complete as of its own offsets. Footers
+    # would not tell them from those that have to come back if both were merged with one batch.
     usable = [
-        found
-        for found in lost
-        if not (at.holds_all(found) or at.has_merged_anew(found) or batch_ids(found) & cut)
+        segment
+        for segment in lost
+        if not (at.holds_all(segment) or at.has_merged_anew(segment) or batch_ids(segment) & cut)
     ]
     gone = _gone(usable, at, present, merged)
     if not gone:
         return LostChoice(held=_held(lost, live, at, present, merged))
     history, runs = _settled(dataset_id, live, usable, gone, present)
-    chosen = tuple(found for found in usable if found.key in history.live_keys)
-    kept = [found for found in live if found.key in history.live_keys]
-    replaced = [found for found in live if found.key not in history.live_keys]
-    rest = [found for found in usable if found.key not in history.live_keys]
+    chosen = tuple(segment for segment in usable if segment.key in history.live_keys)
+    kept = [segment for segment in live if segment.key in history.live_keys]
+    replaced = [segment for segment in live if segment.key not in history.live_keys]
+    rest = [segment for segment in usable if segment.key not in history.live_keys]
     others = _without(lost, chosen)
     reason = (
         next(iter(history.warnings), "")
@@ -87,7 +88,7 @@ def choose_lost(
     after = Offsets([*live, *chosen], lowest, missing)
     return LostChoice(
         chosen,
-        frozenset(found.key for found in replaced),
+        frozenset(segment.key for segment in replaced),
         _ends(chosen),
         gone,
         _held(others, [*kept, *chosen], after, present, merged),
@@ -112,8 +113,8 @@ def _settled(
 
 
 def _without(segments: Iterable[SegmentFound], some: Iterable[SegmentFound]) -> list[SegmentFound]:
-    keys = {found.key for found in some}
-    return [found for found in segments if found.key not in keys]
+    keys = {segment.key for segment in some}
+    return [segment for segment in segments if segment.key not in keys]
 
 
 def _lowest(segments: Iterable[SegmentFound]) -> dict[str, int]:
@@ -140,12 +141,12 @@ def _contest(
     A baby is of one batch of a dataset. One that is in two was merged anew after an earlier
     rollback: both would double it, and a remainder of one would lose a part of it.
     """
-    for found in chosen:
-        is_partial = not batch_ids(found).isdisjoint(partial)
-        for span in found.footer.ranges:
+    for segment in chosen:
+        is_partial = not batch_ids(segment).isdisjoint(partial)
+        for span in segment.footer.ranges:
             for offset in range(span.start, span.end + 1):
                 if after.is_twice(span.stream_id, offset) or (
-                    is_partial and rest.is_of_others(span.stream_id, offset, found)
+                    is_partial and rest.is_of_others(span.stream_id, offset, segment)
                 ):
                     return f"the baby {offset} of stream {span.stream_id} is in two batches"
     return ""
@@ -173,10 +174,10 @@ def _gone(
 
 def _remainder(chosen: Iterable[SegmentFound], others: Iterable[SegmentFound], days: Days) -> str:
     """The reason for which a batch would come back in part; "" if none would."""
-    own = {batch_id for found in chosen for batch_id in batch_ids(found)}
-    for found in others:
-        if not is_covered([b for b in found.footer.batches if b.batch_id in own], days):
-            return f"{found.key} holds a part of what comes back, and cannot"
+    own = {batch_id for segment in chosen for batch_id in batch_ids(segment)}
+    for segment in others:
+        if not is_covered([b for b in segment.footer.batches if b.batch_id in own], days):
+            return f"{segment.key} holds a part of what comes back, and cannot"
     return ""
 
 
@@ -188,10 +189,10 @@ def _doubt(
     after: Offsets,
 ) -> str:
     """The reason for which a choice is not made; "" if nothing is lost or doubled by it."""
-    parts = {(b.batch_id, b.part) for found in chosen for b in found.footer.batches}
-    for found in replaced:
-        if not {(b.batch_id, b.part) for b in found.footer.batches} <= parts:
-            return f"{found.key} is live, and a segment that is not known holds parts of it"
+    parts = {(b.batch_id, b.part) for segment in chosen for b in segment.footer.batches}
+    for segment in replaced:
+        if not {(b.batch_id, b.part) for b in segment.footer.batches} <= parts:
+            return f"{segment.key} is live, and a segment that is not known holds parts of it"
     ends = _ends(chosen)
     for stream_id, run in runs.items():
         for baby in run:
@@ -212,18 +213,18 @@ def _held(
     """The segments all of whose records are in live segments, or in babies to be merged."""
     days = days_of(live)
     return frozenset(
-        found.key
-        for found in lost
-        if found.footer.ranges
+        segment.key
+        for segment in lost
+        if segment.footer.ranges
         and (
-            is_covered(found.footer.batches, days)
+            is_covered(segment.footer.batches, days)
             or all(
                 at.hold(span.stream_id, offset)
                 or (
                     offset in present.get(span.stream_id, {})
                     and offset > merged.get(span.stream_id, -1)
                 )
-                for span in found.footer.ranges
+                for span in segment.footer.ranges
                 for offset in range(span.start, span.end + 1)
             )
         )
@@ -231,4 +232,4 @@ def _held(
 
 
 def _ranges(segments: Iterable[SegmentFound]) -> Iterable[OffsetSpan]:
-    return (span for found in segments for span in found.footer.ranges)
+    return (span for segment in segments for span in segment.footer.ranges)

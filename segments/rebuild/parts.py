@@ -1,7 +1,7 @@
 """Chooses among files whose batches are known to be registered. Pure.
 
-What a file holds is told in days of parts of batches. A merge's outputs supersede its inputs, all
-together: one output alone holds some days of them only.
+The content of a file is stated in days of parts of batches. A merge's outputs supersede its inputs,
+all together: one output alone holds some days of them only.
 """
 
 from bisect import bisect_left, bisect_right
@@ -23,7 +23,7 @@ def disjoint(
     A merge that was never completed may overlap others that were: then one of them has to go, such
     that nothing is lost. Returns the chosen keys, the others, and warnings.
     """
-    # Where all is there, outputs are chosen: they have more parts than their inputs.
+    # If nothing is missing, outputs are chosen: they have more parts than their inputs.
     held = _days({key: proven[key] for key in sorted(proven, key=lambda k: (-len(proven[k]), k))})
     order = {key: place for place, key in enumerate(held)}
     live: set[str] = set()
@@ -47,7 +47,7 @@ def disjoint(
 
 
 def _days(proven: Mapping[str, Sequence[BatchPart]]) -> dict[str, frozenset[Days]]:
-    """Cut what files hold such that any two of them share a piece or do not overlap."""
+    """Cut the contents of files such that any two of them share a piece or do not overlap."""
     cuts: dict[tuple[str, int], set[int]] = {}
     for batches in proven.values():
         for batch in batches:

@@ -1,7 +1,7 @@
 """Derives a catalog from the bucket alone: live segments, and offsets per stream. Pure.
 
 Two things are known for sure. A batch that a merge took in was registered. And a baby segment that
-is still there can be merged again, so only where babies are gone must their records be found.
+is still there can be merged again, so records must be found only for babies that are gone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ MERGE_COUNT_MAX = 4
 
 @dataclass(frozen=True, slots=True)
 class SegmentFound:
-    """A merged segment in the bucket and what its footer says; times in nanoseconds."""
+    """A merged segment in the bucket, with its footer; times in nanoseconds."""
 
     key: str
     footer: SegmentFooter
@@ -54,7 +54,7 @@ class BabyFound:
 class LiveSegment:
     """A segment that readers shall see; `merge_count` is a guess by the number of its batches."""
 
-    found: SegmentFound
+    segment: SegmentFound
     merge_count: int
 
 
@@ -80,7 +80,7 @@ class RebuiltStream:
 
 @dataclass(frozen=True, slots=True)
 class Rebuild:
-    """The whole answer; `dropped` stay in the bucket as orphans, `warnings` want to be read.
+    """The whole answer; `dropped` stay in the bucket as orphans, `warnings` are for the operator.
 
     `specs` are the datasets' settings by their newest live segments. `numbered` are all promoted
     columns with a field id in any segment of a dataset, the newest segment's first.
@@ -100,11 +100,11 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
     dropped: list[Dropped] = []
     warnings: list[str] = []
     by_dataset: dict[str, list[SegmentFound]] = {}
-    for found in sorted(segments, key=lambda one: one.key):
-        if reason := _unusable(found):
-            dropped.append(Dropped(found.key, reason))
+    for segment in sorted(segments, key=lambda segment: segment.key):
+        if reason := _unusable(segment):
+            dropped.append(Dropped(segment.key, reason))
         else:
-            by_dataset.setdefault(found.footer.dataset_id, []).append(found)
+            by_dataset.setdefault(segment.footer.dataset_id, []).append(segment)
     by_stream: dict[str, dict[int, BabyFound]] = {}
     for baby in babies:
         by_stream.setdefault(baby.stream_id, {})[baby.offset] = baby
@@ -122,8 +122,8 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         history = settle_dataset(dataset_id, own, tails, runs)
         dropped += history.dropped
         warnings += history.warnings
-        chosen = [found for found in own if found.key in history.live_keys]
-        live += [LiveSegment(found, merge_count_of(found)) for found in chosen]
+        chosen = [segment for segment in own if segment.key in history.live_keys]
+        live += [LiveSegment(segment, merge_count_of(segment)) for segment in chosen]
         newest = _newest(chosen)
         for stream_id, offset in history.merged_offsets.items():
             # Without the baby itself, a time that is not too early.
@@ -145,8 +145,8 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
 
 
 def _specs(live: Iterable[LiveSegment]) -> dict[str, SegmentSpec]:
-    oldest_first = sorted(live, key=lambda one: (one.found.modified_at_nanos, one.found.key))
-    return {one.found.footer.dataset_id: one.found.spec for one in oldest_first}
+    oldest_first = sorted(live, key=lambda item: (item.segment.modified_at_nanos, item.segment.key))
+    return {item.segment.footer.dataset_id: item.segment.spec for item in oldest_first}
 
 
 def _numbered(segments: Iterable[SegmentFound]) -> tuple[PromotedColumn, ...]:
@@ -157,26 +157,28 @@ def _numbered(segments: Iterable[SegmentFound]) -> tuple[PromotedColumn, ...]:
 
 def settle_dataset(
     dataset_id: str,
-    found: Sequence[SegmentFound],
+    segments: Sequence[SegmentFound],
     tails: Mapping[str, Tail],
     runs: Mapping[str, Sequence[BabyFound]],
 ) -> History:
-    """Choose a dataset's segments: what merges prove first, then batches that no merge took in."""
-    merged = [one for one in found if isinstance(parse_key(one.key), AttemptKey)]
-    proven_ids = {b.batch_id for one in merged for b in one.footer.batches}
-    raw = [one for one in found if isinstance(parse_key(one.key), MergedKey)]
-    proven = merged + [one for one in raw if one.footer.batches[0].batch_id in proven_ids]
+    """Choose a dataset's segments: those that merges prove, then batches that no merge took in."""
+    merged = [segment for segment in segments if isinstance(parse_key(segment.key), AttemptKey)]
+    proven_ids = {b.batch_id for segment in merged for b in segment.footer.batches}
+    raw = [segment for segment in segments if isinstance(parse_key(segment.key), MergedKey)]
+    proven = merged + [
+        segment for segment in raw if segment.footer.batches[0].batch_id in proven_ids
+    ]
     live_keys, dropped, warnings = disjoint(
-        dataset_id, {one.key: one.footer.batches for one in proven}
+        dataset_id, {segment.key: segment.footer.batches for segment in proven}
     )
     batches: dict[str, list[SegmentFound]] = {}
-    for one in raw:
-        if (batch_id := one.footer.batches[0].batch_id) not in proven_ids:
-            batches.setdefault(batch_id, []).append(one)
+    for segment in raw:
+        if (batch_id := segment.footer.batches[0].batch_id) not in proven_ids:
+            batches.setdefault(batch_id, []).append(segment)
     history = settle(
         dataset_id,
         [_batch(batch_id, files) for batch_id, files in sorted(batches.items())],
-        [r for one in proven for r in one.footer.ranges],
+        [r for segment in proven for r in segment.footer.ranges],
         tails,
         {s: {b.offset: b.dataset_ids for b in run} for s, run in runs.items()},
     )
@@ -189,29 +191,30 @@ def settle_dataset(
 
 
 def _batch(batch_id: str, files: Sequence[SegmentFound]) -> NurseryBatch:
-    parts = {one.footer.batches[0].part for one in files}
-    count = max(one.footer.batches[0].parts for one in files)
+    parts = {segment.footer.batches[0].part for segment in files}
+    count = max(segment.footer.batches[0].parts for segment in files)
     return NurseryBatch(
         batch_id,
-        tuple(one.key for one in files),
+        tuple(segment.key for segment in files),
         # A baby too large for one file spreads over several, which differ in what else they hold.
-        coalesce(span for one in files for span in one.footer.ranges),
+        coalesce(span for segment in files for span in segment.footer.ranges),
         is_complete=parts == set(range(1, count + 1)),
     )
 
 
 def _tails(
-    found: Iterable[Sequence[SegmentFound]], by_stream: Mapping[str, Mapping[int, BabyFound]]
+    segments_by_dataset: Iterable[Sequence[SegmentFound]],
+    by_stream: Mapping[str, Mapping[int, BabyFound]],
 ) -> dict[str, Tail]:
     """First and last baby of each stream.
 
-    Offsets above what segments cover count as committed up to the first hole, as whoever adopts a
-    tail does: beyond a hole nothing was acknowledged.
+    Offsets that no segment covers count as committed up to the first hole, as when a tail is
+    adopted: beyond a hole nothing was acknowledged.
     """
     covered: dict[str, int] = dict.fromkeys(by_stream, -1)
-    for segments in found:
-        for one in segments:
-            for span in one.footer.ranges:
+    for segments in segments_by_dataset:
+        for segment in segments:
+            for span in segment.footer.ranges:
                 covered[span.stream_id] = max(covered.get(span.stream_id, -1), span.end)
     return {s: _tail(top, by_stream.get(s, {})) for s, top in covered.items()}
 
@@ -231,24 +234,26 @@ def _tail(covered: int, present: Mapping[int, BabyFound]) -> Tail:
     return Tail(first, end)
 
 
-def _unusable(found: SegmentFound) -> str:
+def _unusable(segment: SegmentFound) -> str:
     """The reason for which a segment has no place in a rebuilt catalog; None if it has one."""
-    key = parse_key(found.key)
+    key = parse_key(segment.key)
     if not isinstance(key, MergedKey | AttemptKey):
         return "foreign: not a segment's key"
-    if key.dataset_id != found.footer.dataset_id:
-        return f"foreign: its footer names dataset {found.footer.dataset_id}"
-    if not found.footer.batches or (isinstance(key, MergedKey) and len(found.footer.batches) > 1):
+    if key.dataset_id != segment.footer.dataset_id:
+        return f"foreign: its footer names dataset {segment.footer.dataset_id}"
+    if not segment.footer.batches or (
+        isinstance(key, MergedKey) and len(segment.footer.batches) > 1
+    ):
         return "foreign: its footer does not name the batch that it is of"
     return ""
 
 
-def merge_count_of(found: SegmentFound) -> int:
+def merge_count_of(segment: SegmentFound) -> int:
     """Guess how often the rows of a segment were merged, by the number of its batches."""
-    if isinstance(parse_key(found.key), MergedKey):
+    if isinstance(parse_key(segment.key), MergedKey):
         return 0
     # Days of one part may be apart.
-    parts = len({(batch.batch_id, batch.part) for batch in found.footer.batches})
+    parts = len({(batch.batch_id, batch.part) for batch in segment.footer.batches})
     count, inputs = 1, MERGE_INPUTS_MAX
     while inputs < parts and count < MERGE_COUNT_MAX:
         count, inputs = count + 1, inputs * MERGE_INPUTS_MAX
@@ -257,7 +262,7 @@ def merge_count_of(found: SegmentFound) -> int:
 
 def _newest(chosen: Iterable[SegmentFound]) -> dict[str, int]:
     times: dict[str, int] = {}
-    for found in chosen:
-        for span in found.footer.ranges:
-            times[span.stream_id] = max(times.get(span.stream_id, 0), found.modified_at_nanos)
+    for segment in chosen:
+        for span in segment.footer.ranges:
+            times[span.stream_id] = max(times.get(span.stream_id, 0), segment.modified_at_nanos)
     return times

@@ -35,7 +35,7 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 JAVA_MAJOR_MIN = 17
 _JAVA_TIMEOUT_SECS = 30
 _FIRST_JOBS_MAX = 3
-# Of Java, where an executor's interpreter is missing.
+# Java's message if an executor's interpreter is missing.
 _NO_PROGRAM = "Cannot run program"
 _PY4J = "An error occurred while calling"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -99,7 +99,7 @@ def cause_of(error: Exception) -> str:
     """One line of what may be pages of Java and Python stack traces: the innermost message."""
     text = str(error)
     if "stopped SparkContext" in text:
-        # Says where it was stopped, never why.
+        # Names the place where it was stopped, never the reason.
         return "its master does not answer, or turned us away"
     lines = text.partition("\n\tat ")[0].strip().splitlines()
     return lines[-1].lstrip(": ") if lines else type(error).__name__
@@ -186,7 +186,7 @@ def check_alive(spark: SparkSession) -> None:
 
 
 def cancel_jobs(spark: SparkSession) -> None:
-    """End all jobs: who waits for one gets an error. With the JVM gone there is nothing to end."""
+    """End all jobs; their callers get an error. With the JVM gone there is nothing to end."""
     with suppress(Exception):
         spark.sparkContext.cancelAllJobs()
 
@@ -226,7 +226,7 @@ def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
         "spark.scheduler.mode": "FAIR",
     }
     if settings.is_on_this_machine:
-        # Whatever the host is called, no other host is contacted.
+        # No other host is contacted, so the driver does not need this host's name.
         options["spark.driver.host"] = options["spark.driver.bindAddress"] = "127.0.0.1"
     options.update(settings.conf)
     java_options = options.get(_JAVA_OPTIONS, "")

@@ -31,7 +31,7 @@ class Versions:
 
 
 def survey() -> Callable[[Iterable[int]], Iterator[Row]]:
-    """Make the function that returns, where it runs, the values of a Versions."""
+    """Make the function that returns the values of a Versions on the machine that runs it."""
 
     # Nested, so that it is pickled by value: an executor may have none of our packages.
     def look(_: Iterable[int]) -> Iterator[Row]:
@@ -45,7 +45,8 @@ def survey() -> Callable[[Iterable[int]], Iterator[Row]]:
             except metadata.PackageNotFoundError:
                 return "none"
 
-        # Spark puts it on the path itself, where it has no metadata; who runs this has it.
+        # Spark itself puts pyspark on the path, without metadata, but any process that runs this
+        # has imported it.
         pyspark = getattr(sys.modules.get("pyspark"), "__version__", "none")
         python = f"{sys.version_info[0]}.{sys.version_info[1]}"
         yield platform.node(), python, pyspark, version("segplane"), version("pyarrow")
@@ -54,7 +55,7 @@ def survey() -> Callable[[Iterable[int]], Iterator[Row]]:
 
 
 def guarded(function: Callable[[Iterable[T]], Iterator[R]]) -> Callable[[Iterable[T]], Iterator[R]]:
-    """Make a task that runs `function` only where the versions are those of this process.
+    """Make a task that runs `function` only if the versions are those of this process.
 
     An executor may have come after the survey at the start, or been upgraded since.
     """

@@ -1,4 +1,4 @@
-"""Credentials of one bucket, where they are not those that a process has for all others.
+"""Credentials of one bucket, if they are not those that a process has for all others.
 
 SEGPLANE_CREDENTIALS_<BUCKET> names a file of the form that the provider's own tools know; <BUCKET>
 is the bucket's name in capital letters, with _ for every other character.
@@ -18,7 +18,7 @@ PREFIX = "SEGPLANE_CREDENTIALS_"
 
 @dataclass(frozen=True, slots=True)
 class BucketKeys:
-    """Keys of an S3 bucket; each is None where the process's own are used."""
+    """Keys of an S3 bucket; each is None if the process's own are used."""
 
     access_key_id: str | None = None
     secret_access_key: str | None = field(default=None, repr=False)
@@ -31,8 +31,8 @@ def setting_of(location: StoreLocation) -> str:
 
 
 def file_of(location: StoreLocation) -> Path | None:
-    """The file of a bucket's credentials; None where it has none of its own."""
-    # Read where a client is opened, as the clouds' libraries read theirs: also in Spark's workers.
+    """The file of a bucket's credentials; None if it has none of its own."""
+    # Read when a client is opened, as the clouds' libraries read theirs: also in Spark's workers.
     name = os.environ.get(setting_of(location), "")
     return Path(name) if name else None
 

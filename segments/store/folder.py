@@ -81,7 +81,7 @@ class FolderStore:
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects and the folders that this leaves empty."""
-        # Not synced: what a crash brings back is an orphan, and orphans are collected.
+        # Not synced: an object that a crash brings back is an orphan, and orphans are collected.
         for path in [self._path(key) for key in keys]:
             try:
                 path.unlink()
@@ -118,7 +118,7 @@ class FolderStore:
             raise _refused(error) from error
 
     def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:  # noqa: ARG002
-        """Remove old temporary files, whatever the prefix: they do not say what they were for."""
+        """Remove old temporary files under any prefix: their names do not tell their objects."""
         stale = 0
         for entry in _scan(self.root / TEMPORARY_FOLDER):
             try:

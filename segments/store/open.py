@@ -12,7 +12,7 @@ from segments.store.timeouts import BRIEF_TIMEOUTS, DEFAULT_TIMEOUTS
 def open_store(location: StoreLocation, *, is_brief: bool = False) -> ObjectStore:
     """Open a store without contacting it; one object per location and process.
 
-    A brief one is for who has a caller waiting: a request that is not answered fails within 15 s,
+    A brief store serves processes with a waiting caller: an unanswered request fails within 15 s,
     not two minutes.
     """
     timeouts = BRIEF_TIMEOUTS if is_brief else DEFAULT_TIMEOUTS

@@ -78,7 +78,7 @@ class RangeReader(io.RawIOBase):
         return len(piece)
 
     def close(self) -> None:
-        """Forget what was read."""
+        """Forget the cached bytes."""
         self._buffer, self._ahead = b"", None
         super().close()
 

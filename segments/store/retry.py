@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Exception)
 
 @dataclass(frozen=True, slots=True)
 class Failures(Generic[F]):
-    """The failures of a store's client, and what they mean for a repetition."""
+    """The failures of a store's client, and whether to repeat a request after them."""
 
     classes: tuple[type[F], ...]
     # True if a retry may succeed.
@@ -27,7 +27,7 @@ class Tries(Generic[F]):
     """The tries of one request.
 
     `may_have_won` tells whether one before the last failed in a way that leaves open whether the
-    store did what was asked.
+    store carried it out.
     """
 
     def __init__(self, timeouts: RequestTimeouts, failures: Failures[F]) -> None:

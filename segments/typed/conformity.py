@@ -1,6 +1,6 @@
 """Records that do not conform: a value that is present, not null, and does not fit its column.
 
-Which value fits a type is decided by `segments.parquet.promoted_values.convert`, as for the column
+`segments.parquet.promoted_values.convert` decides whether a value fits a type, as for the column
 itself: a record conforms exactly if no column is null for a value that its attribute has.
 """
 

@@ -94,7 +94,7 @@ class _ListCheck:
         self.has_columns = bool(by_key)
 
     def may_misfit(self, attributes: Sequence[bytes]) -> bool:
-        """Tell whether a value may not fit; false for nearly all lists where each fits."""
+        """Tell whether a value may not fit; false for nearly all lists in which each fits."""
         rule_of, fits = self._rules.get, self._fits
         try:
             # Sliced, since that makes a list at once.
@@ -157,7 +157,7 @@ def _rule(columns: Sequence[EnforcedColumn]) -> _Rule:
 
 
 def _json_value(value: AnyValue) -> JsonValue:
-    """Return what the column reads: the value as its JSON text gives it."""
+    """Return the value as the column reads it from its JSON text."""
     kind = value.WhichOneof("value")
     if kind == "double_value":
         number = value.double_value
@@ -166,7 +166,7 @@ def _json_value(value: AnyValue) -> JsonValue:
         return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     if kind == "bytes_value":
         return base64.b64encode(value.bytes_value).decode()
-    # What is in a list or an object makes no difference.
+    # The content of a list or an object makes no difference.
     if kind == "array_value":
         return []
     if kind == "kvlist_value":

@@ -1,4 +1,4 @@
-"""Finds the rows of a batch that do not conform, where its typed columns have met a misfit."""
+"""Finds the rows of a batch that do not conform, if its typed columns have met a misfit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def misfit_rows(
     """Yield rows with a value that does not fit, ascending, each with its columns and reasons.
 
     The batch has the attribute columns of the format; `columns` are typed columns of it, which are
-    null where a value does not fit.
+    null if a value does not fit.
     """
     nulls = [values.is_null().to_pylist() for values in columns.values()]
     texts: dict[str, list[str | None]] = {

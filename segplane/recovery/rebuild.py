@@ -35,8 +35,8 @@ def read_plan(store: ObjectStore) -> Rebuild:
     """Read the whole bucket and decide what was live in it; changes nothing."""
     inventory = read_inventory(store)
     planned = plan(inventory.segments, inventory.babies)
-    live = [one for one in planned.segments if one.found.key not in inventory.hidden]
-    hidden = [Dropped(one.found.key, "hidden") for one in planned.segments if one not in live]
+    live = [item for item in planned.segments if item.segment.key not in inventory.hidden]
+    hidden = [Dropped(item.segment.key, "hidden") for item in planned.segments if item not in live]
     return replace(
         planned, segments=tuple(live), dropped=(*inventory.unread, *hidden, *planned.dropped)
     )
@@ -82,8 +82,8 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
     migrations.upgrade(database)
     catalog = tables.Catalog(
         {UUID(dataset_id): name for dataset_id, name in names.items()},
-        tuple(segment_row(one) for one in rebuilt.segments),
-        tuple(_stream(one) for one in rebuilt.streams),
+        tuple(segment_row(item) for item in rebuilt.segments),
+        tuple(_stream(stream) for stream in rebuilt.streams),
         {UUID(dataset_id): _layout(spec) for dataset_id, spec in rebuilt.specs.items()},
         {
             UUID(dataset_id): tuple(map(_promoted_row, columns))
@@ -116,27 +116,27 @@ def _promoted_row(column: PromotedColumn) -> PromotedColumnRow:
 
 def segment_row(live: LiveSegment) -> tables.RestoredSegment:
     """Return the row of a segment that is in the bucket."""
-    found = live.found
-    prefix, name = split_key(found.key)
-    facts = segment_facts(found.content) if found.content else None
+    segment = live.segment
+    prefix, name = split_key(segment.key)
+    facts = segment_facts(segment.content) if segment.content else None
     return tables.RestoredSegment(
         NewSegment(
-            dataset_id=UUID(found.footer.dataset_id),
-            start_ns=found.start_time,
-            end_ns=found.end_time,
-            size_bytes=found.size_bytes,
-            compressed_size_bytes=found.compressed_size_bytes,
-            number_of_events=found.rows,
+            dataset_id=UUID(segment.footer.dataset_id),
+            start_ns=segment.start_time,
+            end_ns=segment.end_time,
+            size_bytes=segment.size_bytes,
+            compressed_size_bytes=segment.compressed_size_bytes,
+            number_of_events=segment.rows,
             prefix=prefix,
             object_name=name,
-            object_key=found.key,
+            object_key=segment.key,
             facts=facts.SerializeToString(deterministic=True) if facts else None,
             signals=signal_mask(item.signal for item in facts.signals) if facts else None,
-            format_version=found.footer.format_version,
+            format_version=segment.footer.format_version,
         ),
         live.merge_count,
-        found.modified_at_nanos,
-        tuple((UUID(span.stream_id), span.start, span.end) for span in found.footer.ranges),
+        segment.modified_at_nanos,
+        tuple((UUID(span.stream_id), span.start, span.end) for span in segment.footer.ranges),
     )
 
 

@@ -48,7 +48,7 @@ def seen(collector: CollectorDriver) -> list[str]:
 
 
 def rebuilt(collector: CollectorDriver) -> set[str]:
-    return {one.found.key for one in read_plan(collector.store).segments}
+    return {one.segment.key for one in read_plan(collector.store).segments}
 
 
 def live(collector: CollectorDriver) -> set[str]:

@@ -70,7 +70,7 @@ def damage(path: Path, offset: int = 200) -> bytes:
 
 
 def rebuilt_keys(collector: CollectorDriver) -> set[str]:
-    return {one.found.key for one in read_plan(collector.store).segments}
+    return {one.segment.key for one in read_plan(collector.store).segments}
 
 
 def reasons(collector: CollectorDriver) -> dict[str, str]:

@@ -55,7 +55,7 @@ def baby(
 
 
 def live_of(rebuilt: Rebuild) -> set[str]:
-    return {one.found.key for one in rebuilt.segments}
+    return {one.segment.key for one in rebuilt.segments}
 
 
 def merged_offset(rebuilt: Rebuild, stream: str = STREAM) -> int:

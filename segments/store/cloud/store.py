@@ -73,8 +73,8 @@ class CloudStore:
 
     def head(self, key: str) -> ObjectInfo:
         """Read an object's size and time."""
-        found = self._of_object(key, lambda: self._requests.stat(self._name(key)))
-        return ObjectInfo(key, found.size_bytes, found.modified_at_nanos)
+        stat = self._of_object(key, lambda: self._requests.stat(self._name(key)))
+        return ObjectInfo(key, stat.size_bytes, stat.modified_at_nanos)
 
     def list(self, prefix: str, start_after: str = "") -> Iterator[ObjectInfo]:
         """List objects by key, a page of them a request."""

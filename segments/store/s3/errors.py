@@ -18,7 +18,7 @@ from segments.location import StoreLocation
 
 
 class BrokenAnswer(Exception):
-    """The store answered, but not with what was asked for: other bytes, or fewer."""
+    """The store answered with other bytes than those requested, or with fewer."""
 
 
 # Everything that a request can end in; ResponseParserError is no BotoCoreError.

@@ -26,7 +26,7 @@ class MissingObjects:
         self._session = URLLib3Session(timeout=_TIMEOUT_SECS, max_pool_connections=_CONNECTIONS_MAX)
 
     def is_missing(self, location: StoreLocation, keys: AccessKeys, url: str, region: str) -> bool:
-        """True if the store says so; False also where it cannot be asked."""
+        """True if the store says so; False also if it cannot be asked."""
         if self._monotonic() < self._away_until:
             return False
         headers = sign(location, keys, ReadRequest("HEAD", url, region, {}))

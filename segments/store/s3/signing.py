@@ -90,14 +90,14 @@ def sign(location: StoreLocation, keys: AccessKeys, request: ReadRequest) -> dic
 
 
 def region_of(location: StoreLocation, requested: str) -> str:
-    """Return the region of a store; where its location names none, that of the request."""
+    """Return the region of a store; if its location names none, that of the request."""
     if location.region:
         return location.region
     return requested if _REGION.fullmatch(requested) else DEFAULT_REGION
 
 
 class _ReadSignature(S3SigV4Auth):
-    """Signs what the caller says of the body, which a read has none of."""
+    """Signs the caller's digest of the body; a read has no body."""
 
     def __init__(self, credentials: Credentials, region: str, payload: str) -> None:
         super().__init__(credentials, "s3", region)

@@ -108,11 +108,11 @@ def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
 
 
 def _print(plan: "Rebuild", named: dict[str, str], version: int | None) -> None:
-    segments = Counter(segment.found.footer.dataset_id for segment in plan.segments)
+    segments = Counter(live.segment.footer.dataset_id for live in plan.segments)
     rows, sizes = Counter[str](), Counter[str]()
-    for segment in plan.segments:
-        rows[segment.found.footer.dataset_id] += segment.found.rows
-        sizes[segment.found.footer.dataset_id] += segment.found.compressed_size_bytes
+    for live in plan.segments:
+        rows[live.segment.footer.dataset_id] += live.segment.rows
+        sizes[live.segment.footer.dataset_id] += live.segment.compressed_size_bytes
     print_table(
         ("dataset", "name", "segments", "events", "size"),
         [(d, named[d], segments[d], rows[d], size_text(sizes[d])) for d in plan.dataset_ids],
@@ -161,9 +161,9 @@ def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dic
         "datasets": [{"id": d, "name": named[d]} for d in plan.dataset_ids],
         "segments": [
             {
-                "object_key": entry.found.key,
-                "dataset_id": entry.found.footer.dataset_id,
-                "events": entry.found.rows,
+                "object_key": entry.segment.key,
+                "dataset_id": entry.segment.footer.dataset_id,
+                "events": entry.segment.rows,
             }
             for entry in plan.segments
         ],

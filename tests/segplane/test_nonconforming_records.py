@@ -4,33 +4,32 @@ import json
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from structlog.testing import capture_logs
 
 from meta.config import Settings
-from meta.errors import NothingToRepair
 from meta.v1 import operations_pb2 as pb
 from nursery.execute import execute
 from segplane.read import open_dataset
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
 from tests.support.nonconforming import (
+    CONFORMING,
     NULL,
+    OTHERS,
+    PRICES,
     QUARANTINE,
     REJECT,
     bind,
     bodies,
     choose,
     correct,
-    orders,
+    listed,
+    seen,
+    send,
+    withheld,
 )
 from tests.support.nursery.drivers import BUDGET, CollectorDriver, dataset, nursery, write_and_fail
-from tests.support.visible_segments import texts
-
-CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="why")
-PRICES = (1, "two", 3, "4", "five")
-CONFORMING, OTHERS = ["0: 1", "2: 3", "3: 4"], ["1: two", "4: five"]
 
 
 @pytest.fixture
@@ -43,26 +42,6 @@ def meta_settings(meta_settings: Settings) -> Settings:
 @pytest.fixture
 def collector(meta_server: MetaServer) -> CollectorDriver:
     return CollectorDriver(meta_server.client, dataset(meta_server.client))
-
-
-def send(collector: CollectorDriver, *prices: str | int) -> None:
-    collector.commit(collector.put(payloads=(orders(*prices),)))
-
-
-def seen(collector: CollectorDriver) -> list[str]:
-    return texts(collector.client, collector.store)
-
-
-def listed(run: RunCommand) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = json.loads(run("quarantine", "list", "--json").stdout)
-    return items
-
-
-def withheld(run: RunCommand) -> dict[str, tuple[int, int]]:
-    done = run("fsck", "--deep", "--json")
-    assert done.exit_code == 0, done.stdout
-    report = json.loads(done.stdout)
-    return {kind["reason"]: (kind["objects"], kind["records"]) for kind in report["withheld"]}
 
 
 @pytest.mark.parametrize("choice", [QUARANTINE, REJECT], ids=["quarantine", "reject"])
@@ -155,26 +134,18 @@ def test_a_nursery_that_died_before_its_registration_leaves_one_copy(
     assert len(listed(run)) == 1
 
 
-def test_records_that_became_rows_after_a_nursery_died_are_never_replayed(
-    run: RunCommand, collector: CollectorDriver
-) -> None:
+def test_a_counted_payload_is_dropped_once(run: RunCommand, collector: CollectorDriver) -> None:
     bind(collector.client, collector.dataset_id, QUARANTINE)
     send(collector, *PRICES)
-    nursery(collector.client, write_and_fail).cycle()
-    choose(collector.client, collector.dataset_id, NULL)
     nursery(collector.client).cycle()
     (item,) = listed(run)
 
-    refused = run("quarantine", "replay", item["key"])
-    request = pb.BeginReplayRequest(
-        object_key=item["key"], dataset_id=collector.dataset_id, acceptance=CONSENT
-    )
-    with pytest.raises(NothingToRepair, match="no registration counts"):
-        collector.client.operations.BeginReplay(request)
+    done = run("quarantine", "drop", item["key"], "--accept-loss", "--reason", "noise")
 
-    assert seen(collector) == sorted(CONFORMING + OTHERS)
-    assert "no registration counts the payload" in refused.stderr
-    assert withheld(run) == {"uncounted": (1, 2)}
+    assert done.exit_code == 0, done.stderr
+    (loss,) = json.loads(run("losses", "--json").stdout)
+    assert (loss["object_key"], loss["dataset_id"]) == (item["key"], collector.dataset_id)
+    assert listed(run) == []
 
 
 def test_a_verdict_by_another_schema_has_other_objects(
@@ -215,25 +186,6 @@ def test_a_nursery_that_was_overtaken_leaves_no_second_copy(
 
     assert seen(collector) == sorted(CONFORMING + OTHERS)
     assert withheld(run) == {"uncounted": (1, 2)}
-
-
-def test_a_catalog_that_forgot_what_counts_leaves_the_replay_to_an_operator(
-    run: RunCommand, collector: CollectorDriver, database_url: str
-) -> None:
-    """As after a rebuild from the bucket, which has no registrations."""
-    bind(collector.client, collector.dataset_id, QUARANTINE)
-    send(collector, "two")
-    nursery(collector.client).cycle()
-    (item,) = listed(run)
-    with psycopg.connect(database_url) as connection:
-        connection.execute("DELETE FROM quarantined_ranges")
-
-    refused = run("quarantine", "replay", item["key"], "--as-is")
-    done = run("quarantine", "replay", item["key"], "--as-is", "--uncounted")
-
-    assert refused.exit_code == 1
-    assert done.exit_code == 0, done.stderr
-    assert seen(collector) == ["0: two"]
 
 
 def test_fresh_records_are_those_that_the_next_version_shows(

@@ -1,21 +1,29 @@
 """A dataset that is bound to a schema, and orders of which some do not conform to it."""
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
+from tests.support.command_line import RunCommand
 from tests.support.meta import bindings
 from tests.support.meta.bindings import STRING, Column, price
 from tests.support.meta.dataset_life import set_settings
-from tests.support.nursery.drivers import NOW
+from tests.support.nursery.drivers import NOW, CollectorDriver
+from tests.support.visible_segments import texts
 
 NULL, QUARANTINE, REJECT = (
     pb.NONCONFORMING_RECORDS_NULL,
     pb.NONCONFORMING_RECORDS_QUARANTINE,
     pb.NONCONFORMING_RECORDS_REJECT,
 )
+
+PRICES = (1, "two", 3, "4", "five")
+# What a reader sees of the orders of PRICES, and what is quarantined.
+CONFORMING, OTHERS = ["0: 1", "2: 3", "3: 4"], ["1: two", "4: five"]
 
 
 def orders(*prices: str | int) -> bytes:
@@ -64,3 +72,23 @@ def choose(
 def correct(client: MetaClient, schema: str, names: Sequence[str] = ("price",)) -> None:
     """Take columns out of the schema and add one that every text fits."""
     bindings.update(client, schema, [Column(name="shop_name", type=STRING)], names)
+
+
+def send(collector: CollectorDriver, *prices: str | int) -> None:
+    collector.commit(collector.put(payloads=(orders(*prices),)))
+
+
+def seen(collector: CollectorDriver) -> list[str]:
+    return texts(collector.client, collector.store)
+
+
+def listed(run: RunCommand) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads(run("quarantine", "list", "--json").stdout)
+    return items
+
+
+def withheld(run: RunCommand) -> dict[str, tuple[int, int]]:
+    done = run("fsck", "--deep", "--json")
+    assert done.exit_code == 0, done.stdout
+    report = json.loads(done.stdout)
+    return {kind["reason"]: (kind["objects"], kind["records"]) for kind in report["withheld"]}

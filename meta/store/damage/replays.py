@@ -138,7 +138,8 @@ def drop(
 ) -> Version:
     """Give a payload up; returns the version of the loss, on a repetition too.
 
-    Raises NothingToRepair for a replayed one, NotDrained while a nursery may still merge it.
+    Raises NothingToRepair for a replayed one, and for one that no registration counts: nothing is
+    lost with it. Raises NotDrained while a nursery may still merge it.
     """
     _check_passed(tx, payload.name)
     _insert(tx, payload, None, acceptance)
@@ -147,6 +148,7 @@ def drop(
         raise NothingToRepair("the payload was replayed", object_key=payload.object_key)
     if replay.version is not None:
         return replay.version
+    _check_counted(tx, payload)
     audit.note(tx, "DropPayload", payload.object_key, f"{acceptance.actor}: {acceptance.reason}")
     version = versions.allocate(tx)
     losses.write(tx, [lost], version, acceptance)

@@ -1,0 +1,101 @@
+"""Quarantined records that did not conform and that no registration counts: rows, as a rule."""
+
+import json
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from meta.config import Settings
+from meta.errors import NothingToRepair
+from meta.v1 import operations_pb2 as pb
+from tests.support.command_line import RunCommand
+from tests.support.meta.server import MetaServer
+from tests.support.nonconforming import (
+    CONFORMING,
+    NULL,
+    OTHERS,
+    PRICES,
+    QUARANTINE,
+    bind,
+    choose,
+    listed,
+    seen,
+    send,
+    withheld,
+)
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, write_and_fail
+
+CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="why")
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """A folder for the objects."""
+    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
+    return meta_settings
+
+
+@pytest.fixture
+def collector(meta_server: MetaServer) -> CollectorDriver:
+    return CollectorDriver(meta_server.client, dataset(meta_server.client))
+
+
+def test_records_that_became_rows_after_a_nursery_died_are_never_replayed(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    bind(collector.client, collector.dataset_id, QUARANTINE)
+    send(collector, *PRICES)
+    nursery(collector.client, write_and_fail).cycle()
+    choose(collector.client, collector.dataset_id, NULL)
+    nursery(collector.client).cycle()
+    (item,) = listed(run)
+
+    refused = run("quarantine", "replay", item["key"])
+    request = pb.BeginReplayRequest(
+        object_key=item["key"], dataset_id=collector.dataset_id, acceptance=CONSENT
+    )
+    with pytest.raises(NothingToRepair, match="no registration counts"):
+        collector.client.operations.BeginReplay(request)
+
+    assert seen(collector) == sorted(CONFORMING + OTHERS)
+    assert "no registration counts the payload" in refused.stderr
+    assert withheld(run) == {"uncounted": (1, 2)}
+
+
+def test_a_payload_whose_records_are_rows_is_no_loss(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    bind(collector.client, collector.dataset_id, QUARANTINE)
+    send(collector, *PRICES)
+    nursery(collector.client, write_and_fail).cycle()
+    choose(collector.client, collector.dataset_id, NULL)
+    nursery(collector.client).cycle()
+    (item,) = listed(run)
+
+    refused = run("quarantine", "drop", item["key"], "--accept-loss", "--reason", "noise")
+
+    assert refused.exit_code == 1
+    assert "no registration counts the payload" in refused.stderr
+    assert json.loads(run("losses", "--json").stdout) == []
+    assert len(listed(run)) == 1
+    assert seen(collector) == sorted(CONFORMING + OTHERS)
+
+
+def test_a_catalog_that_forgot_what_counts_leaves_the_replay_to_an_operator(
+    run: RunCommand, collector: CollectorDriver, database_url: str
+) -> None:
+    """As after a rebuild from the bucket, which has no registrations."""
+    bind(collector.client, collector.dataset_id, QUARANTINE)
+    send(collector, "two")
+    nursery(collector.client).cycle()
+    (item,) = listed(run)
+    with psycopg.connect(database_url) as connection:
+        connection.execute("DELETE FROM quarantined_ranges")
+
+    refused = run("quarantine", "replay", item["key"], "--as-is")
+    done = run("quarantine", "replay", item["key"], "--as-is", "--uncounted")
+
+    assert refused.exit_code == 1
+    assert done.exit_code == 0, done.stderr
+    assert seen(collector) == ["0: two"]

@@ -7,7 +7,7 @@ import uvloop
 from collector import config
 from collector.app import serve
 from collector.processes import run_processes
-from meta.process import ConfigError, configure_logging, environment, fail, serve_metrics
+from meta.process import ConfigError, configure_logging, fail, load_settings, serve_metrics
 from meta.process.memory import keep_freed_memory
 from segments.errors import StoreError
 
@@ -16,7 +16,7 @@ def main() -> None:
     """Run until SIGTERM or SIGINT; exit code 0 if everything taken was committed by then."""
     configure_logging("collector")
     try:
-        settings = config.load(environment("COLLECTOR_"))
+        settings = load_settings("COLLECTOR_", config.load)
         if settings.processes > 1 and settings.process_index is None:
             sys.exit(run_processes(settings))
         serve_metrics(settings.metrics)

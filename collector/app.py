@@ -189,7 +189,7 @@ class Collector:
         await self._set_health(is_serving=False)
         self._buffer.drain()
         try:
-            async with asyncio.timeout(self._settings.shutdown_timeout_secs):
+            async with asyncio.timeout(self._settings.drain_secs):
                 await flushing
                 await self._flusher.stop()
         except (TimeoutError, MetaError) as error:

@@ -26,6 +26,7 @@ class Settings(ProcessSettings):
     tls: ServerTls | None
     cors_origins: tuple[str, ...]
     collector_id: str
+    state_dir: str
     export_size_bytes_max: int
     export_records_max: int
     attributes_max: int
@@ -43,13 +44,25 @@ class Settings(ProcessSettings):
     token_bytes_per_sec_max: int
     conversion_processes: int
     export_timeout_secs: float
-    shutdown_timeout_secs: float
+    drain_secs: float
     processes: int
     process_index: int | None
 
 
 def load(env: Environment) -> Settings:
-    """Read and check the settings; raises ConfigError."""
+    """Read and check the settings, and find or make this collector's id; raises ConfigError."""
+    settings = read(env)
+    own_id = settings.collector_id or _stable_id(settings.state_dir, settings.grpc_bind)
+    if settings.process_index is None:
+        return replace(settings, collector_id=own_id)
+    # A stream and a port of its own for each.
+    index = settings.process_index
+    metrics = settings.metrics.of_child(index)
+    return replace(settings, collector_id=f"{own_id}-{index}", metrics=metrics)
+
+
+def read(env: Environment) -> Settings:
+    """Read and check the settings without a change to any file; raises ConfigError."""
     grpc_bind = env.text("GRPC_BIND", "127.0.0.1:4317")
     settings = Settings(
         **process_values(env),
@@ -57,7 +70,8 @@ def load(env: Environment) -> Settings:
         http_bind=_bind("COLLECTOR_HTTP_BIND", env.text("HTTP_BIND", "127.0.0.1:4318")),
         tls=env.server_tls(),
         cors_origins=tuple(env.text("HTTP_CORS_ORIGINS", "").replace(",", " ").split()),
-        collector_id=env.text("ID", "") or _stable_id(env.text("STATE_DIR", ""), grpc_bind),
+        collector_id=env.text("ID", ""),
+        state_dir=env.text("STATE_DIR", ""),
         export_size_bytes_max=env.integer("EXPORT_SIZE_BYTES_MAX", 16 * MIB, low=1024),
         export_records_max=env.integer("EXPORT_RECORDS_MAX", 500_000, low=1),
         # 0 = without a bound.
@@ -78,17 +92,12 @@ def load(env: Environment) -> Settings:
         token_bytes_per_sec_max=env.integer("TOKEN_BYTES_PER_SEC_MAX", 0),
         conversion_processes=env.integer("CONVERSION_PROCESSES", 1, low=1, high=64),
         export_timeout_secs=env.seconds("EXPORT_TIMEOUT_SECS", 30.0, low=0.1),
-        shutdown_timeout_secs=env.seconds("SHUTDOWN_TIMEOUT_SECS", 30.0, low=1.0),
+        drain_secs=env.seconds("DRAIN_SECS", 30.0, low=1.0),
         processes=env.integer("PROCESSES", 1, low=1, high=64),
         process_index=_index(env),
     )
     refuse_unsafe(env, settings, _plain_ports(settings))
-    if settings.process_index is None:
-        return settings
-    # A stream and a port of its own for each.
-    index = settings.process_index
-    own_id = f"{settings.collector_id}-{index}"
-    return replace(settings, collector_id=own_id, metrics=settings.metrics.of_child(index))
+    return settings
 
 
 def _plain_ports(settings: Settings) -> Iterator[str]:

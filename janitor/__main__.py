@@ -6,8 +6,8 @@ from meta.process import (
     ConfigError,
     Shutdown,
     configure_logging,
-    environment,
     fail,
+    load_settings,
     serve_metrics,
 )
 from segments.errors import StoreError
@@ -17,7 +17,7 @@ def main() -> None:
     """Read JANITOR_* settings and work until SIGTERM."""
     configure_logging("janitor")
     try:
-        settings = config.load(environment("JANITOR_"))
+        settings = load_settings("JANITOR_", config.load)
         serve_metrics(settings.metrics)
         loop.run(settings, Shutdown().install())
     except (ConfigError, MetaError, StoreError) as error:

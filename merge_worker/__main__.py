@@ -15,8 +15,8 @@ from meta.process import (
     ConfigError,
     Shutdown,
     configure_logging,
-    environment,
     fail,
+    load_settings,
     serve_metrics,
 )
 from segments.errors import StoreError, StoreUnavailable
@@ -34,7 +34,7 @@ def main() -> None:
     """Run until SIGTERM or SIGINT; exit code 1 if Spark died or the store does not answer."""
     configure_logging("merge_worker")
     try:
-        settings = load(environment("MERGE_WORKER_"))
+        settings = load_settings("MERGE_WORKER_", load)
         serve_metrics(settings.metrics)
         with meta_connection.connect(settings) as meta:
             locator = Locator(meta, f"merge_worker/{settings.worker_id}", settings.object_store)

@@ -8,8 +8,8 @@ from meta.process import (
     ConfigError,
     Shutdown,
     configure_logging,
-    environment,
     fail,
+    load_settings,
     serve_metrics,
 )
 from meta.process.memory import return_freed_memory
@@ -27,7 +27,7 @@ def main() -> None:
     return_freed_memory()
     configure_logging("meta")
     try:
-        settings = config.load(environment("META_"))
+        settings = load_settings("META_", config.load)
         shutdown = Shutdown().install()
         index = supervisor.child_index(sys.argv[1:])
         if settings.processes > 1 and index is None:

@@ -118,7 +118,7 @@ class Settings:
 
 def load(env: Environment) -> Settings:
     """Read and check the settings. Raises ConfigError."""
-    auth_token, bind = env.text("AUTH_TOKEN", ""), env.text("BIND", "127.0.0.1:9500")
+    auth_token, bind = env.secret("AUTH_TOKEN"), env.text("BIND", "127.0.0.1:9500")
     tls = env.server_tls()
     rules, oidc = identities.certificate_rules(env, tls), identities.oidc(env)
     # Who maps names to roles does not mean that others need none.
@@ -172,7 +172,7 @@ def _checked(env: Environment, settings: Settings) -> Settings:
     if env.is_production():
         production.refuse(_violations(env, settings))
     age = settings.lifetimes.orphan_min_age
-    if age < ORPHAN_AGE_FLOOR_SECS and not env.is_trial():
+    if not env.is_trial() and age < ORPHAN_AGE_FLOOR_SECS:
         raise ConfigError(
             f"META_ORPHAN_MIN_AGE_SECS is {age:g}, below {ORPHAN_AGE_FLOOR_SECS:g}: objects would"
             " be deleted before they are registered (SEGPLANE_TRIAL=1 allows it, for tests only)"

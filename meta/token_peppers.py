@@ -9,9 +9,9 @@ from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
 def load(env: Environment) -> Peppers:
     """Read the peppers. Raises ConfigError."""
     peppers = Peppers(
-        env.text("TOKEN_PEPPER", "").encode(),
-        env.text("TOKEN_PEPPER_NEXT", "").encode(),
-        env.text("TOKEN_PEPPER_PREVIOUS", "").encode(),
+        env.secret("TOKEN_PEPPER").encode(),
+        env.secret("TOKEN_PEPPER_NEXT").encode(),
+        env.secret("TOKEN_PEPPER_PREVIOUS").encode(),
     )
     if peppers.previous == DATABASE_PEPPER and not peppers.current:
         raise ConfigError(

@@ -10,8 +10,8 @@ from meta.process import (
     ConfigError,
     Shutdown,
     configure_logging,
-    environment,
     fail,
+    load_settings,
     serve_metrics,
 )
 from nursery import config, job
@@ -39,7 +39,7 @@ def main() -> None:
     """Start the one Spark session, then poll; the exit code is 1 if its JVM dies."""
     configure_logging("nursery")
     try:
-        settings = config.load(environment("NURSERY_"))
+        settings = load_settings("NURSERY_", config.load)
         serve_metrics(settings.metrics)
         is_clean = run(settings)
     except (ConfigError, SparkUnusable, StoreUnusable) as error:

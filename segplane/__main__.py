@@ -11,6 +11,7 @@ from segplane.cli.commands import (
     access,
     audit,
     catalog,
+    config,
     datasets,
     deletion,
     delivery,
@@ -95,6 +96,7 @@ app.add_typer(audit.app, name="audit")
 app.command("stats")(stats.stats)
 app.command("fsck")(fsck.fsck)
 app.command("losses")(losses.losses)
+app.add_typer(config.app, name="config")
 app.command("spark-env")(spark_env.spark_env)
 
 

@@ -3,7 +3,7 @@
 `meta.process.supervision` and `meta.process.memory` are for the processes that need them.
 """
 
-from meta.process.environment import Environment, environment
+from meta.process.environment import Environment, environment, load_settings
 from meta.process.exits import CONFIG_EXIT_CODE, ConfigError, fail
 from meta.process.metrics_port import NO_METRICS, MetricsAddress, serve_metrics
 from meta.process.observability import configure_logging
@@ -22,5 +22,6 @@ __all__ = [
     "environment",
     "every",
     "fail",
+    "load_settings",
     "serve_metrics",
 ]

@@ -85,7 +85,7 @@ def process_values(env: Environment) -> ProcessValues:
     """Read what every process needs; raises ConfigError."""
     return ProcessValues(
         meta_address=_addresses(env),
-        meta_auth_token=env.text("META_AUTH_TOKEN", ""),
+        meta_auth_token=env.secret("META_AUTH_TOKEN"),
         meta_auth_token_file=env.file_of("META_AUTH_TOKEN"),
         meta_tls=client_tls(env),
         metrics=env.metrics(),

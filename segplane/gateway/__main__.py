@@ -5,8 +5,8 @@ from meta.process import (
     ConfigError,
     Shutdown,
     configure_logging,
-    environment,
     fail,
+    load_settings,
     serve_metrics,
 )
 from segments.errors import StoreError
@@ -18,7 +18,7 @@ def main() -> None:
     """Read GATEWAY_* settings and serve until SIGTERM."""
     configure_logging("gateway")
     try:
-        settings = config.load(environment("GATEWAY_"))
+        settings = load_settings("GATEWAY_", config.load)
         serve_metrics(settings.metrics)
         serve(settings, Shutdown().install())
     except (ConfigError, MetaError, StoreError) as error:

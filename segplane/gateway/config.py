@@ -55,12 +55,12 @@ def load(env: Environment) -> Settings:
     settings = Settings(
         **process_values(env),
         bind=_bind(env.text("BIND", default.bind)),
-        auth_token=env.text("AUTH_TOKEN", ""),
+        auth_token=env.secret("AUTH_TOKEN"),
         auth_token_file=env.file_of("AUTH_TOKEN"),
         tls=env.server_tls(),
         refresh_secs=env.seconds("REFRESH_SECS", default.refresh_secs, low=0.1, high=60.0),
         segments_max=env.integer("SEGMENTS_MAX", default.segments_max, low=1),
-        access=access_settings.load(env, env.text("AUTH_TOKEN", "")),
+        access=access_settings.load(env, env.secret("AUTH_TOKEN")),
         queries=query_settings.load(env),
         drain_secs=env.seconds("DRAIN_SECS", default.drain_secs),
     )

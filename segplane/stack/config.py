@@ -18,6 +18,7 @@ META_PORT = 9500
 PORT_MAX = 65_535
 # What a server listens on with all addresses, and where clients on this machine reach it.
 _LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
+_OBJECT_STORE = "SEGPLANE_OBJECT_STORE_URL"
 DEFAULT_DATA_DIR = Path("segplane-data")
 # Short intervals for interactive use: records are queryable in seconds, merged within a minute.
 DEV_PACE = {
@@ -133,10 +134,12 @@ def objects_dir(settings: StackSettings) -> Path:
 def check_tls(settings: StackSettings) -> None:
     """Raise ConfigError if the processes could not reach one another."""
     _ = settings.meta_tls
-    if Environment("COLLECTOR_", settings.inherited).text("TLS_CERT_FILE", ""):
+    collector = Environment("COLLECTOR_", settings.inherited)
+    if collector.text("TLS_CERT_FILE", ""):
+        name = collector.name_of("TLS_CERT_FILE")
         raise ConfigError(
-            "COLLECTOR_TLS_CERT_FILE is set, but the collector of one machine takes plain text on"
-            " 127.0.0.1: unset it, or run `python -m collector`"
+            f"{name} is set, but the collector of one machine takes plain text on 127.0.0.1: unset"
+            " it (META_TLS_CERT_FILE is of meta alone), or run `python -m collector`"
         )
 
 
@@ -186,4 +189,6 @@ def gateway_environment(settings: StackSettings) -> dict[str, str]:
 
 def _environment(settings: StackSettings) -> dict[str, str]:
     grace = UNSAFE_GRACE if settings.is_unsafe_grace else {}
-    return {**DEV_PACE, **grace, **settings.inherited}
+    # The workers ask meta where the objects are.
+    inherited = {n: v for n, v in settings.inherited.items() if not n.startswith(_OBJECT_STORE)}
+    return {**DEV_PACE, **grace, **inherited}

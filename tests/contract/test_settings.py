@@ -4,50 +4,60 @@ import importlib
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import structlog
+from typer.testing import CliRunner
 
-from meta.process import Environment
+from meta.process import Environment, load_settings
+from meta.process.environment import settings_read
+from meta.process.setting_names import COMMON, COMMON_ONLY, REMOVED, RENAMED, SHARED
+from segplane.__main__ import app
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
-ROW = re.compile(r"^\| `([A-Z_]+)` \| (.*?) \| .+ \|$", re.MULTILINE)
-# What a process must be given, or its start-up is refused.
-REQUIRED = {"META_DATABASE_URL": "postgresql://host/name"}
-# Defaults that depend on where the process runs; the table says so in words.
-COMPUTED = {"META_OBJECT_STORE_URL", "MERGE_WORKER_WORKER_ID", "MERGE_WORKER_WORK_DIR"}
+ROW = re.compile(r"^\| `([A-Z_]+)`(?:, `<PROCESS>_([A-Z_]+)`)? \| (.*?) \| .+ \|$", re.MULTILINE)
+# A new setting needs a reason why a constant will not do.
+ROWS_MAX = 155
+PACKAGES = ("meta", "collector", "segplane.gateway", "nursery", "merge_worker", "janitor")
+# Defaults that depend on the process or on the place where it runs; the table has words for them.
+COMPUTED = {
+    "SEGPLANE_DRAIN_SECS",
+    "SEGPLANE_OBJECT_STORE_URL",
+    "MERGE_WORKER_WORKER_ID",
+    "MERGE_WORKER_WORK_DIR",
+}
 # Set by a parent process for its children, never by an operator.
-INTERNAL = {"COLLECTOR_PROCESS_INDEX", "META_PROCESS_INDEX"}
-
-
-@dataclass(frozen=True, slots=True)
-class Recorder(Environment):
-    """An environment that notes what is asked of it."""
-
-    asked: dict[str, str] = field(default_factory=dict)
-
-    def text(self, name: str, default: str | None = None) -> str:
-        """Read as usual, and note the default."""
-        self.asked[self.prefix + name] = "" if default is None else default
-        return Environment.text(self, name, default)
+INTERNAL = {"COLLECTOR_PROCESS_INDEX"}
 
 
 def _settings() -> Iterator[tuple[str, str]]:
-    for package in ("meta", "collector", "segplane.gateway", "nursery", "merge_worker", "janitor"):
-        recorder = Recorder(f"{package.rpartition('.')[2].upper()}_", REQUIRED)
-        importlib.import_module(f"{package}.config").load(recorder)
-        yield from recorder.asked.items()
+    """Names and defaults of the settings that processes read, as the page names them."""
+    for package in PACKAGES:
+        prefix = f"{package.rpartition('.')[2].upper()}_"
+        load = importlib.import_module(f"{package}.config").load
+        for name, reading in settings_read(prefix, load).items():
+            own = name.removeprefix(prefix)
+            yield COMMON + own if own in SHARED else name, reading.default
 
 
 @pytest.fixture(scope="module")
 def documented() -> dict[str, str]:
     """The rows of the table: name to default."""
-    return {name: default.strip("`") for name, default in ROW.findall(DOCS.read_text())}
+    return {name: default.strip("`") for name, _, default in ROW.findall(DOCS.read_text())}
 
 
 def test_every_setting_is_documented_and_nothing_else(documented: dict[str, str]) -> None:
-    assert set(documented) == {name for name, _ in _settings()} - INTERNAL
+    common = {COMMON + name for name in COMMON_ONLY}
+
+    assert set(documented) == {name for name, _ in _settings()} - INTERNAL | common
+    assert len(documented) <= ROWS_MAX
+
+
+def test_the_rows_of_shared_settings_have_both_names() -> None:
+    both = {name: own for name, own, _ in ROW.findall(DOCS.read_text()) if own}
+
+    assert both == {COMMON + name: name for name in SHARED}
 
 
 def test_the_documented_defaults_are_the_real_ones(documented: dict[str, str]) -> None:
@@ -61,3 +71,82 @@ def test_the_documented_defaults_are_the_real_ones(documented: dict[str, str]) -
 def _shown(default: str) -> str:
     assert socket.gethostname() not in default
     return default or "-"
+
+
+def test_names_that_changed_are_no_names_of_today(documented: dict[str, str]) -> None:
+    assert {*REMOVED, *RENAMED.values()}.isdisjoint(documented)
+
+
+@pytest.mark.parametrize(
+    ("values", "value"),
+    [
+        ({}, "127.0.0.1:9500"),
+        ({"SEGPLANE_META_ADDRESS": "all:1"}, "all:1"),
+        ({"SEGPLANE_META_ADDRESS": "all:1", "NURSERY_META_ADDRESS": "own:1"}, "own:1"),
+        ({"SEGPLANE_META_ADDRESS": "all:1", "NURSERY_META_ADDRESS_FILE": "FILE"}, "in a file:1"),
+    ],
+)
+def test_the_own_name_wins(values: dict[str, str], value: str, tmp_path: Path) -> None:
+    (tmp_path / "address").write_text("in a file:1\n")
+    values = {name: v.replace("FILE", str(tmp_path / "address")) for name, v in values.items()}
+
+    assert Environment("NURSERY_", values).text("META_ADDRESS", "127.0.0.1:9500") == value
+
+
+def test_a_start_names_what_it_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    from collector import config
+
+    monkeypatch.setenv("COLLECTOR_SHUTDOWN_TIMEOUT_SECS", "7")
+    monkeypatch.setenv("COLLECTOR_BUFFER_SIZE_MAX_FILE", "/nowhere")
+    monkeypatch.setenv("SEGPLANE_META_ADRESS", "meta:9500")
+    # Names that others use.
+    monkeypatch.setenv("SEGPLANE_CREDENTIALS_LOGS", "/nowhere")
+    monkeypatch.setenv("COLLECTOR_PORT_4317_TCP_ADDR", "10.0.0.1")
+    monkeypatch.setenv("COLLECTOR_PORT", "tcp://10.0.0.1:4317")
+    monkeypatch.setenv("JANITOR_NOTHING", "1")
+
+    with structlog.testing.capture_logs() as logs:
+        settings = load_settings("COLLECTOR_", config.load)
+
+    assert settings.drain_secs == 7
+    assert [(log["event"], log["setting"], log["instead"]) for log in logs] == [
+        ("setting_unknown", "COLLECTOR_BUFFER_SIZE_MAX_FILE", "COLLECTOR_BUFFER_SIZE_BYTES_MAX"),
+        ("setting_renamed", "COLLECTOR_SHUTDOWN_TIMEOUT_SECS", "COLLECTOR_DRAIN_SECS"),
+        ("setting_unknown", "SEGPLANE_META_ADRESS", "SEGPLANE_META_ADDRESS"),
+    ]
+
+
+def test_config_show_has_sources_and_no_secrets(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("segp_secret")
+    environment = {
+        "SEGPLANE_META_AUTH_TOKEN_FILE": str(token),
+        "NURSERY_WAIT_SECS": "5",
+        "NURSERY_SPARK_CONF": "spark.hadoop.fs.s3a.secret.key=hush,spark.ui.enabled=true",
+        "NURSERY_WAITS": "5",
+    }
+
+    shown = CliRunner().invoke(app, ["config", "show", "nursery"], env=environment)
+
+    assert shown.exit_code == 0, shown.output
+    rows = [line.split(maxsplit=2) for line in shown.stdout.splitlines()]
+    file = f"file {token} (SEGPLANE_META_AUTH_TOKEN_FILE)"
+    assert ["NURSERY_META_AUTH_TOKEN", "***", file] in rows
+    assert ["NURSERY_WAIT_SECS", "5", "NURSERY_WAIT_SECS"] in rows
+    assert ["NURSERY_INTERVAL_SECS", "1", "default"] in rows
+    assert "spark.hadoop.fs.s3a.secret.key=***,spark.ui.enabled=true" in shown.stdout
+    assert "hush" not in shown.stdout
+    assert "NURSERY_WAITS is no setting: did you mean NURSERY_WAIT_SECS?" in shown.stderr
+
+
+def test_config_show_shows_no_password_of_a_url_and_every_refusal() -> None:
+    environment = {"META_DATABASE_URL": "postgresql://me:p@ss@h/n?password=hush&sslmode=require"}
+
+    shown = CliRunner().invoke(app, ["config", "show", "meta"], env=environment)
+    refused = CliRunner().invoke(app, ["config", "show"], env={"JANITOR_METRICS_PORT": "no"})
+
+    assert "postgresql://me:***@h/n?password=***&sslmode=require" in shown.stdout
+    assert refused.exit_code == 2
+    assert "META_DATABASE_URL is not set" in refused.stderr
+    assert "JANITOR_METRICS_PORT is 'no'" in refused.stderr
+    assert "NURSERY_WAIT_SECS" in refused.stdout

@@ -36,8 +36,7 @@ def create(
 ) -> None:
     """Create a token. Its secret is printed once and not stored.
 
-    Give it to a process as <PROCESS>_META_AUTH_TOKEN, to this command as
-    SEGPLANE_META_AUTH_TOKEN.
+    Give it to a process and to this command as SEGPLANE_META_AUTH_TOKEN.
     """
     request = pb.CreateAccessTokenRequest(
         subject=subject, role=role.value, dataset_names=dataset or ()

@@ -45,7 +45,7 @@ DatabaseUrl = Annotated[
 StoreUrl = Annotated[
     str,
     typer.Option(
-        envvar="META_OBJECT_STORE_URL",
+        envvar=["META_OBJECT_STORE_URL", "SEGPLANE_OBJECT_STORE_URL"],
         help="s3://bucket/path?endpoint=...; empty = a folder in --data-dir.",
     ),
 ]

@@ -14,8 +14,7 @@ ADVICE = """
 Executors run it with {python} for {machine} and a Spark of the driver's version:
 
   export PYSPARK_PYTHON=python{minor}
-  export NURSERY_SPARK_CONF="{conf}"
-  export MERGE_WORKER_SPARK_CONF="$NURSERY_SPARK_CONF"
+  export SEGPLANE_SPARK_CONF="{conf}"
 """
 
 

@@ -29,7 +29,7 @@ def load(env: Environment, auth_token: str) -> AccessSettings:
     default = AccessSettings()
     settings = AccessSettings(
         access_key_id=env.text("READ_ACCESS_KEY_ID", ""),
-        secret_access_key=env.text("READ_SECRET_ACCESS_KEY", ""),
+        secret_access_key=env.secret("READ_SECRET_ACCESS_KEY"),
         sts_role_arn=env.text("STS_ROLE_ARN", ""),
         sts_endpoint=env.text("STS_ENDPOINT", ""),
         sts_secs=env.integer("STS_SECS", default.sts_secs, low=STS_SECS_MIN, high=STS_SECS_MAX),

@@ -39,8 +39,7 @@ Spark master    {url}
 
 Each process takes its own share of the cluster, so that none starves the other:
 
-  export NURSERY_SPARK_MASTER={url} NURSERY_SPARK_CORES_MAX=1
-  export MERGE_WORKER_SPARK_MASTER={url} MERGE_WORKER_SPARK_CORES_MAX=1
+  export SEGPLANE_SPARK_MASTER={url} SEGPLANE_SPARK_CORES_MAX=1
   .venv/bin/segplane dev
 
 Ctrl-C ends the cluster.

@@ -1,0 +1,144 @@
+"""segplane config: the settings of each process, as its environment has them."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from meta.process import ConfigError, Environment, environment
+from meta.process.environment import Reading, settings_read
+from meta.process.setting_names import RENAMED, NameProblem, find_problems
+from segplane.cli.connection import EXIT_USAGE, complain, usage
+from segplane.cli.output import AsJson, print_table
+
+app = typer.Typer(no_args_is_help=True, help="Show the settings of processes.")
+Load = Callable[[Environment], object]
+
+
+@app.callback()
+def _group() -> None:
+    """Keep `show` a command of its own."""
+
+
+class Process(StrEnum):
+    """A process with settings."""
+
+    META = "meta"
+    COLLECTOR = "collector"
+    NURSERY = "nursery"
+    MERGE_WORKER = "merge_worker"
+    GATEWAY = "gateway"
+    JANITOR = "janitor"
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of its variables."""
+        return f"{self.value.upper()}_"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A setting in force and its source, as a row and as JSON."""
+
+    setting: str
+    value: str
+    source: str
+
+
+@app.command()
+def show(
+    process: Annotated[
+        Process | None, typer.Argument(help="Show one process; default: all that are installed.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show every setting in force in this environment with its source; secrets are hidden.
+
+    A source is the default, a variable, an old name of the setting, or a file. Variables with the
+    prefix of a process that are no setting are listed with the closest name.
+    """
+    loads = _installed([process] if process else list(Process))
+    if not loads:
+        raise usage(f"the packages of {process} are not installed here")
+    rows: list[Shown] = []
+    known: set[str] = set()
+    refusals: list[str] = []
+    for each, load in loads.items():
+        env = environment(each.prefix)
+        known |= settings_read(each.prefix, load).keys()
+        try:
+            load(env)
+        except ConfigError as error:
+            refusals.append(str(error))
+        rows += [Shown(name, r.shown, _source(r)) for name, r in env.readings.items()]
+    values = environment("").values
+    problems = list(find_problems(values, [each.prefix for each in loads], known))
+    _print(rows, problems, as_json)
+    for refusal in refusals:
+        complain(refusal)
+    if refusals:
+        raise typer.Exit(EXIT_USAGE)
+
+
+def _print(rows: list[Shown], problems: list[NameProblem], as_json: bool) -> None:
+    unique = list(dict.fromkeys(rows))
+    if as_json:
+        found = {"settings": map(asdict, unique), "problems": map(asdict, problems)}
+        print(json.dumps({name: list(part) for name, part in found.items()}, indent=2))
+        return
+    print_table(("setting", "value", "source"), [(r.setting, r.value, r.source) for r in unique])
+    for problem in problems:
+        print(f"warning: {problem.text}", file=sys.stderr)
+
+
+def _source(reading: Reading) -> str:
+    if not reading.variable:
+        return "default"
+    if reading.file:
+        return f"file {reading.file} ({reading.variable})"
+    return f"{'old name ' if reading.variable in RENAMED.values() else ''}{reading.variable}"
+
+
+def _installed(processes: list[Process]) -> Mapping[Process, Load]:
+    """Those of the processes whose packages are installed."""
+    loads = {}
+    for process in processes:
+        try:
+            loads[process] = _load_of(process)
+        except ModuleNotFoundError:
+            # The `cli` extra does not install the servers' side of every process.
+            continue
+    return loads
+
+
+def _load_of(process: Process) -> Load:
+    """Import the settings of one process alone; raises ModuleNotFoundError."""
+    match process:
+        case Process.META:
+            from meta import config as meta
+
+            return meta.load
+        case Process.COLLECTOR:
+            from collector import config as collector
+
+            return collector.read
+        case Process.NURSERY:
+            from nursery import config as nursery
+
+            return nursery.load
+        case Process.MERGE_WORKER:
+            from merge_worker import config as merge_worker
+
+            return merge_worker.load
+        case Process.GATEWAY:
+            from segplane.gateway import config as gateway
+
+            return gateway.load
+        case Process.JANITOR:
+            from janitor import config as janitor
+
+            return janitor.load

@@ -127,7 +127,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         # Registers merged segments of any dataset, which collectors do not have.
         "SaveSegments": (_N,),
         "RegisterForStream": (_I,),
-        # A nursery commits what a dead collector has put.
+        # A nursery commits the babies that a dead collector has put.
         "CommitOffset": (_I, _N),
     },
     "IngestTokenService": {
@@ -207,7 +207,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "ExpireTableObjects": (_J,),
         "ParkStream": (_N,),
         "ListParkedStreams": (_N, _J, _C),
-        # Whoever accepts a loss is a person.
+        # Only a person may accept a loss.
         "SkipOffset": (),
         "HideSegment": (),
         "ReplaceSegment": (),

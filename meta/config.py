@@ -24,7 +24,7 @@ from segments.location import StoreLocation
 from segments.named_stores import NamedStore, Stores
 
 GRACE_FLOOR_SECS = 300.0
-# What fits into one reply of gRPC's default size, names of 255 four-byte characters included.
+# As many as fit into one reply of gRPC's default size, with names of 255 four-byte characters.
 # Settings of 0.1.0 above the limits are read as the limits.
 DATASETS_MAX = 100_000
 TOKENS_MAX = 100_000
@@ -121,7 +121,7 @@ def load(env: Environment) -> Settings:
     auth_token, bind = env.secret("AUTH_TOKEN"), env.text("BIND", "127.0.0.1:9500")
     tls = env.server_tls()
     rules, oidc = identities.certificate_rules(env, tls), identities.oidc(env)
-    # Who maps names to roles does not mean that others need none.
+    # A mapping of names to roles does not mean that other callers need none.
     has_names = bool(rules.rules) or oidc is not None
     requires_authentication = env.flag("REQUIRE_AUTHENTICATION") or has_names
     is_restricted = env.flag("ALLOW_UNAUTHENTICATED") or requires_authentication or auth_token
@@ -181,7 +181,7 @@ def _checked(env: Environment, settings: Settings) -> Settings:
 
 
 def _violations(env: Environment, settings: Settings) -> Iterator[str]:
-    """Settings that are unsafe where a network reaches this meta."""
+    """Settings that are unsafe if a network reaches this meta."""
     if settings.tls is None:
         yield "META_TLS_CERT_FILE is not set: the port is plain text"
     if not (settings.auth_token or settings.requires_authentication):

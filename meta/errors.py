@@ -281,7 +281,7 @@ class Unimplemented(MetaError):
 
 
 class OutcomeUnknown(MetaError):
-    """A call that is sent once may have been executed. Look for what it creates."""
+    """A call that is sent once may have been executed. Look for its result first."""
 
     code = Code.UNAVAILABLE
     reason = "OUTCOME_UNKNOWN"

@@ -57,7 +57,7 @@ async def stepped(items: Iterator[Item]) -> AsyncIterator[Item]:
 async def in_thread(
     work: Callable[..., Result], *arguments: Any, on_cancel: Callable[[], None]
 ) -> Result:
-    """Run a function in a thread, to its end; what is cancelled still occupies its thread."""
+    """Run a function in a thread, to its end; a cancelled one still occupies its thread."""
     run = contextvars.copy_context().run
     loop = asyncio.get_running_loop()
     return await to_its_end(loop.run_in_executor(None, run, work, *arguments), on_cancel)

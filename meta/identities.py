@@ -9,7 +9,7 @@ from meta.access import Principal, Role
 from meta.client.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls
 
-# Names in a verified certificate, as gRPC calls them; the common name counts where it is alone.
+# Names in a verified certificate, as gRPC calls them; the common name counts if it is alone.
 _NAMES = ("x509_subject_alternative_name", "x509_common_name")
 
 
@@ -63,27 +63,27 @@ def certificate_rules(env: Environment, tls: ServerTls | None) -> CertificateRul
 
 def oidc(env: Environment) -> Oidc | None:
     """Read OIDC_*; None = no issuer is trusted. Raises ConfigError."""
-    found = Oidc(
+    settings = Oidc(
         env.text("OIDC_ISSUER", ""),
         env.text("OIDC_AUDIENCE", ""),
         _rules(env, "OIDC_ROLES"),
         env.text("OIDC_ROLES_CLAIM", "roles"),
         env.text("OIDC_KEYS_URL", ""),
     )
-    if not found.issuer:
+    if not settings.issuer:
         return None
-    if not found.audience:
+    if not settings.audience:
         raise ConfigError(
             f"{env.prefix}OIDC_AUDIENCE is not set: an issuer has tokens for others, too"
         )
-    if not found.roles:
+    if not settings.roles:
         raise ConfigError(f"{env.prefix}OIDC_ROLES is not set: no token would have a role")
-    for name, url in (("OIDC_ISSUER", found.issuer), ("OIDC_KEYS_URL", found.keys_url)):
+    for name, url in (("OIDC_ISSUER", settings.issuer), ("OIDC_KEYS_URL", settings.keys_url)):
         parts = urlsplit(url)
         is_local = parts.scheme == "http" and is_loopback_host(parts.hostname or "")
         if url and parts.scheme != "https" and not is_local:
             raise ConfigError(f"{env.prefix}{name} is {url!r}, not an https URL")
-    return found
+    return settings
 
 
 def _rules(env: Environment, name: str) -> tuple[tuple[str, Role], ...]:
@@ -96,7 +96,7 @@ def _rules(env: Environment, name: str) -> tuple[tuple[str, Role], ...]:
         try:
             rules.append((value, Role(role)))
         except ValueError:
-            known = ", ".join(one.value for one in Role)
+            known = ", ".join(role.value for role in Role)
             raise ConfigError(f"{env.prefix}{name}: {role!r} is not one of {known}") from None
     return tuple(rules)
 

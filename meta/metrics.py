@@ -1,4 +1,4 @@
-"""Every metric of Segplane's processes, with its unit, its labels and what a rise means.
+"""Every metric of Segplane's processes, with its unit, its labels and the meaning of a rise.
 
 Each process exposes its own metrics only, so that `absent(...)` of another process's metric can
 fire. Labels are bounded: never an id, a dataset name or a token.

@@ -16,7 +16,7 @@ def random_bytes(size_bytes: int) -> bytes:
 
 
 def is_same(shown: bytes, expected: bytes) -> bool:
-    """Compare in a time that says nothing of where the two differ."""
+    """Compare in a time that does not depend on the place of a difference."""
     return hmac.compare_digest(shown, expected)
 
 

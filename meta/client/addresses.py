@@ -8,7 +8,7 @@ from urllib.parse import unquote
 # Addresses in one list.
 ADDRESSES_MAX = 16
 _PORT_MAX = 65_535
-# gRPC's default where an address has none.
+# gRPC's default if an address has none.
 _HTTPS_PORT = 443
 # Targets in gRPC's own notation are left to gRPC.
 _SCHEME = re.compile(r"(unix|unix-abstract|vsock|dns|ipv4|ipv6|xds):")

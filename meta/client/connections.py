@@ -106,7 +106,7 @@ class Connection:
             return Probe(None)
 
     def failure(self, error: grpc.RpcError) -> grpc.RpcError:
-        """The failure of a call: what gRPC says, unless this client has cut it short."""
+        """The failure of a call: gRPC's own, unless this client has cut it short."""
         return Unanswered(self.target.target) if self.is_abandoned else error
 
     def abandon(self) -> None:

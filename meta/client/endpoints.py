@@ -122,7 +122,7 @@ class MetaServers:
             resolving.join(wait_secs)
 
     def _ask_dns(self) -> None:
-        # Without an answer, what is known stays: the addresses of before, or else the names.
+        # Without an answer the known endpoints stay: the addresses of before, or else the names.
         with suppress(OSError, UnicodeError):
             self._set([target for address in self._addresses for target in resolve(address)])
         self._resolved_at = time.monotonic()

@@ -3,7 +3,7 @@
     client = MetaClient("meta-1:9500,meta-2:9500")
     client.catalog.GetDataset(GetDatasetRequest(name="default"))
 
-Every call has a deadline. UNAVAILABLE and shed load are retried within it, at another server where
+Every call has a deadline. UNAVAILABLE and shed load are retried within it, at another server if
 there is one: all mutating calls may be repeated, but for two that create a token and are sent once.
 Every other refusal raises the class of `meta.errors` that the server raised.
 """

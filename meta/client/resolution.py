@@ -13,9 +13,9 @@ NAME_ADDRESSES_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class ServerTarget:
-    """One server: what its channel connects to, and the name that its certificate must have.
+    """One server: the target of its channel, and the name that its certificate must have.
 
-    `server_name` is "" where that is the host in `target`.
+    `server_name` is "" if it is the host in `target`.
     """
 
     target: str

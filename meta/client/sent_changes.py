@@ -8,8 +8,8 @@ from meta.v1 import operations_pb2
 class SentChanges:
     """The progress of a stream of changes.
 
-    A stream may end inside of a large version. The next one begins with that version again, and
-    what was received of it is left out.
+    A stream may end inside of a large version. The next one begins with that version again, and the
+    changes that were received are left out.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class SentChanges:
         return self._has_replies
 
     def receive(self, request: Any, reply: Any) -> operations_pb2.WatchDatasetRequest:
-        """Leave out of a reply what was received before; returns the request for the rest."""
+        """Leave out changes that were received before; returns the request for the rest."""
         self._has_replies = True
         changes = [
             change

@@ -191,12 +191,16 @@ def _changes(
 ) -> tuple[int, Mapping[int, ChangeBatch | MetaError]]:
     """The version, and what changed in each dataset up to it or why that cannot be told."""
     version = int(versions.current(tx))
-    behind = [one for one in datasets if one.since < version]
+    behind = [dataset for dataset in datasets if dataset.since < version]
     if not behind:
         return version, {}
     horizons = changes.horizons(tx, behind)
-    ended = {one.key: error for one in behind if (error := _end_of(one, horizons.get(one.key)))}
-    going_on = [one for one in behind if one.key not in ended]
+    ended = {
+        dataset.key: error
+        for dataset in behind
+        if (error := _end_of(dataset, horizons.get(dataset.key)))
+    }
+    going_on = [dataset for dataset in behind if dataset.key not in ended]
     return version, {**ended, **changes.read(tx, going_on, version, CHANGES_AT_ONCE)}
 
 

@@ -6,9 +6,9 @@ queue empty is a batch of one.
 
 Up to `batches_max` batches run side by side, each in a transaction on a connection of its own, and
 share the callers evenly: while one is in the database, the event loop has the callers of another.
-Up to `full_batches_max` run where those beyond `batches_max` are full: their calls would not share
-a larger batch, and what a batch costs here passes while the one before is in the database. Calls
-with a key in common are never in two batches that run at once.
+Up to `full_batches_max` run if those beyond `batches_max` are full: their calls would not share a
+larger batch, and each batch prepares while the one before is in the database. Calls with a key in
+common are never in two batches that run at once.
 
 A batch is optimistic. A call that the batch cannot answer, because another transaction has locked
 its row, runs in a transaction of its own. If one call makes its batch fail, the halves of the batch
@@ -33,7 +33,7 @@ from meta.store.engine.pool import Conflict
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
-# What `begin` opens and `run_batch` writes through: a transaction as a rule.
+# The object that `begin` opens and `run_batch` writes through: a transaction as a rule.
 Session = TypeVar("Session")
 BATCH_MAX = 256
 # Callers return together after a batch. The first of them would begin a batch by itself, and the
@@ -114,7 +114,7 @@ class Committer(Generic[Request, Answer, Session]):
     async def submit_each(self, requests: Sequence[Request]) -> list[Answer | MetaError]:
         """Commit requests that came together; each is answered, or refused, by itself.
 
-        Raises Unavailable or DeadlineExceeded where the outcome of one is unknown.
+        Raises Unavailable or DeadlineExceeded if the outcome of one is unknown.
         """
         calls = [self._enqueue(request) for request in requests]
         try:
@@ -131,7 +131,7 @@ class Committer(Generic[Request, Answer, Session]):
             )
             return [next(late) if answer is None else answer for answer in answers]
         finally:
-            # A caller that has left: what is in no batch yet is left out.
+            # The caller has left: its calls that are in no batch yet are left out.
             for call in calls:
                 call.answer.cancel()
 
@@ -177,7 +177,7 @@ class Committer(Generic[Request, Answer, Session]):
     def _end(self, batch: list[_Call[Request, Answer]]) -> None:
         """Free the keys of a batch, and expect its callers for a while."""
         self._running.remove(batch)
-        # What waited for this batch may be taken now; the next look finds out.
+        # Calls that waited for this batch may be taken now; the next look finds out.
         self._num_held, self._held_keys = 0, self._running_keys()
         self._free_weight = sum([call.weight for call in self._waiting])
         self._returning += len(batch)

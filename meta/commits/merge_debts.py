@@ -22,9 +22,9 @@ HELD_AT = 10
 
 
 class MergeDebts:
-    """Segments that wait for a merge, of the datasets that have at least `bound`; 0 = none is told.
+    """Segments awaiting a merge, of datasets that have at least `bound`; 0 = none is reported.
 
-    Called from many threads; one of them counts, the others take what was counted before.
+    Called from many threads; one of them counts, the others take the counts of before.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class MergeDebts:
         # A failure is not tried again at once either.
         self._counted_at = self._monotonic()
         try:
-            found = self._transactions.read(lambda tx: merge_debt.read(tx, self.bound))
+            segments = self._transactions.read(lambda tx: merge_debt.read(tx, self.bound))
         except MetaError as error:
             log.warning("merge_debt_not_counted", error=str(error))
             return
-        for dataset_id in found.keys() - self._segments.keys():
-            log.warning("merges_behind", dataset_id=dataset_id, segments=found[dataset_id])
-        for dataset_id in self._segments.keys() - found.keys():
+        for dataset_id in segments.keys() - self._segments.keys():
+            log.warning("merges_behind", dataset_id=dataset_id, segments=segments[dataset_id])
+        for dataset_id in self._segments.keys() - segments.keys():
             log.info("merges_caught_up", dataset_id=dataset_id)
-        self._segments = found
-        metrics.MERGE_DEBT_SEGMENTS.set(max(found.values(), default=0))
+        self._segments = segments
+        metrics.MERGE_DEBT_SEGMENTS.set(max(segments.values(), default=0))

@@ -23,8 +23,8 @@ class MergeRegistrar:
         self._committer: Committer[Merge, Version, Transaction] = Committer(
             name="register_merged_segment",
             batches_max=commit_batches,
-            # What a batch costs here passes while the one before is in the database: bulk calls
-            # of 16 callers had 7,000 registrations a second, and have 8,300.
+            # A second batch prepares while the first is in the database: bulk calls of 16 callers
+            # had 7,000 registrations a second, and have 8,300.
             full_batches_max=2,
             weight=_weight,
             begin=transactions.database.write,
@@ -42,7 +42,7 @@ class MergeRegistrar:
     async def register_each(self, merges: Sequence[Merge]) -> list[Version | MetaError]:
         """Register merges that came together; answers each with its version or refusal.
 
-        Raises Unavailable or DeadlineExceeded where the outcome of one is unknown.
+        Raises Unavailable or DeadlineExceeded if the outcome of one is unknown.
         """
         quick = await self._committer.submit_each([m for m in merges if not _is_large(m)])
         answers = iter(quick)

@@ -22,7 +22,7 @@ _POLL_SECS = 0.2
 
 
 def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 300.0) -> str:
-    """Apply what is missing up to a revision and return the head; concurrent starts take turns.
+    """Apply missing revisions up to one and return the head; concurrent starts take turns.
 
     A database that a later release has migrated is left as it is: its schema only adds to ours. The
     lock is polled on an autocommit connection: waiting for it inside a transaction would

@@ -1,4 +1,4 @@
-"""The merge policy: which segments go into one merge task. Pure; times in nanoseconds.
+"""The merge policy: chooses the segments of each merge task. Pure; times in nanoseconds.
 
 Segments below the target size are grouped by dataset and UTC day, those of several days by the day
 of their creation. Two bounds hold in each group:
@@ -189,7 +189,7 @@ def _full_groups(tier: Iterable[Candidate], policy: Policy) -> tuple[list[Group]
 def _best_prefix(
     segments: Sequence[Candidate], inputs_min: int, growth_min: float, policy: Policy
 ) -> int:
-    """Count the smallest segments to merge; 0 where no merge grows enough.
+    """Count the smallest segments to merge; 0 if no merge grows enough.
 
     `segments` are in order of size. A merge ends with the segment that reaches the target, or with
     `inputs_max`, even if it then has fewer than `inputs_min` inputs.

@@ -30,7 +30,7 @@ class NoMessage(Exception):
 class CallPlaces:
     """At most `most` calls, each for at most `secs`; used on the event loop.
 
-    `refusal` returns what a call that loses its place is aborted with, from the reason. At most
+    `refusal` returns the error of a call that loses its place, from the reason. At most
     `displaced_per_sec` of the displaced calls are ended a second, so that callers that begin
     another at once do not keep the event loop busy. One whose message comes meanwhile is answered.
     """
@@ -61,8 +61,8 @@ class CallPlaces:
     async def read(self, context: Context, holder: str = "") -> bytes:
         """Read the one message of a holder's call, which has a place meanwhile. Raises NoMessage.
 
-        The call is aborted where it loses its place, which ends the read. A message that comes
-        while its read is cancelled would be freed by nobody.
+        The call is aborted if it loses its place, which ends the read. A message that comes while
+        its read is cancelled would be freed by nobody.
         """
         self._take(context, holder, None)
         try:
@@ -98,7 +98,7 @@ class CallPlaces:
 
     def _leave(self, context: Context) -> None:
         self._held.pop(context, None)
-        # It has what it needs, and is not aborted any more.
+        # It has its message, and is not aborted any more.
         self._losing.discard(context)
 
     def _expire(self) -> None:

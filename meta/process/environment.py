@@ -165,7 +165,7 @@ class Environment:
         return tls
 
     def location(self, name: str) -> StoreLocation | None:
-        """An object store's URL; None where it is not set."""
+        """An object store's URL; None if it is not set."""
         url = self.text(name, "")
         try:
             return StoreLocation.from_url(url) if url else None
@@ -173,7 +173,7 @@ class Environment:
             raise ConfigError(f"{self.name_of(name)}: {error}") from error
 
     def named_stores(self, name: str) -> tuple[NamedStore, ...]:
-        """Object stores by name, as NAME=URL with commas; none where it is not set."""
+        """Object stores by name, as NAME=URL with commas; none if it is not set."""
         try:
             return parse_named_stores(self.text(name, ""))
         except ValueError as error:

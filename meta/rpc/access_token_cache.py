@@ -1,4 +1,4 @@
-"""Cache of the valid access tokens; what is not in it is looked up, with others that wait."""
+"""Cache of the valid access tokens; others are looked up together."""
 
 import asyncio
 import time

@@ -23,7 +23,7 @@ REFUSED = "the call needs `authorization: Bearer <token>` with a valid access to
 
 
 class Authentication:
-    """Checks the `authorization` header, and what the caller's role may do."""
+    """Checks the `authorization` header, and the permissions of the caller's role."""
 
     def __init__(self, settings: Settings, transactions: Transactions) -> None:
         token = settings.auth_token
@@ -36,8 +36,8 @@ class Authentication:
     async def check(self, method: str, context: "grpc.aio.ServicerContext[Any, Any]") -> Principal:
         """Note and return who calls, from the headers of a call alone.
 
-        Raises Unauthenticated or RoleRefused unless the call is allowed, and Unavailable where a
-        token cannot be looked up now.
+        Raises Unauthenticated or RoleRefused unless the call is allowed, and Unavailable if a token
+        cannot be looked up now.
         """
         # Read now: the call's memory is gone when its handler ends, and a thread may outlive that.
         peer, sent = context.peer(), context.invocation_metadata() or ()

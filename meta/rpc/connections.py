@@ -1,4 +1,4 @@
-"""Options of meta's connections: what may be open on one, and when it ends."""
+"""Options of meta's connections: limits of open calls, ages and keepalive."""
 
 from meta.config import Settings
 from meta.process.health_calls import WAITING_CALLS

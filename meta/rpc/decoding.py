@@ -53,7 +53,7 @@ class LargeRequests:
         """Do `work` in a slot, which is held until the work ends even if the caller has left.
 
         "" = a subject that may be anybody, whose requests may have all slots. Raises Overloaded
-        where the requests that wait have too many bytes.
+        if the requests that wait have too many bytes.
         """
         with self._counted(subject, size_bytes):
             if not subject:

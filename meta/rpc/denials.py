@@ -1,7 +1,7 @@
 """Denied calls, counted by host and reason: the log and the database get a bounded number of them.
 
-The log gets the first of a kind in a window, and at its end their number. The database gets what
-was added, every few seconds, in rows by minute.
+The log gets the first of a kind in a window, and at its end their number. The database gets the
+additions every few seconds, in rows by minute.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Denials:
         return not seen
 
     async def save(self) -> None:
-        """Save what is not saved yet; what cannot be is in the log alone."""
+        """Save counts that are not saved yet; if that fails, they are in the log alone."""
         counts, self._unsaved = self._unsaved, {}
         if not counts or self.store is None:
             return
@@ -79,6 +79,6 @@ class Denials:
 
 
 def _key(counts: Counts, host: str, reason: str) -> tuple[str, str]:
-    """The key of a host, or of the other hosts where there are too many."""
+    """The key of a host, or of the other hosts if there are too many."""
     key = host, reason
     return key if key in counts or len(counts) < KEYS_MAX else (OTHERS, reason)

@@ -66,8 +66,8 @@ def _fetch_keys(oidc: Oidc) -> dict[str, jwt.PyJWK]:
         if document["issuer"] != oidc.issuer:
             raise ValueError(f"the discovery document is of issuer {document['issuer']!r}")
         url = str(document["jwks_uri"])
-    found = jwt.PyJWKSet.from_dict(_get_json(url)).keys
-    return {key.key_id: key for key in found if key.key_id and key.public_key_use != "enc"}
+    keys = jwt.PyJWKSet.from_dict(_get_json(url)).keys
+    return {key.key_id: key for key in keys if key.key_id and key.public_key_use != "enc"}
 
 
 def _get_json(url: str) -> dict[str, Any]:

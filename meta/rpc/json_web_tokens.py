@@ -96,4 +96,4 @@ def _values(claims: Mapping[str, Any], path: str) -> list[str]:
     for part in path.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     values = value if isinstance(value, list) else [value]
-    return [one for one in values if isinstance(one, str)]
+    return [value for value in values if isinstance(value, str)]

@@ -1,6 +1,6 @@
 """The path of every call: authentication, admission, its message, execution, reply or refusal.
 
-A call begins at its headers: whoever may not make it is refused before a message is read.
+A call begins at its headers: a caller without permission is refused before a message is read.
 Nothing that a client sends leaves here as INTERNAL or UNKNOWN.
 """
 
@@ -149,7 +149,7 @@ class Pipeline:
             count_restricted(STRANGER if is_stranger else SUBJECT, "pace")
 
     def _in_share(self, execute: Execute, *, is_in_thread: bool) -> Execute:
-        """Execution within what the caller's subject may occupy."""
+        """Execution within the share that the caller's subject may occupy."""
 
         async def occupy(
             raw: bytes, context: Context, principal: Principal, cost: CallCost
@@ -226,13 +226,13 @@ class Pipeline:
     def _refuse(
         self, error: Exception, rpc: str, durations: CallDurations, began: float, context: Context
     ) -> status.Refusal:
-        """Log and count a refused call; returns what it is aborted with."""
+        """Log and count a refused call; returns the error that aborts it."""
         if isinstance(error, grpc.aio.BaseError):
             # The handler has aborted the call itself, as health does, or the caller has left.
             raise error
         call_id = request_id.of_call(context)
         refusal = status.as_meta_error(error, call_id)
-        # Whoever is denied must not fill a disk with it.
+        # A denied caller must not be able to fill a disk.
         if not isinstance(refusal, DENIED) or self.denials.note(context.peer(), refusal.reason):
             subject = access.current.get().subject
             request_id.log_refusal(error, refusal.reason, rpc, call_id, subject)

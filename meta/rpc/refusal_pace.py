@@ -1,4 +1,4 @@
-"""A pace of refusals: who is refused again and again hears so later, and calls less often.
+"""A pace of refusals: repeated ones are delayed, so that their caller calls less often.
 
 A refused call costs the event loop as much as a good one, and a caller that ignores refusals would
 keep the loop busy with nothing else. One that took more CPU, as a damaged one of megabytes does,
@@ -15,11 +15,11 @@ Caller: TypeAlias = tuple[str, str]
 # Of one subject or host: some 5 % of a core.
 REFUSALS_PER_SEC = 100.0
 BURST = 50
-# CPU time of one; what takes more counts in proportion.
+# CPU time of one; a dearer one counts in proportion.
 REFUSAL_SECS = 0.0005
 DELAY_SECS_MAX = 5.0
 KEYS_MAX = 1_000
-# Others share one pace where there are too many.
+# Others share one pace if there are too many.
 OTHERS: Caller = "", ""
 
 
@@ -71,7 +71,7 @@ class RefusalPace:
     async def after_earlier(self, caller: Caller) -> None:
         """Wait until the earlier refusals of a subject may have been sent.
 
-        So what it sends at once is not handled at once, and then delayed.
+        So requests that it sends at once are not handled at once, and then delayed.
         """
         delay = self._behind_secs(caller)
         if delay > 0:

@@ -22,7 +22,7 @@ def of_call(context: Context) -> str:
 
 
 def sent_in(metadata: Metadata | None) -> str:
-    """The request id in what a caller sent, cut to 128 characters; "" = none."""
+    """The request id in a caller's metadata, cut to 128 characters; "" = none."""
     for key, value in metadata or ():
         if key == HEADER and isinstance(value, str):
             return value[:_CHARACTERS_MAX]

@@ -26,7 +26,7 @@ PUSHBACK_HEADER = "grpc-retry-pushback-ms"
 
 
 def as_meta_error(error: Exception, request_id: str) -> MetaError:
-    """Error for the caller: what is not for callers becomes an internal error."""
+    """Error for the caller: one that is not for callers becomes an internal error."""
     if isinstance(error, MetaError):
         return error
     if isinstance(error, NotImplementedError):
@@ -46,7 +46,7 @@ def refusal(error: MetaError, request_id: str) -> Refusal:
 
 
 def to_status(error: MetaError, request_id: str) -> status_pb2.Status:
-    """The error as google.rpc.Status, with field violations and a retry delay where they apply."""
+    """The error as google.rpc.Status, with field violations and a retry delay if they apply."""
     details = [
         error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.metadata),
         error_details_pb2.RequestInfo(request_id=request_id),

@@ -1,4 +1,4 @@
-"""Fair shares of the worker threads: who uses most of the CPU waits for those who use less.
+"""Fair CPU scheduling of the worker threads: the subject that used least goes first.
 
 Python runs one thread at a time, so a thread that computes slows every call of the process, while
 one that waits for Postgres slows none. So CPU time is compared, and not the number of threads.
@@ -19,9 +19,9 @@ RESTRICTED_THREADS = 1
 # Used CPU time counts half after so long. A process with one busy core has used 0.7 s of late.
 HALF_LIFE_SECS = 0.5
 BUSY_SECS = 0.15
-# Who has used less of late is idle.
+# A subject that has used less of late is idle.
 IDLE_SECS = 0.0005
-# What a call costs on the event loop, beside its thread.
+# CPU time of a call on the event loop, beside its thread.
 LOOP_SECS = 0.0003
 COUNT_PAUSE_SECS = 0.1
 

@@ -70,7 +70,7 @@ class TokenLookups:
             for _, answer in batch:
                 if not answer.done():
                     answer.set_exception(error)
-                    # Whoever waited may have left.
+                    # The waiting callers may have left.
                     answer.exception()
             return
         for digests, answer in batch:

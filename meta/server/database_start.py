@@ -81,7 +81,7 @@ def _pool_size(settings: Settings, connections_max: int) -> int:
     """
     pool_size = settings.database.pool_size
     fitting = connections_max // settings.processes - CONNECTIONS_BESIDE_POOL
-    # The witness has a connection too; where there is no room for it, it is one of the pool's.
+    # The witness has a connection too; if there is no room for it, it is one of the pool's.
     fitting_witness = max(fitting - int(settings.keeps_witness), 2)
     if pool_size <= fitting:
         return min(pool_size, fitting_witness)

@@ -1,8 +1,8 @@
 """Watch of the database's clock, by which all ages are measured.
 
 Postgres has no monotonic clock, a server has one: as long as both advance alike, time has passed.
-What no server has observed, because the clock stepped forward or none ran, is a gap, which no age
-counts: a grace or a retention takes longer, and is never cut short.
+A time that no server has observed, because the clock stepped forward or none ran, is a gap, and no
+age counts it: a grace or a retention takes longer, and is never cut short.
 """
 
 import time
@@ -73,7 +73,7 @@ class ClockWatch:
         self._previous: Sample | None = None
 
     def observe(self) -> None:
-        """Observe the clock once and note what it did."""
+        """Observe the clock once and note its step."""
         self._previous = self._transactions.write(self._observe)
 
     def _observe(self, tx: Transaction) -> Sample:

@@ -206,7 +206,7 @@ class Witness:
     def _follow_up(
         self, tx: Transaction, verdict: Verdict, revoked: list[revocations.RevokedKey]
     ) -> None:
-        """Revoke what was revoked, before the term's first call is answered."""
+        """Repeat the revocations before the term's first call is answered."""
         again = revocations.revoke_again(tx, revoked)
         is_for_all = verdict.is_restored and self._revokes_all
         everything = revocations.revoke_all(tx) if is_for_all else 0
@@ -219,7 +219,7 @@ class Witness:
             audit.note(tx, "RestoredDatabase", "", detail)
 
     def _publish(self) -> None:
-        """Copy the committed tick to the witness, and raise the ceiling where that is due."""
+        """Copy the committed tick to the witness, and raise the ceiling if that is due."""
         for _ in range(ATTEMPTS_MAX):
             side = self._read()
             newest = self._newest

@@ -2,7 +2,7 @@
 
 A writer may sleep for any time between two steps. It cannot lower the witness: an object is never
 overwritten, and one with a low number counts for nothing beside a higher one. So each caller looks
-again after it has written, and relies on what it then sees.
+again after it has written, and relies on the state that it then sees.
 """
 
 import json

@@ -39,11 +39,11 @@ def begin(database: Database, settings: Settings) -> None:
     database.continuity.guard = guard
     try:
         guard.renew()
-        # It covers what a server that crashed had committed; if it is too early, the first round
-        # does, because every server begins with a change.
+        # It covers the commits of a server that crashed; if it is too early, the first round does,
+        # because every server begins with a change.
         guard.tick(TICK_SECS)
     except MetaError as error:
-        # Of another server's lock too: what serves reads must not end because of it.
+        # Of another server's lock too: a server that answers reads must not end because of it.
         log.warning("witness_not_read", error=error.message)
 
 

@@ -141,7 +141,7 @@ def bind(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
 def set_record_ids(tx: Transaction, dataset_id: UUID, *, has_ids: bool) -> None:
     """Add the columns of receipt to a dataset whose row is locked, or take them away.
 
-    Raises InvalidArgument where a column has or had one of their names.
+    Raises InvalidArgument if a column has or had one of their names.
     """
     before = current(tx, dataset_id)
     if has_ids == has_record_ids(tx, dataset_id):
@@ -160,9 +160,9 @@ def lock_followers(tx: Transaction, named: UUID | str) -> Sequence[UUID]:
     schema = schemas.find(tx, named)
     if schema is None:
         return ()
-    found = bindings.followers(tx, schema.id, FOLLOWERS_MAX)
-    datasets.lock_columns(tx, found)
-    return found
+    followers = bindings.followers(tx, schema.id, FOLLOWERS_MAX)
+    datasets.lock_columns(tx, followers)
+    return followers
 
 
 def follow(tx: Transaction, schema_id: UUID, locked: Sequence[UUID]) -> None:

@@ -146,7 +146,7 @@ def _change(
     changes: dict[str, Any],
     confirmed: int | None,
 ) -> Expiring:
-    """Lock the dataset's row and store the changes; returns what they delete unconfirmed."""
+    """Lock the dataset's row and store the changes; returns the deletions that are unconfirmed."""
     dataset = datasets.lock_settings(tx, dataset_id)
     old: DatasetSettings = dataset_settings.read(tx, dataset_id)
     new = replace(old, **changes)
@@ -170,7 +170,7 @@ def _check_version(
     changes: dict[str, Any],
     columns: ColumnChanges,
 ) -> None:
-    """Lock the settings and compare them with what the change was made for. Raises RaceLost."""
+    """Lock the settings and compare them with the base of the change. Raises RaceLost."""
     datasets.lock_settings(tx, dataset_id)
     settings = dataset_settings.read(tx, dataset_id)
     is_in_effect = replace(settings, **changes) == settings
@@ -222,7 +222,7 @@ def _message(
         excess_events_allowed=conservation.read_allowance(tx, dataset_id),
         foreign_files=_foreign_files(settings),
         binding=dataset_columns.message_of(tx, dataset_id),
-        # As before where it is the usual one.
+        # As before if it is the usual one.
         nonconforming=operations_pb2.NonconformingRecords.ValueType(settings.nonconforming) or None,
         record_ids=dataset_columns.has_record_ids(tx, dataset_id) or None,
         store=datasets.placed(tx, [dataset_id]).get(dataset_id, ""),
@@ -230,7 +230,7 @@ def _message(
 
 
 def _foreign_files(settings: DatasetSettings) -> operations_pb2.ForeignFileSettings | None:
-    """The settings of objects without facts; None where they are the usual ones, as before."""
+    """The settings of objects without facts; None if they are the usual ones, as before."""
     if not (settings.refuses_foreign or settings.foreign_time_column):
         return None
     return operations_pb2.ForeignFileSettings(

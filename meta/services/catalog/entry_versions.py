@@ -1,7 +1,7 @@
 """Versions of catalog entries, by which the second of two concurrent changes is refused.
 
-A version is a digest of what a change may replace, so that changes by servers of the release before
-count as well and nothing is stored.
+A version is a digest of the fields that a change may replace, so that changes by servers of the
+release before count as well and nothing is stored.
 """
 
 from hashlib import sha256

@@ -26,7 +26,7 @@ _SCOPES = {
 
 
 def check_text(tx: Transaction, text: str, schema_id: UUID | None) -> None:
-    """Check what is decidable of a projection without a dataset. Raises InvalidArgument."""
+    """Check a projection as far as possible without a dataset. Raises InvalidArgument."""
     try:
         queries.check_projection(text, _schema(tx, schema_id), any_dataset())
     except KqlError as error:
@@ -39,10 +39,10 @@ def typed_link(
     """Check a projection over a dataset and against schemas. Raises InvalidArgument."""
     rows = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
     columns = [_promoted(row) for row in rows]
-    wanted = [_schema(tx, schema_id) for schema_id in schema_ids]
+    expected = [_schema(tx, schema_id) for schema_id in schema_ids]
     try:
         state = queries.compile_projection(text, dataset_table("", columns))
-        for schema in wanted:
+        for schema in expected:
             queries.check_output(text, state.columns, schema)
     except KqlError as error:
         raise InvalidArgument(str(error), field="projection_id") from None
@@ -70,8 +70,8 @@ def check_schema_of(
     """Refuse a new schema of a view or projection whose links do not yield it."""
     schema = schemas.get(tx, schema_id) if schema_id is not None else None
     if schema is not None:
-        wanted = as_link_columns(schema.columns)
-        link_columns.check_outputs(tx, wanted, view_id=view_id, projection_id=projection_id)
+        expected = as_link_columns(schema.columns)
+        link_columns.check_outputs(tx, expected, view_id=view_id, projection_id=projection_id)
 
 
 def as_link_columns(columns: Iterable[SchemaColumn]) -> list[LinkColumn]:

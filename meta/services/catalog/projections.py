@@ -154,13 +154,13 @@ def _update(
 
 
 def _retype_links(tx: Transaction, projection: Projection) -> None:
-    found = links.list_of_projection(tx, projection.id, LINKS_MAX + 1)
-    if len(found) > LINKS_MAX:
+    used = links.list_of_projection(tx, projection.id, LINKS_MAX + 1)
+    if len(used) > LINKS_MAX:
         raise StillReferenced(
             f"more than {LINKS_MAX} links use the projection: create another one for the new text",
             blockers=f"{LINKS_MAX} links",
         )
-    for link_id, link in found:
+    for link_id, link in used:
         ends = links.lock_ends(tx, link)
         try:
             typed = projection_types.typed_link(tx, ends.text, link.dataset_id, ends.schema_ids)

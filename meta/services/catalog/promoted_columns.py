@@ -87,7 +87,7 @@ _SCOPES = frozenset(
         common_pb2.ATTRIBUTE_SCOPE_SCOPE,
     ]
 )
-# How a record was received. Whoever reads the columns of a dataset finds these among them.
+# How a record was received. Callers that read the columns of a dataset find these among them.
 RECEIPT_COLUMNS = (
     PromotedColumnRow("id", common_pb2.KQL_TYPE_STRING, RECEIPT_SCOPE, "id"),
     PromotedColumnRow("ingested_at", common_pb2.KQL_TYPE_DATETIME, RECEIPT_SCOPE, "ingested_at"),

@@ -60,7 +60,7 @@ async def check_consistency(
 ) -> AsyncIterator[pb.CheckConsistencyResponse]:
     """Compare each page of the listing when it arrives, then check the rows by themselves.
 
-    Begin the listing after the call: what is registered later is not missed in it.
+    Begin the listing after the call, so that it misses no later registration.
     """
     began: datetime | None = None
     through = ""
@@ -159,7 +159,7 @@ def _count_streams(server: ServerParts) -> Iterator[int]:
 def _strangers(
     tx: Transaction, objects: dict[str, pb.ListedObject], ages: _Ages
 ) -> list[pb.Finding]:
-    """Objects without a row: garbage once it is old, and what is not known at any age."""
+    """Objects without a row: garbage once it is old, and unknown at any age."""
     _, now_nanos = consistency.clock(tx)
     oldest_nanos = now_nanos - int(ages.orphan_secs * 1e9)
     names = {key: parse_key(key) for key in objects}

@@ -1,4 +1,4 @@
-"""Checks of objects: what must exist, what reads of it found, how far the scrub has come."""
+"""Checks of objects: those that must exist, results of reads, and the scrub's position."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -29,7 +29,7 @@ def list_stored_objects(
     since = checks.count(request.since_version, "since_version")
     page = server.transactions.read(lambda tx: stored_objects.read_page(tx, after, since, most))
     reply = pb.ListStoredObjectsResponse(
-        objects=[pb.StoredObject(**found._asdict()) for found in page.objects],
+        objects=[pb.StoredObject(**stored._asdict()) for stored in page.objects],
         next_after_key=page.next_after,
     )
     if request.with_totals:
@@ -43,13 +43,13 @@ def report_object_checks(
 ) -> pb.ReportObjectChecksResponse:
     """Record what reads found, and with it how far the scrub has come."""
     checks.at_most(request.checks, "checks", OBJECTS_MAX)
-    found = [_check(check, index) for index, check in enumerate(request.checks)]
-    checks.distinct([check.object_key for check in found], "checks")
+    results = [_check(check, index) for index, check in enumerate(request.checks)]
+    checks.distinct([check.object_key for check in results], "checks")
     position = _position(request.position) if request.HasField("position") else None
     holder = checks.text(request.holder, "holder", characters_max=HOLDER_CHARACTERS_MAX)
 
     def work(tx: Transaction) -> pb.ReportObjectChecksResponse:
-        damaged = object_checks.record(tx, found)
+        damaged = object_checks.record(tx, results)
         is_saved = position is None or object_checks.save_position(tx, position, holder)
         return pb.ReportObjectChecksResponse(
             damaged_objects=object_checks.count_damaged(tx),
@@ -66,19 +66,19 @@ def list_damaged_objects(
     """List the objects whose damage is proven."""
     after = _key(request.after_key, "after_key")
     most = checks.limit(request.limit, default=OBJECTS_MAX, most=OBJECTS_MAX)
-    found = server.transactions.read(lambda tx: object_checks.list_damaged(tx, after, most))
+    page = server.transactions.read(lambda tx: object_checks.list_damaged(tx, after, most))
     return pb.ListDamagedObjectsResponse(
         objects=[
             pb.DamagedObject(
-                object_key=one.object_key,
-                segment_id=one.segment_id,
-                dataset_id=one.dataset_id,
-                damage=one.damage,
-                found_at_nanos=_nanos(one.found_at),
+                object_key=damaged.object_key,
+                segment_id=damaged.segment_id,
+                dataset_id=damaged.dataset_id,
+                damage=damaged.damage,
+                found_at_nanos=_nanos(damaged.found_at),
             )
-            for one in found
+            for damaged in page
         ],
-        next_after_key=found[-1].object_key if len(found) == most else "",
+        next_after_key=page[-1].object_key if len(page) == most else "",
     )
 
 

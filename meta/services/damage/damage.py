@@ -1,4 +1,4 @@
-"""The ways out of damage that cost records, and the ledger of what they cost."""
+"""The ways out of damage that cost records, and the ledger of their losses."""
 
 import grpc
 

@@ -64,18 +64,20 @@ def put_table_objects(
     checks.at_most(request.objects, "objects", OBJECTS_MAX)
     objects = [
         TableObject(
-            _digest(one.digest, f"objects[{index}].digest"),
+            _digest(table_object.digest, f"objects[{index}].digest"),
             checks.text(
-                one.object_key,
+                table_object.object_key,
                 f"objects[{index}].object_key",
                 characters_max=KEY_CHARACTERS_MAX,
             ),
-            checks.size(one.size_bytes, f"objects[{index}].size_bytes"),
+            checks.size(table_object.size_bytes, f"objects[{index}].size_bytes"),
         )
-        for index, one in enumerate(request.objects)
+        for index, table_object in enumerate(request.objects)
     ]
-    checks.distinct([one.digest for one in objects], "objects")
-    checks.distinct([one.object_key for one in objects if one.object_key], "objects")
+    checks.distinct([table_object.digest for table_object in objects], "objects")
+    checks.distinct(
+        [table_object.object_key for table_object in objects if table_object.object_key], "objects"
+    )
 
     def work(tx: Transaction) -> list[TableObject]:
         dataset = datasets.get(tx, dataset_id)

@@ -1,7 +1,7 @@
 """Pages of FindSegments, put together by the database.
 
 The reply is the database's bytes with the cursor and the layouts behind them. A page of very many
-datasets is read in parts, at one version; one that is too long ends where the reply has no room.
+datasets is read in parts, at one version; one that is too long ends once the reply has no room.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ class _Page:
         return {key: (str(UUID(bytes=ids[key[:4]])), key[4:]) for key in distinct}
 
     def cut(self, layouts: Mapping[bytes, segment_lookup_pb2.SegmentLayout]) -> int:
-        """End the page where the reply has no room, or a layout is missing, but not empty.
+        """End the page once the reply has no room, or a layout is missing, but not empty.
 
         Returns how many of the layouts it has.
         """

@@ -68,7 +68,7 @@ async def watch_dataset(
 async def _live_changes(
     server: ServerParts, name: str, dataset: WatchedDataset
 ) -> AsyncIterator[pb.WatchDatasetResponse]:
-    """Send what the feed brings, from the version of the dataset on."""
+    """Send the feed's changes, from the version of the dataset on."""
     position = dataset.since
     watcher = server.feed.subscribe(dataset)
     try:
@@ -84,7 +84,7 @@ async def _live_changes(
                 position = max(position, watcher.position)
                 yield pb.WatchDatasetResponse(through_version=position)
                 continue
-            fresh = tuple(one for one in queued.changes if one.version > position)
+            fresh = tuple(change for change in queued.changes if change.version > position)
             if fresh:
                 for message in await _change_messages(
                     server, ChangeBatch(fresh, queued.through), position

@@ -130,7 +130,7 @@ def _routing(
 
 def _behind(cursor: BabyCursor, last: BabyRow) -> BabyCursor:
     """The rest of a cut behind a baby."""
-    index = next(n for n, one in enumerate(cursor.cuts) if one.stream_id == last.stream_id)
+    index = next(n for n, cut in enumerate(cursor.cuts) if cut.stream_id == last.stream_id)
     begun = cursor.cuts[index]
     left = (OffsetCut(begun.stream_id, last.offset, begun.last), *cursor.cuts[index + 1 :])
     return BabyCursor(cursor.version, cursor.began_secs, left)
@@ -143,7 +143,7 @@ def _encoded_bytes(cursor: BabyCursor) -> int:
 
 def _encode(cursor: BabyCursor, dataset_id: UUID) -> str:
     parts = [_CURSOR.pack(cursor.version, cursor.began_secs)]
-    parts += [_CUT.pack(one.stream_id.bytes, one.after, one.last) for one in cursor.cuts]
+    parts += [_CUT.pack(cut.stream_id.bytes, cut.after, cut.last) for cut in cursor.cuts]
     position = b"".join(parts)
     return cursors.encode(position, _bound_to(position, dataset_id))
 

@@ -15,7 +15,7 @@ DATASETS_AT_ONCE = 200
 
 
 class DatasetTurns:
-    """Yields the datasets with something to merge, from where the call before ended."""
+    """Yields the datasets with something to merge, from the end of the call before."""
 
     def __init__(self, transactions: Transactions, plan_secs: float) -> None:
         self._transactions = transactions

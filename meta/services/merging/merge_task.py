@@ -181,10 +181,10 @@ def checked_outputs(
     checks.distinct([output.object_key for output in outputs], "more_segments")
     if len({output.dataset_id for output in outputs}) > 1:
         raise InvalidArgument("the outputs are of several datasets", field="more_segments")
-    for one, next_one in pairwise(sorted(outputs, key=lambda output: output.start_ns)):
-        if next_one.start_ns // DAY_NANOS <= one.end_ns // DAY_NANOS:
+    for earlier, later in pairwise(sorted(outputs, key=lambda output: output.start_ns)):
+        if later.start_ns // DAY_NANOS <= earlier.end_ns // DAY_NANOS:
             raise InvalidArgument(
-                f"{one.object_key} and {next_one.object_key} share a UTC day",
+                f"{earlier.object_key} and {later.object_key} share a UTC day",
                 field="more_segments",
             )
     return outputs

@@ -28,8 +28,8 @@ def read(tx: Transaction, entry_ids: Sequence[UUID]) -> Mapping[UUID, common_pb2
     """The authors of entries by id; none for readers, who are not told who works here."""
     if access.current.get().role not in (Role.ADMIN, Role.CATALOG):
         return {}
-    found = catalog_authors.read(tx, entry_ids)
-    return {entry_id: _message(authors) for entry_id, authors in found.items()}
+    authors_by_entry = catalog_authors.read(tx, entry_ids)
+    return {entry_id: _message(authors) for entry_id, authors in authors_by_entry.items()}
 
 
 def of(tx: Transaction, entry: Entry) -> tuple[Entry, common_pb2.Authors | None]:

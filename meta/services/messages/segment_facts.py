@@ -49,19 +49,19 @@ def signal_mask(signals: Iterable[int]) -> int:
 
 
 def _check_sums(message: common_pb2.CreateSegment, field: str, *, is_foreign: bool) -> None:
-    """The signals together must be the segment: readers leave out what is outside of them."""
+    """The signals together must be the segment: readers leave out all else."""
     items = message.facts.signals
     events = sum(item.number_of_events for item in items)
     start = min(item.time_range.start_time for item in items)
     end = max(item.time_range.end_time for item in items)
     whole = message.time_range
-    told = (message.number_of_events, whole.start_time, whole.end_time)
+    stated = (message.number_of_events, whole.start_time, whole.end_time)
     is_within = whole.start_time <= start and end <= whole.end_time
     if is_foreign and is_within and events == message.number_of_events:
         return
-    if (events, start, end) != told:
+    if (events, start, end) != stated:
         raise InvalidArgument(
             f"{field}.signals have (events, start, end) {(events, start, end)}, "
-            f"the segment has {told}",
+            f"the segment has {stated}",
             field=f"{field}.signals",
         )

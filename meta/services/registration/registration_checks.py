@@ -1,4 +1,4 @@
-"""Checks of registrations: at first sight where nothing is unusual, else field by field.
+"""Checks of registrations: at first sight if nothing is unusual, else field by field.
 
 Bulk calls bring thousands a second: the check at first sight takes a third of the time of
 `convert.new_segment`, which decides about all that it does not take.
@@ -26,7 +26,7 @@ from segments.store_names import store_folder
 
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
-# What any store can hold, in one part.
+# The largest object that any store can hold, in one part.
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}")
 _VERDICT = re.compile(r"[0-9a-f]{16}")
 

@@ -18,7 +18,7 @@ from meta.v1 import operations_pb2 as pb
 
 REGISTRATIONS_MAX = 1_000
 SEGMENTS_MAX = 1_000
-# Messages may repeat what the caller sent; this keeps a reply of refusals below its bound.
+# Messages may repeat the caller's values; this keeps a reply of refusals below its bound.
 MESSAGE_CHARACTERS_MAX = 500
 _Outcome: TypeAlias = Version | MetaError
 

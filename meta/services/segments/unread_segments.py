@@ -48,7 +48,7 @@ def list_unread_segments(
 def set_segment_facts(
     server: ServerParts, request: pb.SetSegmentFactsRequest, context: grpc.ServicerContext
 ) -> pb.SetSegmentFactsResponse:
-    """Record facts where there are none; refuses all if one disagrees with its segment."""
+    """Record missing facts; refuses all if one disagrees with its segment."""
     checks.at_most(request.segments, "segments", READ_MAX)
     ids = [
         checks.uuid(item.segment_id, f"segments[{index}].segment_id")
@@ -85,8 +85,8 @@ def _facts_row(row: SegmentRow, read: pb.ReadSegment, field: str) -> FactsRow:
     if not facts.signals:
         raise InvalidArgument(f"{field}.facts names no signal", field=f"{field}.facts.signals")
     mask = segment_facts.signal_mask(item.signal for item in facts.signals)
-    told = facts.SerializeToString(deterministic=True)
-    return FactsRow(segment_id, told, mask, state, file)
+    serialized = facts.SerializeToString(deterministic=True)
+    return FactsRow(segment_id, serialized, mask, state, file)
 
 
 def _checked_state(row: SegmentRow, read: pb.ReadSegment, field: str) -> int:

@@ -24,7 +24,7 @@ from meta.v1 import common_pb2, ingest_token_pb2, ingest_token_pb2_grpc
 _Rehash: TypeAlias = tuple[bytes, bytes, str] | None
 # So long a call lets streams follow a token's routing; a server does the rest.
 ROUTING_SECS = 1.0
-# What does not fit into a reply of ListIngestTokens, and how it is listed all the same.
+# The subject of a reply of ListIngestTokens that is too large, and the way to list it.
 _TOKENS_INSTEAD = ("ingest tokens", "call ListIngestTokens with pagination")
 log = structlog.get_logger()
 
@@ -80,18 +80,18 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         def work(tx: Transaction) -> tuple[IngestToken, _Rehash] | None:
             hashing = self._hasher.hash_function(tx)
             digests = hashing(request.plaintext_token)
-            found = tokens.find_by_digests(tx, digests.all())
-            if found is None:
+            row = tokens.find_by_digests(tx, digests.all())
+            if row is None:
                 return None
-            token, stored = found
+            token, stored = row
             if not hashing.needs_rehash(digests, stored, token.fingerprint):
                 return token, None
             return token, (stored, digests.current, hashing.fingerprint)
 
-        found = self._transactions.read(work)
-        if found is None or found[0].revoked_at is not None:
+        answer = self._transactions.read(work)
+        if answer is None or answer[0].revoked_at is not None:
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
-        token, rehash = found
+        token, rehash = answer
         if rehash is not None:
             self._move(token, *rehash)
         return ingest_token_pb2.ValidateIngestTokenResponse(

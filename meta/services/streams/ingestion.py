@@ -38,7 +38,7 @@ from meta.store.versions import versions
 from meta.v1 import common_pb2, ingestion_pb2, ingestion_pb2_grpc
 
 SEGMENTS_MAX = 1_000
-# What does not fit into a reply of DownloadConfig, and the calls that give it all the same.
+# The subject of a reply of DownloadConfig that is too large, and the calls that return it.
 _DATASETS_INSTEAD = (
     "datasets",
     "call DownloadConfig with omit_datasets, and CatalogService.ListDatasets for pages of datasets",
@@ -94,7 +94,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         content = reply.SerializeToString(deterministic=True)
         reply.config_version = hashlib.sha256(content).hexdigest()
         if reply.ByteSize() > convert.REPLY_BYTES_MAX:
-            # What the published contract does not have; the catalog has it too.
+            # Fields that the published contract does not have; the catalog has them too.
             for dataset in reply.other_datasets:
                 dataset.ClearField("sharding_fields")
                 dataset.ClearField("promoted_columns")
@@ -205,9 +205,9 @@ def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
 
 def _lock_token(tx: Transaction, digests: Sequence[bytes]) -> IngestToken:
     """Lock an active token and the datasets of its routing against changes."""
-    found = tokens.find_by_digests(tx, digests)
-    if found is not None:
-        token, _ = found
+    row = tokens.find_by_digests(tx, digests)
+    if row is not None:
+        token, _ = row
         # The lock order is datasets before tokens, so the routing is read again under the lock.
         stream_datasets.lock_live_datasets(tx, token.routing.datasets())
         locked = tokens.lock_shared(tx, token.id)

@@ -1,4 +1,4 @@
-"""One page of a poll in the making: what is on it, and the room that is left."""
+"""One page of a poll in the making: its content, and the room that is left."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def _needed(
     periods: Sequence[nursery_pb2.RoutingPeriod],
     babies: Sequence[nursery_pb2.BabySegmentInfo],
 ) -> list[nursery_pb2.RoutingPeriod]:
-    """Leave out what routes none of the babies: what ended before the first or began after."""
+    """Leave out periods that ended before the first baby or began after the last."""
     first, last = babies[0].offset, babies[-1].offset
     in_force: dict[str, int] = {}
     for period in periods:

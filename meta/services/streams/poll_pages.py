@@ -3,9 +3,9 @@
 A poll that leaves out merged entries has the datasets of the entries on the page, and nothing else
 of the catalog: it costs what there is to merge, not what exists.
 
-Each page is read in a snapshot of its own. All carry the version of the first as response_seq: what
-a later page shows is of that version or newer, so a poll for what changed since misses nothing. The
-catalog is read after the streams, so the dataset of an entry is never missing.
+Each page is read in a snapshot of its own. All carry the version of the first as response_seq: the
+content of a later page is of that version or newer, so a poll for changes since then misses
+nothing. The catalog is read after the streams, so the dataset of an entry is never missing.
 """
 
 import struct
@@ -102,7 +102,7 @@ class Pages:
         place: PagePosition,
         page: PollPage,
     ) -> PagePosition | None:
-        """Add streams; returns where the next page begins, None once all are there."""
+        """Add streams; returns the beginning of the next page, None once all are there."""
         after = place.last_id
         while True:
             rows = stream_reads.read_streams(
@@ -155,7 +155,7 @@ class Pages:
     ) -> int:
         """Add streams until the page is full; returns how many.
 
-        `passed` is None where all entries are asked for.
+        `passed` is None if all entries are asked for.
         """
         ids = {row.id for row in rows}
         own = [entry for entry in entries if entry.stream_id in ids]

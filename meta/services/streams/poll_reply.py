@@ -1,7 +1,8 @@
 """Builds nurseries' view of streams, within the bound of one reply.
 
-The full form has 120 checkpoints per entry and 1,000 babies per stream. What does not fit gets
-shorter: only the newest checkpoint per entry, fewer babies per stream, and then REPLY_TOO_LARGE.
+The full form has 120 checkpoints per entry and 1,000 babies per stream. A reply that does not fit
+gets shorter: only the newest checkpoint per entry, fewer babies per stream, and then
+REPLY_TOO_LARGE.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -106,7 +107,7 @@ def estimate(location: StoreLocation, row: StreamRow, num_entries: int, detail: 
 
 
 def without_layouts(reply: nursery_pb2.GetIngestStreamsResponse) -> None:
-    """Leave out of the datasets what the published contract does not have."""
+    """Leave out fields of datasets that the published contract does not have."""
     for dataset in reply.datasets:
         dataset.ClearField("sharding_fields")
         dataset.ClearField("promoted_columns")

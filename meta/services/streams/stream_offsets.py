@@ -21,7 +21,7 @@ DATASETS_MAX = 1_000
 FLUSHES_MAX = 1_000
 # Of 52 bytes each, within 3.5 MiB.
 OFFSETS_MAX = 60_000
-# What does not fit into a reply of GetUsage, and the call that gives it all the same.
+# The subject of a reply of GetUsage that is too large, and the call that returns it.
 _USAGE_INSTEAD = (
     "datasets",
     f"name up to {DATASETS_MAX} in GetUsage.dataset_ids, from pages of CatalogService.ListDatasets",

@@ -1,4 +1,4 @@
-"""The audit log: what an operator or administrator changed, kept for 90 days."""
+"""The audit log: changes by operators and administrators, kept for 90 days."""
 
 import json
 from dataclasses import asdict, dataclass, is_dataclass
@@ -34,7 +34,7 @@ _SHORTENED = (200, 50, 10, 0)
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One change: when, by which call, of what, who called and from where."""
+    """One change: its time, call and subject, and the caller's name and host."""
 
     id: int
     at: datetime
@@ -68,7 +68,7 @@ def note(
 ) -> None:
     """Write one line, in the transaction of the change itself. Never a secret.
 
-    `caller` is who made the change, where its transaction serves several callers.
+    `caller` is the author of the change, if its transaction serves several callers.
     """
     caller = caller or access.caller()
     values = {
@@ -85,7 +85,7 @@ def note(
 
 
 def states(before: Any, after: Any) -> str:
-    """Return what a change changed as one JSON object, its states `before` and `after`.
+    """Return a change as one JSON object with its states `before` and `after`.
 
     Of two states of one dataclass only the fields that differ. Values that are too long for a
     record are shortened, so that it stays JSON.

@@ -104,5 +104,5 @@ def size_of(entry_id: Column[UUID]) -> ColumnElement[int]:
         for what in ("created", "updated", "deleted")
     )
     size = sum(names, start=func.coalesce(_TIMES_BYTES, 0))
-    found = select(size).where(catalog_authors.c.entry_id == entry_id).scalar_subquery()
-    return func.coalesce(found, 0)
+    size_of_row = select(size).where(catalog_authors.c.entry_id == entry_id).scalar_subquery()
+    return func.coalesce(size_of_row, 0)

@@ -47,9 +47,9 @@ class ShardingField:
 class PromotedColumnRow:
     """A typed column over an attribute; type and scope are numbers of the contract's enums.
 
-    `field_id` is None before it is stored, and where a server of 0.1.0 stored the column.
+    `field_id` is None before it is stored, and if a server of 0.1.0 stored the column.
     `is_of_schema` says that it is a column of the schema that its dataset is bound to, `is_bound`
-    that it is one or was, or is one of receipt: what segments lack of it is null for good.
+    that it is one or was, or is one of receipt; it stays null in segments that lack it.
     `is_enforced` says that records that do not fit it are no rows.
     """
 
@@ -169,7 +169,7 @@ _ADD_FIELD_ID = postgresql.insert(promoted_field_ids).on_conflict_do_nothing()
 
 
 def read(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, Layout]:
-    """The layout of every given dataset; an empty one where nothing is stored."""
+    """The layout of every given dataset; an empty one if nothing is stored."""
     ids = list(dataset_ids)
     fields: dict[UUID, list[ShardingField]] = {}
     for dataset_id, *rest in tx.execute(_FIELDS, {"ids": ids}):

@@ -192,7 +192,7 @@ def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, i
 
 
 def lock_live(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
-    """Like `lock_shared`, leaving out what is not live."""
+    """Like `lock_shared`, leaving out datasets that are not live."""
     return {row.id: row.key for row in tx.execute(_LOCK, {"ids": list(dataset_ids)})}
 
 

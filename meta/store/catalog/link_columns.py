@@ -1,4 +1,4 @@
-"""Columns of links: what a link reads of its dataset's promoted columns, and what it yields."""
+"""Columns of links: the promoted columns that a link reads, and the columns that it yields."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ def replace(tx: Transaction, link_id: UUID, columns: TypedLink) -> None:
 
 
 def check_promoted(tx: Transaction, dataset_id: UUID, kept: Sequence[LinkColumn]) -> None:
-    """Refuse a dataset's new promoted columns where a link reads one that would go or change."""
+    """Refuse a dataset's new promoted columns if a link reads one that would go or change."""
     _refuse(
         tx.execute(_LOST, {"dataset": dataset_id, **_arrays(kept)}).scalars().all(),
         "views read promoted columns that would go or change: change their projections first",
@@ -87,7 +87,7 @@ def check_promoted(tx: Transaction, dataset_id: UUID, kept: Sequence[LinkColumn]
 
 def check_outputs(
     tx: Transaction,
-    wanted: Sequence[LinkColumn],
+    expected: Sequence[LinkColumn],
     *,
     schema_id: UUID | None = None,
     view_id: UUID | None = None,
@@ -96,7 +96,7 @@ def check_outputs(
     """Refuse columns of a schema that links of its users do not yield."""
     users = {"schema": schema_id, "view": view_id, "projection": projection_id}
     _refuse(
-        tx.execute(_LACKING, {**users, **_arrays(wanted)}).scalars().all(),
+        tx.execute(_LACKING, {**users, **_arrays(expected)}).scalars().all(),
         "links do not yield columns of the schema: change their projections first",
     )
 

@@ -166,7 +166,7 @@ def is_in_effect(schema: Schema, changes: SchemaChange) -> bool:
 def change(tx: Transaction, identifier: UUID | str, changes: SchemaChange) -> Schema:
     """Rename, add and remove, all or nothing.
 
-    Other columns are another version. Raises InvalidArgument where the changes do not fit, and
+    Other columns are another version. Raises InvalidArgument if the changes do not fit, and
     SchemaFrozen.
     """
     schema = lock(tx, identifier)

@@ -94,7 +94,8 @@ def lane_slot() -> int:
 def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, TokenUsage]:
     """This month's records of those datasets that are live; of all live ones if none is named.
 
-    Every collector asks this every few seconds, so it is one statement that reads what is named.
+    Every collector asks this every few seconds, so it is one statement that reads only the named
+    rows.
     """
     if dataset_ids:
         rows = tx.execute(_READ_SOME, {"datasets": list(dataset_ids)})

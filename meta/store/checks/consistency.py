@@ -19,7 +19,7 @@ LAST_KEY = "\U0010ffff"
 
 
 class Expected(NamedTuple):
-    """An object that a row refers to; `must_exist` is false where it may be deleted by now."""
+    """An object that a row refers to; `must_exist` is false if it may be deleted by now."""
 
     object_key: str
     subject_id: str
@@ -36,7 +36,8 @@ class StreamFacts:
     is_retired: bool
 
 
-# What was handed out for deletion may be gone, and what came after the listing began is not in it.
+# Objects handed out for deletion may be gone, and those written after the listing began are not in
+# it.
 _SEGMENTS = text("""
     SELECT i.object_key, s.id::text, s.compressed_size_bytes,
            s.created_at < :began

@@ -1,7 +1,8 @@
 """Rows that contradict one another: the checks of CheckConsistency that need no listing.
 
 Each check goes through its table in the order of a key, in pages: a statement reads a bounded
-number of rows, however many there are. What changes meanwhile is judged in one page or the next.
+number of rows, however many there are. Rows that change meanwhile are judged in one page or the
+next.
 """
 
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ class LedgerFinding:
 
 @dataclass(frozen=True, slots=True)
 class LedgerPage:
-    """Findings of a page, and where the next one begins; None after the last one."""
+    """Findings of a page, and the beginning of the next; None after the last one."""
 
     findings: tuple[LedgerFinding, ...]
     next_position: Position | None
@@ -75,8 +76,8 @@ _OFFSET_ORDER = _Check(
     """),  # noqa: S608
 )
 # The last row of a page is the first of the next one, so each is compared with the one before it.
-# Gaps are real only where nothing was forgotten: above the history floor, without retention. The
-# rows of one version are one step: those of a rebuild name the offsets of each live segment, and
+# Gaps are real only if nothing was forgotten: above the history floor, without retention. The rows
+# of one version are one step: those of a rebuild name the offsets of each live segment, and
 # segments of different days hold parts of the same babies. A registration that began at an implied
 # offset went on from the stored one, and no baby in between is of its dataset.
 _CHAIN_KEY = 'stream_id, dataset_id, end_offset, "part"'
@@ -129,7 +130,7 @@ _DEAD_INPUTS = _Check(
     ORDER BY i.segment_id LIMIT :most
     """),
 )
-# What the comparison by object key does not see.
+# Faults that the comparison by object key does not see.
 _IDENTITY = _Check(
     (_NIL,),
     (_UUID_MAX,),
@@ -210,7 +211,7 @@ def count_streams(
 def _end(
     tx: Transaction, statement: TextClause, after: Position, rows_at_once: int
 ) -> Position | None:
-    """The last key of a page, None where the page is not full and so the last one."""
+    """The last key of a page, None if the page is not full and so the last one."""
     values = {**_named("a", after), "skip": rows_at_once - 1}
     row = tx.execute(statement, values).one_or_none()
     return None if row is None else tuple(row)

@@ -93,9 +93,9 @@ def count(tx: Transaction, dataset_key: int, rows_at_once: int = ROWS_AT_ONCE) -
 
 
 def store(tx: Transaction, dataset_id: UUID) -> bool:
-    """Add what the counters lack; false if they were right, or there is no such dataset.
+    """Add the missing counts; false if the counters were right, or there is no such dataset.
 
-    What other calls add while this one counts stays: their rows are in their own transactions.
+    Counts that other calls add meanwhile stay: their rows are in their own transactions.
     """
     dataset = tx.execute(_LOCK, {"dataset": dataset_id, "family": _LOCK_FAMILY}).one_or_none()
     if dataset is None:

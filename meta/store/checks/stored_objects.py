@@ -17,7 +17,7 @@ _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 
 def stream_bound(key: str, otherwise: UUID) -> UUID:
-    """The stream that a key lies in, where the key is within a stream; else no bound."""
+    """The stream that a key lies in, if the key is within a stream; else no bound."""
     rest = key.removeprefix(BABIES_ROOT)[:36]
     is_bound = key.startswith(BABIES_ROOT) and _UUID.fullmatch(rest)
     return UUID(rest) if is_bound else otherwise
@@ -36,7 +36,7 @@ _STREAM_END = "9" * OFFSET_DIGITS
 
 
 class StoredObject(NamedTuple):
-    """An object, and what meta knows of its bytes; ids are "" where it is a baby."""
+    """An object, with the facts that meta has of its bytes; ids are "" if it is a baby."""
 
     object_key: str
     size_bytes: int
@@ -63,7 +63,7 @@ class StoredTotals:
     size_bytes: int
 
 
-# Rows without a live segment are returned, too: a page is bounded by what it reads.
+# Rows without a live segment are returned, too: a page is bounded by the rows that it reads.
 _SEGMENTS = text(f"""
     WITH page AS MATERIALIZED (
         SELECT object_key, segment_id FROM object_identities
@@ -113,7 +113,7 @@ def read_page(tx: Transaction, after: str, since: int, most: int) -> StoredPage:
     if after < BABIES_ROOT:
         values = {"after": after, "since": since, "most": most}
         rows = list(tx.execute(_SEGMENTS, values))
-        # The dataset's id is there where the segment and its dataset are.
+        # The dataset's id is there if the segment and its dataset are.
         objects = tuple(StoredObject._make(row) for row in rows if row[5] is not None)
         return StoredPage(objects, rows[-1][0] if len(rows) == most else BABIES_ROOT)
     stream_id, offset = baby_position(after)
@@ -124,7 +124,7 @@ def read_page(tx: Transaction, after: str, since: int, most: int) -> StoredPage:
 
 
 def count(tx: Transaction, since: int) -> StoredTotals:
-    """Count the objects and their bytes: of segments by the statistics where that is enough."""
+    """Count the objects and their bytes: of segments by the statistics if that is enough."""
     counted = tx.execute(_TOTALS_SINCE if since else _TOTALS, {"since": since} if since else {})
     segments, babies = counted.one(), tx.execute(_BABY_TOTALS).one()
     objects, size_bytes = (int(a or 0) + int(b or 0) for a, b in zip(segments, babies, strict=True))

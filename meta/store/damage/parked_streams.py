@@ -123,8 +123,8 @@ def list_page(tx: Transaction, window: Window) -> Page[ParkedStream]:
 def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) -> list[Loss]:
     """Move every entry past the baby segment that a stream is parked at; returns the loss.
 
-    A repetition returns what the first call wrote. Raises NotFound, OffsetNotCommitted,
-    NothingToRepair, and NotDrained as long as a dataset has not merged what is below it.
+    A repetition returns the first call's entry. Raises NotFound, OffsetNotCommitted,
+    NothingToRepair, and NotDrained as long as a dataset has not merged all babies below it.
     """
     head = streams.lock_heads(tx, [stream_id]).get(stream_id)
     stream = streams.find_locked(tx, stream_id)

@@ -47,7 +47,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedPayload:
-    """A payload, by its object's key and what the key says."""
+    """A payload, by its object's key and the parts of the key."""
 
     object_key: str
     name: QuarantineKey
@@ -104,10 +104,10 @@ def begin(
 
 
 def complete(tx: Transaction, payload: QuarantinedPayload, new: Sequence[NewSegment]) -> Replay:
-    """Register the objects of a replay; a repetition returns what the first call did.
+    """Register the objects of a replay; a repetition returns the first call's result.
 
     Raises NothingToRepair unless it was begun, InvalidArgument for another dataset's objects, and
-    what a registration may.
+    the errors of a registration.
     """
     datasets.lock_shared(tx, [segment.dataset_id for segment in new])
     replay = _locked(tx, payload)

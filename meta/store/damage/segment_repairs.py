@@ -69,7 +69,7 @@ _SPANS = text("""
 def hide(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> tuple[SegmentRow, Loss]:
     """Hide a live segment and cancel the open task over it; returns it with its loss.
 
-    A repetition returns what the first call wrote. Raises NotFound, NothingToRepair.
+    A repetition returns the first call's entry. Raises NotFound, NothingToRepair.
     """
     segment = get(tx, segment_id)
     cancelled = cancel_task(tx, segment_id)
@@ -100,7 +100,7 @@ def replace(
 
     `ranges` is the lineage in the file's footer. The old object is deleted after its grace. Raises
     NotFound, NothingToRepair, InvalidArgument for other records, RecordsAltered for another
-    checksum without consent, and what a registration may.
+    checksum without consent, and the errors of a registration.
     """
     segment = get(tx, segment_id)
     datasets.lock_shared(tx, [UUID(segment.dataset_id)])
@@ -128,7 +128,7 @@ def replace(
     tx.execute(_BURY, {"segment": segment_id, "version": version, "is_hidden": False})
     tx.execute(_LINK, {"input_id": segment_id, "output_id": claimed.segment_id})
     if row.is_live:
-        # What readers of versions before this one meet is in the ledger too.
+        # The ledger also has the damage that readers of earlier versions meet.
         losses.write(tx, [lost(segment)], version, acceptance)
         changes.append(gone(row))
     if accepts_altered:

@@ -2,11 +2,11 @@
 
 A segment that a baseline expires is no loss. A changed retention becomes the baseline
 
-- at once, if it expires nothing that the baseline keeps, or an operator confirms what it expires;
+- at once, if it expires nothing that the baseline keeps, or an operator confirms the expiry;
 - with an operator's release of the brake;
-- after a day, if the brake did not hold what it expires, and nothing that was tombstoned before
-  the change is left. A longer retention only has this way: until then tombstones are compared with
-  the retention that was in force when they came to be.
+- after a day, if the brake did not hold the segments that it expires, and none that was tombstoned
+  before the change is left. A longer retention only has this way: until then tombstones are
+  compared with the retention that was in force when they came to be.
 """
 
 from collections.abc import Collection
@@ -59,7 +59,7 @@ _SEE = text(f"""
     ON CONFLICT (dataset_key) DO UPDATE SET seen_event_secs = excluded.seen_event_secs,
       seen_created_secs = excluded.seen_created_secs, seen_since = now()
 """).bindparams(bindparam("keys", type_=ARRAY(Integer)))  # noqa: S608
-# Live segments count as well: a server tombstones what has expired some at a time.
+# Live segments count as well: a server tombstones expired segments some at a time.
 _SETTLE = text(f"""
     UPDATE retention_baselines r SET event_secs = seen_event_secs, created_secs = seen_created_secs
     WHERE r.dataset_key = ANY(:keys)
@@ -122,7 +122,7 @@ def change(
     deletes_max: int | None,
     percent_max: int,
 ) -> Expiring:
-    """Compare a dataset's stored retention with its baseline; returns what is to be confirmed.
+    """Compare a dataset's stored retention with its baseline; returns the expiry to confirm.
 
     `deletes_max` is the number of segments that an operator has confirmed, None if none was asked.
     Raises DeletesUnconfirmed if more of them expire. The caller holds the dataset's row.

@@ -134,7 +134,7 @@ def undelete(
 ) -> tuple[Dataset, bool]:
     """Bring a dataset back while its grace lasts; False beside it if it was live.
 
-    Visibility is a second interval, so what the versions between show does not change. Raises
+    Visibility is a second interval, so the versions between show the same as before. Raises
     NotFound, UndeleteExpired, NameTaken, QuotaExceeded.
     """
     values = {"dataset": dataset_id, "grace": grace_secs}

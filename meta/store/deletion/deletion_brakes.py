@@ -1,10 +1,10 @@
 """The deletion brake: deleting much of a dataset at once needs an operator's approval.
 
 It counts segments that were tombstoned without a successor and that the dataset's baseline does
-not expire: by a retention that was shortened, or by mistake. What a merge replaced is in its
-output, and a dataset that was deleted had an operator's approval: neither is held. A brake stays
-until it is released. That lets through what was tombstoned up to that version, and takes the
-retention as the baseline.
+not expire: by a retention that was shortened, or by mistake. Records of a replaced segment are in
+the merge's output, and the deletion of a dataset had an operator's approval, so neither is held. A
+brake stays until it is released. The release lets through segments that were tombstoned up to its
+version, and takes the retention as the baseline.
 """
 
 from collections.abc import Collection, Sequence
@@ -28,8 +28,8 @@ _LOST = text(f"""
     LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) AND d.deleted_at IS NULL AND {UNAPPROVED}
 """).bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
-# What is due within the next hour as well: retention tombstones in batches, and the first one
-# alone would be small.
+# Includes segments that are due within the next hour: retention tombstones in batches, and the
+# first one alone would be small.
 _BRAKE = text(f"""
     INSERT INTO deletion_brakes AS held (dataset_key, braked_at, segments, size_bytes,
       live_size_bytes)
@@ -72,7 +72,7 @@ _RELEASE = text("""
 
 @dataclass(frozen=True, slots=True)
 class DeletionBrake:
-    """A dataset of which nothing more is deleted, and what was to be deleted; sizes compressed."""
+    """A dataset of which nothing more is deleted, and its held segments; sizes compressed."""
 
     dataset_id: UUID
     dataset_name: str
@@ -119,7 +119,7 @@ def list_visible(tx: Transaction) -> list[DeletionBrake]:
 
 
 def release(tx: Transaction, dataset_name: str) -> bool:
-    """Let through what is tombstoned by now; False if the dataset has no brake. Raises NotFound."""
+    """Let through all segments tombstoned by now; False without a brake. Raises NotFound."""
     dataset = datasets.get(tx, dataset_name)
     values = {"key": dataset.key, "version": versions.current(tx)}
     row = tx.execute(_RELEASE, values).one_or_none()

@@ -14,7 +14,7 @@ _FIRST_ID = UUID(int=0)
 class ExpiryPages:
     """Pages over the keys of a statement, one a run, so that no run reads every row.
 
-    Each process goes round by itself: what one has done, the next finds done. A key is a stream, or
+    Each process goes round by itself, and finds the work of the others done. A key is a stream, or
     a stream with a dataset or token of it.
     """
 

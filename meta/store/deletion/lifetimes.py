@@ -1,8 +1,8 @@
 """Expiry of rows that are kept for a documented time: one rule a table.
 
 Each rule does a bounded piece and answers how many rows it took, so that a backlog is worked off
-in short transactions. None of them changes what a nursery or a reader may still see, except behind
-the floors that make such reads answer VERSION_EXPIRED.
+in short transactions. None of them changes a state that a nursery or a reader may still see, except
+behind the floors that make such reads answer VERSION_EXPIRED.
 """
 
 from collections.abc import Callable, Mapping

@@ -41,7 +41,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Keys, one of them with what its footer says; `is_own` if the caller wrote the objects."""
+    """Keys, one of them with the facts of its footer; `is_own` if the caller wrote the objects."""
 
     keys: Sequence[str]
     segment: UnknownSegment | None = None
@@ -60,8 +60,7 @@ def condemn(tx: Transaction, question: Question, *, is_dry_run: bool) -> Judgeme
     attempts = {key: name for key, name in parsed.items() if isinstance(name, AttemptKey)}
     merged = [key for key, name in parsed.items() if isinstance(name, MergedKey)]
     tables = {key: name.epoch_secs for key, name in parsed.items() if isinstance(name, TableKey)}
-    # What makes a baby or an object of a table an orphan never changes back, so only segments need
-    # an identity.
+    # A baby or an object of a table that is an orphan stays one, so only segments need an identity.
     dead, unknown = _judge_babies(tx, babies)
     garbage = dead | table_expiry.orphans(tx, tables)
     known = object_keys.find(tx, merged + _abandoned(tx, attempts))
@@ -107,8 +106,8 @@ def _abandoned(tx: Transaction, keys: dict[str, AttemptKey]) -> list[str]:
 def _judge_babies(tx: Transaction, keys: dict[str, BabyKey]) -> tuple[set[str], set[str]]:
     """Babies that are reaped, lie beyond a stop or are of a retired stream; and unknown ones.
 
-    Unknown is what is not committed: the tail of a stream, and every baby of a stream that no row
-    names.
+    Babies that are not committed are unknown: the tail of a stream, and every baby of a stream that
+    no row names.
     """
     ids = {UUID(name.stream_id) for name in keys.values()}
     streams = {row[0]: row[1:] for row in tx.execute(_STREAMS, {"ids": list(ids)})}

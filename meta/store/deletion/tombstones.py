@@ -194,6 +194,6 @@ def _forget(tx: Transaction, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
     object_keys.mark_deleted(tx, [join_key(row.prefix, row.object_name) for row in rows])
     tx.execute(_RELEASE_REPLACEMENTS, {"ids": ids})
     tx.execute(_REMOVE, {"ids": ids})
-    # What they were made of is remembered while a successor lives.
+    # Their lineage is remembered while a successor lives.
     tx.execute(_END_LINEAGE, {"ids": ids})
     stats.add(tx, [stats.Change(row.dataset_key, all_segments=-1) for row in rows])

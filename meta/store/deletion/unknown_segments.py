@@ -1,4 +1,4 @@
-"""Merged segments that no row names: what proves that their records are held elsewhere.
+"""Proof that records of merged segments without a row are held elsewhere.
 
 That no row names an object says nothing about it: the database may be older than the object, after
 a restore. Rows must say that the babies it was made of are merged, and then the segments that are
@@ -93,7 +93,7 @@ def of_purged_datasets(tx: Transaction, keys: Sequence[str]) -> set[str]:
 def find_holders(tx: Transaction, segment: UnknownSegment) -> tuple[str, ...] | None:
     """The objects that hold an unknown segment's records; None if rows do not prove it.
 
-    No object holds them where all are past the dataset's retention of events.
+    No object holds them if all are past the dataset's retention of events.
     """
     name = parse_key(segment.object_key)
     if not isinstance(name, MergedKey | AttemptKey):

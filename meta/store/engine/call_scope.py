@@ -87,7 +87,7 @@ def cancellable(connection: "psycopg.Connection[object]") -> Iterator[None]:
 
 
 def cancel_soon() -> None:
-    """Cancel what the current call does, if there is one; does not wait."""
+    """Cancel the statement of the current call, if there is one; does not wait."""
     scope = _current.get()
     if scope is not None:
         scope.cancel_soon()

@@ -109,12 +109,12 @@ class Continuity:
         info[_CONTINUITY] = self
 
     def check_writable(self) -> None:
-        """Raise Unavailable where another database has taken over."""
+        """Raise Unavailable if another database has taken over."""
         if self.refusal:
             raise Unavailable(self.refusal)
 
     def committed(self, info: MutableMapping[Any, Any]) -> None:
-        """Remember what a transaction drew that is committed by now."""
+        """Remember the versions of a transaction that is committed by now."""
         self.seen_version = max(self.seen_version, info.pop(_DRAWN, 0))
         if info.pop(_CHANGED, 0):
             self.has_changed = True
@@ -128,7 +128,7 @@ class Continuity:
         return self.seen_version, self.seen_tick
 
     def is_below(self, floor: tuple[int, int], version: int, tick: int) -> bool:
-        """Tell whether the database shows less than was seen, and remember what it shows."""
+        """Tell whether the database shows less than was seen before, and remember its state."""
         if version < floor[0] or tick < floor[1]:
             self.is_suspect = True
         self.seen_version = max(self.seen_version, version)
@@ -136,12 +136,12 @@ class Continuity:
         return self.is_suspect
 
     def forget(self, version: int, tick: int) -> None:
-        """Take over what a comparison with the witness has found to be true."""
+        """Adopt the result of a comparison with the witness."""
         self.seen_version, self.seen_tick, self.is_suspect = version, tick, False
 
 
 def note_change(info: MutableMapping[Any, Any]) -> None:
-    """Note that the transaction changes what a restore must not lose unnoticed."""
+    """Note that the transaction changes a state that a restore must not lose unnoticed."""
     info[_CHANGED] = 1
 
 
@@ -160,7 +160,7 @@ def note_drawn(info: MutableMapping[Any, Any], version: int) -> bool:
 
 
 def begin(info: MutableMapping[Any, Any]) -> None:
-    """Forget what an earlier transaction on the connection noted and did not commit."""
+    """Forget the notes of an earlier transaction on the connection that did not commit."""
     info.pop(_DRAWN, None)
     info.pop(_CHANGED, None)
 

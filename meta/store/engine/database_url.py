@@ -18,7 +18,7 @@ def normalized(url: str) -> URL:
 def is_encrypted(url: str, default_mode: str = "") -> bool:
     """True if connections by `url` are encrypted, or are a socket of this machine.
 
-    `default_mode` is the sslmode where the URL has none. Raises ValueError for another URL.
+    `default_mode` is the sslmode if the URL has none. Raises ValueError for another URL.
     """
     query = normalized(url).query
     hosts = query.get("host", "")

@@ -27,13 +27,13 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """Items in id order; `preceding` counts what the list holds before the first of them."""
+    """Items in id order; `preceding` counts the list's items before the first of them."""
 
     items: tuple[Item, ...]
     ids: tuple[UUID, ...]
     total: int
     preceding: int
-    # Estimated size of the reply; above the bound only where a single item is.
+    # Estimated size of the reply; above the bound only if a single item is.
     size_bytes: int = 0
 
     @property
@@ -52,7 +52,7 @@ def read(
 ) -> Page[UUID]:
     """Read the ids of a page: of `query`, which yields ids and the bytes of their texts.
 
-    The page ends at the limit or where its texts reach `bytes_max`, but holds at least one item.
+    The page ends at the limit or once its texts reach `bytes_max`, but holds at least one item.
     Texts are fetched afterwards, for these ids only.
     """
     listed = query.order_by(None).subquery("listed")

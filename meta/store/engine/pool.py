@@ -217,7 +217,7 @@ class DrawRefused(Conflict):
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn what the driver raises into MetaError or Conflict."""
+    """Turn the driver's errors into MetaError or Conflict."""
     try:
         yield
     except DBAPIError as error:

@@ -23,7 +23,7 @@ _TIMELINE = (
     " ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END"
 )
 _IDENTIFIER = "(SELECT system_identifier::text FROM pg_control_system())"
-# True where meta_state belongs to the history of this server.
+# True if meta_state belongs to the history of this server.
 IS_CURRENT = f"(timeline = (SELECT {_TIMELINE}) AND system_identifier = {_IDENTIFIER})"
 
 # Changes whenever the database may have been replaced by another state of itself: by a start of
@@ -33,11 +33,11 @@ INCARNATION = (
     "concat_ws('/', extract(epoch FROM pg_postmaster_start_time()),"
     " pg_relation_filepath('meta_state'))"
 )
-# True where versions may be drawn: at once where the database has no witness, otherwise below the
+# True if versions may be drawn: at once if the database has no witness, otherwise below the
 # ceiling, by the incarnation that was compared with the witness.
 HAS_ROOM = f"(ceiling IS NULL OR version < ceiling AND incarnation = {INCARNATION})"
 CAN_DRAW = f"({IS_CURRENT} AND {HAS_ROOM})"
-# True where nothing is deleted: until an operator has looked, or until the comparison.
+# True if nothing is deleted: until an operator has looked, or until the comparison.
 IS_HELD = (
     f"(deletion_held OR {IS_CURRENT} IS NOT TRUE"
     f" OR ceiling IS NOT NULL AND incarnation IS DISTINCT FROM {INCARNATION})"

@@ -22,7 +22,7 @@ class Expired:
 
 
 _DUE_BEFORE = ago(":grace")
-# What is examined and stays counts as examined now, so that every table has its turn.
+# Tables that are examined and stay count as examined now, so that every table has its turn.
 _DUE = text(f"""
     SELECT dataset_key FROM (
       (SELECT dataset_key, examined_at FROM table_snapshots WHERE examined_at < {_DUE_BEFORE}

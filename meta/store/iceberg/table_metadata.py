@@ -1,10 +1,10 @@
 """Metadata of datasets as tables: registered objects, snapshots made of them, and handing them out.
 
-An object is written under a fresh key, then registered by the digest of what it follows from: of
-two with one digest the first stays. Its key carries the database's time at which it was named: a
-registration is refused after an hour, and an object without a row is deleted after a day, so none
-is registered whose object is being deleted. A row of another history of the database is void: the
-objects of a backup may have been deleted after it was made.
+An object is written under a fresh key, then registered by the digest of its input: of two with one
+digest the first stays. Its key carries the database's time at which it was named: a registration is
+refused after an hour, and an object without a row is deleted after a day, so none is registered
+whose object is being deleted. A row of another history of the database is void: the objects of a
+backup may have been deleted after it was made.
 """
 
 from collections.abc import Sequence
@@ -171,17 +171,17 @@ def list_snapshots(tx: Transaction, dataset_key: int, version: int) -> list[Snap
 def put_objects(
     tx: Transaction, dataset_id: UUID, dataset_key: int, objects: Sequence[TableObject]
 ) -> list[TableObject]:
-    """Register the objects that have a key; returns what is registered under each digest."""
+    """Register the objects that have a key; returns the registered object of each digest."""
     _begin(tx, dataset_key)
-    values = {"key": dataset_key, "digests": [one.digest for one in objects]}
-    new = {one.digest: one for one in objects if one.object_key}
+    values = {"key": dataset_key, "digests": [table_object.digest for table_object in objects]}
+    new = {table_object.digest: table_object for table_object in objects if table_object.object_key}
     if new:
-        _check_keys(tx, dataset_id, [one.object_key for one in new.values()])
+        _check_keys(tx, dataset_id, [table_object.object_key for table_object in new.values()])
         named = {
             "key": dataset_key,
             "digests": list(new),
-            "keys": [one.object_key for one in new.values()],
-            "sizes": [one.size_bytes for one in new.values()],
+            "keys": [table_object.object_key for table_object in new.values()],
+            "sizes": [table_object.size_bytes for table_object in new.values()],
         }
         if (taken := tx.execute(_KEYS_IN_USE, named).scalar_one_or_none()) is not None:
             raise KeyTaken("the key is registered with another digest", object_key=taken)
@@ -189,10 +189,10 @@ def put_objects(
     tx.execute(_TOUCH_OBJECTS, values)
     known = {bytes(row[0]): row for row in tx.execute(_BY_DIGEST, values)}
     return [
-        TableObject(one.digest, *known[one.digest][1:])
-        if one.digest in known
-        else TableObject(one.digest, "", 0)
-        for one in objects
+        TableObject(table_object.digest, *known[table_object.digest][1:])
+        if table_object.digest in known
+        else TableObject(table_object.digest, "", 0)
+        for table_object in objects
     ]
 
 
@@ -214,14 +214,16 @@ def put_snapshot(tx: Transaction, dataset_key: int, new: NewSnapshot) -> Snapsho
         raise NotFound(f"{missing} of {len(digests)} objects are not registered")
     # An object that was deleted and written again has another key than the list may know.
     keys_digest = new.manifest_keys_digest
-    if keys_digest and keys_digest != digest_of_keys([one.object_key for one in objects[1:]]):
+    if keys_digest and keys_digest != digest_of_keys(
+        [table_object.object_key for table_object in objects[1:]]
+    ):
         raise NotFound("the manifests are registered under other keys by now")
     if tx.execute(_COUNT_SNAPSHOTS, {"key": dataset_key}).scalar_one() >= SNAPSHOTS_MAX:
         raise QuotaExceeded(f"the table has {SNAPSHOTS_MAX} snapshots", limit=SNAPSHOTS_MAX)
     values = {
         "key": dataset_key,
         "version": new.version,
-        "ids": [one.id for one in objects],
+        "ids": [table_object.id for table_object in objects],
         "segments": new.segments,
         "number_of_events": new.number_of_events,
         "size_bytes": new.size_bytes,

@@ -31,8 +31,8 @@ class WatchedDataset:
 class SegmentChange(NamedTuple):
     """A segment that a version added, or removed if `is_removed`.
 
-    `is_merge`: an added segment that holds what the version removed. `replaced_by`: the segment
-    that holds a removed one's records, None where they were deleted.
+    `is_merge`: an added segment that holds the records of those that the version removed.
+    `replaced_by`: the segment that holds a removed one's records, None if they were deleted.
     """
 
     dataset_key: int
@@ -114,7 +114,10 @@ def resolve(tx: Transaction, name: str, since: int) -> WatchedDataset:
 
 def horizons(tx: Transaction, datasets: Sequence[WatchedDataset]) -> dict[int, int]:
     """The deletion horizon of those datasets that are not deleted, by key."""
-    values = {"keys": [one.key for one in datasets], "ids": [one.id for one in datasets]}
+    values = {
+        "keys": [dataset.key for dataset in datasets],
+        "ids": [dataset.id for dataset in datasets],
+    }
     return {row.key: row.deletion_horizon for row in tx.execute(_LIVE, values)}
 
 
@@ -139,7 +142,7 @@ def read(
 
 def _first_version(batch: ChangeBatch) -> ChangeBatch:
     first = batch.changes[0].version
-    own = tuple(one for one in batch.changes if one.version == first)
+    own = tuple(change for change in batch.changes if change.version == first)
     return ChangeBatch(own, first)
 
 
@@ -147,14 +150,14 @@ def _read(
     tx: Transaction, datasets: Sequence[WatchedDataset], through: int, most: int
 ) -> dict[int, ChangeBatch | None]:
     values = {
-        "keys": [one.key for one in datasets],
-        "ids": [str(one.id) for one in datasets],
-        "sinces": [one.since for one in datasets],
+        "keys": [dataset.key for dataset in datasets],
+        "ids": [str(dataset.id) for dataset in datasets],
+        "sinces": [dataset.since for dataset in datasets],
         "through": through,
         # One more, by which a cut is seen.
         "most": most + 1,
     }
-    changes: dict[int, list[SegmentChange]] = {one.key: [] for one in datasets}
+    changes: dict[int, list[SegmentChange]] = {dataset.key: [] for dataset in datasets}
     for row in tx.execute(_CHANGES, values).all():
         segment = SegmentRow._make(row[_NUM_OWN : _NUM_OWN + NUM_COLUMNS])
         changes[row[0]].append(SegmentChange._make((*row[:_NUM_OWN], segment)))

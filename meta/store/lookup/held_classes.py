@@ -1,8 +1,8 @@
 """The duration classes that datasets have segments in, remembered between lookups.
 
 A dataset has a few of the classes, in any of which a lookup may have to look. Finding them costs
-Postgres twice as much as the lookup of an hour in 200 datasets. What was found once stays true for
-all segments up to the version it was found at, so the statement of a page
+Postgres twice as much as the lookup of an hour in 200 datasets. A class once found stays so for all
+segments up to the version it was found at, so the statement of a page
 (`meta.store.lookup.page_statement`) asks for those of later versions alone. A class whose segments
 are gone costs a probe.
 """
@@ -65,7 +65,7 @@ class HeldClasses:
     def known(self, first_key: int) -> KnownClasses:
         """The remembered datasets from a key on, for a statement that finds their new segments.
 
-        All datasets where they are few enough to send.
+        All datasets if they are few enough to send.
         """
         if len(self._known) > SENT_MAX:
             # In one step, as far as other threads see.

@@ -43,9 +43,9 @@ _STATE = text(
     "SELECT m.history_floor, d.deletion_horizon"
     " FROM meta_state m LEFT JOIN datasets d ON d.id = :dataset AND d.deleted_at IS NULL"
 ).bindparams(bindparam("dataset", type_=Uuid))
-# The first registration after the version says where its entry stood; without one, the entry
-# stands there still, or above, where nothing between is of it. A removed entry's streams have no
-# babies left.
+# The first registration after the version gives its entry's offset then. Without one, the entry is
+# still there, or above if nothing between is its own. A removed entry's streams have no babies
+# left.
 _OFFSETS_AT = text(f"""
     SELECT coalesce(e.stream_id, r.stream_id) AS stream_id,
            coalesce(r.start_offset, e.merged_offset) AS stream_offset
@@ -84,7 +84,7 @@ _DESCENDANTS = text(
 def offsets_at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, dict[UUID, int]]:
     """The offset per stream up to which exactly a dataset is visible at a version (0 = current).
 
-    Raises NotFound, or VersionExpired where its history is deleted.
+    Raises NotFound, or VersionExpired if its history is deleted.
     """
     dataset_scope.require(dataset_id)
     current = versions.current(tx)

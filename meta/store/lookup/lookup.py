@@ -80,7 +80,7 @@ def visible_datasets(
 
     A dataset has the name that it had then. Names and their datasets never change at a version, so
     every page of a cursor gets the same.
-    Raises NotFound for an unknown name, VersionExpired where objects may be gone.
+    Raises NotFound for an unknown name, VersionExpired if objects may be gone.
     """
     visible = dataset_scope.visible_ids()
     values = {"names": list(names) or None, "version": version, "visible": visible}

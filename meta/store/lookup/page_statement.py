@@ -69,7 +69,7 @@ class AssembledPage(NamedTuple):
     `frames` are the segments without the first one's tag, None for no segments; `last_bytes` the
     lengths of the last segment of a full page, and of the one behind it. `layout_keys` has for each
     segment its dataset's key in four bytes and the ids of its promoted columns, None for one
-    without a layout; it is None where no segment has one. `datasets` has the key in four bytes and
+    without a layout; it is None if no segment has one. `datasets` has the key in four bytes and
     the id in 16 of each dataset; `new_masks` the key, from bit 18 on, and classes of one with new
     segments, `unknown_keys` those whose classes are not known. `last_key` is that of the part, None
     if there are no datasets behind it. Of a page that is not readable only the first four are
@@ -192,8 +192,8 @@ _TYPES = {
     "behind": "integer",
 }
 _PARAMETERS = {name: f"${n}::{kind}" for n, (name, kind) in enumerate(_TYPES.items(), 1)}
-# What plans are estimated by is read through a row, so that one for the values of a call never
-# seems cheaper than that for all: to make a plan takes longer than to run it.
+# Values that the planner estimates by are read through a row, so that a custom plan never seems
+# cheaper than the generic one: planning takes longer than running.
 _ASKED = {"names", "visible", "known_keys", "known_versions", "known_masks"} | {
     "start_ns",
     "last_ns",
@@ -225,7 +225,7 @@ FROM ({
 class SegmentStatements:
     """The statements of a server's stores; for `buckets` see `segment_frames.in_stores`.
 
-    Both raise Conflict where a migration is under way, and Unavailable.
+    Both raise Conflict while a migration is under way, and Unavailable.
     """
 
     def __init__(self, buckets: Mapping[str, bytes]) -> None:
@@ -245,8 +245,8 @@ class SegmentStatements:
         Tombstoned ones too. The first has no tag.
         """
         values = [pg_arrays.uuids(ids), _visible()]
-        found, framed, frames = driver_statements.fetch_row(database, self._by_ids, values)
-        _check_framed(found, framed)
+        count, framed, frames = driver_statements.fetch_row(database, self._by_ids, values)
+        _check_framed(count, framed)
         return frames or b""
 
     def bound(self, query: PageQuery) -> tuple[bytes, list[str | None]]:
@@ -272,14 +272,14 @@ def _visible() -> str | None:
     return None if visible is None else pg_arrays.uuids(visible)
 
 
-def _check_framed(found: int, framed: int) -> None:
+def _check_framed(count: int, framed: int) -> None:
     if framed < 0:
         raise Unavailable("this server lacks an object store of another one")
-    assert framed == found, f"{found - framed} of {found} segments do not keep their message"
+    assert framed == count, f"{count - framed} of {count} segments do not keep their message"
 
 
 def _bounds(query: PageQuery) -> dict[str, object]:
-    """The values that say where each class begins, and behind what the page does."""
+    """The values of the beginning of each class, and of the page."""
     lows = [max(INT64_MIN, query.start_ns - class_span_nanos(c)) for c in CLASSES]
     behind = query.behind
     start_behind, id_behind = INT64_MIN, ID_MAX

@@ -61,16 +61,16 @@ _MERGED = text(
 def cut(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, list[OffsetCut]]:
     """Offsets that are committed now and beyond a version (0 = current); and the version.
 
-    Raises NotFound, or VersionExpired where its history is deleted.
+    Raises NotFound, or VersionExpired if its history is deleted.
     """
     version, offsets = lineage.offsets_at(tx, dataset_id, version)
     rows = tx.execute(_HEADS, {"streams": list(offsets)})
     cuts = [OffsetCut(row.stream_id, offsets[row.stream_id], row.committed_offset) for row in rows]
-    return version, [one for one in cuts if one.after < one.last]
+    return version, [cut for cut in cuts if cut.after < cut.last]
 
 
 def check_not_reapable(tx: Transaction, dataset_id: UUID, version: int, grace_secs: float) -> None:
-    """Raise VersionExpired where babies beyond the version may be deleted by now."""
+    """Raise VersionExpired if babies beyond the version may be deleted by now."""
     values = {"dataset": dataset_id, "version": version, "grace": grace_secs}
     if tx.execute(_IS_REAPABLE, values).scalar_one():
         raise VersionExpired(
@@ -89,9 +89,9 @@ def read(tx: Transaction, dataset_id: UUID, cuts: Sequence[OffsetCut], most: int
     while left and len(babies) < most:
         batch, left = left[:STREAMS_AT_ONCE], left[STREAMS_AT_ONCE:]
         values = {
-            "streams": [one.stream_id for one in batch],
-            "afters": [one.after for one in batch],
-            "lasts": [one.last for one in batch],
+            "streams": [cut.stream_id for cut in batch],
+            "afters": [cut.after for cut in batch],
+            "lasts": [cut.last for cut in batch],
             "dataset": dataset_id,
             "most": most - len(babies),
         }

@@ -117,8 +117,8 @@ _INPUTS = text(f"""
 def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> list[Polled | None]:
     """Answer polls in order; None is for one that has to be answered by `claim_one`.
 
-    What was held back goes before what never was, and may turn out to be split; as many polls as
-    there are such tasks are left to `claim_one`, and so are those for some datasets only.
+    Tasks that were held back go before others, and may turn out to be split. `claim_one` serves as
+    many polls as there are such tasks, and all polls for some datasets only.
     """
     held = tx.execute(_COUNT_HELD, {"most": len(polls)}).scalar_one()
     answers: list[Polled | None] = [None] * held + [Polled(None)] * (len(polls) - held)
@@ -143,7 +143,7 @@ def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> li
             answers[number] = None
             broken.append(claimed)
     # The datasets' counters are locked in one order everywhere.
-    for claimed in sorted(broken, key=lambda one: one.task.dataset_key):
+    for claimed in sorted(broken, key=lambda item: item.task.dataset_key):
         _cancel(tx, claimed)
     return answers
 

@@ -175,7 +175,7 @@ def _fence(task: MergeTaskRow, outputs: Sequence[NewSegment]) -> Rejected | None
 
 
 def _lacking(bound_field_ids: frozenset[int], outputs: Sequence[NewSegment]) -> Rejected | None:
-    """Refuse outputs of a layout from before a binding: an input may have what they lack."""
+    """Refuse outputs of a layout from before a binding: an input may have more columns."""
     for output in outputs:
         lacking = bound_field_ids.difference(output.promoted_field_ids)
         if lacking:

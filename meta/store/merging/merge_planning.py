@@ -99,7 +99,7 @@ _CANDIDATES = text(f"""
       AND {_IS_SMALL} AND {_IS_FREE} AND {FILTERED} AND NOT {IS_AWAITED}
     ORDER BY s.start_ns, s.id LIMIT :most
 """)  # noqa: S608
-# By the conditions of segments_foreign_index: nothing is read where no client registered files.
+# By the conditions of segments_foreign_index: nothing is read if no client registered files.
 _MAPPED = text(f"""
     SELECT s.dataset_key, s.id
     FROM segments s JOIN datasets d ON d.key = s.dataset_key

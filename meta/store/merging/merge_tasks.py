@@ -139,7 +139,7 @@ class MergeTaskRow:
     total_compressed_size: int
     start_ns: int
     end_ns: int
-    # Outputs beside `output_segment_id`; None where there are none.
+    # Outputs beside `output_segment_id`; None if there are none.
     more_output_ids: list[UUID] | None = None
     # The store of its dataset's new segments.
     store: str = ""

@@ -1,4 +1,4 @@
-"""Lists and totals of pins, and what they hold."""
+"""Lists and totals of pins and of the segments that they hold."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,8 @@ horizon lock the dataset's row, and whoever raises it removes the pins that have
 is a row holds all of its segments, whatever the clocks say.
 
 Only the principal that took a pin, or an operator, may renew, release or list it. A pin that was
-taken where no credential was needed has none: who knows its id may go on with it, so that a server
-which begins to ask for credentials ends no reader's pin.
+taken while no credential was needed has no principal. Any caller that knows its id may use it, so
+that a server which begins to ask for credentials ends no reader's pin.
 """
 
 from bisect import bisect_left
@@ -123,7 +123,7 @@ class NewPin:
 
 @dataclass(frozen=True, slots=True)
 class PinRow:
-    """A pin and what it held when it was taken or last renewed; times in nanoseconds."""
+    """A pin, and the bytes it held when it was taken or last renewed; times in nanoseconds."""
 
     id: UUID
     owner: str
@@ -144,7 +144,7 @@ class PinRow:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """Of a pin that was ended: who took it, under which name, and its version."""
+    """A pin that was ended: its principal, its name and its version."""
 
     owner: str
     version: int
@@ -255,8 +255,8 @@ def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> 
     """Take a pin, or return the one that an earlier call with the same id took.
 
     Raises NotFound, VersionExpired, QuotaExceeded, NameTaken for another pin's id. All pins take
-    turns, so a turn is short: what the pin holds is read before it, and the lock of the dataset's
-    row, for which a pin may wait, is taken before it.
+    turns, so a turn is short: the sizes that the pin holds are read before it, and the lock of the
+    dataset's row, for which a pin may wait, is taken before it.
     """
     existing = find(tx, new.id)
     if existing is not None:
@@ -330,7 +330,7 @@ def find(tx: Transaction, pin_id: UUID) -> PinRow | None:
 
 
 def lock_horizons(tx: Transaction, dataset_keys: Sequence[int]) -> Mapping[int, Pinned]:
-    """Lock the horizons of datasets and return what is pinned of them.
+    """Lock the horizons of datasets and return their pinned versions.
 
     Pins that have expired, or are void, are removed: they hold nothing from here on.
     """

@@ -1,7 +1,7 @@
 """Registers merged segments that the bucket has and a restored database does not know.
 
-Their babies are gone, so nothing else has their records. All of it is one transaction, which
-compares what it was planned from first: the offsets of streams and entries, and what is live.
+Their babies are gone, so nothing else has their records. All of it is one transaction, which first
+compares the input of its plan: the offsets of streams and entries, and the live segments.
 """
 
 from collections import Counter
@@ -187,17 +187,17 @@ def bring_back(tx: Transaction, returned: Returned) -> Version:
     known = [stream for stream in returned.streams if stream.before is not None]
     rows = [RestoredStream(stream.id, -1, -1, (), stream.babies) for stream in known]
     restored_streams.write_babies(tx, rows)
-    claims = segments.claim(tx, [one.new for one in returned.segments])
+    claims = segments.claim(tx, [segment.new for segment in returned.segments])
     segments.raise_refusal(claims)
     _cancel_tasks(tx, returned.replaced_ids)
     audit.note(tx, "segplane catalog reconcile", "segments", f"{len(returned.segments)} segments")
     version = versions.allocate(tx)
-    for count in sorted({one.merge_count for one in returned.segments}):
+    for count in sorted({segment.merge_count for segment in returned.segments}):
         pairs = zip(claims, returned.segments, strict=True)
-        own = [claim for claim, one in pairs if one.merge_count == count]
+        own = [claim for claim, segment in pairs if segment.merge_count == count]
         segments.insert(tx, own, version, merge_count=count)
     ids = {claim.new.object_key: claim.segment_id for claim in claims}
-    rebuild.date_segments(tx, [(one, ids[one.new.object_key]) for one in returned.segments])
+    rebuild.date_segments(tx, [(item, ids[item.new.object_key]) for item in returned.segments])
     _write_registrations(tx, returned, ids, version)
     for stream in returned.streams:
         _write_stream(tx, stream, version)
@@ -248,9 +248,9 @@ def _write_registrations(
     streams = {stream.id: stream for stream in returned.streams}
     parts: Counter[tuple[UUID, UUID]] = Counter()
     rows: list[dict[str, object]] = []
-    for one in returned.segments:
-        dataset_id = one.new.dataset_id
-        for stream_id in sorted({span[0] for span in one.spans}):
+    for segment in returned.segments:
+        dataset_id = segment.new.dataset_id
+        for stream_id in sorted({span[0] for span in segment.spans}):
             start, end = _move(streams[stream_id], str(dataset_id))
             if end <= start:
                 continue
@@ -262,7 +262,7 @@ def _write_registrations(
                     "end_offset": end,
                     "ingest_time_nanos": 0,
                     "version": version,
-                    "segment_id": ids[one.new.object_key],
+                    "segment_id": ids[segment.new.object_key],
                     "part": parts[stream_id, dataset_id],
                 }
             )

@@ -97,8 +97,8 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
         dataset_layouts.replace_promoted_columns(tx, dataset_id, layout.promoted_columns)
     # Several segments may end at one offset of a stream: each gets a number.
     parts: Counter[tuple[UUID, UUID, int]] = Counter()
-    for merge_count in sorted({one.merge_count for one in catalog.segments}):
-        equal = [one for one in catalog.segments if one.merge_count == merge_count]
+    for merge_count in sorted({segment.merge_count for segment in catalog.segments}):
+        equal = [segment for segment in catalog.segments if segment.merge_count == merge_count]
         for some in slices(equal):
             _write_segments(tx, some, merge_count, version, parts)
     restored_streams.write_babies(tx, catalog.streams)

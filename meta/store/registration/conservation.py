@@ -1,6 +1,6 @@
 """Conservation: a registration holds at most the events of its baby segments, plus allowances.
 
-Where a collector counted too few records, a registration is refused for good. An operator then
+If a collector counted too few records, a registration is refused permanently. An operator then
 allows so many events, once, and each registration takes its excess from them.
 """
 
@@ -40,13 +40,13 @@ def read_allowance(tx: Transaction, dataset_id: UUID) -> int:
 
 
 def set_allowance(tx: Transaction, dataset_id: UUID, events: int) -> None:
-    """Allow so many events from now on; 0 revokes what is left."""
+    """Allow so many events from now on; 0 revokes the rest."""
     values = {"dataset": dataset_id, "events": events}
     tx.execute(_SET if events else _REVOKE, values)
 
 
 def take_allowance(tx: Transaction, dataset_id: UUID, events: int) -> int | None:
-    """Take events from the allowance; returns what is left, None if it does not suffice."""
+    """Take events from the allowance; returns the rest, None if it does not suffice."""
     return tx.execute(_TAKE, {"dataset": dataset_id, "events": events}).scalar_one_or_none()
 
 
@@ -67,8 +67,8 @@ def refusal(
 ) -> ExcessEvents | None:
     """The refusal of a call that is in order otherwise; None = its events are within the bound.
 
-    Excess is refused where it is certain and no operator allows it, else it is counted. The audit
-    log names `caller` as who used what is allowed.
+    Excess is refused if it is certain and no operator allows it, else it is counted. The audit log
+    names `caller` as the user of the allowance.
     """
     if bound is None or events <= bound.records:
         return None

@@ -34,8 +34,8 @@ class CallState(NamedTuple):
     """Offsets and records that one call is checked against.
 
     `merged` and `committed` are the offsets of its moves' entries and heads, in order; None = there
-    is none. Where an entry's implied offset reaches what the call names, `merged`
-    is that. A call whose baby rows are not all there has no `bound`.
+    is none. If an entry's implied offset reaches the offset that the call names, `merged` is that.
+    A call whose baby rows are not all there has no `bound`.
     """
 
     merged: Sequence[int | None]

@@ -52,7 +52,7 @@ CLAIMED_POSITIONS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """One call: segments of one dataset (none = offsets only), and what they move."""
+    """One call: segments of one dataset (none = offsets only), and the offsets they move."""
 
     dataset_id: UUID
     segments: tuple[NewSegment, ...]
@@ -63,7 +63,7 @@ class Merge:
     is_audited: bool = False
     # Verdicts by which records of streams are quarantined.
     quarantined: Mapping[UUID, str] = field(default_factory=dict)
-    # Of the events of the segments, where the dataset has them once; each is named once.
+    # Of the events of the segments, if the dataset has them once; each is named once.
     identities: tuple[DayIdentities, ...] = ()
     # Records of the baby segments that the segments leave out because they are rows already.
     repeats: int = 0
@@ -99,7 +99,7 @@ def register(tx: Transaction, merge: Merge) -> Version:
 def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | MetaError]:
     """Register calls that share no entry and no object key, all at one version.
 
-    Each is answered in order: the version that shows it, or what it is refused for, in which case
+    Each is answered in order: with the version that shows it, or with its refusal, in which case
     nothing of it happens.
     """
     calls = [Moves(merge.moves, bool(merge.segments or merge.repeats)) for merge in batch]

@@ -138,8 +138,8 @@ def _create_tasks(
     cursor = _cursor(job)
     is_move = job["store"] is not None
     find = _NEXT_ELSEWHERE if is_move else _NEXT
-    found = tx.execute(find, {**job, **cursor, "most": room}).all()
-    chosen = _affordable(found, allowance)
+    rows = tx.execute(find, {**job, **cursor, "most": room}).all()
+    chosen = _affordable(rows, allowance)
     if chosen:
         merge_planning.create_tasks(
             tx, [[row.id] for row in chosen], TaskKind.REWRITE, merges_added=0, rewrite_id=job_id
@@ -147,7 +147,7 @@ def _create_tasks(
         place = {"cursor_at": chosen[-1].created_at, "cursor_id": chosen[-1].id}
         return _Step(place, planned_bytes=sum(row.compressed_size_bytes for row in chosen))
     if cursor["cursor_id"] != UUID(int=0):
-        # What was in a merge may be free again.
+        # Inputs of a merge may be free again.
         return _Step(_CURSOR_START)
     any_left = _IS_ANY_ELSEWHERE if is_move else _IS_ANY_LEFT
     if tx.execute(any_left, dict(job)).scalar_one():
@@ -164,11 +164,11 @@ def _allowance(job: Mapping[Any, Any]) -> int | None:
     return min(earned, int(per_sec * BURST_SECS))
 
 
-def _affordable(found: Sequence[Any], allowance: int | None) -> Sequence[Any]:
+def _affordable(rows: Sequence[Any], allowance: int | None) -> Sequence[Any]:
     if allowance is None:
-        return found
+        return rows
     chosen = []
-    for row in found:
+    for row in rows:
         if allowance <= 0:
             break
         chosen.append(row)

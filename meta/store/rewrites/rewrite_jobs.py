@@ -44,7 +44,7 @@ class NewRewriteJob:
     segments of any version that are elsewhere take part.
 
     Only segments with events in [start_ns, end_ns) take part; None: no bound. At most `tasks_max`
-    tasks are open at a time, and `bytes_per_sec` (None: no limit) bounds what they read.
+    tasks are open at a time, and `bytes_per_sec` (None: no limit) bounds the bytes they read.
     """
 
     id: UUID
@@ -249,15 +249,15 @@ def change(
     if current is None:
         raise NotFound("there is no such rewrite", rewrite_id=job_id)
     is_over = current in (JobState.DONE, JobState.CANCELLED)
-    # Who only reads must not make it due, nor forgive what it has taken of its bytes.
+    # A read must not reschedule the job or reset its byte budget.
     if is_over or (state, tasks_max, bytes_per_sec) == (None, None, None):
         return get(tx, job_id)
-    wanted = JobState(current) if state is None else state
-    values = {"id": job_id, "state": int(wanted), "tasks_max": tasks_max}
+    new_state = JobState(current) if state is None else state
+    values = {"id": job_id, "state": int(new_state), "tasks_max": tasks_max}
     tx.execute(_CHANGE, {**values, "bytes_per_sec": bytes_per_sec})
-    if wanted != current:
-        audit.note(tx, "UpdateRewriteJob", job_id, wanted.name.lower())
-    if wanted is JobState.CANCELLED:
+    if new_state != current:
+        audit.note(tx, "UpdateRewriteJob", job_id, new_state.name.lower())
+    if new_state is JobState.CANCELLED:
         cancel_unclaimed(tx, job_id)
     return get(tx, job_id)
 

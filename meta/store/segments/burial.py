@@ -14,7 +14,7 @@ _BURY = (
     update(segments)
     .where(segments.c.id == func.any(bindparam("ids")))
     .where(segments.c.tombstone_version.is_(None))
-    # The clock, not the transaction's start: the grace must not be shorter by what it waited.
+    # The clock, not the transaction's start: its waiting time must not shorten the grace.
     .values(tombstone_version=bindparam("at_version"), tombstone_at=func.clock_timestamp())
     .returning(segments.c.dataset_key, segments.c.size_bytes, segments.c.compressed_size_bytes)
 )

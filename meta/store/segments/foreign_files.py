@@ -1,7 +1,7 @@
 """Objects that clients registered without facts: the state of each.
 
-A state is set by who registered an object, and by one reading of it; never by a look at its key.
-Objects of nurseries and merges have none: what cannot be read of them is damage.
+The registration of an object and one reading of it set a state, never its key. Objects of nurseries
+and merges have none: if they cannot be read, that is damage.
 """
 
 from collections.abc import Mapping

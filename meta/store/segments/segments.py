@@ -54,12 +54,12 @@ class SegmentRow(NamedTuple):
     created_version: int
     tombstone_version: int | None
     merge_count: int
-    # A serialized SegmentFacts; None where its writer did not say, b"" if its footer does not
+    # A serialized SegmentFacts; None if its writer did not say, b"" if its footer does not
     # say either.
     facts: bytes | None = None
     # CRC-32C of the object; None while it is not known.
     crc32c: int | None = None
-    # A serialized ForeignFile; None where it is a segment.
+    # A serialized ForeignFile; None if it is a segment.
     foreign_file: bytes | None = None
 
 
@@ -93,7 +93,7 @@ def write_message(
     size_bytes, compressed_size_bytes, number_of_events = sizes
     start_ns, end_ns = times
     name, own_id = key[1].encode(), str(segment_id).encode()
-    # Zero is what an absent number means.
+    # An absent number means zero.
     range_bytes = (_START_TAG + nanos_varint(start_ns) if start_ns else b"") + (
         _END_TAG + nanos_varint(end_ns) if end_ns else b""
     )
@@ -342,8 +342,8 @@ def _is_same(segment: SegmentRow, new: NewSegment) -> bool:
         and segment.size_bytes == new.size_bytes
         and segment.compressed_size_bytes == new.compressed_size_bytes
         and segment.number_of_events == new.number_of_events
-        # Workers of a release that knows no facts may repeat what another one did; nor does the
-        # checksum count, which is filled in later where it is missing.
+        # Workers of a release that knows no facts may repeat a call of another one; nor does the
+        # checksum count, which is filled in later if it is missing.
         and (not segment.facts or not new.facts or segment.facts == new.facts)
     )
 

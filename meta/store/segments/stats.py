@@ -73,7 +73,7 @@ ADD = """
 """
 _ADD = text(ADD.format(first=""))
 _NUMBERS = ("stat_live", "stat_size", "stat_compressed", "stat_every", "stat_tasks")
-# The parameters of ADD where nothing changes.
+# The parameters of ADD if nothing changes.
 NO_COLUMNS: Mapping[str, object] = dict.fromkeys(("stat_keys", *_NUMBERS), "{}")
 
 

@@ -1,6 +1,6 @@
 """Live segments that were registered without facts, until somebody has read their footers.
 
-What a client registered also gets a state (`meta.store.segments.foreign_files`).
+Objects that a client registered also get a state (`meta.store.segments.foreign_files`).
 """
 
 from collections.abc import Sequence

@@ -65,9 +65,9 @@ _FLUSHES = text(
     ' AND "offset" BETWEEN :first AND :last AND flush_id IS NOT NULL ORDER BY "offset"'
 )
 # One statement, so one round trip and no more: it locks, checks and writes. Its snapshot may be
-# older than the locks it gets. Of what it reads, the head is read anew under its lock; entries may
-# have been removed since the snapshot, and then removal_count, which the subquery reads in the
-# snapshot, differs. (In plain driver text: SQLAlchemy's own handling costs more than the rest.)
+# older than the locks it gets. The head is read anew under its lock. Entries may have been removed
+# since the snapshot, and then removal_count, which the subquery reads in the snapshot, differs. (In
+# plain driver text: SQLAlchemy's own handling costs more than the rest.)
 _COMMIT_BATCH = """
 WITH asked AS MATERIALIZED (
   SELECT * FROM unnest(%(streams)s::uuid[], %(offsets)s::bigint[], %(starts)s::bigint[],
@@ -134,7 +134,7 @@ def commit_batch(execute: Execute, batch: Sequence[OffsetCommit]) -> list[Commit
 
 
 def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
-    """Commit one baby, making the entries that its stamps lack; raises what it is refused for.
+    """Commit one baby, making the entries that its stamps lack; raises its refusal.
 
     A foreign dataset, to which none of the stream's tokens routes, gets no entry and no usage.
     """
@@ -146,9 +146,9 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
         raise NotFound("there is no such stream", stream_id=commit.stream_id)
     head = heads[commit.stream_id]
     foreign = stream_datasets.find_foreign(tx, commit.stream_id, live)
-    told = tuple(d for d in commit.dataset_ids if d in foreign)
+    foreign_ids = tuple(d for d in commit.dataset_ids if d in foreign)
     if commit.offset <= head.committed_offset and _is_replay(tx, commit):
-        return Committed(head.committed_offset, gone, told)
+        return Committed(head.committed_offset, gone, foreign_ids)
     refusal = _refusal(commit, head)
     if refusal is not None:
         continuity.look_soon(tx.info)
@@ -162,7 +162,7 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
     continuity.note_change(tx.info)
     if made:
         stream_datasets.stamp(tx, made, versions.allocate(tx))
-    return Committed(commit.offset, gone, told)
+    return Committed(commit.offset, gone, foreign_ids)
 
 
 def list_flushes(
@@ -198,7 +198,7 @@ def _refusal(commit: OffsetCommit, head: Head) -> MetaError | None:
 
 
 def _is_replay(tx: Transaction, commit: OffsetCommit) -> bool:
-    """True if the committed baby is this one: its four facts, and the flush id where both have one.
+    """True if the committed baby is this one: its four facts, and the flush id if both have one.
 
     A baby that is no longer remembered matches no commit.
     """

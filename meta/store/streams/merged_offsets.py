@@ -102,7 +102,7 @@ def of_entry(entry: str, stream: str, head: str) -> str:
 
 
 def lowest_in(stream: str, head: str, and_entry: str = "") -> str:
-    """The smallest merged offset of a stream's entries, null where it has none.
+    """The smallest merged offset of a stream's entries, null if it has none.
 
     Of the entries `e` that meet `and_entry` only; stream and head are rows of the statement.
     """
@@ -114,7 +114,7 @@ def lowest_in(stream: str, head: str, and_entry: str = "") -> str:
 
 
 def lowest(stream_id: str) -> str:
-    """The smallest merged offset of a stream's entries, null where it has none."""
+    """The smallest merged offset of a stream's entries, null if it has none."""
     return f"""(SELECT {lowest_in("i", "x")} FROM ingest_streams i
       JOIN stream_heads x ON x.stream_id = i.id WHERE i.id = {stream_id})"""  # noqa: S608
 
@@ -274,7 +274,7 @@ def of_stream(
 
 
 def lowest_of(tx: Transaction, stream_id: UUID) -> int | None:
-    """The smallest merged offset of a stream; None where it has no entry."""
+    """The smallest merged offset of a stream; None if it has no entry."""
     floor: int | None = tx.execute(_LOWEST, {"stream": stream_id}).scalar_one()
     return floor
 
@@ -290,7 +290,8 @@ def raise_floors(tx: Transaction, stream_ids: Sequence[UUID]) -> int:
 def rebase(tx: Transaction, keys: Sequence[tuple[UUID, UUID]], age_secs: float) -> int:
     """Store the reaped offset for those of some entries that are far behind it; returns how many.
 
-    A server of release 0.2.0 reads stored offsets, and would look for what is reaped and forgotten.
+    A server of release 0.2.0 reads stored offsets, and would look for babies that are reaped and
+    forgotten.
     """
     streams, datasets = [key[0] for key in keys], [key[1] for key in keys]
     values = {"streams": streams, "datasets": datasets, "age": age_secs}

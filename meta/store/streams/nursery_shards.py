@@ -35,7 +35,7 @@ _TAKE = text("""
 def lease(tx: Transaction, nursery_id: str, lease_secs: float, *, renew_only: bool) -> list[int]:
     """Renew a nursery's lease and return its shards.
 
-    Unless `renew_only`, it takes free shards up to its fair share, or gives up what is above it:
+    Unless `renew_only`, it takes free shards up to its fair share, or gives up those above it:
     after a round of calls by all nurseries the shards are even.
     """
     tx.execute(_LOCK)

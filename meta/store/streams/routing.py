@@ -1,13 +1,13 @@
 """Routing of tokens on streams: admissions, changes, and the datasets of unstamped babies.
 
-A period says where a token's signals go for babies of a stream from an offset on, until the next
-period of the pair begins. It is the routing in force when those offsets were committed.
+A period gives the datasets of a token's signals for babies of a stream from an offset on, until the
+next period of the pair begins. It is the routing in force when those offsets were committed.
 
 A token itself changes in one short transaction, and stamped babies follow it at once. Unstamped
 ones follow the periods of their stream, which begin page by page: each page locks the heads of its
 streams, so no baby at or below their offsets can hold records for the new datasets, and none above
 is committed before the entries are there. A call works on its change for a while and then leaves
-it; a server carries on what was left, or what nobody has worked on for a minute.
+it; a server carries on changes that were left, or that nobody has worked on for a minute.
 """
 
 from collections.abc import Sequence

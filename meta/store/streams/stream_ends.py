@@ -47,7 +47,7 @@ _AWAITED = text(
 
 
 def stop(tx: Transaction, stream_id: UUID, end: Stop) -> None:
-    """Close a stream; commits its stop message where that is the next offset.
+    """Close a stream; commits its stop message if that is the next offset.
 
     Raises NotFound, or StopMismatch with the offset that the stream ended or stands at.
     """
@@ -83,7 +83,7 @@ def reap(
 
     The head is locked, so a call marks a page of rows only: it returns the offset above which the
     next call goes on, and None once the stream's own offset has moved. Raises NotFound, or
-    NotDrained where some entry has not merged so far.
+    NotDrained if some entry has not merged so far.
     """
     head, stream = _lock(tx, stream_id)
     if offset <= stream.deleted_offset:
@@ -109,7 +109,7 @@ def reap(
 def remove_entry(tx: Transaction, stream_id: UUID, dataset_id: UUID, merged_offset: int) -> None:
     """Remove an entry for which nothing more comes; one that is not there is fine.
 
-    `merged_offset` is what the caller knows of it. Raises NotDrained.
+    `merged_offset` is the one that the caller knows. Raises NotDrained.
     """
     try:
         _, stream = _lock(tx, stream_id)
@@ -136,7 +136,7 @@ def _refusal(
         "merged_offset": stored,
         "deleted_offset": stream.deleted_offset,
     }
-    # What lies between the stored and the deleted offset is reaped, so none of it was the entry's.
+    # Babies between the stored and the deleted offset are reaped, so none of them was the entry's.
     if not stored <= stream.deleted_offset == merged_offset:
         return NotDrained(
             f"merged offset {stored} and deleted offset {stream.deleted_offset} are not both"

@@ -53,7 +53,7 @@ class StreamRow:
 
     id: UUID
     collector_id: str
-    # Whose collector it is; "" = it has no owner.
+    # The owner's principal; "" = it has no owner.
     principal: str
     stopped_at_nanos: int | None
     stopped_offset: int | None
@@ -61,7 +61,7 @@ class StreamRow:
     deleted_ingest_time_nanos: int
     committed_offset: int
     last_activity_nanos: int
-    # Up to here every entry has merged; the deleted offset where there is no entry.
+    # Up to here every entry has merged; the deleted offset if there is no entry.
     merged_floor: int
     reapable_offset: int
     has_entries: bool
@@ -80,7 +80,7 @@ class CheckpointRow:
 
 @dataclass(frozen=True, slots=True)
 class BabyRow:
-    """One committed baby; `dataset_ids` is None where it has no stamps."""
+    """One committed baby; `dataset_ids` is None if it has no stamps."""
 
     stream_id: UUID
     offset: int
@@ -105,8 +105,8 @@ class PeriodRow:
 _STREAMS = bindparam("streams", type_=ARRAY(Uuid))
 _WAITING = bindparam("waiting", type_=ARRAY(Uuid))
 _INDEXES = bindparam("indexes", type_=ARRAY(Integer))
-# Streams are chosen first, so that a page costs what it holds. While deletion is held, nothing may
-# be reaped.
+# Streams are chosen first, so that a page costs no more than its content. While deletion is held,
+# nothing may be reaped.
 _LOWEST = merged_offsets.lowest_in("s", "h", " AND e.dataset_id <> ALL(:waiting)")
 _SELECT_STREAMS = f"""
 SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offset,
@@ -147,9 +147,9 @@ AND id IN (
 _CHANGED = text(_SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD)).bindparams(
     _WAITING, _INDEXES
 )
-# Where there are many entries, Postgres would plan the statement anew for each poll: it does not
-# know how many have changed, so a kept plan looks dearer than it is. With a second bound, which
-# excludes nothing, it expects few, and takes the indexes.
+# With many entries, Postgres would plan the statement anew for each poll: it does not know how many
+# have changed, so a kept plan looks dearer than it is. With a second bound, which excludes nothing,
+# it expects few, and takes the indexes.
 _KEEP_PLAN = text("SET LOCAL plan_cache_mode = force_generic_plan")
 _SOME = text(_SELECT_STREAMS.format(chosen=" AND id = ANY(:streams)")).bindparams(
     _STREAMS, _WAITING

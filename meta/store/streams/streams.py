@@ -1,11 +1,11 @@
 """Ingest streams: their collector, their owner, their end, and their retirement.
 
-A stream is two rows: `ingest_streams` (cold) and `stream_heads` (hot). Whoever changes what commits
-may do (a stop, a new or removed entry) locks the head, as CommitOffset does.
+A stream is two rows: `ingest_streams` (cold) and `stream_heads` (hot). Any change of the rules for
+commits (a stop, a new or removed entry) locks the head, as CommitOffset does.
 
 The owner of a stream is the principal whose collector registered it, and no other writes it. A
 stream that a caller without a role of its own registered (an admin, or anyone on a server that
-needs no credential) has no owner: who knows its id may go on with it.
+needs no credential) has no owner, and any caller that knows its id may go on with it.
 """
 
 from collections.abc import Iterable

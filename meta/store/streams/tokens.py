@@ -84,7 +84,7 @@ _IN_ORDER = _ALL.order_by(ingest_tokens.c.id)
 _ACTIVE = _IN_ORDER.where(ingest_tokens.c.revoked_at.is_(None))
 _BEHIND = _IN_ORDER.where(ingest_tokens.c.id > bindparam("after")).limit(bindparam("most"))
 _ACTIVE_PAGE = _BEHIND.where(ingest_tokens.c.revoked_at.is_(None))
-# By the index of what changed, even where the planner expects to find enough along the ids.
+# By the index of changes, even if the planner expects to find enough along the ids.
 _CHANGED = _BEHIND.where(
     ingest_tokens.c.id.in_(
         select(ingest_tokens.c.id)

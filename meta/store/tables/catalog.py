@@ -34,8 +34,8 @@ datasets = Table(
     moment("purged_at"),
     # Versions below it may have lost objects: FindSegments answers VERSION_EXPIRED.
     Column("deletion_horizon", BigInteger, nullable=False, server_default=text("0")),
-    # The horizon as pins know it. Where it differs, a server that knows no pins has raised the
-    # other: pins below that one are void.
+    # The horizon as pins know it. If it differs, a server that knows no pins has raised the other:
+    # pins below that one are void.
     Column("pins_horizon", BigInteger),
     Column("event_retention_secs", BigInteger),
     Column("created_retention_secs", BigInteger),
@@ -43,7 +43,7 @@ datasets = Table(
     Column("records_per_month", BigInteger, nullable=False, server_default=text("0")),
     # Last version at which something a nursery reads of the dataset changed.
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
-    # What collectors accept of each ingest token; 0 = their default.
+    # Limits that collectors apply to each ingest token; 0 = their default.
     Column("ingest_bytes_per_sec", BigInteger, nullable=False, server_default=text("0")),
     Column("ingest_exports_in_flight", BigInteger, nullable=False, server_default=text("0")),
     Column("ingest_memory_bytes", BigInteger, nullable=False, server_default=text("0")),
@@ -248,8 +248,8 @@ view_dataset_projections = Table(
     UniqueConstraint("view_id", "dataset_id", "projection_id"),
 )
 
-# What a link reads of its dataset's promoted columns, and what it yields; a link that an older
-# release made has no rows and was not checked.
+# The promoted columns that a link reads of its dataset, and the columns that it yields. A link that
+# an older release made has no rows and was not checked.
 link_columns = Table(
     "link_columns",
     metadata,

@@ -28,7 +28,7 @@ table_objects = Table(
     # older than the deletion of its object.
     Column("gap_end", BigInteger, nullable=False),
     now("handed_out_at"),
-    # When it was last seen to be in use; what was not for a grace is looked at.
+    # When it was last seen to be in use; it is examined after a grace without use.
     now("examined_at"),
     UniqueConstraint("dataset_key", "digest", name="table_objects_digest_key"),
     UniqueConstraint("object_key", name="table_objects_object_key_key"),

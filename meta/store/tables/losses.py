@@ -23,11 +23,11 @@ losses = Table(
     Column("kind", SmallInteger, nullable=False),
     Column("stream_id", Uuid),
     Column("offset", BigInteger),
-    # Null where the baby segment had no stamps.
+    # Null if the baby segment had no stamps.
     Column("dataset_id", Uuid),
     Column("segment_id", Uuid),
     Column("object_key", Text),
-    # Null where it is not known.
+    # Null if it is not known.
     Column("records", BigInteger),
     # From this version on they are missing.
     Column("version", BigInteger, nullable=False),

@@ -46,7 +46,7 @@ merge_tasks = Table(
     moment("finished_at"),
     Column("output_segment_id", Uuid),
     Column("output_merge_count", SmallInteger, nullable=False),
-    # What GetMergeTask answers, also once the inputs are gone.
+    # The answer of GetMergeTask, also once the inputs are gone.
     Column("segment_count", Integer, nullable=False),
     Column("smallest_size", BigInteger, nullable=False),
     Column("largest_size", BigInteger, nullable=False),
@@ -56,7 +56,7 @@ merge_tasks = Table(
     Column("total_compressed_size", BigInteger, nullable=False),
     Column("start_ns", BigInteger, nullable=False),
     Column("end_ns", BigInteger, nullable=False),
-    # Outputs beside output_segment_id; null where there are none.
+    # Outputs beside output_segment_id; null if there are none.
     Column("more_output_ids", ARRAY(Uuid)),
     # The rewrite job that it belongs to, until the job has counted it.
     Column("rewrite_id", Uuid),
@@ -162,7 +162,7 @@ rewrite_jobs = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("due_at", DateTime(timezone=True), nullable=False),
     Column("advanced_at", DateTime(timezone=True), nullable=False),
-    # When it last created tasks; null = never. Whose turn it is while few may be created.
+    # When it last created tasks; null = never. Decides the next turn while few may be created.
     moment("planned_at"),
     moment("finished_at"),
     CheckConstraint("state IN (1, 2, 3, 4)", name="state"),

@@ -1,4 +1,4 @@
-"""Merged segments, who may use an object key, and where records came from."""
+"""Merged segments, the claims on object keys, and the lineage of records."""
 
 from sqlalchemy import (
     BigInteger,
@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from meta.store.tables.columns import metadata, moment, now
 
-# Who may use an object key. The one unique index that Register, Complete, Save and Condemn share.
+# The claims on object keys. The one unique index that Register, Complete, Save and Condemn share.
 object_identities = Table(
     "object_identities",
     metadata,
@@ -59,23 +59,23 @@ segments = Table(
     # Excluded from merging: a merge could not read it; an operator releases it. 0.1.0 named the
     # column, which is shared with its servers.
     moment("quarantined_at", key="excluded_at"),
-    # A serialized SegmentFacts; null where the writer did not say, empty if the object's footer was
+    # A serialized SegmentFacts; null if the writer did not say, empty if the object's footer was
     # read later and does not say either.
     Column("facts", LargeBinary),
-    # Bit n is set if there are records of signal n; null where that is not known.
+    # Bit n is set if there are records of signal n; null if that is not known.
     Column("signals", SmallInteger),
-    # The format that its writer named; null where it named none.
+    # The format that its writer named; null if it named none.
     Column("format_version", Integer),
-    # CRC-32C of the object; null where it is not known yet.
+    # CRC-32C of the object; null if it is not known yet.
     Column("crc32c", BigInteger),
-    # When the object was read for it, where its writer did not send it.
+    # When the object was read for it, if its writer did not send it.
     moment("crc32c_read_at"),
-    # A ForeignState: set where a client registered it without facts; null where it is a segment.
+    # A ForeignState: set where a client registered it without facts; null if it is a segment.
     Column("foreign_state", SmallInteger),
-    # A serialized ForeignFile with the same state; null where that is.
+    # A serialized ForeignFile with the same state; null if that is.
     Column("foreign_file", LargeBinary),
-    # What never changes of its message (meta.store.segments.segments). Never null since revision
-    # 0049, though the column may be.
+    # The part of its message that never changes (meta.store.segments.segments). Never null since
+    # revision 0049, though the column may be.
     Column("message", LargeBinary),
     CheckConstraint("start_ns <= end_ns", name="range"),
     CheckConstraint("tombstone_version > created_version", name="lifetime"),
@@ -98,7 +98,7 @@ Index(
     segments.c.id,
     postgresql_where=segments.c.tombstone_version.is_(None),
 )
-# What the planner of 0.1.0 looks at; the next release drops it.
+# Index of the planner of 0.1.0; the next release drops it.
 Index(
     "segments_mergeable_index",
     segments.c.dataset_key,
@@ -109,7 +109,7 @@ Index(
         " AND compressed_size_bytes < 268435456"
     ),
 )
-# What the planner looks at; the size is the target of meta.planning.planner.Policy.
+# Index of the planner; the size is the target of meta.planning.planner.Policy.
 Index(
     "segments_small_index",
     segments.c.dataset_key,
@@ -138,7 +138,7 @@ Index(
     segments.c.id,
     postgresql_where=segments.c.tombstone_version.is_not(None),
 )
-# What feeds of changes look at.
+# Index of feeds of changes.
 Index(
     "segments_created_index",
     segments.c.dataset_key,
@@ -157,7 +157,8 @@ Index(
     segments.c.id,
     postgresql_where=text("facts IS NULL AND tombstone_version IS NULL"),
 )
-# What a client registered without facts, by state: to be read, mapped, left out by readers.
+# Segments that a client registered without facts, by state: to be read, mapped, left out by
+# readers.
 Index(
     "segments_foreign_index",
     segments.c.foreign_state,
@@ -172,7 +173,7 @@ Index(
     postgresql_where=segments.c.tombstone_version.is_not(None),
 )
 
-# Which babies a nursery's segment holds; kept while a descendant lives.
+# The babies that a nursery's segment holds; kept while a descendant lives.
 registrations = Table(
     "registrations",
     metadata,
@@ -184,12 +185,12 @@ registrations = Table(
     Column("end_offset", BigInteger, nullable=False),
     Column("ingest_time_nanos", BigInteger, nullable=False),
     Column("version", BigInteger, nullable=False),
-    # Null where the babies held nothing for the dataset.
+    # Null if the babies held nothing for the dataset.
     Column("segment_id", Uuid),
     # 0.1.0 and a rebuild: one per further segment of the same call.
     Column("part", SmallInteger, nullable=False, server_default=text("0")),
     now("created_at"),
-    # The stored offset of the entry, where start_offset was implied beyond it.
+    # The stored offset of the entry, if start_offset was implied beyond it.
     Column("moved_from", BigInteger),
     CheckConstraint("start_offset < end_offset", name="span"),
     UniqueConstraint("stream_id", "dataset_id", "end_offset", "part"),
@@ -211,7 +212,7 @@ registration_segments = Table(
 )
 Index("registration_segments_segment_index", registration_segments.c.segment_id)
 
-# Which segment's merge took a segment in. A row goes once nothing lives that holds the input.
+# The segment whose merge took a segment in. A row goes once nothing lives that holds the input.
 segment_lineage = Table(
     "segment_lineage",
     metadata,
@@ -220,14 +221,14 @@ segment_lineage = Table(
 )
 Index("segment_lineage_output_index", segment_lineage.c.output_id)
 
-# Segments that are gone without a successor: what they were made of is to be forgotten.
+# Segments that are gone without a successor: their lineage is to be forgotten.
 lineage_ends = Table(
     "lineage_ends",
     metadata,
     Column("segment_id", Uuid, primary_key=True),
 )
 
-# Datasets of which nothing more is deleted until an operator allows it, and what was to go.
+# Datasets of which nothing more is deleted until an operator allows it, and the held segments.
 deletion_brakes = Table(
     "deletion_brakes",
     metadata,
@@ -237,7 +238,7 @@ deletion_brakes = Table(
     Column("segments", BigInteger, nullable=False),
     Column("size_bytes", BigInteger, nullable=False),
     Column("live_size_bytes", BigInteger, nullable=False),
-    # What was tombstoned up to it may be deleted.
+    # Segments that were tombstoned up to it may be deleted.
     Column("released_version", BigInteger, nullable=False, server_default=text("0")),
 )
 
@@ -254,7 +255,7 @@ retention_baselines = Table(
     now("seen_since"),
 )
 
-# Maintained counters: what GetJanitorStats answers.
+# Maintained counters, for GetJanitorStats.
 dataset_stats = Table(
     "dataset_stats",
     metadata,

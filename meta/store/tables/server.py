@@ -39,7 +39,7 @@ meta_state = Table(
     # compared with the witness; null = the database has no witness.
     Column("ceiling", BigInteger),
     Column("incarnation", Text),
-    # HMAC key for ingest tokens where no META_TOKEN_PEPPER is set.
+    # HMAC key for ingest tokens if no META_TOKEN_PEPPER is set.
     Column("token_pepper", LargeBinary, nullable=False),
     CheckConstraint("id = 1", name="one_row"),
     postgresql_with={"fillfactor": "10"},
@@ -54,7 +54,7 @@ object_stores = Table(
     Column("url", Text, nullable=False),
 )
 
-# One row: what the witness in the bucket is compared with; see meta.store.versions.witness_state.
+# One row, which is compared with the witness in the bucket; see meta.store.versions.witness_state.
 witness_state = Table(
     "witness_state",
     metadata,
@@ -93,14 +93,15 @@ audit_log = Table(
     Column("rpc", Text, nullable=False),
     Column("subject_id", Text, nullable=False),
     Column("detail", Text, nullable=False),
-    # Who called; "" before this was kept.
+    # The caller's principal; "" before this was kept.
     Column("principal", Text, nullable=False, server_default=text("''")),
-    # From where, and the x-request-id of the call; "" = the server did it itself, or none was sent.
+    # The caller's host, and the x-request-id of the call; "" = the server did it itself, or none
+    # was sent.
     Column("host", Text, nullable=False, server_default=text("''")),
     Column("request_id", Text, nullable=False, server_default=text("''")),
 )
 
-# Who created, changed and ended an entry of the catalog; null where that is not known.
+# The authors of an entry of the catalog: of its creation, change and end; null if unknown.
 catalog_authors = Table(
     "catalog_authors",
     metadata,

@@ -46,7 +46,7 @@ ingest_streams = Table(
     "ingest_streams",
     metadata,
     Column("id", Uuid, primary_key=True),
-    # With the principal before it, where the stream has one: meta/store/streams/streams.py.
+    # With the principal before it, if the stream has one: meta/store/streams/streams.py.
     Column("collector_id", Text, nullable=False),
     Column("collector_string", Text, nullable=False),
     # Evenly spread in [0, 2^31); shard = shard_hash % shard_count.
@@ -59,7 +59,7 @@ ingest_streams = Table(
     Column("deleted_ingest_time_nanos", BigInteger, nullable=False, server_default=text("0")),
     # Stopped, without entries and reaped to the end; kept 7 days.
     moment("retired_at"),
-    # Whose collector it is; "" = it has no owner.
+    # The owner's principal; "" = it has no owner.
     Column("principal", Text, nullable=False, server_default=text("''")),
     # Last version at which something a nursery reads of the stream changed.
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
@@ -95,8 +95,8 @@ stream_heads = Table(
     now("last_activity_at"),
     # Here as well as in ingest_streams, because CommitOffset locks and reads this row only.
     Column("is_stopped", Boolean, nullable=False, server_default=text("false")),
-    # Some entry may have unmerged babies: what a steady poll looks at. Set by commits, cleared by
-    # the sweeper.
+    # Some entry may have unmerged babies; a steady poll looks at these streams only. Set by
+    # commits, cleared by the sweeper.
     Column("is_pending", Boolean, nullable=False, server_default=text("false")),
     # Rises whenever an entry of the stream is removed: how a batch of commits, which checks for
     # entries and locks the head in one statement, knows that it saw them as they are.
@@ -127,9 +127,9 @@ baby_segments = Table(
     now("committed_at"),
     # When the baby was reaped; its row stays 24 h longer.
     moment("reaped_at"),
-    # CRC-32C of the object; null where it is not known yet.
+    # CRC-32C of the object; null if it is not known yet.
     Column("crc32c", BigInteger),
-    # When the object was read for it, where its writer did not send it.
+    # When the object was read for it, if its writer did not send it.
     moment("crc32c_read_at"),
 )
 Index(

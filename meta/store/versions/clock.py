@@ -12,7 +12,7 @@ _LAST_GAP_END = "(SELECT coalesce(max(gap_end), '-infinity') FROM clock_gaps)"
 def ago(secs: str) -> str:
     """The time before which everything is older than `secs`, an expression in seconds.
 
-    The function is called only where a gap is recent enough to matter; the rest is computed once a
+    The function is called only if a gap is recent enough to matter; the rest is computed once a
     statement.
     """
     plain = f"{NOW} - make_interval(secs => {secs})"

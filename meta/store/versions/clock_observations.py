@@ -19,7 +19,7 @@ _ADD_GAP = text(
     " gap_start = least(clock_gaps.gap_start, excluded.gap_start)"
 )
 _FORGET_GAPS = text("DELETE FROM clock_gaps WHERE gap_end < :before")
-# What waits for a time of the clock must not wait longer because the clock went back.
+# Waits for a time of the clock must not become longer because the clock went back.
 _MOVE_BACK = (
     text("UPDATE nurseries SET lease_until = lease_until - :step WHERE lease_until > :now"),
     text("UPDATE scrub_state SET lease_until = lease_until - :step WHERE lease_until > :now"),
@@ -66,6 +66,6 @@ def observe(tx: Transaction, now: datetime, gap: Gap | None) -> None:
 
 
 def move_leases_back(tx: Transaction, now: datetime, step: timedelta) -> None:
-    """Shorten leases and back-offs by what the clock went back."""
+    """Shorten leases and back-offs by the step that the clock went back."""
     for statement in _MOVE_BACK:
         tx.execute(statement, {"now": now, "step": step})

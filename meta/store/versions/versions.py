@@ -55,7 +55,7 @@ def allocate(tx: Transaction) -> Version:
 
 
 def drawn_by(tx: Transaction, draw: Callable[[], int | None]) -> Version:
-    """The version that a statement draws with ALLOCATE; None is drawn where it may not.
+    """The version that a statement draws with ALLOCATE; None is drawn if it may not.
 
     Raises DrawRefused if the database has to be compared with its witness first.
     """
@@ -144,7 +144,7 @@ _AT_TIME = text(f"""
 def at_time(tx: Transaction, dataset_name: str, nanos: int, grace_secs: float) -> int:
     """Return the version that a live dataset had at a time, nanoseconds since 1970.
 
-    It may be expired where the time is longer ago than the grace. Raises NotFound.
+    It may be expired if the time is longer ago than the grace. Raises NotFound.
     """
     values = {
         "name": dataset_name,

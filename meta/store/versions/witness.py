@@ -13,7 +13,7 @@ from meta.store.engine.timelines import VERSION_JUMP
 
 # A running server goes on for as many versions while the bucket does not answer.
 CEILING_STEP = 2**24
-# What the database knows to be in the bucket is not.
+# A file that the database knows to be in the bucket is not there.
 LOST = "the bucket has lost the witness"
 SEEN = "the database went back: a server has seen it further on"
 BEHIND = "the witness is behind the database"
@@ -54,7 +54,7 @@ class Side:
         return self.went_back or not self.has_room
 
     def has_moved(self, before: "Side") -> bool:
-        """True if another server has written since: what it wrote says nothing of a restore."""
+        """True if another server has written since: its file says nothing of a restore."""
         return _place(self) != _place(before)
 
     def has_begun(self, mark: Mark) -> bool:
@@ -175,7 +175,7 @@ def is_in_force(mark: Mark, before: WitnessView, after: WitnessView) -> bool:
 
 
 def _attempted(side: Side, view: WitnessView, newest: Mark) -> Verdict:
-    """Finish what an attempt of this database began; a newer history was begun for a reason."""
+    """Finish the attempt that this database began; a newer history was begun for a reason."""
     reason = "" if newest.history == (side.history or 1) else "a restore was being taken up"
     if newest.tick > side.tick and not reason:
         return _restored(side, view, "the database went back while a term began")
@@ -185,7 +185,7 @@ def _attempted(side: Side, view: WitnessView, newest: Mark) -> Verdict:
 def _restored(side: Side, view: WitnessView, reason: str) -> Verdict:
     """Begin a new history, above all that may have been drawn in the earlier ones.
 
-    Where the witness is lost, nobody knows how far that was: the jump is that of a failover.
+    If the witness is lost, nobody knows how far that was: the jump is that of a failover.
     """
     history = max(side.history or 0, *view.numbers, 0) + 1
     version = _above(side, view) + (VERSION_JUMP if reason in (LOST, BEHIND) else 0)

@@ -1,4 +1,4 @@
-"""The database's side of the witness: what is compared with the bucket, and what follows.
+"""The database's side of the witness: its state to compare with the bucket, and the results.
 
 The order of each change makes a crash between any two of them harmless:
 
@@ -40,7 +40,7 @@ class WitnessStatus:
 IS_UNRECONCILED = (
     "EXISTS (SELECT FROM witness_state WHERE restored_at IS DISTINCT FROM reconciled_at)"
 )
-# True where that is awaited: segments that were merged meanwhile could not be told from lost ones.
+# True if that is awaited: segments that were merged meanwhile could not be told from lost ones.
 IS_AWAITED = f"({IS_UNRECONCILED} AND (SELECT deletion_held FROM meta_state))"  # noqa: S608
 _COLUMNS = f"""
     m.version, coalesce(m.ceiling, 0), ({HAS_ROOM} AND m.ceiling IS NOT NULL) IS TRUE,
@@ -54,7 +54,7 @@ _INTEND = text("""
     UPDATE witness_state SET next_term = :next_term
     WHERE term IS NOT DISTINCT FROM :term AND next_term IS NULL
 """)
-# A plain start may have lost what was handed out a moment before: these versions expire as well.
+# A plain start may have lost versions that were handed out a moment before: these expire as well.
 # The newest gap of meta_state says more, that objects may be gone, so it is left as it is.
 _EXPIRE = text("""
     INSERT INTO version_gaps (gap_start, gap_end) VALUES (:start, :end) ON CONFLICT DO NOTHING
@@ -103,7 +103,7 @@ _STOP = text("UPDATE meta_state SET incarnation = NULL, deletion_held = true")
 
 
 def read(tx: Transaction) -> Side:
-    """Read what is compared with the witness."""
+    """Read the state that is compared with the witness."""
     return Side(*tx.execute(_READ).one())
 
 
@@ -178,5 +178,5 @@ def take_over(tx: Transaction) -> bool:
 
 
 def status(tx: Transaction) -> WitnessStatus:
-    """Read what an operator sees of the witness."""
+    """Read the operator's view of the witness."""
     return WitnessStatus(*tx.execute(_STATUS).one())

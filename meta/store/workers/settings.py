@@ -86,7 +86,7 @@ def in_force(named: Sequence[NamedSettings]) -> WorkerSettings:
 def change(
     tx: Transaction, name: str, settings: WorkerSettings, removed: Collection[str]
 ) -> WorkerSettings:
-    """Set and remove fields of a name; what is left. Raises QuotaExceeded."""
+    """Set and remove fields of a name; returns the rest. Raises QuotaExceeded."""
     tx.execute(_TAKE_TURNS, {"key": LOCK_KEY})
     stored = tx.execute(_FIND, {"name": name}).scalar_one_or_none()
     before = NOTHING if stored is None else _settings(stored)

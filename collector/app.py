@@ -120,7 +120,7 @@ class Collector:
     async def _listen_grpc(self, stack: AsyncExitStack) -> int:
         health = HealthCalls(self._health, partial(_count_restricted, "health"))
         server = grpc.aio.server(
-            # Health first: whatever others hold open, a probe is answered.
+            # Health first: a probe is answered regardless of other open calls.
             handlers=(health, OtlpHandler(self._intake)),
             options=(
                 ("grpc.max_concurrent_streams", self._settings.concurrent_exports_max),
@@ -175,7 +175,7 @@ class Collector:
         return bound
 
     async def work(self, stop: asyncio.Event) -> bool:
-        """Take exports until `stop`, then commit what was taken and end the stream."""
+        """Take exports until `stop`, then commit them and end the stream."""
         flushing = asyncio.create_task(self._flusher.run())
         self._intake.is_open = True
         await self._set_health(is_serving=True)
@@ -193,7 +193,7 @@ class Collector:
                 await flushing
                 await self._flusher.stop()
         except (TimeoutError, MetaError) as error:
-            # Nothing of it was acknowledged; what was put is adopted by the next incarnation.
+            # Nothing of it was acknowledged; the next incarnation adopts babies that were put.
             size_bytes = self._budget.size_bytes
             log.error("shutdown_incomplete", buffered_bytes=size_bytes, error=repr(error))
             return False
@@ -282,7 +282,7 @@ def _stop_with_parent(stop: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
 
     def request_stop() -> None:
-        # The loop is closed where the parent dies while this process ends anyway.
+        # The loop is closed if the parent dies while this process ends anyway.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(stop.set)
 

@@ -1,9 +1,9 @@
-"""Bounds on attributes: what lies beyond them is cut and counted, and no record is lost.
+"""Bounds on attributes: excess is cut and counted, and no record is lost.
 
 As in OpenTelemetry's SDKs, an attribute beyond the number is dropped and a long text is shortened.
 A name is never shortened, since it would be another name: its attribute is dropped. The numbers of
 dropped attributes are added to the `dropped_attributes_count` of their record, scope or resource,
-where OTLP has one; data points have none.
+if OTLP has one; data points have none.
 """
 
 import sys
@@ -30,7 +30,7 @@ from segments.v1.otlp_counts_pb2 import (
     SpanSizes,
 )
 
-# Parts up to this size are not examined, unless a bound is smaller: what they hold is bounded, and
+# Parts up to this size are not examined, unless a bound is smaller: their content is bounded, and
 # nearly all are smaller.
 EXAMINED_BYTES_MIN = 8 * 1024
 _UNBOUNDED = sys.maxsize
@@ -51,7 +51,7 @@ class AttributeBounds:
 
     @property
     def part_bytes_min(self) -> int:
-        """Bytes above which a resource, scope or record may hold what is beyond the bounds."""
+        """Bytes above which a resource, scope or record may exceed the bounds."""
         sizes = (self.name_bytes_max, self.value_bytes_max)
         smallest = min((size for size in sizes if size), default=EXAMINED_BYTES_MIN)
         # The least that an attribute with a name takes; four beside a value.
@@ -112,7 +112,7 @@ def _span_lists(record: bytes) -> Iterator[Sequence[bytes]]:
 
 
 def cut(signal: Signal, payload: bytes, bounds: AttributeBounds) -> PartialSuccess:
-    """Drop and shorten what is beyond the bounds; all other bytes stay as they are."""
+    """Drop and shorten attributes beyond the bounds; all other bytes stay as they are."""
     cutter = _Cutter(signal, bounds)
     kept = cutter.within(0, payload)
     return PartialSuccess(

@@ -52,7 +52,7 @@ class MemoryBudget:
         return not self.size_bytes or self.size_bytes + size_bytes <= self.size_bytes_max
 
     def require_room(self, token_id: str, size_bytes: int, token_size_bytes_max: int) -> None:
-        """Raise Refused, with a time to retry, where `has_room` is false."""
+        """Raise Refused, with a time to retry, if `has_room` is false."""
         if not self._token_has_room(token_id, size_bytes, token_size_bytes_max):
             raise over_limit("memory", "ingest token has too many bytes in progress")
         if not self.has_room(token_id, size_bytes, token_size_bytes_max):
@@ -122,7 +122,7 @@ class Charge:
         return self.budget.has_room(self.token_id, size_bytes, self.token_size_bytes_max)
 
     def grow_to(self, size_bytes: int) -> None:
-        """Charge up to a size at once; raises Refused where there is no room."""
+        """Charge up to a size at once; raises Refused if there is no room."""
         more_bytes = size_bytes - self.size_bytes
         if more_bytes > 0:
             self.budget.require_room(self.token_id, more_bytes, self.token_size_bytes_max)
@@ -136,7 +136,7 @@ class Charge:
             self.budget.change(self.token_id, change_bytes)
 
     async def reserve(self, size_bytes: int) -> None:
-        """Charge more bytes once there is room; raises Refused where that takes too long."""
+        """Charge more bytes once there is room; raises Refused if that takes too long."""
         if self.budget.charge_at_once(self, size_bytes):
             return
         try:

@@ -17,8 +17,8 @@ MIB = 1024 * 1024
 class Settings(ProcessSettings):
     """Everything an operator may set; docs/collector.md has the table.
 
-    object_store: where babies go; None = where meta says. Sizes count decompressed OTLP bytes.
-    process_index: this process's number where several share the ports; None = it is alone.
+    object_store: the store of babies; None = the one that meta names. Sizes count decompressed OTLP
+    bytes. process_index: this process's number if several share the ports; None = it is alone.
     """
 
     grpc_bind: str

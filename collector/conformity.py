@@ -106,12 +106,12 @@ def reject_nonconforming(
     signal: Signal, payload: bytes, columns: tuple[EnforcedColumn, ...]
 ) -> PartialSuccess:
     """Remove records that do not conform; the others keep their bytes."""
-    found = PayloadCheck(columns).nonconforming(signal, payload)
-    if not found.records:
+    misfits = PayloadCheck(columns).nonconforming(signal, payload)
+    if not misfits.records:
         return PartialSuccess(payload)
-    rest, _ = divide(signal, payload, frozenset(found.records))
-    cause = f"not of the schema of the dataset ({found.text(NAMED_MAX)})"
-    return PartialSuccess(rest, len(found.records), cause, nonconforming=found)
+    rest, _ = divide(signal, payload, frozenset(misfits.records))
+    cause = f"not of the schema of the dataset ({misfits.text(NAMED_MAX)})"
+    return PartialSuccess(rest, len(misfits.records), cause, nonconforming=misfits)
 
 
 def judged_digest(digest: bytes, nonconforming: Nonconforming | None) -> bytes:

@@ -48,7 +48,7 @@ def unzstd(body: bytes, size_bytes_max: int) -> bytes:
                 rest = rest[_ZSTD_FEED_BYTES:]
             if not frame.eof:
                 raise malformed("zstd body is cut off")
-            # What the last feed held beyond this frame belongs to the next one.
+            # Bytes of the last feed beyond this frame belong to the next one.
             unused = len(frame.unused_data)
             rest = memoryview(body)[len(body) - len(rest) - unused :]
     except zstandard.ZstdError as error:

@@ -46,9 +46,9 @@ class TooManyRecords(Refused):
 
 
 def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -> PayloadFacts:
-    """Parse an export request; raises Refused where the official classes refuse it.
+    """Parse an export request; raises Refused if the official classes refuse it.
 
-    Raises TooManyRecords early where it has more records, metrics, scopes and resources in all than
+    Raises TooManyRecords early if it has more records, metrics, scopes and resources in all than
     `records_max`: an empty one takes two bytes on the wire, and hundreds in a reader's memory.
     """
     try:
@@ -110,7 +110,7 @@ class CommittedDigests:
         return digest in self and digest[:DIGEST_BYTES] not in self._rejected
 
     def judged_otherwise(self, digest: bytes) -> Refusal | None:
-        """Return a refusal where an equal export was stored without other records than now."""
+        """Return a refusal if an equal export was stored without other records than now."""
         rejected = self._rejected.get(digest[:DIGEST_BYTES], b"")
         if digest in self and rejected != digest[DIGEST_BYTES:]:
             return malformed(JUDGED_OTHERWISE).refusal

@@ -105,8 +105,8 @@ class Flusher:
     def reopen(self) -> None:
         """Register and open the stream anew at the next flush: its objects are elsewhere now.
 
-        Flushes under way end where they began; both ends of the stream get along, as those of two
-        incarnations do.
+        Flushes under way end in the stream in which they began; both ends of the stream get along,
+        as those of two incarnations do.
         """
         self._stream = None
 
@@ -269,7 +269,7 @@ def _refuse(exports: Sequence[PendingExport], refusal: Refusal) -> None:
 def baby_of(
     exports: Sequence[PendingExport], tokens: Mapping[str, ValidToken], received_at: int
 ) -> Baby:
-    """Build a data baby; `tokens` says by token_secret where each token routes now."""
+    """Build a data baby; `tokens` has the present routing of each token, by token_secret."""
     groups: dict[tuple[str, Signal], list[PendingExport]] = {}
     for export in exports:
         groups.setdefault((export.token_secret, export.signal), []).append(export)

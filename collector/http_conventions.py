@@ -89,7 +89,7 @@ class UnreadBodies:
 
     @web.middleware
     async def discard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer a request, then drop what its sender has not sent or we have not read."""
+        """Answer a request, then drop the part that is not sent or not read yet."""
         response = await handler(request)
         if request.content.is_eof():
             return response

@@ -95,7 +95,7 @@ class MonthlyUsage:
 
     @property
     def name(self) -> str:
-        """The dataset's name, or its id where a meta of 0.1.0 does not say it."""
+        """The dataset's name, or its id if a meta of 0.1.0 does not send it."""
         return self.dataset_name or self.dataset_id
 
     @property

@@ -78,7 +78,7 @@ class AdmittedExport:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Discharge what no pending export has taken over."""
+        """Discharge the bytes that no pending export has taken over."""
         self.charge.release()
         self._activities.end(self.activity)
 
@@ -194,9 +194,10 @@ class Intake:
     ) -> PartialSuccess:
         """Take one export; once this returns its records are committed.
 
-        Returns what is stored, how many damaged records were left out, and a warning where an equal
-        export was stored before. `converted` is what the payload was made of, where it is not what
-        was sent; `digest` is that of a resend, where the payload alone does not tell.
+        Returns the stored payload, the number of damaged records that were left out, and a warning
+        if an equal export was stored before. `converted` is the result of a conversion, if the
+        payload is not the one that was sent; `digest` is that of a resend, if the payload alone
+        does not tell.
         """
         signal, size_bytes = admission.signal, len(payload) + OVERHEAD_BYTES
         admission.charge.grow_to(size_bytes)
@@ -214,8 +215,8 @@ class Intake:
         outcome = await self._accept(admission, valid.payload, digest, facts)
         if outcome == "duplicate":
             self._repeats.add(signal, admission.token.token_id)
-            told = dedupe.warning(signal, facts.num_records, self.digests.keep_secs)
-            valid = replace(valid, warning=told)
+            warning = dedupe.warning(signal, facts.num_records, self.digests.keep_secs)
+            valid = replace(valid, warning=warning)
         count_taken(signal, outcome, len(payload))
         for cut, number in zip(("dropped", "shortened"), valid.cut, strict=True):
             if number:

@@ -1,7 +1,7 @@
 """JSON records to an OTLP/logs export: each record one log record, its fields the attributes.
 
 `{"records": [...]}`, or an object on each line. A record that cannot be kept as it was sent is
-rejected by itself, with the place of what is wrong; the values themselves are never quoted.
+rejected by itself, with the place of the error; the values themselves are never quoted.
 """
 
 import json
@@ -62,7 +62,7 @@ class RecordError:
 class ConvertedRecords(PartialSuccess):
     """The export made of the records that could be kept, and the first errors of the others.
 
-    `are_told_apart` is true where every record has an id or a timestamp, so that equal bytes are a
+    `are_told_apart` is true if every record has an id or a timestamp, so that equal bytes are a
     repeat and not another event.
     """
 
@@ -100,9 +100,9 @@ class TakenRecords:
 
 
 def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:
-    """Convert a request's body; raises Refused where it is no list of records.
+    """Convert a request's body; raises Refused if it is no list of records.
 
-    Raises TooManyRecords early where it has more objects and lists than `records_max` records could
+    Raises TooManyRecords early if it has more objects and lists than `records_max` records could
     need.
     """
     if (parts := body.count(b"{") + body.count(b"[")) > PARTS_PER_RECORD * options.records_max:

@@ -1,7 +1,7 @@
 """JSON as it was written: numbers by their digits, and objects by their members in order.
 
-Python's own objects lose what a sender may need: a member that is there twice, the digits of a
-number, and where NaN stood. Values become OTLP's only where nothing of them is lost.
+Python's own objects lose facts that a sender may need: a member that is there twice, the digits of
+a number, and the place of a NaN. Values become OTLP's only if nothing of them is lost.
 """
 
 import json
@@ -59,7 +59,7 @@ def write(value: Any) -> str:
 
 
 def real(number: str, path: str) -> float:
-    """Read a number as a double; raises Misfit where it would become another number."""
+    """Read a number as a double; raises Misfit if it would become another number."""
     value = float(number)
     is_zero = not number.lower().partition("e")[0].strip("-0.")
     if abs(value) == float("inf") or (not value and not is_zero):
@@ -112,7 +112,7 @@ def _fill_nested(target: AnyValue, value: Any, path: str, depth: int) -> None:
     if not depth:
         raise Misfit(path, f"more than {DEPTH_MAX} objects and lists within one another")
     if isinstance(value, Members):
-        # Also where it is empty: an empty object is not null.
+        # Also if it is empty: an empty object is not null.
         target.kvlist_value.CopyFrom(KeyValueList())
         for name, member, own_path in named(value, path):
             entry = target.kvlist_value.values.add(key=name)

@@ -104,7 +104,7 @@ async def read_in_time(
     size_bytes_max: int,
     times: ReadTimes,
 ) -> object:
-    """Read a message; raises Refused where it does not arrive in time, or is slow without room."""
+    """Read a message; raises Refused if it does not arrive in time, or is slow without room."""
     limit = _SlowRead(admission, size_bytes_max, times)
     try:
         return await context.read()

@@ -36,7 +36,7 @@ _ERRORS = (ParseError, ValueError, TypeError, AttributeError, RecursionError)
 def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> PartialSuccess:
     """Convert an OTLP/JSON export request; raises Refused if nothing of it can be converted.
 
-    Raises TooManyRecords early where it has more objects and lists than `records_max` records could
+    Raises TooManyRecords early if it has more objects and lists than `records_max` records could
     need: 16 MiB of empty ones would take half a minute and gigabytes.
     """
     if (parts := body.count(b"{") + body.count(b"[")) > PARTS_PER_RECORD * records_max:
@@ -78,7 +78,7 @@ class _RecordFilter:
         self.first_error: Exception | None = None
 
     def fill(self, message: Message, tree: object, path: tuple[str, ...]) -> None:
-        """Convert an object into `message`; raises where its own members are not valid."""
+        """Convert an object into `message`; raises if its own members are not valid."""
         if not isinstance(tree, dict):
             raise ParseError("not an object")
         if not path:
@@ -99,7 +99,7 @@ class _RecordFilter:
 
 
 def _num_records(tree: object, path: tuple[str, ...], record: str) -> int:
-    """Count the records of a rejected object; data points where they are metrics."""
+    """Count the records of a rejected object; data points if they are metrics."""
     if path:
         return sum(_num_records(child, path[1:], record) for child in _children(tree, path[0]))
     if record != "metrics" or not isinstance(tree, dict):
@@ -124,7 +124,7 @@ def _with_base64_ids(members: dict[str, object]) -> dict[str, object]:
     for name in _ID_MEMBERS:
         value = members.get(name)
         if isinstance(value, str):
-            # A list is refused where an id is known, and ignored with an unknown parent.
+            # A list is refused if an id is known, and ignored with an unknown parent.
             members[name] = _base64(value) if _HEX.fullmatch(value) else []
     return members
 

@@ -1,9 +1,9 @@
 """Partial success: damaged records of an export are rejected, and the response that says so.
 
 One string that is not UTF-8 makes the official classes refuse an export of thousands of records.
-This module splits the export along its frames and rejects what does not parse by itself: a record,
-or a scope or resource with all its records where its own fields are damaged. Where the frames are
-broken the rejected records cannot be counted, and the whole export is refused.
+This module splits the export along its frames and rejects each part that does not parse: a record,
+or a scope or resource with all its records if its own fields are damaged. If the frames are broken,
+the rejected records cannot be counted, and the whole export is refused.
 """
 
 import sys
@@ -111,7 +111,7 @@ class RecordFilter:
         return True
 
     def _count(self, level: int, body: bytes) -> int:
-        """Records in a message of a level; data points where they are metrics."""
+        """Records in a message of a level; data points if they are metrics."""
         if level < RECORD:
             children = self.split(body, CHILDREN[level])[1]
             return sum(self._count(level + 1, child) for child in children)
@@ -135,7 +135,7 @@ class RecordFilter:
         return b"".join(own), children
 
     def fields(self, body: bytes) -> Iterator[WireField]:
-        """The fields of a message; raises Refused where its frames are broken."""
+        """The fields of a message; raises Refused if its frames are broken."""
         try:
             for number, start, content, end in protowire.fields(body, has_groups=False):
                 self._fields_left -= 1
@@ -194,7 +194,7 @@ class _WindowFilter(RecordFilter):
 
 
 def event_time(signal: Signal, body: bytes) -> int:
-    """Return the event time of a log record or span; 0 where it has none."""
+    """Return the event time of a log record or span; 0 if it has none."""
     if signal == "traces":
         return Span.FromString(body).start_time_unix_nano
     record = LogRecord.FromString(body)

@@ -1,7 +1,7 @@
 """JSON records over HTTP: `POST /v1/datasets/NAME/records`, for programs without an OTLP library.
 
-The ingest token decides where records go, as for OTLP; the name in the path only has to agree, so
-that a token for one dataset tells nothing about others.
+The ingest token decides the dataset of records, as for OTLP; the name in the path only has to
+agree, so that a token for one dataset tells nothing about others.
 """
 
 import time

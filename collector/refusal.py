@@ -16,7 +16,7 @@ TOKEN_LIMIT = "TOKEN_LIMIT"
 class Refusal:
     """Reply to an export that was refused; with `retry_after_secs` it may be sent again.
 
-    `reason` is one of `docs/contract.md`, where the code alone does not say enough.
+    `reason` is one of `docs/contract.md`, if the code alone does not say enough.
     """
 
     code: Code

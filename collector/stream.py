@@ -54,7 +54,7 @@ class StreamEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StreamTail:
-    """The end of one stream, where store and meta may disagree after a crash."""
+    """The end of one stream, over which store and meta may disagree after a crash."""
 
     stream_id: str
     ingestion: Ingestion
@@ -62,7 +62,7 @@ class StreamTail:
     digests: CommittedDigests
 
     async def commit(self, offset: int, facts: CommitFacts) -> frozenset[str]:
-        """Commit one baby, after what is missing below it; returns stamped datasets now deleted.
+        """Commit one baby, after the missing ones below it; returns stamped datasets now deleted.
 
         Raises StreamEnded if the baby is not committed and never will be, OffsetTaken if another
         flush was committed at this offset.
@@ -99,20 +99,20 @@ class StreamTail:
     async def commit_found(self, offset: int) -> None:
         """Commit the baby at one offset, whichever incarnation wrote it.
 
-        Where meta has committed another flush there, the object was put after that flush was reaped
+        If meta has committed another flush there, the object was put after that flush was reaped
         and holds nothing acknowledged: neither its digests nor its stop count. The janitor deletes
         it as an orphan.
         """
-        found = await self._found(offset)
+        baby = await self._found(offset)
         try:
-            await self.commit(offset, found.facts)
+            await self.commit(offset, baby.facts)
         except OffsetTaken:
             log.warning("late_baby_ignored", stream_id=self.stream_id, offset=offset)
             return
         ADOPTED_BABIES.inc()
-        log.info("baby_adopted", stream_id=self.stream_id, offset=offset, stop=found.is_stop)
-        self.digests.add(found.digests)
-        if found.is_stop:
+        log.info("baby_adopted", stream_id=self.stream_id, offset=offset, stop=baby.is_stop)
+        self.digests.add(baby.digests)
+        if baby.is_stop:
             await self.mark_stopped(offset)
             raise StreamEnded(self.stream_id)
 
@@ -133,9 +133,9 @@ class StreamTail:
         filler = Baby((), BabyKind.FILLER, urandom(FLUSH_ID_BYTES), time_ns())
         body = encode_baby(filler)
         while True:
-            found = await self.babies.read(offset)
-            if found is not None:
-                return found
+            baby = await self.babies.read(offset)
+            if baby is not None:
+                return baby
             if await self.babies.put(offset, (body,)):
                 return FoundBaby(CommitFacts.of_stamps(filler, len(body), crc32c(body)))
 
@@ -164,14 +164,14 @@ async def read_recent_digests(
         read_bytes_max -= listed.info.size_bytes
         if read_bytes_max < 0:
             break
-        found = await tail.babies.read(listed.offset)
-        if found is None:
+        baby = await tail.babies.read(listed.offset)
+        if baby is None:
             continue
-        if found.facts.flush_id != committed[listed.offset]:
+        if baby.facts.flush_id != committed[listed.offset]:
             log.warning("late_baby_ignored", stream_id=tail.stream_id, offset=listed.offset)
             continue
         age_secs = (now_nanos - listed.info.modified_at_nanos) / 1e9
-        read.append((age_secs, found.digests))
+        read.append((age_secs, baby.digests))
     for age_secs, digests in reversed(read):
         tail.digests.add(digests, max(0.0, age_secs))
 

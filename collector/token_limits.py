@@ -3,7 +3,7 @@
 Quotas are checked against usage counts that meta gave a few seconds ago. One call covers every
 dataset in use and is repeated before its reply expires, so that a busy dataset never waits for it.
 When the reply has expired and meta does not answer, exports are refused as UNAVAILABLE, which
-exporters retry; once no meta is known to answer, the last reply counts for what the buffer holds.
+exporters retry; once no meta is known to answer, the last reply counts for one buffer's content.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class TokenActivity:
     _num_samples: int = 0
 
     def require(self, limits: TokenLimits, now: float) -> None:
-        """Raise Refused, with a time to retry, where the token is over a limit."""
+        """Raise Refused, with a time to retry, if the token is over a limit."""
         if self.in_flight >= limits.exports_in_flight:
             raise over_limit("exports_in_flight", "ingest token has too many exports in flight")
         if limits.bytes_per_sec:
@@ -94,7 +94,7 @@ class TokenActivity:
         return min(size_bytes_max, max(READ_BYTES_MIN, int(2 * self._largest_bytes)))
 
     def _refill(self, bytes_per_sec: int, now: float) -> None:
-        """Add what the rate allows since the last call; a second's worth can be saved up."""
+        """Add the rate's share since the last call; a second's worth can be saved up."""
         elapsed_secs = 1.0 if self._balance_at is None else now - self._balance_at
         self._balance_at = now
         self._balance_bytes = min(bytes_per_sec, self._balance_bytes + elapsed_secs * bytes_per_sec)
@@ -102,7 +102,7 @@ class TokenActivity:
 
 @dataclass(slots=True)
 class Activities:
-    """Activity by token id, and turns where several tokens want the event loop."""
+    """Activity by token id, and turns if several tokens want the event loop."""
 
     clock: Callable[[], float] = time.monotonic
     num_in_flight: int = 0

@@ -1,4 +1,4 @@
-"""Build hook of both wheels: which modules each holds, and where `segments` is placed.
+"""Build hook of both wheels: the modules of each, and the place of `segments`.
 
 `segplane` gets what readers import, `segplane-server` everything else; no module is in both. The
 package `segments` becomes `segplane.segments` in both, because another project has its name. An
@@ -26,7 +26,7 @@ PACKAGES = (
     "segplane",
     "pyspark_segplane",
 )
-# What readers import by name; what these import goes with them.
+# Modules that readers import by name; their own imports go with them.
 READER_ROOTS = (
     "meta.channel",
     "meta.client",

@@ -1,1 +1,1 @@
-"""The janitor: plans merges, deletes what is tombstoned and collects orphans."""
+"""The janitor: plans merges, deletes tombstoned segments and collects orphans."""

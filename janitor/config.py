@@ -10,7 +10,7 @@ SCRUB_RATE_MAX = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Settings(ProcessSettings):
-    """Settings of an operator; docs/object-stores.md says what the ages protect."""
+    """Settings of an operator; docs/object-stores.md explains the ages."""
 
     # Pause between two rounds of merge planning.
     merge_interval_secs: float = 10.0

@@ -1,8 +1,8 @@
-"""Reads the footers of segments whose writers did not tell meta what is in them.
+"""Reads the footers of segments whose writers did not send meta their facts.
 
 These are segments of release 0.1.0, and those of clients that know the published contract only.
-Each is read once: meta lists it no more, whether its footer told something or not. What a client
-registered and is no segment is read whole, once, and is mapped or left out by readers from then on.
+Each is read once: meta lists it no more, even if its footer has no facts. An object that a client
+registered and that is no segment is read whole, once; from then on readers map it or leave it out.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ def _read(tools: Tools, segment: SegmentInfo) -> ReadSegment:
 
 
 def _read_foreign(tools: Tools, segment: SegmentInfo) -> ReadSegment | None:
-    """Read what a client registered; None for a segment, sound or damaged."""
+    """Read an object that a client registered; None for a segment, sound or damaged."""
     at, times = segment.cloud_object_key, segment.time_range
     key = join_key(at.prefix.prefix, at.key)
     registered = RegisteredFile(

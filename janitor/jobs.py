@@ -106,7 +106,7 @@ def _delete_due(tools: Tools) -> None:
 
 
 def _delete_by_store(tools: Tools, permit: DeletionPermit, keys: dict[str, str]) -> bool:
-    """Delete what is confirmed together in one store at a time; false if nothing was confirmed.
+    """Delete confirmed objects, one store at a time; false if nothing was confirmed.
 
     A store that fails holds up no other one. Raises its error at the end.
     """
@@ -153,7 +153,7 @@ def _delete_confirmed(tools: Tools, permit: DeletionPermit, keys: dict[str, str]
 
 
 def delete_table_metadata(tools: Tools) -> None:
-    """Delete table metadata that nobody was handed for a grace; what is missed is an orphan."""
+    """Delete table metadata that nobody was handed for a grace; one that is missed is an orphan."""
     has_more, permit = True, DeletionPermit(tools.meta)
     while has_more and not tools.shutdown.is_requested:
         permit.begin()

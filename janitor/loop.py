@@ -88,7 +88,7 @@ class Toolbox:
         self._janitor_id = str(new_uuid7())
 
     def tools(self) -> Tools:
-        """Open the store where it is now. Raises MetaError, StoreUnusable if it cannot serve."""
+        """Open the store that meta names. Raises MetaError, StoreUnusable if it cannot serve."""
         self._locator.refresh()
         with self._lock:
             stores = self._locator.stores

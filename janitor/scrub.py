@@ -1,7 +1,7 @@
 """The scrub: reads every stored object again and again at a set rate and reports damage to meta.
 
 Its position is in meta, with a lease of the janitor that scrubs: of several one reads the objects,
-and another goes on where it ends.
+and another continues from its end.
 """
 
 import time
@@ -20,7 +20,7 @@ from segplane.dataplane.object_checks import CheckedObject, check_stored, list_s
 
 log = structlog.get_logger()
 PAGE_OBJECTS = 200
-# A piece of a pass ends after this, so that what it found is told soon.
+# A piece of a pass ends after this, so that damage is reported soon.
 PIECE_SECS = 30.0
 # So many objects in a row without an answer: the store is away.
 UNANSWERED_MAX = 3
@@ -65,8 +65,8 @@ def scrub_piece(
 ) -> bool:
     """Check the next objects as `holder`; false if another janitor does, or no pass is due.
 
-    A pass is due `pass_secs` after the last one began. Raises StoreError where the store does not
-    answer; what was checked before is kept.
+    A pass is due `pass_secs` after the last one began. Raises StoreError if the store does not
+    answer; earlier checks are kept.
     """
     position = _position(meta, holder, pass_secs)
     if position is None or report(meta, [], position, holder).is_held_by_another:
@@ -136,9 +136,9 @@ def _position(meta: MetaClient, holder: str, pass_secs: float) -> pb.ScrubPositi
 def _advance(
     position: pb.ScrubPosition, checked: list[CheckedObject], next_after: str | None
 ) -> None:
-    """Move behind what was checked; `next_after` is known where that is the whole page."""
+    """Move behind the checked objects; `next_after` is known if they are the whole page."""
     position.objects += len(checked)
-    position.size_bytes += sum(one.size_bytes for one in checked)
+    position.size_bytes += sum(item.size_bytes for item in checked)
     if checked:
         position.checked_through = checked[-1].stored.object_key
     if next_after is not None:
@@ -149,18 +149,18 @@ def _advance(
 def _report(
     meta: MetaClient, checked: list[CheckedObject], position: pb.ScrubPosition, holder: str
 ) -> None:
-    reply = report(meta, [one for one in checked if one.is_read], position, holder)
+    reply = report(meta, [item for item in checked if item.is_read], position, holder)
     metrics.DAMAGED_OBJECTS.set(reply.damaged_objects)
-    metrics.SCRUBBED_BYTES.inc(sum(one.size_bytes for one in checked))
-    # What was deleted meanwhile, because nothing needs it, is not damaged.
+    metrics.SCRUBBED_BYTES.inc(sum(item.size_bytes for item in checked))
+    # An object that was deleted meanwhile, because nothing needs it, is not damaged.
     damaged_keys = set(reply.damaged_keys)
-    for one in checked:
-        if one.damage and one.stored.object_key in damaged_keys:
+    for item in checked:
+        if item.damage and item.stored.object_key in damaged_keys:
             log.error(
                 "object_damaged",
-                object_key=one.stored.object_key,
-                segment_id=one.stored.segment_id,
-                damage=one.damage,
+                object_key=item.stored.object_key,
+                segment_id=item.stored.segment_id,
+                damage=item.damage,
             )
     if position.is_complete:
         log.info("scrub_completed", objects=position.objects, size_bytes=position.size_bytes)

@@ -20,7 +20,7 @@ from segments.parquet.footer import SegmentFacts
 from segments.parquet.schema import SegmentSpec
 from segplane.dataplane.dataset_layout import read_layout
 
-# What readers leave out is in no task; if it were, its merge would fail by its name.
+# Objects that readers leave out are in no task; if one were, its merge would fail by its name.
 _ORIGINS = {
     FOREIGN_STATE_UNSPECIFIED: FileOrigin.SEGMENT,
     FOREIGN_STATE_UNREAD: FileOrigin.UNREAD,

@@ -7,7 +7,7 @@ from meta.v1.common_pb2 import WorkerSettings
 from segplane.dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
 
 MIB = 1024 * 1024
-# What operators may set in meta for a nursery.
+# Settings that operators may keep in meta for a nursery.
 _GIVEN = ("batch_bytes_max", "batch_babies_max", "decode_bytes_max", "task_bytes_max")
 
 

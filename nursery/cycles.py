@@ -29,7 +29,7 @@ class Cycles:
         self._interval_secs = interval_secs
         self._shutdown = shutdown
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
-        # What ended the cycles, and with them the process.
+        # The error that ended the cycles, and with them the process.
         self.error: BaseException | None = None
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Ends streams whose collector died, after committing what it had put and not committed."""
+"""Ends streams whose collector died, after committing babies that it had put."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ log = structlog.get_logger()
 def stop_dead(client: MetaClient, store: ObjectStore, info: StreamInfo, timeout_nanos: int) -> None:
     """End a stream whose collector is silent: commit the tail it left, then mark it stopped.
 
-    The tail ends at the first hole or stop message: what lies beyond was never acknowledged. A
+    The tail ends at the first hole or stop message: babies beyond it were never acknowledged. A
     tail with a baby younger than the timeout belongs to a live collector that cannot reach meta.
     """
     committed = info.stream.committed_offset

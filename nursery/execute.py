@@ -156,7 +156,7 @@ class _TaskExecution:
         dataset.quarantined[part.payload.stream_id] = part.verdict
 
     def _write(self, unfinished_baby: BabyId | None = None) -> None:
-        """Write what is held; datasets of an unfinished baby keep a table for their last file."""
+        """Write the held rows; datasets of an unfinished baby keep a table for their last file."""
         finished: list[tuple[DatasetExecution, DatasetColumns]] = []
         unfinished: list[tuple[DatasetExecution, DatasetColumns]] = []
         for dataset in self._datasets:

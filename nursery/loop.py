@@ -80,7 +80,7 @@ class Nursery:
 
     @property
     def settings(self) -> Settings:
-        """The settings in force: what operators have set in meta, else the environment's."""
+        """The settings in force: those that operators keep in meta, else the environment's."""
         return self._settings.with_given(self._locator.worker_settings)
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class Nursery:
     def _acquire_shards(self) -> None:
         shards = self._shard_source.acquire()
         if shards != self._shards:
-            # What changed before these shards were ours is not in a poll of changes.
+            # Changes from before these shards were ours are not in a poll of changes.
             self._tended_at = float("-inf")
         self._shards = shards
 
@@ -129,7 +129,7 @@ class Nursery:
         try:
             reply = read_unmerged(self._client, since_seq, withheld, self._shards)
         except VersionExpired:
-            # Meta no longer knows what was removed since; a full poll needs no history.
+            # Meta no longer knows the removals since then; a full poll needs no history.
             self._tended_at = float("-inf")
             return None
         if reply.response_seq < self._seen_seq:

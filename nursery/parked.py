@@ -1,6 +1,6 @@
 """Streams that wait at a baby segment which cannot be merged now.
 
-meta keeps which they are and why, for operators; what is here is for the planner. A baby segment is
+meta keeps their ids and reasons for operators; this state is for the planner. A baby segment is
 read again before a plan is made, so that a failed attempt costs no other stream anything.
 """
 

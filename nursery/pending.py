@@ -11,7 +11,7 @@ PATIENCE_MAX = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one cycle, and when a dataset is due. `tasks_max` is what the cluster runs at once.
+    """Bounds of one cycle and of a due dataset. `tasks_max` is the cluster's parallelism.
 
     A dataset is due once its oldest unmerged baby is `wait_secs` old, or about `bytes_min` bytes
     have gathered for it; both are so many times as much for a dataset in `patience`, whose merges

@@ -107,7 +107,7 @@ def _moves(
 def _moves_of(
     dataset_id: str, spans: Sequence[tuple[MergedSpan, bool]], tasks: frozenset[int]
 ) -> Iterator[DatasetMove]:
-    """One move, or several where more streams than one may have follow without records."""
+    """One move, or several if more streams than one may have follow without records."""
     if len(spans) <= SPANS_MAX:
         yield DatasetMove(dataset_id, tuple(span for span, _ in spans), tasks)
         return

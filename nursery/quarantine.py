@@ -46,7 +46,7 @@ class Quarantine:
     def put_payload(
         self, payload: Payload, cause: str, detail: str = "", dataset_id: str = ""
     ) -> None:
-        """Put one payload, and in its note what a replay needs."""
+        """Put one payload, with a note that a replay reads."""
         self._put_payload(_key(payload), payload, cause, detail, dataset_id)
 
     def put_part(self, part: QuarantinedPart, dataset_id: str) -> None:

@@ -66,7 +66,7 @@ def reap(
 def retire(client: MetaClient, info: StreamInfo, routed_dataset_ids: frozenset[str]) -> list[str]:
     """Delete the entries that will receive no more records; returns their datasets.
 
-    Where merged entries are left out of a poll, meta names those that no token routes to.
+    If merged entries are left out of a poll, meta names those that no token routes to.
     """
     removed = []
     for dataset_id, merged in info.stream.merged.items():

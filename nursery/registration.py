@@ -1,4 +1,4 @@
-"""Tells meta what was merged: a registration per dataset, all of its segments at one version.
+"""Registers merges at meta: a registration per dataset, all of its segments at one version.
 
 Registrations that are due together go in one call, as many as its limits allow. A meta of an
 earlier release has no such call; it gets a call for each.
@@ -47,8 +47,8 @@ class Registered:
     """The outcome of a registration.
 
     `response_seq` is None if the move was refused: another nursery merged the same babies first, or
-    the state moved on. What was written for it is garbage then, and the janitor's. `excess` is
-    meta's message if an operator has to decide.
+    the state moved on. Objects that were written for it are then garbage, which the janitor
+    collects. `excess` is meta's message if an operator has to decide.
     """
 
     response_seq: int | None = None
@@ -75,10 +75,10 @@ class Registrations:
         `bucket_of` gives the store that a segment's key names. A move without segments moves the
         offsets alone.
         """
-        registrations = [_Registration(one, _request(bucket_of, one)) for one in finished]
+        registrations = [_Registration(move, _request(bucket_of, move)) for move in finished]
         calls = list(_calls(registrations))
         with ThreadPoolExecutor(min(CALLS_AT_ONCE, max(1, len(calls)))) as pool:
-            return [one for answers in pool.map(self._call, calls) for one in answers]
+            return [answer for answers in pool.map(self._call, calls) for answer in answers]
 
     def _call(self, registrations: Sequence[_Registration]) -> list[Registered]:
         if len(registrations) > 1 and self._monotonic() >= self._single_until:
@@ -91,22 +91,22 @@ class Registrations:
 
     def _in_one_call(self, registrations: Sequence[_Registration]) -> list[Registered]:
         request = operations_pb2.RegisterMergedSegmentsRequest(
-            registrations=[one.request for one in registrations]
+            registrations=[registration.request for registration in registrations]
         )
         try:
             results = self._client.operations.RegisterMergedSegments(request).results
         except Unimplemented:
             raise
         except MetaError as error:
-            return [_outcome(one.finished, error) for one in registrations]
+            return [_outcome(registration.finished, error) for registration in registrations]
         return [
             _outcome(
-                one.finished,
+                registration.finished,
                 refused_part(result.refusal)
                 if result.HasField("refusal")
                 else result.segment_version,
             )
-            for one, result in zip(registrations, results, strict=True)
+            for registration, result in zip(registrations, results, strict=True)
         ]
 
     def _alone(self, registration: _Registration) -> Registered:
@@ -121,9 +121,12 @@ def _calls(registrations: Sequence[_Registration]) -> Iterator[list[_Registratio
     """Divide registrations into calls within the limits, in order."""
     call: list[_Registration] = []
     segments = spans = size_bytes = 0
-    for one in registrations:
-        own_segments, own_spans = len(one.finished.segments), len(one.finished.move.spans)
-        own_bytes = one.request.ByteSize()
+    for registration in registrations:
+        own_segments, own_spans = (
+            len(registration.finished.segments),
+            len(registration.finished.move.spans),
+        )
+        own_bytes = registration.request.ByteSize()
         if call and (
             len(call) == REGISTRATIONS_MAX
             or segments + own_segments > SEGMENTS_MAX
@@ -132,7 +135,7 @@ def _calls(registrations: Sequence[_Registration]) -> Iterator[list[_Registratio
         ):
             yield call
             call, segments, spans, size_bytes = [], 0, 0, 0
-        call.append(one)
+        call.append(registration)
         segments, spans = segments + own_segments, spans + own_spans
         size_bytes += own_bytes
     if call:

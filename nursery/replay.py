@@ -57,7 +57,7 @@ def write_payload(
     """Decode a payload and write its records; `folder` is an empty folder on local disk.
 
     Each attempt has keys of its own. Raises UndecodableSlice, StillNonconforming, StoreError,
-    CorruptObject, and ObjectExists where an object of this attempt holds other bytes.
+    CorruptObject, and ObjectExists if an object of this attempt holds other bytes.
     """
     work = DatasetWork(dataset_id, spec, ())
     execution = DatasetExecution(0, work)

@@ -58,7 +58,7 @@ class UnreadableBaby:
 
 
 def unreadable_baby(stream_id: str, offset: int, error: Exception) -> UnreadableBaby:
-    """Describe what the store or the decoder raised for a baby segment."""
+    """Describe an error of the store or the decoder for a baby segment."""
     message = f"{type(error).__name__}: {error}"
     return UnreadableBaby(stream_id, offset, message, isinstance(error, StoreUnavailable))
 

@@ -1,8 +1,8 @@
 """Chooses the babies that a cycle reads, and for which datasets. Pure.
 
-A baby is read at most twice. The first time it may be read for some of its datasets only; whatever
-reads it a second time merges all the rest of the stream up to it. Reading stays in proportion to
-ingest, however many datasets share a stream and however different their pace is. A third read is
+A baby is read at most twice. The first time it may be read for some of its datasets only; the task
+that reads it a second time merges all the rest of the stream up to it. Reading stays in proportion
+to ingest, however many datasets share a stream and however different their pace is. A third read is
 left to babies that name a deleted dataset, to failed tasks, and to datasets that had to wait.
 """
 
@@ -81,8 +81,8 @@ def choose(
 def _share(own: PendingStream, due: frozenset[str]) -> StreamShare:
     pending = own.dataset_ids()
     chosen = pending & due
-    # The rest of a truncated list is seen only once its beginning is merged. And where most
-    # datasets are due, a second read for the others would cost more than their files.
+    # The rest of a truncated list is seen only once its beginning is merged. And if most datasets
+    # are due, a second read for the others would cost more than their files.
     is_whole = own.stream.is_stopped or own.is_truncated or 2 * len(chosen) >= len(pending)
     if is_whole:
         chosen = pending

@@ -15,14 +15,14 @@ from segplane.dataplane.dataset_layout import read_layouts
 
 @dataclass(frozen=True, slots=True)
 class StreamInfo:
-    """One stream: what the planner needs, and what ends it."""
+    """One stream: the planner's input, and its end."""
 
     stream: IngestStream
     deleted_offset: int
     reapable_offset: int
     stopped_offset: int | None
     last_activity: int
-    # False where no dataset of its babies is known: they go to the quarantine.
+    # False if no dataset of its babies is known: they go to the quarantine.
     has_entries: bool = True
 
     @property
@@ -56,7 +56,7 @@ def read_snapshot(
     reply: nursery_pb2.GetIngestStreamsResponse,
     withheld: Collection[str] = (),
 ) -> StreamSnapshot:
-    """Convert a reply; what it holds for `withheld` datasets is not enough to merge them."""
+    """Convert a reply; its content for `withheld` datasets is not enough to merge them."""
     layouts = read_layouts(reply.datasets)
     specs, held_back = layouts.specs, frozenset(withheld)
     periods: dict[str, list[Period]] = defaultdict(list)

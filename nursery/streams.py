@@ -18,7 +18,7 @@ class BabyFacts:
     size_bytes: int
     committed_at: int
     dataset_ids: frozenset[str]
-    # By what was committed it holds no record: nothing is lost with its object.
+    # By its commit it holds no record, so nothing is lost with its object.
     is_empty: bool = False
 
 
@@ -37,7 +37,7 @@ class IngestStream:
     is_stopped: bool = False
     periods: tuple[Period, ...] = ()
     waiting: frozenset[str] = frozenset()
-    # The offsets at which entries began, where that is not the beginning of the stream.
+    # The offsets at which entries began, if that is not the beginning of the stream.
     bases: Mapping[str, int] = field(default_factory=dict)
     # Entries that have merged all that is committed may be missing in `merged`.
     omits_merged: bool = False

@@ -1,4 +1,4 @@
-"""Tasks of one cycle: which task reads which baby segments, for which datasets. Pure.
+"""Tasks of one cycle: each reads baby segments for some datasets. Pure.
 
 Babies are divided into groups, and each group's datasets into as many tasks as may read its babies.
 A dataset that is too large for one task is split by babies.

@@ -1,4 +1,4 @@
-"""Where PySpark looks for data sources by itself: `spark.read.format("segplane")`."""
+"""The package in which PySpark looks for data sources: `spark.read.format("segplane")`."""
 
 from segplane.read.spark.source import SegplaneSource as DefaultSource
 

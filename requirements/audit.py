@@ -31,7 +31,7 @@ class AuditReport:
         return UNKNOWN if self.unknown or not self.known else 0
 
     def text(self) -> str:
-        """What an operator reads."""
+        """The report for an operator."""
         lines = list(self.vulnerabilities)
         if self.unknown or not self.known:
             names = ", ".join(self.unknown[:NAMES_MAX]) or "all of them"
@@ -65,7 +65,7 @@ def _line(package: dict[str, Any], found: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Print what the report at the path given says."""
+    """Print the content of the report at the path given."""
     report = read_report(Path(sys.argv[1]))
     (sys.stderr if report.exit_code else sys.stdout).write(report.text() + "\n")
     return report.exit_code

@@ -56,7 +56,7 @@ class Quarantine:
         """
         payload = part.payload
         key = quarantine_part_key(_key(payload), payload.piece, part.verdict)
-        detail = part.found.text(NOTED_MISFITS_MAX)
+        detail = part.nonconforming.text(NOTED_MISFITS_MAX)
         self._put_payload(key, payload, NONCONFORMING, detail, dataset_id)
 
     def _put_payload(

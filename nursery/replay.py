@@ -66,7 +66,7 @@ def write_payload(
         for failed in left_out.undecodable:
             raise UndecodableSlice(failed.error)
         for _, part in left_out.nonconforming:
-            raise StillNonconforming(part.found.text(NOTED_MISFITS_MAX))
+            raise StillNonconforming(part.nonconforming.text(NOTED_MISFITS_MAX))
     columns = execution.take_columns()
     # In the footer they would make a rebuild take the file for a copy of the baby's own segment.
     columns.babies = set()

@@ -14,7 +14,7 @@ MISSING_MAX = 10_000
 
 
 class AuditTail:
-    """Reads what was added to the audit log since the last poll.
+    """Reads the audit records that were added since the last poll.
 
     Ids are given in the order in which changes are made, and become visible in the order in which
     these are committed: an id that is left out is asked for again. `read` lists the records behind

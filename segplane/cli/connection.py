@@ -36,9 +36,8 @@ MetaAddress = Annotated[
 def connect(address: str) -> Iterator[MetaClient]:
     """Open a client; a refusal becomes one line on stderr and an exit code.
 
-    SEGPLANE_META_AUTH_TOKEN (or ..._FILE) is sent where meta asks for one, without them the
-    credential of `segplane login`; SEGPLANE_META_CA_FILE and its companions say how to connect over
-    TLS.
+    SEGPLANE_META_AUTH_TOKEN (or ..._FILE) is sent if meta asks for one, without them the credential
+    of `segplane login`. SEGPLANE_META_CA_FILE and its companions configure TLS.
     """
     try:
         with open_client(address, None) as client:

@@ -148,7 +148,7 @@ def _check_accepted(answer: bytes) -> None:
 
 
 def _text(error: HTTPError) -> str:
-    """Return what the collector says, on one line."""
+    """Return the collector's message, on one line."""
     body = error.read(4_096).decode(errors="replace")
     with suppress(ValueError, KeyError, TypeError):
         body = str(json.loads(body)["message"])

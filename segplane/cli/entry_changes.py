@@ -20,13 +20,13 @@ ExpectedVersion = Annotated[
         "version that the command reads first.",
     ),
 ]
-# Not what a person changes by this call.
+# Fields that a person does not change by this call.
 _ABOUT = frozenset(("authors", "created_at", "version"))
 
 
 @contextmanager
 def refused_with_differences(before: Message, read: Callable[[], Message]) -> Iterator[None]:
-    """Name what another call changed, where it refuses this one; `read` reads the entry again."""
+    """Name another call's changes if they refuse this one; `read` reads the entry again."""
     try:
         yield
     except RaceLost as error:

@@ -10,7 +10,7 @@ RefuseForeign = Annotated[
     bool | None,
     typer.Option(
         "--refuse-foreign/--take-foreign",
-        help="Refuse objects that clients register without saying what is in them.",
+        help="Refuse objects that clients register without the facts of their content.",
     ),
 ]
 TimeColumn = Annotated[
@@ -27,7 +27,7 @@ def change(
     refused: bool | None,
     time_column: str | None,
 ) -> None:
-    """Change what is given; both are replaced as a whole."""
+    """Change the given settings; both are replaced as a whole."""
     if refused is None and time_column is None:
         return
     settings.foreign_files.CopyFrom(before.foreign_files)

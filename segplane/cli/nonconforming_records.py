@@ -19,9 +19,9 @@ class NonconformingChoice(StrEnum):
 Nonconforming = Annotated[
     NonconformingChoice | None,
     typer.Option(
-        help="What becomes of a record with a value that does not fit its column of the schema:"
+        help="Treatment of a record with a value that does not fit its column of the schema:"
         " null keeps it with a null there, as usual; quarantine puts it into the quarantine; reject"
-        " tells the sender, and what collectors did not see goes to the quarantine.",
+        " tells the sender; records that collectors did not see go to the quarantine.",
     ),
 ]
 

@@ -38,7 +38,7 @@ class Packed:
 
 
 def build(output: Path) -> list[Packed]:
-    """Write the archive, whole or not at all; returns what is in it.
+    """Write the archive, whole or not at all; returns its content.
 
     Raises NotReady if this environment lacks a package or the file cannot be written.
     """
@@ -97,7 +97,7 @@ def _requirements(
 
 
 def _our_files() -> Iterator[tuple[str, Path]]:
-    """Our packages from where they are imported, which an editable install does not list."""
+    """Our packages by their imports, which the record of an editable install does not list."""
     for package in OURS:
         spec = importlib.util.find_spec(package)
         if spec is None or not spec.submodule_search_locations:

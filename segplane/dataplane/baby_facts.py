@@ -27,8 +27,8 @@ class CommitFacts:
     """Facts of one baby segment that CommitOffset sends.
 
     Times are those of its events, with records that carry none placed at their arrival; (0, 0)
-    where there are no records. `dataset_records` counts records by dataset id, as far as stamps
-    name datasets. `crc32c` is that of the object; None where nothing proves the bytes.
+    without records. `dataset_records` counts records by dataset id, as far as stamps name datasets.
+    `crc32c` is that of the object; None if nothing proves the bytes.
     """
 
     start_time: int
@@ -70,7 +70,7 @@ class CommitFacts:
 
 @dataclass(frozen=True, slots=True)
 class FoundBaby:
-    """A baby segment in the store, reduced to what its commit needs.
+    """A baby segment in the store, reduced to the facts that its commit needs.
 
     `digests` are those of its exports, as far as stamps name them.
     """
@@ -106,7 +106,7 @@ def read_baby(store: ObjectStore, stream_id: str, offset: int) -> FoundBaby:
 def found_baby(body: bytes, arrived_at: Callable[[], int]) -> FoundBaby:
     """Reduce a baby segment's bytes; raises CorruptObject.
 
-    `arrived_at` gives the time (nanoseconds) of records that have none, where no stamp has one.
+    `arrived_at` gives the time (nanoseconds) of records without a time, if no stamp has one.
     """
     baby = decode_baby(body)
     if not baby.is_stamped:

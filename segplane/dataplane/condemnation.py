@@ -1,6 +1,6 @@
-"""Condemns objects that no row names, where rows and a footer prove that nothing is lost.
+"""Condemns objects that no row names, if rows and a footer prove that nothing is lost.
 
-meta does not read the bucket. What a merged segment without a row was made of is in its footer, so
+meta does not read the bucket. The footer of a merged segment without a row names its sources, so
 this side reads it, and looks whether the objects that hold its records now are there.
 """
 
@@ -20,7 +20,7 @@ KEPT_MAX = 100_000
 
 
 class Condemnation:
-    """Asks meta which keys may be deleted; keeps what it has read for its second round."""
+    """Asks meta which keys may be deleted; keeps footers that it has read for its second round."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Condemnation:
 
 
 def read_unknown(store: ObjectStore, key: str) -> UnknownSegment | None:
-    """Read the sources of a segment; None where its footer does not say, or says too much."""
+    """Read the sources of a segment; None if its footer does not say, or says too much."""
     # pyarrow is no part of a light install.
     from segments.parquet.content import read_content
 

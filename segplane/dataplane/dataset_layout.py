@@ -43,7 +43,7 @@ def read_layout(
 
 
 def read_layouts(datasets: Iterable[pb.DatasetInfo]) -> Layouts:
-    """Read every dataset's layout; what one dataset has to wait for is no concern of another."""
+    """Read every dataset's layout; a dataset that has to wait delays no other."""
     specs: dict[str, SegmentSpec] = {}
     waiting: dict[str, str] = {}
     for dataset in datasets:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-# What a cancelled job gets to end; only a call that hangs takes longer.
+# Time for a cancelled job to end; only a call that hangs takes longer.
 CANCEL_SECS = 5.0
 _CANCEL_AGAIN_SECS = 0.2
 

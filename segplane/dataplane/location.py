@@ -29,7 +29,7 @@ class MetaLocation:
     config_version: str
     bucket: common_pb2.CloudBucket
     store: StoreLocation
-    # What operators have set for the process that asked.
+    # Settings that operators keep for the calling process.
     worker_settings: common_pb2.WorkerSettings
     named: tuple[NamedStore, ...] = ()
 
@@ -55,7 +55,7 @@ class MetaLocation:
 def ask_location(
     client: MetaClient, worker_id: str, deadline_secs: float = _DEADLINE_SECS
 ) -> MetaLocation:
-    """Ask meta where the objects are; raises MetaError."""
+    """Ask meta for the location of the objects; raises MetaError."""
     request = ingestion_pb2.DownloadConfigRequest(worker_id=worker_id, omit_datasets=True)
     reply = client.ingestion.DownloadConfig(request, timeout=deadline_secs)
     bucket = reply.cloud_object_prefix.bucket
@@ -66,7 +66,7 @@ def ask_location(
 
 
 class Locator:
-    """One process's knowledge of where the objects are; safe for many threads.
+    """One process's knowledge of the objects' location; safe for many threads.
 
     `override` is the process's OBJECT_STORE_URL, which wins over what meta says.
     """

@@ -15,7 +15,7 @@ DAMAGE_CHARACTERS_MAX = 1_000
 class CheckedObject:
     """An object and the outcome of its check; `damage` "" = it is sound.
 
-    `is_read` is false where the store gave no answer, which proves nothing.
+    `is_read` is false if the store gave no answer, which proves nothing.
     """
 
     stored: pb.StoredObject
@@ -57,7 +57,7 @@ def check_stored(
 ) -> CheckedObject:
     """Read an object, and once more from the start if the first read found damage.
 
-    Damage on the way to us must not count. Raises StoreError where the store gives no answer.
+    Damage on the way to us must not count. Raises StoreError if the store gives no answer.
     """
     crc32c = stored.crc32c if stored.HasField("crc32c") else None
     known = KnownObject(stored.object_key, stored.size_bytes, crc32c)
@@ -77,13 +77,13 @@ def report(
     position: pb.ScrubPosition | None = None,
     holder: str = "",
 ) -> pb.ReportObjectChecksResponse:
-    """Tell meta what it does not know yet, and the scrub's position with its holder."""
+    """Report checksums and damage to meta, and the scrub's position with its holder."""
     checks = [
         pb.ObjectCheck(
-            object_key=one.stored.object_key, damage=_printable(one.damage), crc32c=one.crc32c
+            object_key=item.stored.object_key, damage=_printable(item.damage), crc32c=item.crc32c
         )
-        for one in checked
-        if one.damage or one.stored.is_damaged or not one.stored.HasField("crc32c")
+        for item in checked
+        if item.damage or item.stored.is_damaged or not item.stored.HasField("crc32c")
     ]
     request = pb.ReportObjectChecksRequest(checks=checks, position=position, holder=holder)
     return client.operations.ReportObjectChecks(request)

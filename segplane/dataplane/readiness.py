@@ -20,7 +20,7 @@ ASK_DEADLINE_SECS = 2.0
 
 def is_serving(address: str, tls: ClientTls | None = None) -> bool:
     """Return whether one server says by grpc.health.v1 that it serves."""
-    # Only where processes run is their part of the distribution installed.
+    # Their part of the distribution is installed only on machines that run processes.
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
     with open_channel(address, tls) as channel:

@@ -37,18 +37,18 @@ class SparkValues(ProcessValues):
 class ProcessSettings:
     """Settings of every process except meta."""
 
-    # Where meta listens: host:port, or several of them with commas.
+    # Addresses of meta: host:port, or several of them with commas.
     meta_address: str = "127.0.0.1:9500"
-    # META_AUTH_TOKEN of that meta; empty where it has none.
+    # META_AUTH_TOKEN of that meta; empty if it has none.
     meta_auth_token: str = field(default="", repr=False)
     # A file that holds it and is read again when it changes; "" = none.
     meta_auth_token_file: str = ""
     # How to connect to a meta with TLS; None = in plain text.
     meta_tls: ClientTls | None = None
-    # Where Prometheus metrics are served.
+    # Address at which Prometheus metrics are served.
     metrics: MetricsAddress = NO_METRICS
-    # Overrides where meta says the objects are, such as s3:// with another endpoint; None = as
-    # meta says.
+    # Overrides the location that meta names, such as s3:// with another endpoint; None = as meta
+    # says.
     object_store: StoreLocation | None = None
 
 
@@ -82,7 +82,7 @@ class SparkProcessSettings(ProcessSettings):
 
 
 def process_values(env: Environment) -> ProcessValues:
-    """Read what every process needs; raises ConfigError."""
+    """Read the settings of every process; raises ConfigError."""
     return ProcessValues(
         meta_address=_addresses(env),
         meta_auth_token=env.secret("META_AUTH_TOKEN"),
@@ -94,7 +94,7 @@ def process_values(env: Environment) -> ProcessValues:
 
 
 def _addresses(env: Environment) -> str:
-    """Read where meta listens; raises ConfigError for what is no address."""
+    """Read the addresses of meta; raises ConfigError for a malformed one."""
     addresses = env.text("META_ADDRESS", ProcessSettings().meta_address)
     try:
         split_addresses(addresses)
@@ -104,7 +104,7 @@ def _addresses(env: Environment) -> str:
 
 
 def refuse_unsafe(env: Environment, settings: ProcessSettings, ports: Iterable[str] = ()) -> None:
-    """With SEGPLANE_PROFILE=production, raise ConfigError that lists what is unsafe.
+    """With SEGPLANE_PROFILE=production, raise ConfigError that lists unsafe settings.
 
     `ports` are violations of the process's own ports.
     """
@@ -124,7 +124,7 @@ def _violations(prefix: str, settings: ProcessSettings) -> Iterable[str]:
 
 
 def client_tls(env: Environment) -> ClientTls | None:
-    """Read how to connect to meta: over TLS where a CA is named; raises ConfigError."""
+    """Read the options of connections to meta: TLS if a CA is named; raises ConfigError."""
     ca_file = env.text("META_CA_FILE", "")
     tls = ClientTls(
         ca_file or SYSTEM_CA,
@@ -143,7 +143,7 @@ def client_tls(env: Environment) -> ClientTls | None:
 
 
 def spark_values(env: Environment) -> SparkValues:
-    """Read what a process needs that runs Spark jobs; raises ConfigError."""
+    """Read the settings of a process that runs Spark jobs; raises ConfigError."""
     default = SparkProcessSettings()
     return SparkValues(
         **process_values(env),

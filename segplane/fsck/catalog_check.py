@@ -1,7 +1,7 @@
 """Compares meta's catalog with the bucket: a stream of the listing against rows, both in key order.
 
 meta does the comparison (CheckConsistency). This side lists the bucket page by page, keeps the
-position and a bounded number of findings, and reads footers where it is asked to.
+position and a bounded number of findings, and reads footers if it is asked to.
 """
 
 import threading
@@ -82,8 +82,8 @@ def check_catalog(
 ) -> None:
     """Check all keys behind the cursor, which moves on, then the rows by themselves.
 
-    `keep` is called as its key moves; what was found since then is found again after an
-    interruption. Raises StoreError, grpc.RpcError, MetaError.
+    `keep` is called as its key moves; an interrupted check repeats the findings since then. Raises
+    StoreError, grpc.RpcError, MetaError.
     """
     listing = _Listing(store, cursor.after_key, cursor.orphan_age_secs)
     try:
@@ -164,13 +164,13 @@ class _Listing:
             orphan_age_secs=self._orphan_age_secs,
             name_unknown=True,
         )
-        # What is registered before meta's clock was read, and only that, must be in the listing.
+        # Objects registered before meta's clock was read, and only those, must be in the listing.
         self.is_answered.wait()
         try:
             for root in (DATASETS_ROOT, BABIES_ROOT):
                 yield from self._below(root)
         except StoreError as error:
-            # Raised where the replies are read; without an end the check is not complete.
+            # Raised while the replies are read; without an end the check is not complete.
             self.error = error
             return
         yield pb.CheckConsistencyRequest(end_of_listing=True)

@@ -1,4 +1,4 @@
-"""Positions of checks in a file, so that an interrupted check goes on where it stopped."""
+"""Positions of checks in a file, so that an interrupted check can continue."""
 
 import json
 import os
@@ -63,7 +63,7 @@ Cursor = TypeVar("Cursor")
 
 
 def load(path: Path, begin: Cursor, fixed: tuple[str, ...]) -> Cursor:
-    """Read the position of a check, or begin one where there is no file.
+    """Read the position of a check, or begin one if there is no file.
 
     The fields `fixed` are the check's options: those of the file must be those of `begin`. Raises
     CursorRefused.

@@ -49,7 +49,7 @@ def check_data(
 ) -> None:
     """Check all objects behind the cursor, which moves on; `keep` is called now and then.
 
-    meta is told what was found. Raises StoreError if the store is away, MetaError.
+    Findings are reported to meta. Raises StoreError if the store is unreachable, MetaError.
     """
     unanswered = 0
     totals: ObjectPage | None = None
@@ -66,7 +66,7 @@ def check_data(
         for checked, is_last in _pieces(store, page, cursor):
             unanswered = _add(cursor, checked, unanswered)
             cursor.secs = began_secs + time.monotonic() - started
-            report(client, [one for one in checked if one.is_read])
+            report(client, [item for item in checked if item.is_read])
             if is_last:
                 cursor.after_key = page.next_after
             keep(cursor, _progress(cursor, totals))
@@ -102,20 +102,20 @@ def _pieces(
 
 def _add(cursor: DataCursor, checked: list[CheckedObject], unanswered: int) -> int:
     """Count a piece; answers how many objects in a row are without an answer at its end."""
-    for one in checked:
-        unanswered = 0 if one.is_read else unanswered + 1
+    for item in checked:
+        unanswered = 0 if item.is_read else unanswered + 1
         if unanswered == UNANSWERED_MAX:
-            raise StoreError(one.damage)
-        row = [one.stored.object_key, one.stored.segment_id, one.damage]
-        if not one.is_read:
+            raise StoreError(item.damage)
+        row = [item.stored.object_key, item.stored.segment_id, item.damage]
+        if not item.is_read:
             cursor.num_unread += 1
             _keep(cursor.unread, row)
-        elif one.damage:
+        elif item.damage:
             cursor.num_damaged += 1
             _keep(cursor.damaged, row)
         cursor.objects += 1
-        cursor.size_bytes += one.size_bytes
-        cursor.after_key = one.stored.object_key
+        cursor.size_bytes += item.size_bytes
+        cursor.after_key = item.stored.object_key
     return unanswered
 
 

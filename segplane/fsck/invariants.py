@@ -35,7 +35,7 @@ class SegmentState:
 
 
 def footer_matches(segment: SegmentState, stored: StoredFooter) -> Iterator[Violation]:
-    """I6: rows, times and dataset are what was registered."""
+    """I6: rows, times and dataset are as registered."""
     pairs = (
         ("dataset", stored.footer.dataset_id, segment.dataset_id),
         ("rows", stored.rows, segment.rows),

@@ -62,14 +62,14 @@ class UnknownObjects:
 
 
 def find_not_known(client: MetaClient, store: ObjectStore, keys: Sequence[str]) -> UnknownObjects:
-    """Look again at keys that a check did not know, and count what is in them.
+    """Look again at keys that a check did not know, and count their content.
 
     Keys that a writer has registered since, or that a running merge writes, are left out. Raises
     MetaError, StoreError.
     """
-    found = UnknownObjects()
+    summary = UnknownObjects()
     if not keys:
-        return found
+        return summary
     streams = {stream.stream_id: stream for stream in read_streams(client)}
     condemnation = Condemnation(client, store)
     stream_ids: set[str] = set()
@@ -81,21 +81,21 @@ def find_not_known(client: MetaClient, store: ObjectStore, keys: Sequence[str]) 
         for key in set(unknown).difference(garbage):
             name = parse_key(key)
             if isinstance(name, BabyKey) and name.stream_id in streams:
-                found.tail_babies += 1
-                found.tail_records += _baby_records(store, key)
+                summary.tail_babies += 1
+                summary.tail_records += _baby_records(store, key)
             elif isinstance(name, BabyKey):
                 stream_ids.add(name.stream_id)
-                found.stream_babies += 1
-                found.stream_records += _baby_records(store, key)
+                summary.stream_babies += 1
+                summary.stream_records += _baby_records(store, key)
             elif isinstance(name, MergedKey | AttemptKey):
-                _add_segment(store, key, streams, found)
-    found.streams = len(stream_ids)
-    found.garbage_keys = tuple(sorted(garbage))
-    return found
+                _add_segment(store, key, streams, summary)
+    summary.streams = len(stream_ids)
+    summary.garbage_keys = tuple(sorted(garbage))
+    return summary
 
 
 def add_orphans(store: ObjectStore, cursor: CatalogCursor, garbage_keys: Sequence[str]) -> None:
-    """Add what is proven to be garbage to a check's orphans, once it is old enough."""
+    """Add proven garbage to a check's orphans, once it is old enough."""
     until = store.now_nanos() - cursor.orphan_age_secs * 10**9
     for key in garbage_keys:
         try:
@@ -111,7 +111,7 @@ def _add_segment(
     store: ObjectStore,
     key: str,
     streams: dict[str, nursery_pb2.IngestStreamInfo],
-    found: UnknownObjects,
+    unknown: UnknownObjects,
 ) -> None:
     """Count a segment, unless all its records are in babies that wait to be merged."""
     # pyarrow is no part of a light install.
@@ -122,12 +122,12 @@ def _add_segment(
     except ObjectMissing:
         return
     except CorruptObject:
-        found.segments += 1
+        unknown.segments += 1
         return
     ranges, dataset_id = stored.footer.ranges, stored.footer.dataset_id
     if not ranges or not all(_is_waiting(span, dataset_id, streams) for span in ranges):
-        found.segments += 1
-        found.segment_records += stored.rows
+        unknown.segments += 1
+        unknown.segment_records += stored.rows
 
 
 def _is_waiting(

@@ -1,7 +1,7 @@
-"""Registers nursery batches that were written but never registered, where a baby they hold is gone.
+"""Registers nursery batches that were written but never registered, if a baby of theirs is gone.
 
-Only what lineage proves: all files of a batch are there, and its offsets begin exactly where each
-stream's merged offset ends. meta compares once more, so that nothing can be merged twice.
+Only what lineage proves: all files of a batch are there, and its offsets begin right behind each
+stream's merged offset. meta compares once more, so that nothing can be merged twice.
 """
 
 from collections import defaultdict
@@ -73,10 +73,10 @@ def _read(store: ObjectStore, keys: Sequence[str]) -> Iterator[SegmentFound]:
                 continue
 
 
-def _complete(found: Iterator[SegmentFound]) -> Iterator[_Batch]:
+def _complete(segments: Iterator[SegmentFound]) -> Iterator[_Batch]:
     files: dict[tuple[str, str], dict[int, SegmentFound]] = defaultdict(dict)
     parts: dict[tuple[str, str], int] = {}
-    for file in found:
+    for file in segments:
         if len(file.footer.batches) != 1:
             continue
         (part,) = file.footer.batches

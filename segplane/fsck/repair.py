@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 
 def repair(client: MetaClient, store: ObjectStore, cursor: CatalogCursor) -> Iterator[str]:
-    """Repair what was found; yields a line for each repair and for each finding that is left.
+    """Repair findings; yields a line for each repair and for each finding that is left.
 
     Raises MetaError, StoreError. May be interrupted anywhere and run again.
     """

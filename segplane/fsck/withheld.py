@@ -57,7 +57,7 @@ class Withheld:
     records: int
     uncounted: int
     look_at: str
-    # The first objects, where nothing else that is printed names them.
+    # The first objects, if nothing else that is printed names them.
     names: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
@@ -81,7 +81,7 @@ def find_withheld(
     unreadable: Iterable[SegmentInfo],
     find_uncounted: FindUncounted,
 ) -> list[Withheld]:
-    """Count what is quarantined, parked, hidden, lost and unreadable, and leave out what is none.
+    """Count records that are quarantined, parked, hidden, lost or unreadable; leave out zeros.
 
     `losses` is the whole ledger. Raises StoreError, MetaError.
     """
@@ -95,7 +95,7 @@ def find_withheld(
             reason = "hidden" if loss.kind == pb.LOSS_KIND_SEGMENT else "lost"
             counts[reason].add(loss.records if loss.HasField("records") else None)
     for segment in unreadable:
-        # What a client says that it holds, nobody has counted.
+        # The number is the client's own claim; nobody has counted.
         counts["unreadable"].add(None, _named(segment))
     return [
         Withheld(
@@ -154,7 +154,7 @@ def uncounted_by(client: MetaClient) -> FindUncounted:
 def _quarantined(
     store: ObjectStore, find_uncounted: FindUncounted
 ) -> Iterator[tuple[bool, int | None]]:
-    """Whether each payload counts, and its number of records; None where its note does not say."""
+    """Whether each payload counts, and its number of records; None if its note does not say."""
     keys = (info.key for info in store.list(QUARANTINE_ROOT) if _is_payload(info.key))
     left = NOTES_MAX
     with ThreadPoolExecutor(_READS_AT_ONCE) as pool:

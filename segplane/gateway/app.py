@@ -107,7 +107,7 @@ class Gateway:
 def _measured(
     respond: Callable[[Request], Awaitable[tuple[str, Response]]],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that counts its answers, by the name of what was asked for."""
+    """Return an endpoint that counts its answers, by the name of the requested resource."""
 
     async def endpoint(request: Request) -> Response:
         started = time.monotonic()

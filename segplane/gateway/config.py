@@ -17,13 +17,13 @@ PORT_MAX = 65_535
 
 @dataclass(frozen=True, slots=True)
 class Settings(ProcessSettings):
-    """Settings of an operator; docs/reading says what the gateway serves."""
+    """Settings of an operator; docs/reading describes the gateway's services."""
 
-    # Where engines connect to.
+    # Address that engines connect to.
     bind: str = "127.0.0.1:9580"
     # Bearer tokens that callers must send, one a line; empty = none is asked for, on loopback only.
     auth_token: str = field(default="", repr=False)
-    # Where they come from; followed when it changes. "" = from the environment.
+    # File of the credentials; reread when it changes. "" = from the environment.
     auth_token_file: str = ""
     # Certificate of the port and of the metrics; None = plain text.
     tls: ServerTls | None = None
@@ -31,7 +31,7 @@ class Settings(ProcessSettings):
     refresh_secs: float = 2.0
     # Most segments of a table, and of all tables that are kept in memory: about 1 KB each.
     segments_max: int = 1_000_000
-    # What callers get for the store.
+    # Access to the store that callers get.
     access: AccessSettings = field(default_factory=AccessSettings)
     # Limits of queries over HTTP.
     queries: QuerySettings = field(default_factory=QuerySettings)

@@ -1,4 +1,4 @@
-"""The credential of a saved login: what every call to its server carries."""
+"""The credential of a saved login, which every call to its server carries."""
 
 import threading
 import time

@@ -19,7 +19,7 @@ from segplane.login.saved import LoginError, SavedLogin
 
 REQUEST_SECS = 10.0
 DOCUMENT_BYTES_MAX = 262_144
-# What RFC 8628 has where the issuer says nothing, and how much longer it then asks to wait.
+# Defaults of RFC 8628 for the interval of polls, and for its increase on slow_down.
 INTERVAL_SECS = 5.0
 INTERVAL_SECS_MAX = 60.0
 WAIT_SECS_MAX = 3_600.0

@@ -1,7 +1,7 @@
 """Python values of a result's columns, and names for columns that have equal ones.
 
 Times beyond the years of Python become texts, such as `10000-01-01T00:00:00.000000Z` and
-`infinity`, where DuckDB has them.
+`infinity`, if DuckDB has them.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ BATCH_ROWS = 10_000
 SPILL_BYTES_MAX = 10 * 2**30
 _POLL_SECS = 0.1
 Result = TypeVar("Result")
-# Called with the share that is done, 0 to 100, or below 0 where DuckDB cannot say.
+# Called with the share that is done, 0 to 100, or below 0 if DuckDB cannot say.
 Progress = Callable[[float], None]
 
 
@@ -188,7 +188,7 @@ def _lock(connection: duckdb.DuckDBPyConnection, sources: tuple[DatasetSource, .
 
 @contextmanager
 def _refusals(limits: QueryLimits, names: Sequence[str] = ()) -> Iterator[None]:
-    """Turn DuckDB's errors, and those of what it reads, into one line."""
+    """Turn DuckDB's errors, and those of the sources it reads, into one line."""
     import duckdb
     import pyarrow as pa
 

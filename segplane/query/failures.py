@@ -14,7 +14,7 @@ _NO_FILE = re.compile(
 )
 # DuckDB's words for a name that is no column.
 _NO_COLUMN = re.compile(r"[Cc]olumn \"([^\"]+)\" not found in FROM clause")
-# What Arrow writes behind an error of Python, which its first line ends with.
+# The text that Arrow adds to a Python error, at the end of its first line.
 _TRACEBACK = " Detail: Python exception:"
 
 
@@ -24,14 +24,14 @@ def failure(error: BaseException, names: Iterable[str] = ()) -> str:
     line = lines[0].partition(_TRACEBACK)[0] if lines else type(error).__name__
     if _NO_ANSWER.search(line):
         why = _WHY.search(line)
-        told = f" ({why[1].strip()})" if why else ""
+        reason = f" ({why[1].strip()})" if why else ""
         return (
-            f"the object store does not answer{told}: ask again, or check that it runs and that"
+            f"the object store does not answer{reason}: ask again, or check that it runs and that"
             " this machine reaches its endpoint"
         )
-    if found := _NO_FILE.search(line):
+    if match := _NO_FILE.search(line):
         return (
-            f"the object store has no {found[1]}: check that its folder is mounted on this machine,"
+            f"the object store has no {match[1]}: check that its folder is mounted on this machine,"
             " then look for damage with `segplane fsck`"
         )
     if column := _NO_COLUMN.search(line):

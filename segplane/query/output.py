@@ -193,7 +193,7 @@ def dynamic_value(value: Any) -> Any:
     try:
         return json.loads(value, parse_constant=str)
     except ValueError:
-        # What senders put into a column of JSON by themselves.
+        # A sender's own text, which need not be JSON.
         return value
 
 

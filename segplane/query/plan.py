@@ -14,7 +14,7 @@ from segplane.query.errors import QueryError
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """A query for DuckDB: SQL over tables named as the datasets are, and what each has to hold.
+    """A query for DuckDB: SQL over tables named like the datasets, and its reads of each.
 
     `columns` are the names and types of the result; of a query in SQL they are not known. `views`
     are further names, each with its SQL over the tables; `signals` are tables of a dataset and a

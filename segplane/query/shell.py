@@ -64,7 +64,7 @@ def shell(client: MetaClient, ask: Ask) -> None:
 
 
 def history_file() -> Path:
-    """Return where the last queries are kept."""
+    """Return the file that keeps the last queries."""
     return Path.home() / ".local/state/segplane/query_history"
 
 

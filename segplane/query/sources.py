@@ -48,9 +48,9 @@ class DatasetSource:
 class QueryPlace:
     """Meta's address, the version to read, and the bounds of time that hold for all records.
 
-    `as_of` is a version's number, or a time; `is_fresh` adds what is committed and not merged yet.
-    `opener` opens datasets in another way than by the address, with the times to read and the
-    version; it raises ReadError.
+    `as_of` is a version's number, or a time; `is_fresh` adds records that are committed and not
+    merged yet. `opener` opens datasets in another way than by the address, with the times to read
+    and the version; it raises ReadError.
     """
 
     address: str | None = None

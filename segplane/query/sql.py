@@ -117,7 +117,7 @@ _SLIPS = (
 
 
 def _check(node: exp.Expr) -> None:
-    """Refuse what is no part of a SELECT over datasets and views."""
+    """Refuse any part that does not belong to a SELECT over datasets and views."""
     if isinstance(node, exp.DML | exp.DDL | exp.Command | exp.Into) and not isinstance(
         node, exp.Query
     ):
@@ -133,7 +133,7 @@ def _table(name: str, tables: Mapping[str, Table | CheckedQuery]) -> Table | Che
 
 
 def _mentioned(tree: exp.Query) -> frozenset[str] | None:
-    """Return the names of columns in a query, in lower case; None where a star stands for all."""
+    """Return the names of columns in a query, in lower case; None if a star stands for all."""
     stars = (star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count))
     if next(stars, None) is not None or any(
         table.find_ancestor(exp.Select) is None for table in tree.find_all(exp.Table)

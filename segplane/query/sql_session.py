@@ -36,7 +36,7 @@ _NO_TABLE = re.compile(r"(Table with name (\S+) does not exist)")
 
 
 class SqlSession:
-    """A connection of DuckDB that opens what a statement mentions, for its time.
+    """A connection of DuckDB that opens the datasets of a statement, for its time.
 
     `names` lists datasets and views, `open_one` opens one. Statements of different times see
     different versions; within a statement each dataset, and each view, is read at one.
@@ -125,8 +125,8 @@ class SqlSession:
         opened.callback(self._connection.execute, f"DROP SCHEMA IF EXISTS {schema} CASCADE")
         self._make_view(opened, dataset, f"main.{schema}", f"segplane {name}")
         for signal in SIGNALS:
-            one = dataset.of_signal(signal)
-            self._make_view(opened, one, f"{schema}.{signal}", f"segplane {name} {signal}")
+            of_signal = dataset.of_signal(signal)
+            self._make_view(opened, of_signal, f"{schema}.{signal}", f"segplane {name} {signal}")
 
     def _make_view(self, opened: ExitStack, dataset: OpenDataset, view: str, source: str) -> None:
         connection = self._connection

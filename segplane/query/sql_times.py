@@ -24,16 +24,16 @@ _TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
 def where_times(tree: exp.Query, table: str) -> Interval:
     """Return the times outside of which no record of a table matters.
 
-    Only a SELECT from that table alone says so; what it keeps is the same whatever surrounds it.
+    Only a SELECT from that table alone says so; its rows do not depend on the statement around it.
     """
-    found: Interval | None = None
+    span: Interval | None = None
     for reference in tree.find_all(exp.Table):
         # A signal's table is named behind its dataset: web.logs.
         name = reference.db or reference.name
         if name == table and isinstance(reference.this, exp.Identifier):
             interval = _beside(reference)
-            found = interval if found is None else found.hull(interval)
-    return found or ANY
+            span = interval if span is None else span.hull(interval)
+    return span or ANY
 
 
 def _beside(reference: exp.Table) -> Interval:

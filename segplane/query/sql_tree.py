@@ -1,8 +1,8 @@
 """Tables and functions of a query in SQL, taken from the tree of DuckDB's own parser.
 
-What DuckDB runs is what is checked: a second parser might read a text in another way. Every
-function, in whatever position, must be one that a query may call; every table must be a dataset, a
-view, a signal of a dataset, or a common table that is in sight where it is named.
+The check is of DuckDB's own tree: a second parser might read a text in another way. Every function,
+in any position, must be one that a query may call. Every table must be a dataset, a view, a signal
+of a dataset, or a common table that is in scope.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _tables(node: Any, common: _Names) -> Iterator[NamedTable]:
     own = frozenset([str(node["cte_name"]).lower()]) if _is_recursive(node) else _NONE
     for key, value in node.items():
         if key != "cte_map":
-            # The first part of a recursive table is what it begins with, and does not see it.
+            # The first part of a recursive table is its beginning, and does not see it.
             yield from _tables(value, common if key == "left" else common | own)
 
 

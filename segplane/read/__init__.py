@@ -8,7 +8,7 @@
     with open_view("failures", start="1h") as failures:
         failures.pandas()
 
-Importing this needs none of these libraries; each is imported where it is used first.
+Importing this needs none of these libraries; each is imported on first use.
 """
 
 from segplane.read.connection import DEFAULT_ADDRESS

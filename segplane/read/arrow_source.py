@@ -28,9 +28,9 @@ _MICROS = pa.timestamp("us", "UTC")
 class SegmentsDataset(ds.FileSystemDataset):
     """Files of a dataset at a version, of one signal or all, within bounds of time.
 
-    What `converted` yields is in no file of Arrow's: with any, this is a source for `scanner` only.
-    Arrow leaves out files whose bounds exclude a query. Raises PinLost where the version may have
-    been deleted.
+    Rows of `converted` are in no file of Arrow's: with any, this is a source for `scanner` only.
+    Arrow leaves out files whose bounds exclude a query. Raises PinLost if the version may have been
+    deleted.
     """
 
     def __init__(
@@ -82,14 +82,14 @@ class SegmentsDataset(ds.FileSystemDataset):
     ) -> ds.Scanner:
         """Return a scanner of the columns that were asked for, or of others."""
         self._pin.check()
-        wanted = list(self._columns.names) if columns is None else columns
-        own = super().scanner(columns=wanted, filter=filter, **options)
+        names = list(self._columns.names) if columns is None else columns
+        own = super().scanner(columns=names, filter=filter, **options)
         if not self._converted:
             return own
         converted = ds.Scanner.from_batches(
             self._convert(),
             schema=self._columns.all,
-            columns=wanted,
+            columns=names,
             filter=_both(self._where, filter),
         )
         joined = (batch for part in (own, converted) for batch in part.to_batches())
@@ -157,7 +157,7 @@ def _from(nanos: int) -> pc.Expression:
 
 
 def _content(file: DatasetFile) -> pc.Expression:
-    """Say what is true of every row of a file that is asked for."""
+    """Return the condition that every requested row of a file meets."""
     time = pc.field("timestamp")
     first, last = (
         pa.scalar(nanos // _NANOS_PER_MICRO, _MICROS) for nanos in (file.start_time, file.end_time)

@@ -36,7 +36,7 @@ class TimeBounds:
     def within(self, start: int | None, end: int | None) -> "TimeBounds":
         """Return the part that is within [start, end), which may be beyond 64 bits.
 
-        Where nothing is, it is bounds that no record has.
+        If there is none, the bounds are some that no record has.
         """
         start = max((s for s in (start, self.start) if s is not None), default=None)
         end = min((e for e in (end, self.end) if e is not None), default=None)

@@ -71,17 +71,17 @@ class ReadColumns:
     def promoted(self) -> tuple[PromotedColumn, ...]:
         """The promoted columns that were asked for, or whose remainder was."""
         remainders = remainder_names(self.spec.promoted)
-        wanted = set(self.names)
+        names = set(self.names)
         return tuple(
             column
             for column in self.spec.promoted
-            if column.name in wanted or remainders.get(column.name) in wanted
+            if column.name in names or remainders.get(column.name) in names
         )
 
     def has_as_stored(self, file: DatasetFile) -> bool:
         """Return true if the file has every promoted column asked for, as format 2 stores it.
 
-        Otherwise its rows are converted: what it lacks is in its attributes.
+        Otherwise its rows are converted: the missing values are in its attributes.
         """
         if file.format_version != FORMAT_MICROSECONDS or file.promoted is None:
             return False

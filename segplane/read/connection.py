@@ -1,4 +1,4 @@
-"""A reader's connection to meta: what the caller says, else the environment of the command line."""
+"""A reader's connection to meta, by the caller's arguments, else the command line's environment."""
 
 import os
 from pathlib import Path

@@ -23,7 +23,7 @@ BATCH_ROWS = 65_536
 def converted_batches(file: DatasetFile, columns: ReadColumns) -> Iterator[pa.RecordBatch]:
     """Read a file's rows of the signals asked for, with every column of `columns.all`.
 
-    Promoted columns that nobody asked for are null where the file lacks them.
+    Promoted columns that nobody asked for are null if the file lacks them.
     """
     with _opened(file) as segment:
         for signal in columns.signals:
@@ -49,7 +49,7 @@ def _section(segment: Rows, signal: Signal, columns: ReadColumns) -> Iterator[pa
 
 
 def conformed(by_name: dict[str, Any], rows: int, columns: ReadColumns) -> pa.RecordBatch:
-    """Return columns as those of `columns.all`, null where there is none."""
+    """Return columns as those of `columns.all`, null if there is none."""
     arrays = []
     for field in columns.all:
         column = by_name.get(field.name)

@@ -36,8 +36,8 @@ Progress = Callable[[int, int], None]
 class OpenDataset:
     """A dataset at one version: its files, and ways to read them.
 
-    Every way gives the same columns in the same order, whatever the files hold. Closed by `close`
-    or `with`; what reads lazily must be read before.
+    Every way gives the same columns in the same order, for all files. Closed by `close` or `with`;
+    lazy results must be read before.
     """
 
     name: str
@@ -149,7 +149,7 @@ class OpenDataset:
         return self._files
 
     def to_arrow(self) -> ds.Dataset | pa.RecordBatchReader:
-        """Return a pyarrow Dataset, or a reader of batches where files have to be converted.
+        """Return a pyarrow Dataset, or a reader of batches if files have to be converted.
 
         These are files of format 1 and files that lack a promoted column; and fresh records.
         """
@@ -188,7 +188,7 @@ class OpenDataset:
         return connection.from_arrow(self.source())
 
     def spark(self, session: SparkSession) -> DataFrame:
-        """Return a data frame of Spark, by Spark's own Parquet reader where it reads the files.
+        """Return a data frame of Spark, by Spark's own Parquet reader if it can read the files.
 
         The version is kept until `close` or the end of the session's object.
         """

@@ -23,7 +23,7 @@ CREATE OR REPLACE TEMPORARY MACRO merge_buckets(bucket_counts) AS
         lambda a, b: list_transform(list_zip(a, b), lambda pair: pair[1] + pair[2])
     )
 """
-# As Prometheus has it: linear within a bucket, the first one from 0 on where its bound is positive,
+# As Prometheus has it: linear within a bucket, the first one from 0 on if its bound is positive,
 # and the last bound for the last bucket, which has none above. NULL without values or bounds.
 _HISTOGRAM_QUANTILE = """
 CREATE OR REPLACE TEMPORARY MACRO histogram_quantile(quantile, bucket_counts, bounds) AS

@@ -7,7 +7,8 @@ from meta.client import MetaClient
 from meta.errors import MetaError, NotFound, Unavailable
 from segplane.read.lookup import with_suggestion
 
-# What gRPC's TLS says of an authority that the client does not know, and of one with the same name.
+# Messages of gRPC's TLS for an authority that the client does not know, and for one of the same
+# name.
 _UNTRUSTED = ("CERTIFICATE_VERIFY_FAILED", "certificate signature failure")
 
 

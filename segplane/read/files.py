@@ -27,7 +27,7 @@ _ORIGINS = {
 
 @dataclass(frozen=True, slots=True)
 class ForeignMark:
-    """A file that a client registered without saying what is in it, at a version.
+    """A file that a client registered without the facts of its content, at a version.
 
     `reason` is why it is left out, "" if it is not.
     """
@@ -43,8 +43,8 @@ class DatasetFile:
     """A segment and its file.
 
     `start_time` and `end_time` bound its event times in nanoseconds, both inclusive; of one signal
-    if the reader asked for one. `signals` and `format_version` are None where meta does not know
-    them, and so is `promoted`, the columns that the file has beside the format's.
+    if the reader asked for one. `signals` and `format_version` are None if meta does not know them,
+    and so is `promoted`, the columns that the file has beside the format's.
     """
 
     segment_id: str
@@ -94,8 +94,8 @@ def find_files(
 def newest_files(files: Sequence[DatasetFile], limit: int) -> tuple[DatasetFile, ...]:
     """Return the files whose time bounds can hold one of the `limit` newest rows.
 
-    Rows of the files that begin last are counted until there are enough: what ends before them has
-    none of the newest. A file of others counts for none, since it may be left out.
+    Rows of the files that begin last are counted until there are enough: files that end before them
+    have none of the newest. A file of others counts for none, since it may be left out.
     """
     rows = 0
     for file in sorted(files, key=lambda file: -file.start_time):

@@ -65,7 +65,7 @@ def find_fresh(
     page_babies: int = _PAGE,
     on_page: Callable[[], None] = lambda: None,
 ) -> FreshRecords:
-    """List what is committed now and beyond a version; raises MetaError."""
+    """List babies that are committed now and beyond a version; raises MetaError."""
     fresh = FreshRecords(dataset_id)
     for page in _pages(client, dataset_id, version, page_babies):
         on_page()

@@ -1,6 +1,6 @@
 """Rows of baby segments, by the rules that nurseries merge them by.
 
-What a nursery would put into the quarantine is left out, and counted. Nothing is written.
+Records that a nursery would quarantine are left out, and counted. Nothing is written.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class FreshReading:
         self._dataset = _FreshDataset(_work(fresh, _decoded_spec(columns)))
         self._router: Router[_FreshDataset] = Router(_routes(fresh), [self._dataset])
         self._reader = BabyReader(open_store(fresh.store), self)
-        # Nobody's task: what has no dataset is for a nursery to keep.
+        # Left out: records without a dataset are for a nursery to keep.
         self._reads = [TaskRead(b.stream_id, b.offset, False, b.dataset_ids) for b in fresh.babies]
         self._pending: dict[Signal, list[RoutedPayload[_FreshDataset]]] = defaultdict(list)
         self._pending_bytes = 0
@@ -96,7 +96,7 @@ class FreshReading:
                 yield from self._decoded()
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
-        """Decode what is pending, one pass a signal."""
+        """Decode the pending payloads, one pass a signal."""
         pending, self._pending, self._pending_bytes = self._pending, defaultdict(list), 0
         for signal, routed in pending.items():
             left_out = decode_pass(signal, routed)
@@ -137,6 +137,6 @@ def _work(fresh: FreshRecords, spec: SegmentSpec) -> DatasetWork:
 
 def _routes(fresh: FreshRecords) -> list[Routes]:
     periods: dict[str, list[Period]] = {baby.stream_id: [] for baby in fresh.babies}
-    for one in fresh.periods:
-        periods[one.stream_id].append(Period(one.token_id, one.from_offset, one.routes))
+    for period in fresh.periods:
+        periods[period.stream_id].append(Period(period.token_id, period.from_offset, period.routes))
     return [Routes(stream, {}, tuple(own)) for stream, own in periods.items()]

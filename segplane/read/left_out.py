@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from segments.foreign.file import ForeignFile
 
 MISSING = "there is no such object"
-# What a caller is shown of very many.
+# Number of files that a caller is shown.
 SHOWN_MAX = 20
 
 
@@ -46,8 +46,8 @@ def readable(
 ) -> tuple[tuple[DatasetFile, ...], tuple[LeftOut, ...]]:
     """Return the files that hold records, and those that are left out.
 
-    What nobody has read yet is read here. Only files that a client registered without facts can be
-    left out: what cannot be read of a segment is damage, and fails where it is read.
+    Files that nobody has read yet are read here. Only files that a client registered without facts
+    can be left out: a segment that cannot be read is damaged, and fails when it is read.
     """
     kept: list[DatasetFile] = []
     left_out: list[LeftOut] = []
@@ -56,15 +56,15 @@ def readable(
         if mark is not None and mark.origin is FileOrigin.UNREAD:
             file, mark = _looked_at(file, mark)
         if mark is not None and mark.origin is FileOrigin.UNREADABLE:
-            found = LeftOut(dataset_name, file.segment_id, file.key, mark.version, mark.reason)
-            left_out.append(found)
+            item = LeftOut(dataset_name, file.segment_id, file.key, mark.version, mark.reason)
+            left_out.append(item)
         else:
             kept.append(file)
     return tuple(kept), tuple(left_out)
 
 
 def warn(left_out: Sequence[LeftOut]) -> None:
-    """Warn of files that are left out, and say how many where they are very many."""
+    """Warn of files that are left out, with their number if they are very many."""
     for text in texts(left_out):
         warnings.warn(text, SegmentsLeftOut, stacklevel=3)
 
@@ -89,7 +89,7 @@ def _looked_at(file: DatasetFile, mark: ForeignMark) -> tuple[DatasetFile, Forei
     except (ObjectMissing, FileNotFoundError):
         read = MISSING
     except (OSError, SegmentsError):
-        # The store gives no answer, which is said where the file is read.
+        # The store gives no answer; the read of the file reports that.
         return file, mark
     if read is None:
         return replace(file, foreign=None), None

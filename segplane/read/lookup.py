@@ -70,7 +70,7 @@ def with_suggestion(client: MetaClient, error: NotFound) -> NotFound:
         else:
             message = suggestions.did_you_mean(name, _some_names(client))
     except MetaError:
-        # The refusal is what the caller must see, not that it could not be explained.
+        # The caller must see the refusal, not that it could not be explained.
         message = suggestions.no_such_dataset(name)
     return NotFound(message, **error.metadata)
 

@@ -45,9 +45,9 @@ def open_dataset(
 
     `as_of` is the version's number, or a time: the version of then, to a transaction's length.
     `start` and `end` are event times, [start, end): RFC 3339, an age such as "90m", an aware
-    datetime, or nanoseconds. The version is kept from deletion until `close`. `fresh` adds what is
-    committed and not merged yet: with it these are all records that were acknowledged before the
-    call. `progress` is called with rows read and rows to read at most. Raises ReadError.
+    datetime, or nanoseconds. The version is kept from deletion until `close`. `fresh` adds records
+    that are committed and not merged yet: with it these are all records that were acknowledged
+    before the call. `progress` is called with rows read and rows to read at most. Raises ReadError.
     """
     signals, bounds = signals_of(signal), time_bounds(start, end)
     access = {"token": token or "", "ca": str(ca or "")}
@@ -87,8 +87,8 @@ def open_through(
 ) -> OpenDataset:
     """Open a dataset by a client, which belongs to the dataset then. Raises ReadError.
 
-    Warns of files of others that are left out. Without `looks_at_files` none is: who reads them
-    calls `readable`.
+    Warns of files of others that are left out. Without `looks_at_files` none is, and a reader of
+    them calls `readable`.
     """
     pin = _pinned(client, name, as_of)
     try:
@@ -104,7 +104,7 @@ def open_through(
         )
         dataset.left_out = left_out
         warn(left_out)
-        # Names of columns are checked where the columns are known: by pyarrow's schema.
+        # Names of columns are checked later, by pyarrow's schema.
         return dataset if columns is None else dataset.checked()
     except BaseException:
         pin.close()

@@ -20,8 +20,8 @@ _RELEASE_SECS = 5.0
 class VersionPin:
     """A dataset at a version that is kept from deletion until `close`; owns its client.
 
-    It is renewed as long as one of its users lives (`keep_for`). Without any it is released or,
-    where something that reads lazily was given away, lapses with its lease.
+    It is renewed as long as one of its users lives (`keep_for`). Without any it is released or, if
+    a lazy result was given away, lapses with its lease.
     """
 
     def __init__(self, client: MetaClient, pin: pb.Pin, taken_at: float) -> None:

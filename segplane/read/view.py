@@ -31,8 +31,7 @@ class OpenView:
     """A view as it was defined when it was opened: the union over its links at one version.
 
     Every way of reading gives the same columns in the same order; timespans are nanoseconds, and
-    dynamic values are JSON text. Closed by `close` or `with`; what reads lazily must be read
-    before.
+    dynamic values are JSON text. Closed by `close` or `with`; lazy results must be read before.
     """
 
     name: str
@@ -75,7 +74,7 @@ class OpenView:
     def sql(self, engine: EngineName, names: dict[str, str] | None = None) -> str:
         """Return the view as one SELECT over tables named as its datasets, or by other names.
 
-        Raises ReadError for what the engine does not have.
+        Raises ReadError for functions that the engine does not have.
         """
         from segplane.kql.errors import KqlError
         from segplane.kql.sql.relations import tables_named, to_sql
@@ -142,19 +141,19 @@ class OpenView:
 
         Return the SQL over them, and these names.
         """
-        names = {one.name: f"segplane {self.name} {uuid4()}" for one in self.datasets}
+        names = {dataset.name: f"segplane {self.name} {uuid4()}" for dataset in self.datasets}
         for dataset in self.datasets:
             connection.register(names[dataset.name], dataset.source())
         return self.sql("duckdb", names), tuple(names.values())
 
     def spark(self, session: SparkSession) -> DataFrame:
-        """Return a data frame of Spark, each dataset by Spark's own Parquet reader where it can.
+        """Return a data frame of Spark, each dataset by Spark's own Parquet reader if possible.
 
         The version is kept until `close` or the end of the session's object.
         """
-        names = {one.name: f"segplane_{uuid4().hex}" for one in self.datasets}
+        names = {dataset.name: f"segplane_{uuid4().hex}" for dataset in self.datasets}
         text = self.sql("spark", names).replace("{", "{{").replace("}", "}}")
         for name in names.values():
             text = text.replace(f"`{name}`", f"{{{name}}}")
-        frames = {names[one.name]: one.spark(session) for one in self.datasets}
+        frames = {names[dataset.name]: dataset.spark(session) for dataset in self.datasets}
         return session.sql(text, **frames)  # type: ignore[arg-type]

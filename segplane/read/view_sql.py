@@ -37,8 +37,9 @@ def view_sql(client: MetaClient, name: str, engine: EngineName) -> str:
 def compiled_view(client: MetaClient, name: str, *, is_complete: bool = False) -> CheckedQuery:
     """Return a view as the union over its links. Raises ViewUnreadable, NotFound.
 
-    `is_complete` says that what is read has every promoted column, whatever the files hold. Bound
-    columns are null for good in segments from before the binding, and never stand for an attribute.
+    `is_complete` says that every promoted column is present in the read rows, regardless of the
+    files. Bound columns stay null in segments from before the binding, and never stand for an
+    attribute.
     """
     view = client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
     links = list(all_links(client, view.id))

@@ -20,8 +20,8 @@ _BATCH_ROWS = 8_192
 def differences(segment: common_pb2.SegmentInfo, original: Path | None, file: Path) -> list[str]:
     """Lines for a person: rows, time bounds and columns that differ, and how many values.
 
-    `original` is a copy of the segment's object, None if it is missing. What cannot be read of it
-    is compared with the registration alone, and a line says so. Raises CorruptObject for `file`.
+    `original` is a copy of the segment's object, None if it is missing. Parts that cannot be read
+    are compared with the registration alone, and a line says so. Raises CorruptObject for `file`.
     """
     with SegmentFile(file) as new:
         lines = list(_registered(segment, new))

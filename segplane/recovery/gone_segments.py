@@ -74,11 +74,11 @@ def settle_gone(
     outcomes: list[GoneSegments] = []
     for dataset_id, own in sorted(ids.items()):
         live = _count_live(transactions, dataset_id)
-        found = GoneSegments(dataset_id, names[dataset_id], len(own), records[dataset_id], live)
-        is_accepted = decide(found)
+        gone = GoneSegments(dataset_id, names[dataset_id], len(own), records[dataset_id], live)
+        is_accepted = decide(gone)
         if is_accepted and not is_dry_run:
             _hide(transactions, own, acceptance, progress)
-        outcomes.append(replace(found, is_accepted=is_accepted))
+        outcomes.append(replace(gone, is_accepted=is_accepted))
     return tuple(outcomes)
 
 

@@ -1,8 +1,8 @@
 """Brings back merged segments that a restored database does not know and whose babies are gone.
 
-A pass reads what unknown segments were made of, and looks which of those babies are in live
-segments or still in the bucket. Everything that has to come back is registered in one transaction.
-What is held elsewhere is declared garbage, if it is older than the restore.
+A pass reads the lineage of unknown segments, and looks which of those babies are in live segments
+or still in the bucket. Everything that has to come back is registered in one transaction. Segments
+whose records are held elsewhere are declared garbage, if they are older than the restore.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _SKEW_NANOS = 2 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class SegmentsOutcome:
-    """Keys of segments that came back, took another's place, or are garbage; and what is left.
+    """Keys of segments that came back, took another's place, are garbage, or are left.
 
     `left` are reasons by key. `hidden` were hidden or replaced after the backup, as markers in the
     bucket say.
@@ -87,8 +87,8 @@ def return_segments(
             _condemn(transactions, batch)
     replaced_ids = set(returned.replaced_ids)
     return SegmentsOutcome(
-        tuple(one.new.object_key for one in returned.segments),
-        sum(one.new.number_of_events for one in returned.segments),
+        tuple(segment.new.object_key for segment in returned.segments),
+        sum(segment.new.number_of_events for segment in returned.segments),
         tuple(k for d in returning for k, i in d.live_ids.items() if i in replaced_ids),
         tuple(garbage),
         tuple(hidden),
@@ -128,23 +128,23 @@ def _plan(
     lost: list[SegmentFound] = []
     for key in keys:
         try:
-            found = find_segment(store, store.head(key))
+            segment = find_segment(store, store.head(key))
         except (CorruptObject, ObjectMissing) as error:
             left[key] = f"unreadable: {error}"
             continue
-        if found.footer.dataset_id != dataset_id or not found.footer.batches:
+        if segment.footer.dataset_id != dataset_id or not segment.footer.batches:
             left[key] = "its footer does not say what it was made of"
-        elif not found.footer.ranges:
+        elif not segment.footer.ranges:
             left[key] = "it holds a payload of the quarantine: replay it again"
         else:
-            lost.append(found)
-    # Before the segments: what is merged meanwhile counts as not merged, and is left for once.
-    ids = sorted({span.stream_id for found in lost for span in found.footer.ranges})
+            lost.append(segment)
+    # Before the segments: babies merged meanwhile count as not merged, and are left for once.
+    ids = sorted({span.stream_id for segment in lost for span in segment.footer.ranges})
     states = transactions.read(lambda tx: lost_segments.read_states(tx, ids))
     merged = {s: state.merged.get(dataset_id, -1) for s, state in states.items()}
     rows = transactions.read(lambda tx: lost_segments.live_keys(tx, dataset_id))
     if rows is None:
-        left.update({found.key: "its dataset is deleted" for found in lost})
+        left.update({segment.key: "its dataset is deleted" for segment in lost})
         return None
     live: list[SegmentFound] = []
     missing: dict[UUID, Sequence[tuple[str, int, int]]] = {}
@@ -154,7 +154,7 @@ def _plan(
         except ObjectMissing:
             missing[row.id] = _spans(transactions, row.id)
         except CorruptObject as error:
-            left.update({found.key: f"{row.object_key}: {error}" for found in lost})
+            left.update({segment.key: f"{row.object_key}: {error}" for segment in lost})
             return None
     present = _present(store, lost)
     gone: dict[str, list[tuple[int, int]]] = {}
@@ -168,11 +168,11 @@ def _plan(
 def _present(store: ObjectStore, lost: Sequence[SegmentFound]) -> dict[str, dict[int, BabyFound]]:
     """The babies with records that are there, among those that unknown segments are of.
 
-    One without records, in a place whose records a segment holds, is what a collector has put since
-    the restore in the place of a baby that was deleted.
+    One without records, in a place whose records a segment holds, was put by a collector since the
+    restore, in the place of a baby that was deleted.
     """
     bounds: dict[str, tuple[int, int]] = {}
-    for span in (span for found in lost for span in found.footer.ranges):
+    for span in (span for segment in lost for span in segment.footer.ranges):
         low, high = bounds.get(span.stream_id, (span.start, span.end))
         bounds[span.stream_id] = min(low, span.start), max(high, span.end)
     present: dict[str, dict[int, BabyFound]] = {}
@@ -196,8 +196,8 @@ def _without_doubtful(datasets: Sequence[Planned]) -> list[Planned]:
             span.stream_id
             for d in kept
             if d.choice.reason
-            for found in d.lost
-            for span in found.footer.ranges
+            for segment in d.lost
+            for span in segment.footer.ranges
         }
         connected = [not d.choice.reason and not doubtful.isdisjoint(d.choice.ends) for d in kept]
         if not any(connected):
@@ -222,19 +222,19 @@ def _garbage(
 ) -> list[str]:
     """The unknown segments whose records are held elsewhere, and that nobody is about to register.
 
-    What neither comes back nor is held elsewhere is left.
+    Segments that neither come back nor are held elsewhere are left.
     """
     restored_at = _restored_at(transactions, store)
     garbage: list[str] = []
     for dataset in datasets:
-        chosen = {found.key for found in dataset.choice.chosen}
-        for found in dataset.lost:
-            if found.key in chosen or found.key in left:
+        chosen = {segment.key for segment in dataset.choice.chosen}
+        for segment in dataset.lost:
+            if segment.key in chosen or segment.key in left:
                 continue
-            if found.key not in dataset.choice.held:
-                left[found.key] = "some of its babies are gone, and others were merged anew"
-            elif restored_at and found.modified_at_nanos < restored_at - _SKEW_NANOS:
-                garbage.append(found.key)
+            if segment.key not in dataset.choice.held:
+                left[segment.key] = "some of its babies are gone, and others were merged anew"
+            elif restored_at and segment.modified_at_nanos < restored_at - _SKEW_NANOS:
+                garbage.append(segment.key)
     return garbage
 
 
@@ -242,9 +242,9 @@ def _returned(returning: Sequence[Planned], streams: Sequence[ReturnedStream]) -
     rows: list[RestoredSegment] = []
     links: list[tuple[UUID, str]] = []
     for dataset in returning:
-        for found in dataset.choice.chosen:
-            rows.append(segment_row(LiveSegment(found, merge_count_of(found))))
-            links += [(old, found.key) for old in _replaced_by(dataset, found)]
+        for segment in dataset.choice.chosen:
+            rows.append(segment_row(LiveSegment(segment, merge_count_of(segment))))
+            links += [(old, segment.key) for old in _replaced_by(dataset, segment)]
     replaced = {old for old, _ in links}
     missing = {segment_id for dataset in returning for segment_id in dataset.missing}
     return Returned(
@@ -256,9 +256,9 @@ def _returned(returning: Sequence[Planned], streams: Sequence[ReturnedStream]) -
     )
 
 
-def _replaced_by(dataset: Planned, found: SegmentFound) -> Iterator[UUID]:
+def _replaced_by(dataset: Planned, segment: SegmentFound) -> Iterator[UUID]:
     """The live segments that were merged into a returned one."""
-    batches = {(batch.batch_id, batch.part) for batch in found.footer.batches}
+    batches = {(batch.batch_id, batch.part) for batch in segment.footer.batches}
     for other in dataset.live:
         own = {(batch.batch_id, batch.part) for batch in other.footer.batches}
         if other.key in dataset.choice.replaced_keys and not own.isdisjoint(batches):
@@ -267,7 +267,7 @@ def _replaced_by(dataset: Planned, found: SegmentFound) -> Iterator[UUID]:
         if any(
             span.stream_id == stream_id and span.start <= last and first <= span.end
             for stream_id, first, last in spans
-            for span in found.footer.ranges
+            for span in segment.footer.ranges
         ):
             yield segment_id
 

@@ -1,4 +1,4 @@
-"""Objects under keys that follow from what they hold, so that a repetition writes no second copy.
+"""Objects under keys that follow from their content, so that a repetition writes no second copy.
 
 The objects of an attempt that was killed before its registration become orphans after a day, and
 orphans are condemned. The next attempt then takes other keys, but only once those of the one before

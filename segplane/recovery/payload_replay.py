@@ -73,7 +73,8 @@ def register_payload(
                 store, payload, key, dataset_id, spec, Path(folder), attempt=number
             )
         segments = [
-            create_segment(dataset_id, location.bucket_of(one.key), one.key, one) for one in written
+            create_segment(dataset_id, location.bucket_of(file.key), file.key, file)
+            for file in written
         ]
         request = operations_pb2.CompleteReplayRequest(object_key=key, segments=segments)
         return client.operations.CompleteReplay(request).replay

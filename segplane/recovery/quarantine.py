@@ -93,7 +93,7 @@ def list_page(
     with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
         while group := list(islice(payloads, _group_size(limit - len(items), read_max))):
             read_max -= len(group)
-            for item in pool.map(lambda one: _described(store, *one), group):
+            for item in pool.map(lambda row: _described(store, *row), group):
                 if chosen.takes(item):
                     items.append(item)
                 if len(items) == limit:
@@ -103,12 +103,12 @@ def list_page(
     return QuarantinePage(items, "")
 
 
-def _group_size(wanted: int, read_max: int) -> int:
-    return min(max(wanted, _READS_AT_ONCE), _GROUP, read_max)
+def _group_size(rows: int, read_max: int) -> int:
+    return min(max(rows, _READS_AT_ONCE), _GROUP, read_max)
 
 
 def find(store: ObjectStore, key: str) -> Quarantined:
-    """Read what the bucket says of one payload; raises ObjectMissing, ReplayRefused."""
+    """Read the bucket's note of one payload; raises ObjectMissing, ReplayRefused."""
     name = parse_key(key)
     if not isinstance(name, QuarantineKey) or name.is_note:
         raise ReplayRefused(f"{key} is no key of the quarantine")

@@ -64,7 +64,7 @@ def read_names(path: Path) -> dict[str, str]:
 
 
 def name_datasets(rebuilt: Rebuild, given: Mapping[str, str]) -> dict[str, str]:
-    """Give every dataset its name, made of its id where none is given; raises NamesRefused."""
+    """Give every dataset its name, made of its id if none is given; raises NamesRefused."""
     unknown = sorted(given.keys() - set(rebuilt.dataset_ids))
     if unknown:
         raise NamesRefused(f"the bucket holds nothing of dataset {unknown[0]}")

@@ -1,7 +1,7 @@
-"""Brings back what a database that went back to an older state does not know, from the bucket.
+"""Brings back objects in the bucket that a database in an older state does not know.
 
 It runs beside a running stack. Streams that the database does not know come back ended, and the
-nurseries merge their babies. A collector whose stream was unknown wrote what was not acknowledged
+nurseries merge their babies. A collector whose stream was unknown wrote its unacknowledged exports
 to another one: the end of a stream whose exports are all acknowledged there is left out.
 """
 
@@ -86,7 +86,7 @@ def check_bucket(transactions: Transactions, store: ObjectStore) -> None:
             "the newest witness in the bucket is not this database's: is it the right bucket, and"
             " does meta run?"
         )
-    # Until then versions are refused, and what was lost is not known to be lost.
+    # Until then versions are refused, and losses are not known to be losses.
     if not transactions.read(witness_state.status).is_compared:
         raise ReconcileRefused(
             "meta has not compared this database with its witness yet: run it again in some"
@@ -174,7 +174,7 @@ def _adopt(
     if tail.reason:
         return _outcome(stream_id, tail)
     if tail.babies and tail.babies[0].offset:
-        # Its segments bring it back, if they hold what is gone.
+        # Its segments bring it back, if they hold the missing records.
         return _outcome(stream_id, replace(tail, reason="its first baby segments are gone"))
     stream = RestoredStream(
         UUID(stream_id),

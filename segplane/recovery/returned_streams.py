@@ -86,13 +86,13 @@ def streams_of(
 
 
 def _check_reaped(dataset: Planned, states: Mapping[str, StreamState]) -> None:
-    """Raise _StreamLeft where the backup itself says that records were merged and deleted."""
+    """Raise _StreamLeft if the backup itself says that records were merged and deleted."""
     lowest: dict[str, int] = {}
-    for span in (span for found in dataset.choice.chosen for span in found.footer.ranges):
+    for span in (span for segment in dataset.choice.chosen for span in segment.footer.ranges):
         lowest[span.stream_id] = min(lowest.get(span.stream_id, span.start), span.start)
     live = Offsets(dataset.live, lowest)
-    for found in dataset.choice.chosen:
-        for span in found.footer.ranges:
+    for segment in dataset.choice.chosen:
+        for span in segment.footer.ranges:
             state = states.get(span.stream_id)
             if state is None:
                 continue
@@ -105,7 +105,7 @@ def _check_reaped(dataset: Planned, states: Mapping[str, StreamState]) -> None:
                 )
                 if not is_missing and not live.hold(span.stream_id, offset):
                     raise _StreamLeft(
-                        f"{found.key} holds baby {offset} of stream {span.stream_id}, which was"
+                        f"{segment.key} holds baby {offset} of stream {span.stream_id}, which was"
                         " merged and deleted before the backup, and is in no live segment"
                     )
 

@@ -98,7 +98,7 @@ def replace(
         mark_replaced(store, old_key, key)
         with suppress(ObjectExists):
             store.put_file_if_absent(key, path)
-        # What a call before this one has put is compared like any other.
+        # An object of an earlier call is compared like any other.
         verify_segment(store, key, file.facts)
         message = create_segment(segment.dataset_id, location.bucket_of(key), key, file.facts)
         if not file.has_content:
@@ -117,7 +117,7 @@ def replace(
 
 
 def _replacing_key(segment_id: str, old_key: str, facts: SegmentFacts, attempt: int) -> str:
-    """The same file gets the same key, so a repetition finds what the call before it has put."""
+    """The same file gets the same key, so a repetition finds the object of the call before it."""
     text = f"{segment_id} {facts.crc32c} {facts.compressed_size_bytes}"
     name = hashlib.blake2b(
         (text + (f" {attempt}" if attempt else "")).encode(), digest_size=16
@@ -275,7 +275,7 @@ def _altered(
 
 
 def _check(store: ObjectStore, segment: common_pb2.SegmentInfo, old_key: str, file: _File) -> None:
-    """Compare a file with what is registered and, if it can be read, with the old footer."""
+    """Compare a file with its registration and, if it can be read, with the old footer."""
     pairs = (
         ("dataset", file.dataset_id, segment.dataset_id),
         ("records", file.facts.rows, segment.number_of_events),

@@ -1,7 +1,7 @@
 """Babies of streams that a restored database does not know, as far as they were acknowledged.
 
-A collector whose stream is unknown writes what was not acknowledged to another one. So the end of a
-stream whose exports are all acknowledged elsewhere, by their digests, is left out.
+A collector whose stream is unknown writes its unacknowledged exports to another one. So the end of
+a stream whose exports are all acknowledged elsewhere, by their digests, is left out.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,7 +55,7 @@ class UnknownTail:
 
 
 class UnknownBabies:
-    """Reads unknown streams; knows the digests of what was acknowledged since the restore."""
+    """Reads unknown streams; knows the digests of exports acknowledged since the restore."""
 
     def __init__(
         self, transactions: Transactions, store: ObjectStore, stream_ids: Sequence[str]
@@ -129,7 +129,7 @@ def _share(digests: Sequence[bytes], acknowledged: frozenset[bytes]) -> _Share:
 
 
 def _end(shares: Sequence[_Share]) -> int | None:
-    """Count the babies that were acknowledged in the stream itself; None where that cannot be told.
+    """Count the babies that were acknowledged in the stream itself; None if that cannot be told.
 
     A collector wrote its last flushes elsewhere, all of each. Equal bytes further up are another
     export of the same content.

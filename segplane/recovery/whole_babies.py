@@ -73,7 +73,7 @@ def sound_copy(path: Path, damaged: bytes, *, is_as_is: bool) -> Baby:
 
 
 def proven_baby(client: MetaClient, damaged: bytes) -> Baby:
-    """Read what is proven of a damaged baby segment; its parts name the payloads that are not.
+    """Read the proven payloads of a damaged baby segment; its parts name the others.
 
     A payload counts if its checksum agrees, and if its token and dataset are known to meta: a
     damaged stamp may name others. Raises ReplayRefused.

@@ -16,7 +16,7 @@ from segplane.dataplane.settings import client_tls
 HOST = "127.0.0.1"
 META_PORT = 9500
 PORT_MAX = 65_535
-# What a server listens on with all addresses, and where clients on this machine reach it.
+# Wildcard addresses of listeners, and the address by which local clients reach them.
 _LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
 _OBJECT_STORE = "SEGPLANE_OBJECT_STORE_URL"
 DEFAULT_DATA_DIR = Path("segplane-data")
@@ -127,7 +127,7 @@ def meta_endpoint(
 
 
 def objects_dir(settings: StackSettings) -> Path:
-    """The folder that is the object store where no other is given."""
+    """The folder that is the object store if no other is given."""
     return settings.data_dir / "objects"
 
 

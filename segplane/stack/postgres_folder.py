@@ -173,7 +173,7 @@ def _can_reach(path: Path, user: RunAs) -> bool:
 
 
 def _copy_install(source: Path, target: Path, user: RunAs) -> Path:
-    """Copy what a server needs, keeping the neighbours that its binaries link to."""
+    """Copy a server's files, keeping the neighbours that its binaries link to."""
     package = source.parent
     copied = target / package.name / source.name
     if not target.exists():

@@ -21,10 +21,8 @@ PAGE_LIMIT = 1_000
 
 @app.command()
 def create(
-    role: Annotated[
-        Role, typer.Option(help="What its holder may do: docs/access.md has the calls.")
-    ],
-    subject: Annotated[str, typer.Option(help="Whose it is, such as nursery-eu.")],
+    role: Annotated[Role, typer.Option(help="Rights of its holder: docs/access.md has the calls.")],
+    subject: Annotated[str, typer.Option(help="Name of its holder, such as nursery-eu.")],
     expires: Annotated[
         str, typer.Option(metavar="DURATION", help="Lifetime, such as 90d or 12h; '' = no end.")
     ] = "90d",

@@ -1,4 +1,4 @@
-"""segplane audit: what operators and administrators changed, and what was denied."""
+"""segplane audit: changes by operators and administrators, and denied calls."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,12 +18,12 @@ from segplane.terminal.times import parse_time
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="List and follow the audit log: what was changed, by whom and from where.",
+    help="List and follow the audit log: each change, its author and the caller's host.",
 )
 Rpc = Annotated[str, typer.Option(help="Only one call, such as DeleteDataset.")]
 SubjectId = Annotated[str, typer.Option(help="Only what concerns this id.")]
-Principal = Annotated[str, typer.Option(help="Only what this caller did.")]
-Host = Annotated[str, typer.Option(help="Only what was called from this host.")]
+Principal = Annotated[str, typer.Option(help="Only changes by this caller.")]
+Host = Annotated[str, typer.Option(help="Only calls from this host.")]
 RequestId = Annotated[str, typer.Option(help="Only the call with this x-request-id.")]
 AsJsonLines = Annotated[bool, typer.Option("--json", help="Print a JSON object on each line.")]
 Row = TypeVar("Row", pb.AuditRecord, pb.DeniedCalls)
@@ -75,16 +75,16 @@ def tail(
 ) -> None:
     """Print the last changes and then each one as it is made, until Ctrl-C.
 
-    While meta is out of reach it waits and goes on where it was.
+    While meta is out of reach it waits, and then continues from its position.
     """
-    wanted = pb.AuditRecord(
+    template = pb.AuditRecord(
         rpc=rpc, subject_id=subject_id, principal=principal, host=host, request_id=request_id
     )
     with connect(address) as client:
         request = pb.ListAuditRecordsRequest(
             rpc=rpc, subject_id=subject_id, principal=principal, host=host, request_id=request_id
         )
-        # Read before `older`: what is committed between the two is followed.
+        # Read before `older`: records committed between the two are followed.
         newest = list(_records(client, pb.ListAuditRecordsRequest(), RECENT_IDS))
         older = list(_records(client, request, lines))
         tail_ = AuditTail(lambda after_id: _after(client, after_id), newest)
@@ -92,7 +92,7 @@ def tail(
         is_reachable = True
         while True:
             try:
-                _print((r for r in tail_.poll() if _fits(r, wanted)), as_json=as_json)
+                _print((r for r in tail_.poll() if _fits(r, template)), as_json=as_json)
                 is_reachable = True
             except Unavailable as error:
                 if is_reachable:
@@ -152,8 +152,8 @@ def _after(client: MetaClient, after_id: int) -> list[pb.AuditRecord]:
     return list(client.operations.ListAuditRecords(request).records)
 
 
-def _fits(record: pb.AuditRecord, wanted: pb.AuditRecord) -> bool:
-    return all(getattr(record, field.name) == value for field, value in wanted.ListFields())
+def _fits(record: pb.AuditRecord, template: pb.AuditRecord) -> bool:
+    return all(getattr(record, field.name) == value for field, value in template.ListFields())
 
 
 def _print(records: Iterable[pb.AuditRecord], *, as_json: bool) -> None:

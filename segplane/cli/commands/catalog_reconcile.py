@@ -1,4 +1,4 @@
-"""segplane catalog reconcile: brings back from the bucket what a restored database lost."""
+"""segplane catalog reconcile: brings back records that a restored database lost."""
 
 import json
 import sys
@@ -58,7 +58,7 @@ def reconcile(
     reason: Reason = "deleted after the backup",
     as_json: AsJson = False,
 ) -> None:
-    """Bring back from the bucket what a restored database does not know, each record once.
+    """Bring back objects that a restored database does not know, each record once.
 
     Run it beside the running stack, before `segplane deletion release`. It may be stopped and run
     again. On a terminal it asks whether missing objects were deleted on purpose. Exits with 1 while

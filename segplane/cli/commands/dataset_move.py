@@ -34,8 +34,8 @@ def move(
     """Move a dataset's segments to another store, while it is written and read.
 
     New segments go there at once, those of before by a rewrite, which `segplane rewrites` lists,
-    pauses and bounds. Run again, it moves what is left elsewhere. Without STORE it shows where new
-    segments go, and the stores that there are.
+    pauses and bounds. Run again, it moves the remaining segments. Without STORE it shows the store
+    of new segments, and the available stores.
     """
     with connect(address) as client:
         dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))

@@ -59,7 +59,7 @@ ExcessEvents = Annotated[
     typer.Option(
         min=0,
         help="Let registrations hold so many more events than collectors counted, for a dataset "
-        "that waits for that reason; 0 revokes what is left.",
+        "that waits for that reason; 0 revokes the rest.",
     ),
 ]
 ConfirmDeletes = Annotated[
@@ -192,7 +192,7 @@ def _change(
     expected_version: str,
     before: pb.GetDatasetSettingsResponse,
 ) -> pb.SetDatasetSettingsResponse:
-    """Apply what is set in `change`, if anything is; the reply has all settings."""
+    """Apply the settings in `change`, if there are any; the reply has all settings."""
     if not change.ListFields() and confirm_deletes is None:
         return pb.SetDatasetSettingsResponse(settings=before.settings, version=before.version)
     update = pb.SetDatasetSettingsRequest(

@@ -60,7 +60,7 @@ def fsck(
     ] = 0,
     cursor: Annotated[
         Path | None,
-        typer.Option(help="File for the position: the same command goes on where it stopped."),
+        typer.Option(help="File for the position: the same command continues from there."),
     ] = None,
     repair: Annotated[
         bool,

@@ -28,7 +28,7 @@ PROGRESS_EVERY_SECS = 2.0
 def run(
     client: MetaClient, sample: float, since: int, cursor_path: Path | None, *, as_json: bool
 ) -> None:
-    """Check the bytes of the stored objects; raises typer.Exit where something is wrong.
+    """Check the bytes of the stored objects; raises typer.Exit if something is wrong.
 
     Raises CursorRefused, StoreError.
     """

@@ -26,7 +26,7 @@ def info(
         typer.Argument(
             envvar="SEGPLANE_GATEWAY_ADDRESS",
             metavar="HOST:PORT|URL",
-            help="Where engines reach the gateway; an https:// URL where it has TLS.",
+            help="URL at which engines reach the gateway; https:// if it has TLS.",
         ),
     ] = DEFAULT_GATEWAY,
     engine: Annotated[

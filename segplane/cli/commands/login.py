@@ -48,7 +48,7 @@ def login(
     audience: Annotated[
         str,
         typer.Option(
-            envvar="SEGPLANE_OIDC_AUDIENCE", help="Audience to ask for, where the issuer needs it."
+            envvar="SEGPLANE_OIDC_AUDIENCE", help="Audience to ask for, if the issuer needs it."
         ),
     ] = "",
     id_token: Annotated[
@@ -59,8 +59,8 @@ def login(
     """Log in to a meta and keep the credential for later commands and for segplane.read.
 
     With --issuer a browser asks for consent, on this machine or another (RFC 8628); else an access
-    token is pasted, or read from standard input. SEGPLANE_META_AUTH_TOKEN goes before what is kept.
-    `segplane logout` undoes it.
+    token is pasted, or read from standard input. SEGPLANE_META_AUTH_TOKEN goes before a saved
+    login. `segplane logout` undoes it.
     """
     try:
         new = _by_device(issuer, client_id, scope, audience, shows_id_token=id_token)

@@ -17,14 +17,14 @@ app = typer.Typer(
 )
 Name = Annotated[str, typer.Argument(help="The projection.")]
 Text = Annotated[str, typer.Argument(help="Operators in KQL, such as: where body != ''.")]
-SchemaName = Annotated[str | None, typer.Option("--schema", help="Schema of what it yields.")]
+SchemaName = Annotated[str | None, typer.Option("--schema", help="Schema of its output.")]
 
 
 @app.command()
 def create(
     name: Name, text: Text, schema: SchemaName = None, address: MetaAddress = DEFAULT_ADDRESS
 ) -> None:
-    """Create a projection; what is wrong with its text is said with line and column."""
+    """Create a projection; errors in its text are reported with line and column."""
     with connect(address) as client:
         request = catalog_pb2.CreateProjectionRequest(name=name, projection=text)
         if schema is not None:

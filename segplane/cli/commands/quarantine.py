@@ -66,7 +66,8 @@ Uncounted = Annotated[
 SoundPayloads = Annotated[
     bool,
     typer.Option(
-        "--sound-payloads", help="Of a whole baby segment, take what its own checksums prove."
+        "--sound-payloads",
+        help="Of a whole baby segment, take the payloads that its own checksums prove.",
     ),
 ]
 Key = Annotated[str, typer.Argument(help="Key, as `quarantine list` shows it.")]

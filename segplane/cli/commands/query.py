@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from segplane.query.sources import QueryPlace
 
 Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Also read what is committed and not merged yet.")
+    bool, typer.Option("--fresh", help="Also read records that are committed and not merged yet.")
 ]
 
 
@@ -44,7 +44,8 @@ def query(
     start: Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")] = None,
     end: Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Print what it would read, and do not run it.")
+        bool,
+        typer.Option("--explain", help="Print the data that it would read, and do not run it."),
     ] = False,
     memory: Annotated[
         int, typer.Option(min=64, help="MiB that the query may use before it is stopped.")

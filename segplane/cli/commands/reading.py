@@ -41,9 +41,9 @@ Signal = Annotated[
 Start = Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")]
 End = Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")]
 Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Also read what is committed and not merged yet.")
+    bool, typer.Option("--fresh", help="Also read records that are committed and not merged yet.")
 ]
-# Shown of a record where there is no room for all of it.
+# Shown of a record if there is no room for all of it.
 _SHORT = ("timestamp", "signal", "service_name")
 _TEXTS = ("body", "name", "metric_name")
 _CELL_CHARACTERS = 100
@@ -137,7 +137,7 @@ def sql(
 
         def names() -> list[str]:
             nonlocal views
-            datasets = [one.name for one in all_datasets(client)]
+            datasets = [dataset.name for dataset in all_datasets(client)]
             # A dataset comes before a view of its name.
             views = frozenset(view_names(client)).difference(datasets)
             return [*datasets, *sorted(views)]

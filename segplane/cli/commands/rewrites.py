@@ -88,7 +88,7 @@ def resume(
 def cancel(
     rewrite_id: RewriteId, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False
 ) -> None:
-    """End a rewrite for good; what is rewritten stays, tasks that workers have are finished."""
+    """End a rewrite permanently; its outputs stay, and workers finish their tasks."""
     _set_state(rewrite_id, pb.REWRITE_JOB_STATE_CANCELLED, address, as_json)
 
 
@@ -199,7 +199,7 @@ def _progress(rewrite: pb.RewriteJob) -> str:
 
 
 def _percent(rewrite: pb.RewriteJob) -> int:
-    """Share of the bytes; merges may have taken what a finished rewrite did not."""
+    """Share of the bytes; merges may have taken the rest of a finished rewrite."""
     if rewrite.state == pb.REWRITE_JOB_STATE_DONE or not rewrite.bytes_total:
         return 100 if rewrite.state == pb.REWRITE_JOB_STATE_DONE else 0
     return min(99, 100 * rewrite.bytes_done // rewrite.bytes_total)

@@ -103,7 +103,7 @@ def list_(
         if as_json:
             print_json(segments)
             return
-        rows = ((*_registration(one), one.foreign.reason) for one in segments)
+        rows = ((*_registration(segment), segment.foreign.reason) for segment in segments)
         print_table(("id", "dataset", "object", "events", "version", "reason"), rows)
 
 
@@ -265,12 +265,12 @@ def _print(
     else:
         headers = ("id", "dataset", "start", "end", "events", "size", "merges", "version", "damage")
         damage = _damage(client)
-        print_table(headers, [(*_row(one), damage.get(one.id, "")) for one in segments])
+        print_table(headers, [(*_row(segment), damage.get(segment.id, "")) for segment in segments])
 
 
 def _damage(client: MetaClient) -> dict[str, str]:
     """Proven damage by segment id."""
-    return {one.segment_id: one.damage for one in islice(list_damaged(client), DAMAGED_MAX)}
+    return {row.segment_id: row.damage for row in islice(list_damaged(client), DAMAGED_MAX)}
 
 
 def _row(segment: common_pb2.SegmentInfo) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""segplane spark-env: what the executors of a Spark cluster need."""
+"""segplane spark-env: the packages that executors of a Spark cluster need."""
 
 import platform
 from pathlib import Path

@@ -24,7 +24,7 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
     """List active streams, and stopped ones that are not drained. -1 means none yet."""
     with connect(address) as client:
         streams = read_streams(client)
-        parked = {one.stream_id: one for one in list_parked(client)}
+        parked = {parked_stream.stream_id: parked_stream for parked_stream in list_parked(client)}
     if as_json:
         print_json(streams)
         return
@@ -41,10 +41,14 @@ def show(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
-    """Show one stream: its offsets, what it waits at, and what was given up."""
+    """Show one stream: its offsets, the baby that it waits at, and records given up."""
     with connect(address) as client:
         infos = [info for info in read_streams(client) if info.stream_id == stream]
-        parked = {one.stream_id: one for one in list_parked(client) if one.stream_id == stream}
+        parked = {
+            parked_stream.stream_id: parked_stream
+            for parked_stream in list_parked(client)
+            if parked_stream.stream_id == stream
+        }
         losses = list(list_losses(client, stream))
     if not infos:
         raise usage(f"there is no stream {stream} that is not drained")

@@ -57,7 +57,7 @@ def show(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is set: of all names, or for one worker with the name that sets each value."""
+    """Show settings: of all names, or for one worker with the name that sets each value."""
     with connect(address) as client:
         request = pb.ListWorkerSettingsRequest(worker_id=name or "")
         reply = client.operations.ListWorkerSettings(request)

@@ -35,7 +35,7 @@ class Comparison:
     """Records of a dataset compared with the log of sent records."""
 
     sent: int
-    found: int
+    read_back: int
     missing: int
     doubled: int
     unknown: int
@@ -76,7 +76,7 @@ def compare(
     counts = {str(row[0]): int(str(row[1])) for row in _rows(reading, COUNT_IDS, path=path)}
     return Comparison(
         sent=len(acknowledged),
-        found=sum(counts.values()),
+        read_back=sum(counts.values()),
         missing=sum(1 for record_id in acknowledged if record_id not in counts),
         doubled=sum(1 for times in counts.values() if times > 1),
         unknown=len(counts.keys() - set(offered)),

@@ -56,7 +56,7 @@ RETRY_SECS = 0.5
 class Relay:
     """An OTLP/HTTP endpoint on a free port, from enter to exit.
 
-    Until `open` exporters are asked to try again, after `close` what they send is discarded.
+    Until `open` exporters are asked to try again, after `close` their data is discarded.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Relay:
             self._target = (endpoint, token)
 
     def close(self) -> None:
-        """Let nothing more through, and wait for what is under way."""
+        """Let nothing more through, and wait for requests under way."""
         with self._lock:
             self._is_closed = True
             self._lock.wait_for(lambda: self._in_flight == 0, FORWARD_TIMEOUT_SECS * FORWARD_TRIES)

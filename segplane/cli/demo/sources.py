@@ -72,7 +72,7 @@ def line_time(text: str) -> int | None:
 
 
 def service_of(source: str) -> str:
-    """Name what wrote a log: the file's name, or its folder's where the name is only a date."""
+    """Name what wrote a log: the file's name, or its folder's if the name is only a date."""
     path = Path(source)
     names = [path.name.partition(".")[0], *(p.name for p in path.parents)]
     plain = (name.strip("._") for name in names)

@@ -143,7 +143,7 @@ class Demo:
             progress.update(gone, total=count - self._figures().segments)
 
     def _prove_own(self) -> None:
-        """Close the relay, wait for what it let through, and compare it with its log."""
+        """Close the relay, wait for the records it let through, and compare them with its log."""
         self.relay.close()
         dataset = self.client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=OWN))
         self._await_merged(OWN, dataset.id, lambda _: None)
@@ -155,10 +155,12 @@ class Demo:
     def _prove_table(self) -> None:
         """Count the records as an engine of Iceberg does, through the gateway."""
         uri = f"http://127.0.0.1:{self.stack.settings.gateway_port}/iceberg"
-        found = table.count_records(uri, MACHINE)
-        self.console.print(f"proof, as an Iceberg table: {found:,} found by {uri}", soft_wrap=True)
-        if found != len(self.sent):
-            raise DemoFailed(f"the table has {found} records, {len(self.sent)} were sent")
+        records = table.count_records(uri, MACHINE)
+        self.console.print(
+            f"proof, as an Iceberg table: {records:,} found by {uri}", soft_wrap=True
+        )
+        if records != len(self.sent):
+            raise DemoFailed(f"the table has {records} records, {len(self.sent)} were sent")
 
     def _check(self) -> None:
         report = catalog_check.check(self.client, is_deep=True, orphan_age_secs=0)
@@ -184,7 +186,7 @@ class Demo:
     ) -> None:
         result = proof.compare(reading, acknowledged, offered)
         self.console.print(
-            f"proof, {when}: {result.sent:,} acknowledged, {result.found:,} found, "
+            f"proof, {when}: {result.sent:,} acknowledged, {result.read_back:,} found, "
             f"{result.missing} missing, {result.doubled} twice, {result.unknown} unknown: "
             + ("[green]every record exactly once[/]" if result.holds else "[red]BROKEN[/]"),
             soft_wrap=True,

@@ -18,7 +18,7 @@ def count_records(catalog_uri: str, dataset: str) -> int:
     with urlopen(uri, timeout=DEADLINE_SECS) as reply:
         table = json.loads(reply.read())["metadata"]
     manifests = [row["manifest_path"] for row in _rows(table["snapshots"][-1]["manifest-list"])]
-    files = [row["data_file"]["file_path"] for one in manifests for row in _rows(one)]
+    files = [row["data_file"]["file_path"] for manifest in manifests for row in _rows(manifest)]
     if not files:
         return 0
     with duckdb.connect() as connection:

@@ -28,7 +28,7 @@ class QuarantinedPart:
 
     payload: Payload
     verdict: str
-    found: Nonconforming
+    nonconforming: Nonconforming
 
 
 def verdict_of(dataset_id: str, spec: SegmentSpec) -> str:
@@ -37,10 +37,10 @@ def verdict_of(dataset_id: str, spec: SegmentSpec) -> str:
     return verdict(dataset_id, (EnforcedColumn(*column.definition) for column in columns))
 
 
-def divided(payload: Payload, found: Nonconforming, verdict: str) -> QuarantinedPart:
+def divided(payload: Payload, nonconforming: Nonconforming, verdict: str) -> QuarantinedPart:
     """Take the records that do not conform out of a payload."""
-    _, body = divide(payload.signal, payload.body, frozenset(found.records))
-    return QuarantinedPart(payload._replace(body=body), verdict, found)
+    _, body = divide(payload.signal, payload.body, frozenset(nonconforming.records))
+    return QuarantinedPart(payload._replace(body=body), verdict, nonconforming)
 
 
 class PassCheck:

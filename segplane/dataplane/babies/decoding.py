@@ -57,7 +57,7 @@ class PassRemainder(Generic[Taker]):
 
 
 def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassRemainder[Taker]:
-    """Decode payloads of one signal into their datasets' columns; returns what is left out.
+    """Decode payloads of one signal into their datasets' columns; returns the excluded payloads.
 
     Payloads are pieces: none has more records than one pass may decode. One pass for 500
     datasets costs a quarter of a pass for each.
@@ -82,13 +82,16 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
         item.dataset.columns.add_source(payload.stream_id, payload.offset, len(payload.body))
     return PassRemainder(
         [UndecodablePayload(ordered[slice_.index], slice_.error) for slice_ in decoded.failed],
-        [(ordered[index], _part(ordered[index], found)) for index, found in check.found()],
+        [
+            (ordered[index], _part(ordered[index], nonconforming))
+            for index, nonconforming in check.found()
+        ],
     )
 
 
-def _part(item: RoutedPayload[Taker], found: Nonconforming) -> QuarantinedPart:
+def _part(item: RoutedPayload[Taker], nonconforming: Nonconforming) -> QuarantinedPart:
     work = item.dataset.work
-    return divided(item.payload, found, verdict_of(work.dataset_id, work.spec))
+    return divided(item.payload, nonconforming, verdict_of(work.dataset_id, work.spec))
 
 
 def _rows_by_dataset(decoded: Decoded, owners: Array) -> Iterator[tuple[int, Rows]]:

@@ -1,4 +1,4 @@
-"""OTLP payloads: what a baby segment holds, one export's slice each."""
+"""OTLP payloads: the content of a baby segment, one export's slice each."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -38,7 +38,7 @@ class Payload(NamedTuple):
         return self.is_validated and len(self.body) <= RECORDS_MAX
 
     def pieces(self) -> Iterator["Payload"]:
-        """Split the payload where it holds more records than one pass may decode.
+        """Split the payload if it holds more records than one pass may decode.
 
         Raises UndecodableSlice if it is not a payload of its signal.
         """

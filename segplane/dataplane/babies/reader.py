@@ -17,7 +17,7 @@ PREFETCH = 4
 
 
 class BabyQuarantine(Protocol):
-    """Takes what no dataset gets."""
+    """Takes payloads that no dataset gets."""
 
     def put_baby(self, stream_id: str, offset: int, body: bytes, error: Exception) -> None:
         """Put a whole baby segment that cannot be decoded."""
@@ -33,7 +33,7 @@ class BabyReader:
         self.bytes_read = 0
 
     def fetch(self, reads: Sequence[TaskRead]) -> Iterator[tuple[TaskRead, bytes | SegmentsError]]:
-        """Yield bodies, or what the store raised, in order; PREFETCH of them are read ahead."""
+        """Yield bodies, or the store's errors, in order; PREFETCH of them are read ahead."""
         with ThreadPoolExecutor(PREFETCH) as pool:
             ahead = [pool.submit(self._get, read) for read in reads[:PREFETCH]]
             for index, read in enumerate(reads):

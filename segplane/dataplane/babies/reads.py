@@ -29,8 +29,9 @@ class DatasetWork:
 class TaskRead:
     """One baby segment to read. Its owner quarantines the records that have no dataset.
 
-    `dataset_ids` is what its commit announced; empty = it may hold records of any dataset. One that
-    `is_empty` by its commit may be missing, as the stop message is that was reaped after a backup.
+    `dataset_ids` are those that its commit announced; empty = it may hold records of any dataset.
+    One that `is_empty` by its commit may be missing, as the stop message is that was reaped after a
+    backup.
     """
 
     stream_id: str

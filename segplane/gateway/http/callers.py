@@ -12,7 +12,7 @@ from segplane.gateway.http.refusals import NotKnown
 
 CHECK_SECS = 5.0
 _OWN = "gateway"
-# Meta checks a token of this kind always, others only where it knows what they are.
+# Meta always checks a token of this kind, and others only if it knows their kind.
 _ACCESS_PREFIX = "segp_"
 
 
@@ -68,7 +68,7 @@ def identify(header: str, own: OwnTokens) -> Caller:
     """Return the caller of a request by its Authorization header. Raises NotKnown.
 
     A token of the gateway's stands for its own rights in meta. Any other is a token of meta, which
-    is called with it, so that its holder sees what it may see and nothing else.
+    is called with it, so that its holder sees only what it may see.
     """
     scheme, _, token = header.strip().partition(" ")
     token = token.strip()

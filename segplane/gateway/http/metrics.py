@@ -1,4 +1,4 @@
-"""Every metric of the gateway, with its unit, its labels and what a rise means."""
+"""Every metric of the gateway, with its unit, its labels and the meaning of a rise."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

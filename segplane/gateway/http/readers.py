@@ -23,7 +23,7 @@ TRUST_SECS = 2.0
 READERS_MAX = 1_000
 TOKEN_CHARACTERS_MAX = 8_192
 READING_ROLES = ("reader", "gateway", "admin")
-# Who keeps the catalog sees what is in it.
+# A role that keeps the catalog sees its content.
 LISTING_ROLES = (*READING_ROLES, "catalog")
 # No token of any kind, and how long meta's refusal of it is relied on.
 _STRANGER = "stranger"
@@ -49,7 +49,7 @@ ALL_DATASETS = DatasetScope()
 
 @dataclass(frozen=True, slots=True)
 class CatalogReader:
-    """A caller, what it may read, and the metadata of calls of meta in its name."""
+    """A caller, its rights to read, and the metadata of calls of meta in its name."""
 
     scope: DatasetScope = ALL_DATASETS
     role: str = "gateway"
@@ -172,7 +172,7 @@ class CatalogReaders:
             self._known.pop(name, None)
             message = "the token is unknown, expired or revoked: create another one"
             raise NotKnown(message) from None
-        # Whoever may read all gets what the gateway gets, from the same caches.
+        # A caller that may read all gets the gateway's own answers, from the same caches.
         is_limited = scope.dataset_ids is not None
         reader = CatalogReader(scope, caller.role, metadata if is_limited else None)
         self._known[name] = asked_at, reader

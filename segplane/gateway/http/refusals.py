@@ -63,7 +63,7 @@ class Stopped(QueryRefusal):
 
 
 class Busy(QueryRefusal):
-    """The caller has too many queries, or has used up what it may in an hour."""
+    """The caller has too many queries, or has used up its hourly budget."""
 
     status = 429
     type = "TooManyQueries"

@@ -59,8 +59,8 @@ class StoreAccess:
         self._lock = threading.Lock()
 
     def kind(self, header: str) -> str:
-        """Return what a caller gets of the kinds that it asks for; "" = nothing."""
-        asked = {one.strip().lower() for one in header.split(",")}
+        """Return the kind of access that a caller gets of those it asks for; "" = none."""
+        asked = {kind.strip().lower() for kind in header.split(",")}
         if VENDED in asked and self.gives_keys:
             return VENDED
         return SIGNING if SIGNING in asked and self.signs else ""
@@ -86,7 +86,7 @@ class StoreAccess:
         return bool(self._settings.sts_role_arn) and self.signs and is_one
 
     def delegate(self, kind: str, table: str, dataset_id: str) -> Delegation:
-        """Return what a client needs to know. Raises StoreError."""
+        """Return the properties that a client needs. Raises StoreError."""
         path = f"v1/namespaces/default/tables/{quote(table, safe='')}"
         if kind == VENDED:
             return Delegation(kind, self._keys(dataset_id, f"{path}/credentials"))
@@ -159,7 +159,7 @@ class StoreAccess:
                     return location
         default = stores.default
         is_cloud = default.provider in cloud_reads.PROVIDERS and self.signs
-        # Its refusal says what a request lacks.
+        # Its refusal names the missing part of a request.
         return default if is_cloud else None
 
     def _find(self, request: "ReadRequest") -> tuple[StoreLocation, str]:
@@ -171,7 +171,7 @@ class StoreAccess:
             location = stores.get(name)
             if location.provider == "s3" and self._signs_in(location):
                 key = find_key(location, request)
-                # Two stores may share a bucket; and an object is only where its key says.
+                # Two stores may share a bucket; and only its key locates an object.
                 if key is not None and store_of(key) == name:
                     return location, key
         return stores.default, ""

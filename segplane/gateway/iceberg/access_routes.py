@@ -39,7 +39,7 @@ class AccessRoutes:
         return await run_in_threadpool(self._keys, table, scope)
 
     async def delegate(self, request: Request, table: str, dataset_id: str) -> Delegation:
-        """Return what a client that loads a table gets of what it asks for.
+        """Return the kind of access that a client gets when it loads a table.
 
         The dataset is that of the loaded table: the name may mean another one by now.
         """

@@ -9,7 +9,7 @@ STS_SECS_MIN, STS_SECS_MAX = 900, 43_200
 
 @dataclass(frozen=True, slots=True)
 class AccessSettings:
-    """Keys that may only read; callers never get them, only what is made of them."""
+    """Keys that may only read; callers never get them, only credentials derived from them."""
 
     # "" = callers need keys of their own.
     access_key_id: str = ""

@@ -47,7 +47,7 @@ _NOT_MODIFIED = 304
 
 
 class IcebergCatalog:
-    """Answers requests; what many callers ask at a time is computed once."""
+    """Answers requests; equal ones at the same time are computed once."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class IcebergCatalog:
         parts = [unquote(part) for part in path.split("/")]
         match parts:
             case ["namespaces", namespace, "tables", name, *_] if namespace == NAMESPACE:
-                # First of all: no answer, no cache and no refusal is for who may not read it.
+                # Checked first, so that nothing reveals it to callers that may not read it.
                 scope = await self._narrow(name, scope)
         match parts:
             case ["namespaces", namespace, "tables", name, action, *rest] if namespace == NAMESPACE:
-                # What names one of many, such as a plan, has a slash.
+                # The name of one of many, such as a plan, has a slash.
                 action += "/" * len(rest)
                 act = self._actions.get((request.method, action))
                 if act is not None:
@@ -101,7 +101,7 @@ class IcebergCatalog:
                 namespace
             ):
                 # Engines look for metadata tables, such as web.files, as tables of a namespace web
-                # first, and go on only where there is no such table.
+                # first, and go on only if there is no such table.
                 missing = responses.NO_TABLE if kind == "tables" else responses.NO_VIEW
                 return "namespace", refuse(missing, f"there is no {kind[:-1]} {name!r} there")
             case ["namespaces", namespace, *rest]:
@@ -112,7 +112,7 @@ class IcebergCatalog:
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
     async def _narrow(self, name: str, scope: DatasetScope) -> DatasetScope:
-        """Return what a name may mean to a caller. Raises TableMissing."""
+        """Return a caller's scope for a name. Raises TableMissing."""
         if scope.dataset_ids is None:
             return scope
         return await run_in_threadpool(self._names.narrow, name, scope)
@@ -184,7 +184,7 @@ class IcebergCatalog:
         return responses.json_text(body, headers)
 
     def _table_config(self, given: Delegation) -> dict[str, object]:
-        """The location of the objects, and what the caller gets for them."""
+        """The location of the objects, and the caller's access to them."""
         store = self._store()
         if store.provider != "s3":
             return {"config": given.config}

@@ -78,7 +78,7 @@ def catalog_view(meta: MetaClient, name: str, namespace: str) -> dict[str, Any]:
 
 
 def _representations(name: str, state: CheckedQuery, namespace: str) -> Iterator[dict[str, str]]:
-    """Yield the SQL of each engine that has what the view needs; raises TableRefused for none."""
+    """Yield the SQL of each engine that can run the view; raises TableRefused for none."""
     refused = ""
     is_any = False
     for dialect in _DIALECTS:

@@ -56,8 +56,8 @@ class Contents:
     @property
     def left_out(self) -> list[UnreadableFile]:
         """Objects that clients registered and engines do not read, in the order of ids."""
-        kept = [one for one in self._unreadable.values() if one.is_left_out]
-        return sorted(kept, key=lambda one: one.id)
+        kept = [file for file in self._unreadable.values() if file.is_left_out]
+        return sorted(kept, key=lambda file: file.id)
 
     def belongs_to(self, dataset_id: str, stores: Stores) -> bool:
         """True for segments of this dataset in these stores."""
@@ -116,15 +116,15 @@ class Contents:
 
     def check_readable(self, meta: MetaClient) -> None:
         """Raise TableRefused if engines cannot read some segments, and say how many."""
-        refused = [one for one in self._unreadable.values() if not one.is_left_out]
-        unknown = [one.id for one in refused if one.format_version is None]
+        refused = [file for file in self._unreadable.values() if not file.is_left_out]
+        unknown = [file.id for file in refused if file.format_version is None]
         # Footers are read behind the registrations, and no version is drawn for it.
         for start in range(0, len(unknown), IDS_PAGE):
             request = GetSegmentsByIdsRequest(segment_ids=unknown[start : start + IDS_PAGE])
             for segment in meta.segment_lookup.GetSegmentsByIds(request).segments:
                 del self._unreadable[segment.id]
                 self._add(segment)
-        refused = [one for one in self._unreadable.values() if not one.is_left_out]
+        refused = [file for file in self._unreadable.values() if not file.is_left_out]
         if refused:
             raise TableRefused(why_unreadable(self.dataset_name, refused))
 
@@ -175,7 +175,7 @@ class Contents:
 
 def why_unreadable(dataset_name: str, segments: Iterable[UnreadableFile]) -> str:
     """Return a sentence that says how many segments engines cannot read, and what to do."""
-    formats = [one.format_version for one in segments]
+    formats = [file.format_version for file in segments]
     unknown, old = formats.count(None), formats.count(1)
     command = f"segplane tasks rewrite --dataset {dataset_name} --format 2"
     numbers = (

@@ -1,4 +1,4 @@
-"""Segments as data files of a table: what its manifests say of each."""
+"""Segments as data files of a table, as its manifests describe them."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -45,7 +45,7 @@ class UnreadableFile:
     """A segment that engines cannot read; format None = nobody has read its footer yet.
 
     One that `is_left_out` is of a client, without field ids or no Parquet at all: tables go on
-    without it. The others hold what was acknowledged, and refuse the table.
+    without it. The others hold acknowledged records, and refuse the table.
     """
 
     id: str
@@ -70,7 +70,7 @@ def data_file(segment: common_pb2.SegmentInfo, stores: Stores) -> DataFile | Unr
     if not segment.HasField("facts") or not facts.signals:
         return UnreadableFile(segment.id, None)
     names = sorted(
-        _SIGNAL_NAMES[one.signal] for one in facts.signals if one.signal in _SIGNAL_NAMES
+        _SIGNAL_NAMES[item.signal] for item in facts.signals if item.signal in _SIGNAL_NAMES
     )
     if facts.format_version != FORMAT_MICROSECONDS or len(names) != len(facts.signals):
         return UnreadableFile(segment.id, facts.format_version)
@@ -90,7 +90,7 @@ def data_file(segment: common_pb2.SegmentInfo, stores: Stores) -> DataFile | Unr
 
 
 def _left_out(segment: common_pb2.SegmentInfo) -> UnreadableFile:
-    """Describe what a client registered without facts."""
+    """Describe an object that a client registered without facts."""
     key = join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
     reasons = {
         common_pb2.FOREIGN_STATE_MAPPED: (

@@ -47,13 +47,13 @@ def document(
 
     `left_out` are sentences about objects that are not in it.
     """
-    listed = [_snapshot(one, root, schema) for one in snapshots]
+    listed = [_snapshot(snapshot, root, schema) for snapshot in snapshots]
     text = _text(dataset_id, root, schema, listed, left_out)
     return Document(
         json_text=text,
         current_text=_text(dataset_id, root, schema, listed[-1:], left_out),
         digest=hashlib.sha256(text.encode()).digest(),
-        versions=tuple(one.version for one in snapshots),
+        versions=tuple(snapshot.version for snapshot in snapshots),
     )
 
 
@@ -71,7 +71,9 @@ def _text(
             LEFT_OUT_NUMBER: str(len(left_out)),
             LEFT_OUT: json.dumps(left_out[:LEFT_OUT_MAX]),
         }
-    log = [{name: one[name] for name in ("snapshot-id", "timestamp-ms")} for one in snapshots]
+    log = [
+        {name: snapshot[name] for name in ("snapshot-id", "timestamp-ms")} for snapshot in snapshots
+    ]
     metadata = {
         "format-version": 2,
         "table-uuid": dataset_id,
@@ -105,8 +107,8 @@ def _snapshot(snapshot: TableSnapshot, root: str, schema: TableSchema) -> dict[s
         "timestamp-ms": snapshot.committed_at_millis,
         "manifest-list": f"{root}/{snapshot.object_key}",
         "schema-id": schema.schema_id,
-        # Without a parent, and as an overwrite: an incremental scan is then refused, where it would
-        # otherwise silently find nothing, because no entry of a manifest is marked as added.
+        # Without a parent, and as an overwrite: an incremental scan is then refused; otherwise it
+        # would silently find nothing, because no entry of a manifest is marked as added.
         "summary": {
             "operation": "overwrite",
             "total-data-files": str(snapshot.segments),

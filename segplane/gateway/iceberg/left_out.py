@@ -16,11 +16,11 @@ _VERSIONS_MAX = 1_000
 
 def sentences(contents: Contents) -> list[str]:
     """Return a sentence for each object, count it, and say the first of them in the log."""
-    found = [str(item) for item in contents.left_out]
-    metrics.LEFT_OUT_SEGMENTS.inc(len(found))
-    for sentence in found[:LEFT_OUT_MAX]:
+    texts = [str(item) for item in contents.left_out]
+    metrics.LEFT_OUT_SEGMENTS.inc(len(texts))
+    for sentence in texts[:LEFT_OUT_MAX]:
         log.warning("segment_left_out", dataset=contents.dataset_name, text=sentence)
-    return found
+    return texts
 
 
 class LeftOutVersions:
@@ -31,15 +31,15 @@ class LeftOutVersions:
         self._lock = threading.Lock()
 
     def find(self, dataset_id: str, version: int) -> Sequence[str] | None:
-        """Return the sentences, None where they are not known."""
+        """Return the sentences, None if they are not known."""
         with self._lock:
             return self._known.get((dataset_id, version))
 
     def keep(self, dataset_id: str, version: int, contents: Contents) -> Sequence[str]:
         """Keep and return the sentences."""
-        found = sentences(contents)
+        texts = sentences(contents)
         with self._lock:
-            self._known[dataset_id, version] = found
+            self._known[dataset_id, version] = texts
             while len(self._known) > _VERSIONS_MAX:
                 self._known.popitem(last=False)
-        return found
+        return texts

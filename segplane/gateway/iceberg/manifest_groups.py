@@ -1,8 +1,8 @@
 """Division of a table's files into manifests, such that few change from one version to the next.
 
 Files of one spec and of 32 days are ordered by day, version and id. A manifest ends behind a file
-whose id says so, so that what is added or removed changes the manifests around it only, and every
-gateway divides equal files equally, whatever it has seen before.
+whose id says so, so that an added or removed file changes only the manifests around it, and every
+gateway divides equal files equally, independent of its history.
 """
 
 from bisect import bisect_left, insort
@@ -25,7 +25,7 @@ _Group = tuple[int, int]
 
 
 class ManifestGroups:
-    """The files of a table and their manifests; what did not change is not computed again."""
+    """The files of a table and their manifests; unchanged ones are not computed again."""
 
     def __init__(self) -> None:
         self._files: dict[_Group, list[DataFile]] = {}
@@ -65,7 +65,9 @@ class ManifestGroups:
         for group in self._changed:
             self._divide(group, schema)
         self._changed.clear()
-        return [one for group in sorted(self._manifests) for one in self._manifests[group]]
+        return [
+            manifest for group in sorted(self._manifests) for manifest in self._manifests[group]
+        ]
 
     def _divide(self, group: _Group, schema: TableSchema) -> None:
         files = self._files[group]
@@ -73,7 +75,7 @@ class ManifestGroups:
             del self._files[group]
             self._manifests.pop(group, None)
             return
-        former = {one.files[0]: one for one in self._manifests.get(group, ())}
+        former = {manifest.files[0]: manifest for manifest in self._manifests.get(group, ())}
         spec_id = group[0]
         divided = []
         for stretch in stretches(files):

@@ -25,7 +25,7 @@ _Page = tuple[list[str], str]
 
 
 class NameLists:
-    """Lists what a caller may read; safe for many threads."""
+    """Lists the tables that a caller may read; safe for many threads."""
 
     def __init__(self, meta: MetaClient, tables: Tables) -> None:
         self._meta = meta
@@ -49,7 +49,7 @@ class NameLists:
             if reader.metadata is None:
                 raise
             raise NotKnown("the token was revoked") from None
-        names = [one.name for one in reply.items if reader.scope.covers(one.id)]
+        names = [item.name for item in reply.items if reader.scope.covers(item.id)]
         return names, reply.pagination.next_cursor
 
     def _views_page(self, reader: CatalogReader, token: str, limit: int) -> _Page:

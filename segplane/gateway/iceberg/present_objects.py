@@ -1,4 +1,4 @@
-"""Objects that a caller may still read: what was there a minute ago, or is now."""
+"""Objects that a caller may still read: those of a minute ago, and those of now."""
 
 import re
 import threading

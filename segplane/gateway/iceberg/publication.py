@@ -1,7 +1,8 @@
 """Publication of a version: objects are written to the store, then registered with meta.
 
-Every object gets a fresh key. What another gateway has registered for the same content is used in
-its place; the own object is then an orphan, as after a crash between write and registration.
+Every object gets a fresh key. An object that another gateway has registered for the same content is
+used in its place; the own object is then an orphan, as after a crash between write and
+registration.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -71,7 +72,7 @@ class Publisher:
             return self._publish(contents, manifests, schema, epoch)
 
     def hand_out(self, document: Document, dataset_name: str, epoch: int) -> str:
-        """Have meta keep a document and what it lists; returns its URL. Raises MetaError."""
+        """Register a document with its objects at meta; returns its URL. Raises MetaError."""
         request = pb.HandOutTableRequest(
             dataset_id=self.dataset_id,
             dataset_name=dataset_name,
@@ -115,11 +116,11 @@ class Publisher:
         self, manifests: Sequence[Manifest], schema: TableSchema, epoch: int
     ) -> None:
         new = [
-            _Content(one.digest, "manifest.avro", partial(encode_manifest, one, schema))
-            for one in manifests
-            if one.digest not in self._registered
+            _Content(manifest.digest, "manifest.avro", partial(encode_manifest, manifest, schema))
+            for manifest in manifests
+            if manifest.digest not in self._registered
         ]
-        used = {one.digest for one in manifests}
+        used = {manifest.digest for manifest in manifests}
         kept = {key: value for key, value in self._registered.items() if key in used}
         self._registered = kept | self._put(new, epoch)
 
@@ -134,14 +135,16 @@ class Publisher:
         return sha256("\n".join(keys).encode()).digest()
 
     def _put(self, contents: Sequence[_Content], epoch: int) -> dict[bytes, pb.TableObject]:
-        """Write and register what is not registered yet; returns what is, by digest."""
+        """Write and register missing objects; returns all registered ones, by digest."""
         registered: dict[bytes, pb.TableObject] = {}
         with ThreadPoolExecutor(WRITES_IN_FLIGHT) as writers:
             for page in _pages(contents):
-                looked_up = self._register([pb.TableObject(digest=one.digest) for one in page])
+                looked_up = self._register(
+                    [pb.TableObject(digest=content.digest) for content in page]
+                )
                 registered |= looked_up
-                missing = [one for one in page if one.digest not in looked_up]
-                written = list(writers.map(lambda one: self._write(one, epoch), missing))
+                missing = [content for content in page if content.digest not in looked_up]
+                written = list(writers.map(lambda content: self._write(content, epoch), missing))
                 registered |= self._register(written)
         return registered
 
@@ -158,7 +161,7 @@ class Publisher:
             return {}
         request = pb.PutTableObjectsRequest(dataset_id=self.dataset_id, objects=objects)
         reply = self.meta.operations.PutTableObjects(request)
-        return {one.digest: one for one in reply.objects if one.object_key}
+        return {item.digest: item for item in reply.objects if item.object_key}
 
 
 def _pages(contents: Sequence[_Content]) -> Iterator[Sequence[_Content]]:

@@ -10,7 +10,7 @@ class TableMissing(Exception):
 
 
 class RequestRefused(Exception):
-    """The request makes no sense; the message says what was expected."""
+    """The request makes no sense; the message names the expected form."""
 
 
 class AccessRefused(Exception):

@@ -60,7 +60,7 @@ NO_TOKEN = (
     " token, or to one that `segplane access create --role reader` made"
 )
 _META_AWAY = "the metadata server cannot answer now: "
-# Errors, what they are to a client, and how the sentence begins; the first that fits.
+# Errors, their answers to a client, and the beginning of the sentence; the first that fits.
 _REFUSALS: tuple[tuple[tuple[type[Exception], ...], ErrorKind, str], ...] = (
     ((TableMissing, NotFound), NO_TABLE, ""),
     ((PlanTaskMissing,), NO_PLAN_TASK, ""),

@@ -56,7 +56,7 @@ _NONE = ScanBounds(signals=frozenset())
 def scan_bounds(expression: Any, depth: int = 0) -> ScanBounds:
     """Return the bounds of a filter in the JSON of Iceberg's specification.
 
-    What is not understood of other columns bounds nothing. Raises RequestRefused.
+    Unknown terms over other columns bound nothing. Raises RequestRefused.
     """
     if depth > DEPTH_MAX:
         raise RequestRefused(f"the filter is nested more than {DEPTH_MAX} deep")
@@ -66,7 +66,7 @@ def scan_bounds(expression: Any, depth: int = 0) -> ScanBounds:
     if kind in ("true", "false"):
         return _ALL if kind == "true" else _NONE
     if kind in ("and", "or"):
-        left, right = (scan_bounds(expression.get(one), depth + 1) for one in ("left", "right"))
+        left, right = (scan_bounds(expression.get(side), depth + 1) for side in ("left", "right"))
         return left & right if kind == "and" else left | right
     if kind == "not":
         scan_bounds(expression.get("child"), depth + 1)
@@ -116,7 +116,7 @@ def _of_times(kind: str, values: Sequence[Any]) -> ScanBounds:
         case "gt-eq":
             return ScanBounds(low=time)
         case "eq" | "in":
-            return reduce(ScanBounds.__or__, (ScanBounds(one, one) for one, _ in times))
+            return reduce(ScanBounds.__or__, (ScanBounds(time, time) for time, _ in times))
     return _ALL
 
 

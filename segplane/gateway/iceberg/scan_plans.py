@@ -117,17 +117,17 @@ class ScanPlanner:
         if bounds.is_empty:
             # Asked for its version only.
             return {"file-scan-tasks": []}, reply.snapshot_version
-        if any(one.dataset_id != page.dataset_id for one in reply.segments):
+        if any(segment.dataset_id != page.dataset_id for segment in reply.segments):
             raise TableRefused(f"dataset {dataset_name!r} was created anew: load its table again")
-        files = [self._tables.described(one) for one in reply.segments]
-        unreadable = [one for one in files if isinstance(one, UnreadableFile)]
-        for one in unreadable:
-            if one.is_left_out:
+        files = [self._tables.described(segment) for segment in reply.segments]
+        unreadable = [file for file in files if isinstance(file, UnreadableFile)]
+        for file in unreadable:
+            if file.is_left_out:
                 metrics.LEFT_OUT_SEGMENTS.inc()
-                log.warning("segment_left_out", dataset=dataset_name, text=str(one))
-        if refused := [one for one in unreadable if not one.is_left_out]:
+                log.warning("segment_left_out", dataset=dataset_name, text=str(file))
+        if refused := [file for file in unreadable if not file.is_left_out]:
             raise TableRefused(why_unreadable(dataset_name, refused))
-        tasks = [_task(one, page.filter) for one in files if isinstance(one, DataFile)]
+        tasks = [_task(file, page.filter) for file in files if isinstance(file, DataFile)]
         answer: dict[str, Any] = {"file-scan-tasks": tasks}
         if reply.page.HasField("next_cursor"):
             version, cursor = reply.snapshot_version, reply.page.next_cursor
@@ -147,8 +147,8 @@ def _lookup(page: _Page, bounds: ScanBounds, dataset_name: str) -> FindSegmentsR
         end = min((bounds.high + 1) * 1_000, _INT64_MAX)
         request.time_range.CopyFrom(TimeRange(start_time=bounds.low * 1_000, end_time=end))
     if len(bounds.signals) < len(SIGNALS):
-        left = [one for one in SIGNALS if one in bounds.signals]
-        request.signals.extend(Signal.ValueType(TRAITS[one].kind) for one in left)
+        left = [signal for signal in SIGNALS if signal in bounds.signals]
+        request.signals.extend(Signal.ValueType(TRAITS[signal].kind) for signal in left)
     return request
 
 

@@ -43,8 +43,8 @@ class TableNames:
     ) -> str:
         """Return the dataset of a table, also if the version in its name has expired.
 
-        What is known for longer than `known_secs_max` is asked for again.
-        Raises TableMissing, MetaError.
+        A name known for longer than `known_secs_max` is looked up again. Raises TableMissing,
+        MetaError.
         """
         for dataset_id in self._ids(name, min(self._refresh_secs, known_secs_max)):
             if scope.covers(dataset_id):
@@ -59,9 +59,13 @@ class TableNames:
             return ids
         at_version = split_version(name)
         names = [name, *(at_version[:1] if at_version else ())]
-        ids = [one for one in map(self._tables.find_dataset_id, names) if one is not None]
+        ids = [
+            dataset_id
+            for dataset_id in map(self._tables.find_dataset_id, names)
+            if dataset_id is not None
+        ]
         with self._lock:
-            # What does not exist is not kept, so that no guess displaces what does.
+            # Names that do not exist are not kept, so that guesses displace no name that does.
             self._known.pop(name, None)
             if ids:
                 self._known[name] = now, ids

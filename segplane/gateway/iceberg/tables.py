@@ -98,8 +98,8 @@ class Tables:
 
     def find_dataset_id(self, dataset_name: str) -> str | None:
         """Return the id of a dataset. Raises MetaError."""
-        found = self._find(dataset_name, None, ALL_DATASETS)
-        return None if found is None else found.dataset_id
+        reply = self._find(dataset_name, None, ALL_DATASETS)
+        return None if reply is None else reply.dataset_id
 
     def is_taken(self, name: str) -> bool:
         """True if a table or the view of a signal has this name, before a view of the catalog."""
@@ -135,7 +135,7 @@ class Tables:
             try:
                 return self._load(name, scope)
             except (OtherDataset, NotFound, VersionExpired) as error:
-                # The dataset, or what was registered, went while it was read.
+                # The dataset, or a registered object, went while it was read.
                 log.info("table_load_repeated", cause=repr(error))
                 if attempt == _ATTEMPTS - 1:
                     raise TableRefused(f"table {name!r} cannot be read: {error}") from error
@@ -169,7 +169,9 @@ class Tables:
             contents, publisher = followed.contents, followed.publisher
             contents.check_readable(self._meta)
             self._adopt_version(contents, table)
-            known = [one for one in table.snapshots if one.version <= contents.version]
+            known = [
+                snapshot for snapshot in table.snapshots if snapshot.version <= contents.version
+            ]
             if not known or known[-1].version != contents.version:
                 known.append(publisher.publish(contents, schema, table.epoch))
             left_out = sentences(contents)
@@ -228,25 +230,25 @@ class Tables:
         self, name: str, scope: DatasetScope
     ) -> tuple[pb.GetDatasetTableResponse, str, int | None]:
         """The dataset of a table's name, and the version that the name asks for."""
-        found = self._find(name, None, scope)
-        if found is not None:
-            return found, name, None
+        reply = self._find(name, None, scope)
+        if reply is not None:
+            return reply, name, None
         at_version = split_version(name)
         if at_version is None:
             raise TableMissing(f"there is no table {name!r}")
         dataset_name, version = at_version
         with expiry_told(dataset_name, version):
-            found = self._find(dataset_name, version, scope)
-        if found is None:
+            reply = self._find(dataset_name, version, scope)
+        if reply is None:
             raise TableMissing(f"there is no table {dataset_name!r}")
-        return found, dataset_name, version
+        return reply, dataset_name, version
 
     def _find(
         self, dataset_name: str, version: int | None, scope: DatasetScope
     ) -> pb.GetDatasetTableResponse | None:
         request = pb.GetDatasetTableRequest(dataset_name=dataset_name, version=version)
         try:
-            found = self._meta.operations.GetDatasetTable(request)
+            reply = self._meta.operations.GetDatasetTable(request)
         except NotFound:
             return None
         except InvalidArgument:
@@ -254,7 +256,7 @@ class Tables:
                 # No dataset can have this name.
                 return None
             raise
-        return found if scope.covers(found.dataset_id) else None
+        return reply if scope.covers(reply.dataset_id) else None
 
     def _contents(self, dataset_id: str, dataset_name: str) -> Contents:
         stores = self._locator.stores
@@ -268,7 +270,7 @@ class Tables:
 
     def _evict(self) -> None:
         def held() -> int:
-            return sum(one.contents.segments for one in self._followed.values())
+            return sum(table.contents.segments for table in self._followed.values())
 
         while len(self._followed) > 1 and (
             len(self._followed) > FOLLOWED_MAX or held() > self._segments_max

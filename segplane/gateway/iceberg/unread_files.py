@@ -24,31 +24,31 @@ def told_apart(segment: common_pb2.SegmentInfo, store: ObjectStore) -> common_pb
     """
     if segment.foreign.state != common_pb2.FOREIGN_STATE_UNREAD or segment.facts.format_version:
         return segment
-    told = common_pb2.SegmentInfo()
-    told.CopyFrom(segment)
+    known = common_pb2.SegmentInfo()
+    known.CopyFrom(segment)
     at = segment.cloud_object_key
     key = join_key(at.prefix.prefix, at.key)
     try:
         if claims_to_be_segment(lambda: store.open_input(key)):
-            told.ClearField("foreign")
-            _take_facts(told, key, store)
+            known.ClearField("foreign")
+            _take_facts(known, key, store)
         else:
-            told.foreign.state = common_pb2.FOREIGN_STATE_MAPPED
+            known.foreign.state = common_pb2.FOREIGN_STATE_MAPPED
     except (CorruptObject, ObjectMissing) as error:
-        told.foreign.state = common_pb2.FOREIGN_STATE_UNREADABLE
-        told.foreign.reason = reason_of(error)
-    return told
+        known.foreign.state = common_pb2.FOREIGN_STATE_UNREADABLE
+        known.foreign.reason = reason_of(error)
+    return known
 
 
-def _take_facts(told: common_pb2.SegmentInfo, key: str, store: ObjectStore) -> None:
+def _take_facts(segment: common_pb2.SegmentInfo, key: str, store: ObjectStore) -> None:
     """Add the facts of a footer that agrees with the registration."""
     try:
         read = read_content(store, key)
     except CorruptObject as error:
-        log.error("segment_damaged", segment_id=told.id, object_key=key, error=str(error))
+        log.error("segment_damaged", segment_id=segment.id, object_key=key, error=str(error))
         return
-    stored, times = read.stored, told.time_range
+    stored, times = read.stored, segment.time_range
     says = (stored.footer.dataset_id, stored.rows, stored.start_time, stored.end_time)
-    registered = (told.dataset_id, told.number_of_events, times.start_time, times.end_time)
+    registered = (segment.dataset_id, segment.number_of_events, times.start_time, times.end_time)
     if says == registered and read.content is not None and read.content.sections:
-        told.facts.CopyFrom(segment_facts(read.content))
+        segment.facts.CopyFrom(segment_facts(read.content))

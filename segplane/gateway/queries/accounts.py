@@ -1,4 +1,4 @@
-"""Accounts of callers: what each may use at a time and in an hour."""
+"""Accounts of callers: the queries each may run at a time, and its hourly budget."""
 
 import asyncio
 import time
@@ -88,7 +88,7 @@ class Accounts:
             account.queries -= 1
 
     def use(self, account: Account, scanned_bytes: int, secs: float) -> None:
-        """Take what a query used off its caller's budgets."""
+        """Take a query's consumption off its caller's budgets."""
         now = self._monotonic()
         account.scanned.use(scanned_bytes, now)
         account.secs.use(secs, now)

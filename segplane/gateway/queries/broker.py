@@ -77,7 +77,7 @@ class Broker:
         self.on_end: Callable[[], None] = lambda: None
         self.read_bytes = 0
         self.outcome: dict[str, str] | None = None
-        # What the caller is told of files that are not read.
+        # Warnings for the caller about files that are not read.
         self.warnings: list[str] = []
         self.failure: QueryRefusal | None = None
 
@@ -168,7 +168,7 @@ class Broker:
         return RemoteDataset(opened.dataset_id, opened.version, shown, opened.promoted_columns)
 
     def _leave_out(self, texts: list[Any]) -> None:
-        """Keep what the caller is told: a few sentences, since they are a header of the answer."""
+        """Keep warnings for the caller: a few sentences, since a header carries them."""
         for text in map(str, texts):
             log.warning("segment_left_out", text=text[:_WARNING_CHARACTERS_MAX])
             metrics.LEFT_OUT_SEGMENTS.inc()
@@ -205,7 +205,7 @@ class Broker:
         return ""
 
     def close(self) -> None:
-        """Release what was opened."""
+        """Release the opened datasets."""
         with self._lock:
             self._stack.close()
 

@@ -1,8 +1,8 @@
 """A query's process: it prepares itself, waits for one query, runs it, and ends.
 
-It has no credentials and, where the kernel can filter calls, no way to make a connection. What it
-needs it asks of the gateway, which answers once it has handed over a query, and whose ends of the
-lanes close when the query is to end.
+It has no credentials and, if the kernel can filter calls, no way to make a connection. It asks the
+gateway for everything else. The gateway answers once it has handed over a query, and closes its
+ends of the lanes when the query is to end.
 """
 
 from __future__ import annotations

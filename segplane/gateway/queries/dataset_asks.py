@@ -41,7 +41,7 @@ class DatasetAsk:
 
 
 def asked_dataset(content: Any, name: str | None = None) -> DatasetAsk:
-    """Return what a body asks for, of the dataset of a path or of its own name.
+    """Return the request in a body, for the dataset of a path or of its own name.
 
     Raises QueryRefusal.
     """

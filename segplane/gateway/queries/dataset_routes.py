@@ -22,7 +22,7 @@ _JSON = "application/json"
 
 
 class DatasetRoutes:
-    """Answers about datasets; meta decides what the caller's own token may change."""
+    """Answers about datasets; meta decides which changes the caller's own token may make."""
 
     def __init__(self, service: QueryService) -> None:
         self._service = service

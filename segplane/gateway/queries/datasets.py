@@ -1,4 +1,4 @@
-"""Datasets over HTTP: what is created, shown, bound and deleted, by a client of the caller."""
+"""Datasets over HTTP: create, show, bind and delete them, by a client of the caller."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class CreatedDataset:
 
 
 def create(client: MetaClient, ask: DatasetAsk) -> CreatedDataset:
-    """Create a dataset with what is asked for; of one that exists, set what is not set yet.
+    """Create a dataset with the requested settings; of one that exists, add the missing ones.
 
     Raises CatalogConflict if it has another schema or quota, and QueryRefusal.
     """
@@ -102,7 +102,7 @@ def delete(client: MetaClient, name: str) -> Shown:
 
 
 def _asked(call: Callable[[], Value]) -> Value:
-    """Call meta; raises QueryRefusal with what it says, and its reason."""
+    """Call meta; raises QueryRefusal with its message and its reason."""
     try:
         return call()
     except MetaError as error:

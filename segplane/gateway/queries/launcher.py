@@ -37,7 +37,7 @@ def main() -> None:
     _import_all()
     prepared.rehearse()
     database = prepared.open_database()
-    # What is there now is never collected in a fork, so its memory stays shared.
+    # Objects of now are never collected in a fork, so their memory stays shared.
     gc.freeze()
     while True:
         message, fds, *_ = socket.recv_fds(control, MESSAGE.size, _FDS_MAX)
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _import_all() -> None:
-    # Queries import them where they are first used.
+    # Queries import them on first use.
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
 
@@ -88,7 +88,7 @@ def _start(database: DuckDBPyConnection, control: socket.socket, fds: list[int])
 
 
 def _wait(pid: int) -> int:
-    """Wait for a process that was killed or ends; remove what it wrote."""
+    """Wait for a process that was killed or ends; remove its files."""
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     shutil.rmtree(_folder(pid), ignore_errors=True)
     return code

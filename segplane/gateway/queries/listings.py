@@ -1,4 +1,4 @@
-"""GET /v1/datasets and /v1/views: what a caller may ask, with columns and their types."""
+"""GET /v1/datasets and /v1/views: those that a caller may query, with typed columns."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -102,7 +102,7 @@ class ProcessPool:
         self._is_closed = True
         launcher = self._launcher
         if launcher is not None:
-            # What waits for its answer stops waiting.
+            # Callers that wait for its answer stop waiting.
             launcher.kill()
         self._starter.shutdown(cancel_futures=True)
         if self._launcher is not None:

@@ -17,7 +17,7 @@ def no_dataset(name: str) -> NotThere:
 
 
 def asked_preview(request: Request) -> QueryAsk:
-    """Return what a request asks for; raises QueryRefusal."""
+    """Parse a request; raises QueryRefusal."""
     parameters = request.query_params
     unknown = [name for name in parameters if name != "limit"]
     if unknown:

@@ -71,7 +71,7 @@ class QueryProcess:
             wire.send(self._lanes[0], pickle.dumps(value))
 
     def read_bytes(self) -> int:
-        """Return the bytes it has read of files by itself; what the gateway sends is not in it."""
+        """Return the bytes it has read of files by itself, without those from the gateway."""
         with suppress(OSError, ValueError):
             for line in Path(f"/proc/{self.pid}/io").read_text().splitlines():
                 if line.startswith("rchar:"):
@@ -106,7 +106,7 @@ class QueryProcess:
         self.close()
 
     def close(self) -> int:
-        """Kill it if it runs, wait, remove what it wrote; returns its exit code."""
+        """Kill it if it runs, wait, remove its files; returns its exit code."""
         with self._closing:
             if self._code is None:
                 self.kill()
@@ -182,7 +182,7 @@ class Launcher:
         self._popen.kill()
 
     def close(self) -> None:
-        """End it, wait, and remove what its processes wrote."""
+        """End it, wait, and remove the files of its processes."""
         self.kill()
         self._popen.wait()
         self._control.close()

@@ -34,7 +34,7 @@ class QueryAsk:
 
 
 def asked_query(content: Any) -> QueryAsk:
-    """Return what a body asks for; raises QueryRefusal."""
+    """Parse a body; raises QueryRefusal."""
     if not isinstance(content, dict):
         raise QueryRefusal('the body is no object such as {"query": "web | count"}')
     unknown = [str(name) for name in content if name not in ("query", "language", "format")]

@@ -43,7 +43,7 @@ class QueryRun:
         self._scanned_bytes_max = scanned_bytes_max
         self._deadline = deadline
         self._started_at = time.monotonic()
-        # What it reads before is its libraries.
+        # Its earlier reads are of its libraries.
         self._read_before: int | None = None
         self._scanned = 0
         self._stopped: QueryRefusal | None = None
@@ -100,12 +100,12 @@ class QueryRun:
         return piece
 
     def stop(self, reason: str) -> None:
-        """End the process; what is left of the result is not had."""
+        """End the process; the rest of the result is lost."""
         self._stopped = self._stopped or Stopped(reason)
         self._process.kill()
 
     async def close(self) -> tuple[int, float]:
-        """End what is under way; returns the bytes that were scanned and the seconds it took."""
+        """End the query under way; returns the bytes that were scanned and the seconds it took."""
         if self._watch is not None:
             self._watch.cancel()
         self._count()
@@ -160,7 +160,7 @@ class QueryRun:
 
 
 def _refusal_of(outcome: dict[str, str]) -> QueryRefusal:
-    """Return what a process says of itself, as it is shown to the caller alone."""
+    """Return a process's own report, which only its caller sees."""
     message = outcome["message"]
     match outcome["kind"]:
         case "refused":

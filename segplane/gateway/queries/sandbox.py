@@ -17,7 +17,7 @@ _SET_MODE_FILTER, _ALL_THREADS = 1, 1
 # By processor: its mark, the number of seccomp(2), and those of calls that reach another machine,
 # program or process: socket, connect, accept, bind, listen, execve, kill, ptrace, tkill, accept4,
 # perf_event_open, process_vm_readv, process_vm_writev, bpf, execveat, io_uring_setup, pidfd_open,
-# pidfd_getfd. What is sent to the gateway goes by sockets that are there.
+# pidfd_getfd. Messages to the gateway go by sockets that are open already.
 _CALLS: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "x86_64": (
         0xC000003E,
@@ -37,7 +37,7 @@ _FOREIGN_FROM = 0x40000000
 
 
 def enter(system_bytes: int, spill_bytes: int) -> None:
-    """Take memory, file sizes, dumps and, where the kernel can, ways out away; for good."""
+    """Give up memory, file sizes, dumps and, if the kernel can, ways out; permanently."""
     data = _data_bytes() + system_bytes
     resource.setrlimit(resource.RLIMIT_DATA, (data, data))
     resource.setrlimit(resource.RLIMIT_FSIZE, (spill_bytes, spill_bytes))

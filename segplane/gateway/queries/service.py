@@ -48,7 +48,7 @@ from segplane.gateway.queries.wire import ProcessLimits, QueryTask
 log = structlog.get_logger()
 _CALLER_GONE = 499
 _RETRY_SECS = 2
-# What DuckDB's buffers may take of a query's memory; the rest is for what it does not count.
+# Share of a query's memory for DuckDB's buffers; the rest is for memory it does not count.
 _BUFFERS_SHARE = 0.6
 Value = TypeVar("Value")
 Endpoint = Callable[[Request], Awaitable[tuple[str, Response]]]
@@ -231,7 +231,7 @@ class QueryService:
 
 
 class _Finish:
-    """Ends what a query holds, and counts how it ended."""
+    """Releases a query's resources, and counts its outcome."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack

@@ -14,7 +14,7 @@ class QuerySettings:
 
     # Seconds from a request to the last byte of its result.
     secs: float = 60.0
-    # Memory that the kernel gives a query beyond what its process has at its start.
+    # Memory that the kernel gives a query beyond that of its process at its start.
     memory_bytes: int = 1024 * MIB
     # Bytes that a query may spill to the temporary folder, and those of its result.
     spill_bytes: int = 4096 * MIB
@@ -26,7 +26,7 @@ class QuerySettings:
     # Queries at a time, of all callers and of one; 0 of all = queries are off.
     concurrent: int = 8
     caller_concurrent: int = 4
-    # What the queries of one caller may read and take in an hour.
+    # Bytes that the queries of one caller may read, and time they may take, in an hour.
     caller_scanned_bytes: int = 1024 * 1024 * MIB
     caller_secs: float = 7_200.0
 

@@ -1,7 +1,7 @@
 """Messages between the gateway and a query's process: a length, then so many bytes.
 
-Requests are JSON from the process, which runs what a caller asked for, and are never unpickled.
-Replies come from the gateway: a byte that says how it went, then bytes, or a pickle to unpickle.
+Requests are JSON from the process, which runs a caller's query, and are never unpickled. Replies
+come from the gateway: a byte for the outcome, then bytes, or a pickle to unpickle.
 """
 
 import socket
@@ -23,8 +23,8 @@ _LENGTH = struct.Struct(">I")
 class ProcessLimits:
     """Limits of a process, which it gets before its query.
 
-    `system_bytes` is the memory that the kernel gives it beyond what it has at its start, of which
-    DuckDB may use `memory_bytes` for its buffers.
+    `system_bytes` is the memory that the kernel gives it beyond that of its start, of which DuckDB
+    may use `memory_bytes` for its buffers.
     """
 
     memory_bytes: int

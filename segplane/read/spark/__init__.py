@@ -1,6 +1,6 @@
-"""Datasets in Spark without a jar: a Python data source, and Spark's own reader where it can.
+"""Datasets in Spark without a jar: a Python data source, and Spark's own reader if possible.
 
-PySpark finds the source by itself where `segplane` is installed; `register` does it elsewhere.
+PySpark finds the source by itself if `segplane` is installed; `register` does it elsewhere.
 """
 
 from pyspark.sql import SparkSession

@@ -85,7 +85,7 @@ class AddedFiles:
         """The last version of the next batch; that of the offset if nothing has changed.
 
         A version is never divided: one that is beyond the limit comes alone. An offset whose pin
-        is past half of the age that pins reach is moved on where nothing has changed too.
+        is past half of the age that pins reach is moved on even if nothing has changed.
         """
         reached = self._since
         files: list[DatasetFile] = []
@@ -129,7 +129,7 @@ class AddedFiles:
     def _promoted_of(
         self, segment: common_pb2.SegmentInfo
     ) -> tuple[common_pb2.PromotedColumn, ...] | None:
-        """The promoted columns of a file; None where one is not among today's."""
+        """The promoted columns of a file; None if one is not among today's."""
         if not segment.HasField("facts"):
             return None
         columns = [self._promoted.get(field_id) for field_id in segment.facts.promoted_field_ids]

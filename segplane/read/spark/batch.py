@@ -41,8 +41,8 @@ class SegplaneReader(DataSourceReader):
             if narrowed.bounds is None:
                 return []
             name, version = snapshot.dataset_name, snapshot.version
-            found = find_files(client, name, version, narrowed.signals, narrowed.bounds)
-        files, left_out = readable(name, found)
+            lookup = find_files(client, name, version, narrowed.signals, narrowed.bounds)
+        files, left_out = readable(name, lookup)
         warn(left_out)
         if options.converted_only:
             files = tuple(file for file in files if not columns.has_as_stored(file))
@@ -51,7 +51,7 @@ class SegplaneReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task's files."""
         if not isinstance(partition, SlicePartition):
-            # Spark makes one where there is none.
+            # Spark makes one if there is none.
             return
         columns, bounds = self._columns(), self._snapshot.bounds
         where = expression(self._terms, columns.all)
@@ -67,13 +67,13 @@ class SegplaneReader(DataSourceReader):
 
 
 class FilteringReader(SegplaneReader):
-    """Leaves out what a query's filters exclude.
+    """Leaves out files that a query's filters exclude.
 
     Spark 4.3 keeps one plan for all uses of a data frame, that of the filters which were pushed
     last, so only a frame that is used once, with one filter, may be read like this.
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Take the filters that narrow what is read; Spark applies all of them again."""
+        """Take the filters that narrow the read; Spark applies all of them again."""
         self._terms = terms_of(filters, self._columns().all)
         return filters

@@ -1,6 +1,6 @@
 """Spark's filters as bounds of time, signals, and an expression of Arrow.
 
-They only narrow what is read: Spark applies each of them again.
+They only narrow the read: Spark applies each of them again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def terms_of(filters: Sequence[Filter], schema: pa.Schema) -> tuple[Term, ...]:
 
     Not floating point: of Spark's NaNs each equals the other and is above every number.
     """
-    return tuple(term for one in filters if (term := _term(one, schema)) is not None)
+    return tuple(term for filter_ in filters if (term := _term(filter_, schema)) is not None)
 
 
 def narrow(terms: Sequence[Term], bounds: TimeBounds, signals: tuple[Signal, ...]) -> Narrowing:
@@ -68,8 +68,8 @@ def narrow(terms: Sequence[Term], bounds: TimeBounds, signals: tuple[Signal, ...
     after = NANOS_MAX if bounds.end is None else bounds.end
     for term in terms:
         if term.column == "signal" and term.operator in ("==", "in"):
-            wanted = {term.value} if term.operator == "==" else set(term.value)
-            signals = tuple(signal for signal in signals if signal in wanted)
+            requested = {term.value} if term.operator == "==" else set(term.value)
+            signals = tuple(signal for signal in signals if signal in requested)
         if term.column == "timestamp" and term.operator != "in":
             micros = _micros(term.value)
             if term.operator in ("==", ">", ">="):
@@ -109,12 +109,12 @@ def _compare(field: pc.Expression, operator: str, value: Any, type_: pa.DataType
     return field < scalar if operator == "<" else field <= scalar
 
 
-def _term(one: Filter, schema: pa.Schema) -> Term | None:
-    operator = "in" if isinstance(one, In) else _OPERATORS.get(type(one))
-    if operator is None or len(one.attribute) != 1:  # type: ignore[attr-defined]
+def _term(filter_: Filter, schema: pa.Schema) -> Term | None:
+    operator = "in" if isinstance(filter_, In) else _OPERATORS.get(type(filter_))
+    if operator is None or len(filter_.attribute) != 1:  # type: ignore[attr-defined]
         return None
-    name: str = one.attribute[0]  # type: ignore[attr-defined]
-    value: Any = one.value  # type: ignore[attr-defined]
+    name: str = filter_.attribute[0]  # type: ignore[attr-defined]
+    value: Any = filter_.value  # type: ignore[attr-defined]
     if name not in schema.names:
         return None
     type_ = schema.field(name).type

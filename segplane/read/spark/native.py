@@ -42,8 +42,8 @@ class Extent:
 def data_frame(extent: Extent, session: SparkSession, access: dict[str, str]) -> DataFrame:
     """Return the records as a data frame.
 
-    Files that have every column come by Spark's own reader where it reads the store, others by our
-    data source, to which `access` says how to reach meta.
+    Files that have every column come by Spark's own reader if it can read the store, others by our
+    data source, which reaches meta by `access`.
     """
     columns, files = extent.columns, extent.files
     native = [file for file in files if columns.has_as_stored(file)]

@@ -23,7 +23,7 @@ class SegplaneSource(DataSource):
     With a schema of the caller's, Spark asks for none: each query then reads its own version.
     """
 
-    # Kept by Spark from where the schema was asked for to where queries are planned.
+    # Kept by Spark from the request of the schema to the planning of queries.
     _snapshot: Snapshot | None = None
     _view: ViewSnapshot | None = None
 

@@ -1,8 +1,8 @@
-"""A stream of what is added to a dataset: each record once, merges not again.
+"""A stream of the records added to a dataset: each once, merges not again.
 
-An offset is a version with the pin that keeps what changed since. A new stream reads the dataset
-as it is, in parts that `files` counts, and goes on with the changes. Whatever an offset names
-lasts as long as its pin, so a batch that is repeated has the same files.
+An offset is a version with the pin that keeps the changes since. A new stream reads the dataset as
+it is, in parts that `files` counts, and goes on with the changes. The files of an offset last as
+long as its pin, so a batch that is repeated has the same files.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         check_schema(schema, self._columns())
         self._until: int | None = None
         self._files: tuple[int, tuple[DatasetFile, ...]] | None = None
-        # Opened where the stream is planned: Spark sends this object to executors too.
+        # Opened when the stream is planned: Spark sends this object to executors too.
         self._client: MetaClient | None = None
         self._pins: StreamPins | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
-        """Pin where a new stream begins."""
+        """Pin the beginning of a new stream."""
         with self._meta() as (_, pins):
             version, is_whole = self._start()
             pin = pins.take(self._until if version is None else version)
@@ -83,8 +83,8 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             through = self._added(client, start).through(limit, self._until, pin)
             if through > start["version"]:
                 return _offset(pins.take(through))
-            # Spark says that a batch is done once there is another. Where there is none, its start
-            # would be kept from deletion until then.
+            # Spark says that a batch is done once there is another. Without one, its start would be
+            # kept from deletion until then.
             pins.release_before(start["version"], start["pin"])
             return start
 
@@ -145,7 +145,7 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return int(starting) - 1, False
 
     def _hold(self, pins: StreamPins, offset: Offset) -> pb.Pin:
-        """Keep what an offset needs. Raises PinLost, ReadError for another dataset of the name."""
+        """Keep an offset's files. Raises PinLost, ReadError for another dataset of the name."""
         check_same(offset["dataset"], self._snapshot.dataset_id, self._options.dataset)
         return pins.hold(offset["pin"], offset["version"])
 
@@ -153,8 +153,8 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The files of a version, in the same order every time."""
         if self._files is None or self._files[0] != version:
             signals = signals_of(self._options.signal)
-            found = find_files(client, self._options.dataset, version, signals, self._bounds)
-            files, left_out = readable(self._options.dataset, found)
+            lookup = find_files(client, self._options.dataset, version, signals, self._bounds)
+            files, left_out = readable(self._options.dataset, lookup)
             warn(left_out)
             self._files = version, files
         return self._files[1]

@@ -55,10 +55,10 @@ class StreamPins:
             old = [
                 pin.id for pin in self._pins.values() if pin.version <= version and pin.id != pin_id
             ]
-            for one in old:
-                del self._pins[one]
-        for one in old:
-            self.release(one)
+            for old_id in old:
+                del self._pins[old_id]
+        for old_id in old:
+            self.release(old_id)
 
     def release(self, pin_id: str) -> None:
         """Give up a pin; without an answer it expires with its lease."""

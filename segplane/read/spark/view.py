@@ -133,8 +133,8 @@ class ViewReader(DataSourceReader):
                 snapshot = datasets[link.read.name]
                 bounds = snapshot.bounds.within(*link.read.nanos())
                 name, version = link.read.name, snapshot.version
-                found = find_files(client, name, version, SIGNALS, bounds)
-                files, left_out = readable(name, found)
+                lookup = find_files(client, name, version, SIGNALS, bounds)
+                files, left_out = readable(name, lookup)
                 warn(left_out)
                 tasks = pack(files, self._columns(link), options.partition_bytes)
                 partitions += [
@@ -147,7 +147,7 @@ class ViewReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task's files and compute the view's rows of them."""
         if not isinstance(partition, LinkPartition):
-            # Spark makes one where there is none.
+            # Spark makes one if there is none.
             return
         link = self._snapshot.links[partition.link]
         columns, snapshot = self._columns(link), self._snapshot.datasets[link.read.name]

@@ -126,14 +126,14 @@ def test_rows_and_quarantined_records_are_the_records_of_the_payload(
     aside: Counter[str] = Counter()
     for part in parts:
         aside += decoded(signal, part.payload.body, SegmentSpec(promoted=promoted))[0].rows()
-        assert len(part.found.records) == aside.total()
+        assert len(part.nonconforming.records) == aside.total()
     assert none == []
     assert kept.rows() + aside == every.rows()
     assert not kept.unconverted
     # Collectors find the same records without Arrow, and pass on the same rows.
     check = PayloadCheck([EnforcedColumn(*column.definition) for column in promoted])
     found = check.nonconforming(signal, body)
-    assert found == (parts[0].found if parts else Nonconforming())
+    assert found == (parts[0].nonconforming if parts else Nonconforming())
     rest, _ = divide(signal, body, frozenset(found.records))
     assert decoded(signal, rest, spec)[0].rows() == kept.rows()
     assert decoded(signal, rest, spec)[1] == []

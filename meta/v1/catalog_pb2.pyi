@@ -201,7 +201,7 @@ class GetDatasetResponse(_message.Message):
     """Its name."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,
@@ -287,7 +287,7 @@ class Dataset(_message.Message):
     """Its name."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,
@@ -609,7 +609,7 @@ class GetSchemaResponse(_message.Message):
 
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,
@@ -713,7 +713,7 @@ class Schema(_message.Message):
 
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,
@@ -1034,7 +1034,7 @@ class GetViewResponse(_message.Message):
     """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,
@@ -1149,7 +1149,7 @@ class View(_message.Message):
     """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,
@@ -1352,11 +1352,11 @@ class CreateProjectionRequest(_message.Message):
     """Its name, 1..255 characters, unique among projections."""
     projection: _builtins.str
     """The expression, in the subset of KQL that docs/kql.md describes: operators that map one record
-    at a time, such as where, extend and project. Not empty. What is wrong with it without a dataset
-    is INVALID_ARGUMENT, "line:column: what; what to do"; LinkViewDatasetProjection checks the rest.
+    at a time, such as where, extend and project. Not empty. Errors that show without a dataset are
+    INVALID_ARGUMENT, "line:column: error; remedy". LinkViewDatasetProjection checks the rest.
     """
     schema_id: _builtins.str
-    """Schema of what the expression yields; absent = none. Must exist."""
+    """Schema of the expression's output; absent = none. Must exist."""
     def __init__(
         self,
         *,
@@ -1391,7 +1391,7 @@ class CreateProjectionResponse(_message.Message):
     projection: _builtins.str
     """The expression."""
     schema_id: _builtins.str
-    """Schema of what the expression yields; absent = none."""
+    """Schema of the expression's output; absent = none."""
     def __init__(
         self,
         *,
@@ -1457,12 +1457,12 @@ class GetProjectionResponse(_message.Message):
     projection: _builtins.str
     """The expression."""
     schema_id: _builtins.str
-    """Schema of what the expression yields; absent = none."""
+    """Schema of the expression's output; absent = none."""
     version: _builtins.str
     """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,
@@ -1563,12 +1563,12 @@ class Projection(_message.Message):
     projection: _builtins.str
     """The expression."""
     schema_id: _builtins.str
-    """Schema of what the expression yields; absent = none."""
+    """Schema of the expression's output; absent = none."""
     version: _builtins.str
     """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,
@@ -1671,7 +1671,7 @@ class UpdateProjectionResponse(_message.Message):
     projection: _builtins.str
     """The expression."""
     schema_id: _builtins.str
-    """Schema of what the expression yields; absent = none."""
+    """Schema of the expression's output; absent = none."""
     version: _builtins.str
     """Changes with every change of the content: the expected_version of a later change."""
     def __init__(

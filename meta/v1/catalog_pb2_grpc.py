@@ -340,7 +340,8 @@ class CatalogServiceServicer:
     def LinkViewDatasetProjection(self, request, context):
         """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
         that does not. The projection is checked over the dataset's columns and against the view's
-        schema: INVALID_ARGUMENT says where it does not fit. Linking again is OK with success = false.
+        schema: INVALID_ARGUMENT names the place that does not fit. Linking again is OK with success =
+        false.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -101,7 +101,8 @@ class CatalogServiceStub:
     LinkViewDatasetProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.LinkViewDatasetProjectionRequest, _catalog_pb2.LinkViewDatasetProjectionResponse]
     """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
     that does not. The projection is checked over the dataset's columns and against the view's
-    schema: INVALID_ARGUMENT says where it does not fit. Linking again is OK with success = false.
+    schema: INVALID_ARGUMENT names the place that does not fit. Linking again is OK with success =
+    false.
     """
     UnlinkViewDatasetProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UnlinkViewDatasetProjectionRequest, _catalog_pb2.UnlinkViewDatasetProjectionResponse]
     """Deletes a link."""
@@ -181,7 +182,8 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     LinkViewDatasetProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.LinkViewDatasetProjectionRequest, _catalog_pb2.LinkViewDatasetProjectionResponse]  # type: ignore[assignment]
     """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
     that does not. The projection is checked over the dataset's columns and against the view's
-    schema: INVALID_ARGUMENT says where it does not fit. Linking again is OK with success = false.
+    schema: INVALID_ARGUMENT names the place that does not fit. Linking again is OK with success =
+    false.
     """
     UnlinkViewDatasetProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UnlinkViewDatasetProjectionRequest, _catalog_pb2.UnlinkViewDatasetProjectionResponse]  # type: ignore[assignment]
     """Deletes a link."""
@@ -373,7 +375,8 @@ class CatalogServiceServicer:
     ) -> _typing.Union[_catalog_pb2.LinkViewDatasetProjectionResponse, _abc.Awaitable[_catalog_pb2.LinkViewDatasetProjectionResponse]]:
         """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
         that does not. The projection is checked over the dataset's columns and against the view's
-        schema: INVALID_ARGUMENT says where it does not fit. Linking again is OK with success = false.
+        schema: INVALID_ARGUMENT names the place that does not fit. Linking again is OK with success =
+        false.
         """
 
     def UnlinkViewDatasetProjection(

@@ -26,7 +26,7 @@ class _KqlType:
 class _KqlTypeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_KqlType.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     KQL_TYPE_BOOL: _KqlType.ValueType  # 0
-    """True or false. Also what an omitted type means."""
+    """True or false. Also the meaning of an omitted type."""
     KQL_TYPE_INT: _KqlType.ValueType  # 1
     """32-bit signed integer."""
     KQL_TYPE_LONG: _KqlType.ValueType  # 2
@@ -51,7 +51,7 @@ class KqlType(_KqlType, metaclass=_KqlTypeEnumTypeWrapper):
     """
 
 KQL_TYPE_BOOL: KqlType.ValueType  # 0
-"""True or false. Also what an omitted type means."""
+"""True or false. Also the meaning of an omitted type."""
 KQL_TYPE_INT: KqlType.ValueType  # 1
 """32-bit signed integer."""
 KQL_TYPE_LONG: KqlType.ValueType  # 2
@@ -114,7 +114,7 @@ class _ForeignStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ForeignS
     """It cannot be read as records: readers leave it out, and say so."""
 
 class ForeignState(_ForeignState, metaclass=_ForeignStateEnumTypeWrapper):
-    """States of an object that a client registered without saying what is in it."""
+    """States of an object that a client registered without facts of its content."""
 
 FOREIGN_STATE_UNSPECIFIED: ForeignState.ValueType  # 0
 """Not set."""
@@ -398,8 +398,8 @@ class CreateSegment(_message.Message):
 
     @_builtins.property
     def facts(self) -> Global___SegmentFacts:
-        """What is known of its content. Unset means unknown: readers then have to expect every signal,
-        and unset facts are equal to any when the same object is registered again.
+        """Known facts of its content. Unset means unknown: readers then have to expect every signal, and
+        unset facts are equal to any when the same object is registered again.
         """
 
     def __init__(
@@ -442,7 +442,7 @@ class SegmentFacts(_message.Message):
     @_builtins.property
     def promoted_field_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Field ids of its promoted columns (PromotedColumn.field_id), ascending. Empty in
-        FindSegmentsResponse, where SegmentInfo.layout names them.
+        FindSegmentsResponse, in which SegmentInfo.layout names them.
         """
 
     def __init__(
@@ -531,8 +531,8 @@ class SegmentInfo(_message.Message):
     crc32c: _builtins.int
     """CRC-32C (Castagnoli) of the object's bytes; unset while it is unknown."""
     layout: _builtins.int
-    """Index into FindSegmentsResponse.layouts of its promoted columns. Unset in other replies, and
-    where they are not known: a segment without facts, or of format 1, which has no field ids.
+    """Index into FindSegmentsResponse.layouts of its promoted columns. Unset in other replies, and if
+    they are not known: a segment without facts, or of format 1, which has no field ids.
     """
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
@@ -544,11 +544,11 @@ class SegmentInfo(_message.Message):
 
     @_builtins.property
     def facts(self) -> Global___SegmentFacts:
-        """What is known of its content; unset where its writer did not say."""
+        """Known facts of its content; unset if its writer did not send any."""
 
     @_builtins.property
     def foreign(self) -> Global___ForeignFile:
-        """Set for an object that a client registered without saying what is in it."""
+        """Set for an object that a client registered without facts of its content."""
 
     def __init__(
         self,
@@ -599,9 +599,9 @@ class ForeignFile(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     TIME_COLUMN_FIELD_NUMBER: _builtins.int
     state: Global___ForeignState.ValueType
-    """What is known of it."""
+    """Its state."""
     reason: _builtins.str
-    """Why readers leave it out; empty where they do not."""
+    """Reason why readers leave it out; empty if they do not."""
     time_column: _builtins.str
     """Column of its events' times; empty = timestamp."""
     def __init__(
@@ -649,7 +649,7 @@ Global___ShardingField: _TypeAlias = ShardingField  # noqa: Y015
 
 @_typing.final
 class DatasetInfo(_message.Message):
-    """A dataset with what the data plane needs to write its segments."""
+    """A dataset with the facts that the data plane needs to write its segments."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -715,14 +715,14 @@ class PromotedColumn(_message.Message):
     field_id: _builtins.int
     """Parquet field id of the column in the dataset's segments; the next number is that of the
     remainder that a datetime is stored with. Allocated by the server and never given to another
-    column; ignored in requests. Unset where a server of 0.1.0 stored the column.
+    column; ignored in requests. Unset if a server of 0.1.0 stored the column.
     """
     bound: _builtins.bool
     """True for a column that is or was one of a schema that the dataset was bound to: a segment that
     lacks it has nulls for good. Ignored in requests.
     """
     enforced: _builtins.bool
-    """True for a column of the schema that the dataset is bound to, where the dataset's setting
+    """True for a column of the schema that the dataset is bound to, if the dataset's setting
     (NonconformingRecords) is quarantine or reject: a record whose value does not fit the column's
     type is no row. Ignored in requests.
     """
@@ -850,8 +850,9 @@ Global___WorkerDatasets: _TypeAlias = WorkerDatasets  # noqa: Y015
 
 @_typing.final
 class Authors(_message.Message):
-    """Who created, changed and deleted an entry of the catalog: subjects of credentials, META_AUTH_TOKEN
-    or anonymous. Empty texts: it did not happen, or a server of an earlier release did it.
+    """Authors of an entry of the catalog, by creation, change and deletion: subjects of credentials,
+    META_AUTH_TOKEN or anonymous. Empty texts: it did not happen, or a server of an earlier release
+    did it.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -863,15 +864,15 @@ class Authors(_message.Message):
     DELETED_BY_FIELD_NUMBER: _builtins.int
     DELETED_AT_FIELD_NUMBER: _builtins.int
     created_by: _builtins.str
-    """Who created it."""
+    """Author of its creation."""
     created_at: _builtins.str
     """When (RFC 3339)."""
     updated_by: _builtins.str
-    """Who changed it last."""
+    """Author of its last change."""
     updated_at: _builtins.str
     """When (RFC 3339)."""
     deleted_by: _builtins.str
-    """Who deleted or revoked it."""
+    """Author of its deletion or revocation."""
     deleted_at: _builtins.str
     """When (RFC 3339)."""
     def __init__(

@@ -86,7 +86,7 @@ class IngestTokenInfo(_message.Message):
 
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ class DownloadConfigRequest(_message.Message):
     worker_id: _builtins.str
     """Name of the worker; any text, known or not. It chooses worker_settings."""
     omit_datasets: _builtins.bool
-    """Leave the datasets out of the reply, for callers that only want to know where objects are;
+    """Leave the datasets out of the reply, for callers that only need the location of objects;
     config_version is then the hash of the stores and worker_settings.
     """
     def __init__(
@@ -82,7 +82,7 @@ class DownloadConfigResponse(_message.Message):
 
     @_builtins.property
     def worker_settings(self) -> _common_pb2.WorkerSettings:
-        """What operators have set for this worker_id and for the classes that it belongs to
+        """Settings that operators keep for this worker_id and for the classes that it belongs to
         (OperationsService.SetWorkerSettings); empty = nothing.
         """
 
@@ -312,8 +312,8 @@ class CommitOffsetRequest(_message.Message):
 
     @_builtins.property
     def dataset_records(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Records per dataset, in the order of dataset_ids: what counts towards a dataset's monthly
-        limit. Empty = num_records is split evenly over dataset_ids.
+        """Records per dataset, in the order of dataset_ids. They count towards a dataset's monthly limit.
+        Empty = num_records is split evenly over dataset_ids.
         """
 
     def __init__(

@@ -558,7 +558,7 @@ class GetMergeTaskResponse(_message.Message):
 
     @_builtins.property
     def more_output_segment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Further segments that replaced the inputs, where the merge was divided by day."""
+        """Further segments that replaced the inputs, if the merge was divided by day."""
 
     def __init__(
         self,

@@ -87,7 +87,7 @@ class JanitorServiceServicer:
     def GetSegmentSizeStats(self, request, context):
         """Counts live segments by tiers of compressed size. The published contract's remarks on the two
         age filters contradict each other; here their names decide: min_age_secs <= age <=
-        max_age_secs, where age = now - created_at by the database's clock.
+        max_age_secs, with age = now - created_at by the database's clock.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -117,7 +117,7 @@ class JanitorServiceServicer:
 
     def CreateMergeTasks(self, request, context):
         """Plans merges over the live segments that pass the filters and creates the tasks. Repeating it
-        creates only what is still missing: a segment is in at most one open task.
+        creates only tasks that are still missing: a segment is in at most one open task.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

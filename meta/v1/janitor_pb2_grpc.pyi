@@ -40,7 +40,7 @@ class JanitorServiceStub:
     GetSegmentSizeStats: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.GetSegmentSizeStatsRequest, _janitor_pb2.GetSegmentSizeStatsResponse]
     """Counts live segments by tiers of compressed size. The published contract's remarks on the two
     age filters contradict each other; here their names decide: min_age_secs <= age <=
-    max_age_secs, where age = now - created_at by the database's clock.
+    max_age_secs, with age = now - created_at by the database's clock.
     """
     ListMergeTasks: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.ListMergeTasksRequest, _janitor_pb2.ListMergeTasksResponse]
     """Lists the open merge tasks, oldest first, at most 1,000."""
@@ -52,7 +52,7 @@ class JanitorServiceStub:
     """
     CreateMergeTasks: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.CreateMergeTasksRequest, _janitor_pb2.CreateMergeTasksResponse]
     """Plans merges over the live segments that pass the filters and creates the tasks. Repeating it
-    creates only what is still missing: a segment is in at most one open task.
+    creates only tasks that are still missing: a segment is in at most one open task.
     """
     RewriteAllSegments: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.RewriteAllSegmentsRequest, _janitor_pb2.RewriteAllSegmentsResponse]
     """Creates one task with a single input for each live segment that is in no task, so that
@@ -73,7 +73,7 @@ class JanitorServiceAsyncStub(JanitorServiceStub):
     GetSegmentSizeStats: _aio.UnaryUnaryMultiCallable[_janitor_pb2.GetSegmentSizeStatsRequest, _janitor_pb2.GetSegmentSizeStatsResponse]  # type: ignore[assignment]
     """Counts live segments by tiers of compressed size. The published contract's remarks on the two
     age filters contradict each other; here their names decide: min_age_secs <= age <=
-    max_age_secs, where age = now - created_at by the database's clock.
+    max_age_secs, with age = now - created_at by the database's clock.
     """
     ListMergeTasks: _aio.UnaryUnaryMultiCallable[_janitor_pb2.ListMergeTasksRequest, _janitor_pb2.ListMergeTasksResponse]  # type: ignore[assignment]
     """Lists the open merge tasks, oldest first, at most 1,000."""
@@ -85,7 +85,7 @@ class JanitorServiceAsyncStub(JanitorServiceStub):
     """
     CreateMergeTasks: _aio.UnaryUnaryMultiCallable[_janitor_pb2.CreateMergeTasksRequest, _janitor_pb2.CreateMergeTasksResponse]  # type: ignore[assignment]
     """Plans merges over the live segments that pass the filters and creates the tasks. Repeating it
-    creates only what is still missing: a segment is in at most one open task.
+    creates only tasks that are still missing: a segment is in at most one open task.
     """
     RewriteAllSegments: _aio.UnaryUnaryMultiCallable[_janitor_pb2.RewriteAllSegmentsRequest, _janitor_pb2.RewriteAllSegmentsResponse]  # type: ignore[assignment]
     """Creates one task with a single input for each live segment that is in no task, so that
@@ -113,7 +113,7 @@ class JanitorServiceServicer:
     ) -> _typing.Union[_janitor_pb2.GetSegmentSizeStatsResponse, _abc.Awaitable[_janitor_pb2.GetSegmentSizeStatsResponse]]:
         """Counts live segments by tiers of compressed size. The published contract's remarks on the two
         age filters contradict each other; here their names decide: min_age_secs <= age <=
-        max_age_secs, where age = now - created_at by the database's clock.
+        max_age_secs, with age = now - created_at by the database's clock.
         """
 
     def ListMergeTasks(
@@ -145,7 +145,7 @@ class JanitorServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_janitor_pb2.CreateMergeTasksResponse, _abc.Awaitable[_janitor_pb2.CreateMergeTasksResponse]]:
         """Plans merges over the live segments that pass the filters and creates the tasks. Repeating it
-        creates only what is still missing: a segment is in at most one open task.
+        creates only tasks that are still missing: a segment is in at most one open task.
         """
 
     def RewriteAllSegments(

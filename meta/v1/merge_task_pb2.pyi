@@ -174,7 +174,7 @@ class CompleteSegmentMergeTaskError(_message.Message):
     MESSAGE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     message: _builtins.str
-    """Text for people, with what was found and what was expected."""
+    """Text for people, with the found and the expected value."""
     reason: _builtins.str
     """Machine-readable reason: TASK_FENCED, TASK_NOT_OPEN, INPUTS_GONE, OUTPUT_MISMATCH, LAYOUT_CHANGED,
     KEY_TAKEN, OBJECT_CONDEMNED.
@@ -283,7 +283,7 @@ class SegmentMergeTaskInfo(_message.Message):
     merge_count: _builtins.int
     """Merges between the nursery's segments and the output."""
     outputs_max: _builtins.int
-    """Most outputs that the merge may be divided into: 1, or more where the inputs hold events of
+    """Most outputs that the merge may be divided into: 1, or more if the inputs hold events of
     several UTC days and the worker asked for it. A single output is valid in any case.
     """
     @_builtins.property

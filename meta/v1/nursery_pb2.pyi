@@ -82,11 +82,11 @@ class GetIngestStreamsRequest(_message.Message):
     a token that was revoked comes with an empty routing. 0 returns all of them.
     """
     omit_merged_entries: _builtins.bool
-    """With paged: leave out entries that have merged everything committed, and all checkpoints, where
-    every unmerged baby segment has stamps. Entries that may be
-    removed now are in the reply, up to 500 of a stream. Of the catalog each page has the datasets
-    of its entries, and no token_routing; catalog_since_seq is of no account. After a stream with
-    all its entries, pages of all live datasets follow.
+    """With paged: leave out entries that have merged everything committed, and all checkpoints, if
+    every unmerged baby segment has stamps. Entries that may be removed now are in the reply, up to
+    500 of a stream. Of the catalog each page has the datasets of its entries, and no
+    token_routing; catalog_since_seq is of no account. After a stream with all its entries, pages
+    of all live datasets follow.
     """
     @_builtins.property
     def waiting_dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -171,8 +171,9 @@ class IngestStreamDatasetInfo(_message.Message):
     dataset_id: _builtins.str
     """Dataset id."""
     merged_offset: _builtins.int
-    """Last merged offset; the next to merge is merged_offset + 1. -1 = none yet. An entry has merged
-    what holds nothing of its dataset, so where it receives nothing this follows committed_offset.
+    """Last merged offset; the next to merge is merged_offset + 1. -1 = none yet. An entry counts baby
+    segments without records of its dataset as merged, so if it receives none this follows
+    committed_offset.
     """
     merged_ingest_time_nanos: _builtins.int
     """Time in the store of the baby segment at merged_offset, in nanoseconds since the Unix epoch
@@ -483,7 +484,7 @@ class MarkStreamStoppedRequest(_message.Message):
     stopped_at_nanos: _builtins.int
     """When it stopped, in nanoseconds since the Unix epoch; 0 = the server's time."""
     final_offset: _builtins.int
-    """Its last offset: the committed offset, or one more where the stop message is not committed yet
+    """Its last offset: the committed offset, or one more if the stop message is not committed yet
     (this call then commits it with 0 records). -1 for an empty stream.
     """
     reason: Global___StopReason.ValueType

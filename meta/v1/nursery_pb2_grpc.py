@@ -99,7 +99,7 @@ class NurseryServiceServicer:
 
     def UpdateDeletedOffset(self, request, context):
         """Records that the objects of a stream's baby segments up to an offset were reaped. Beyond the
-        smallest merged offset of its datasets (the committed offset where it has none) it is
+        smallest merged offset of its datasets (the committed offset if it has none) it is
         FAILED_PRECONDITION (NOT_DRAINED); at or below the stored one it is OK and changes nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -54,7 +54,7 @@ class NurseryServiceStub:
     """
     UpdateDeletedOffset: _grpc.UnaryUnaryMultiCallable[_nursery_pb2.UpdateDeletedOffsetRequest, _nursery_pb2.UpdateDeletedOffsetResponse]
     """Records that the objects of a stream's baby segments up to an offset were reaped. Beyond the
-    smallest merged offset of its datasets (the committed offset where it has none) it is
+    smallest merged offset of its datasets (the committed offset if it has none) it is
     FAILED_PRECONDITION (NOT_DRAINED); at or below the stored one it is OK and changes nothing.
     """
     DeleteIngestStreamDataset: _grpc.UnaryUnaryMultiCallable[_nursery_pb2.DeleteIngestStreamDatasetRequest, _nursery_pb2.DeleteIngestStreamDatasetResponse]
@@ -89,7 +89,7 @@ class NurseryServiceAsyncStub(NurseryServiceStub):
     """
     UpdateDeletedOffset: _aio.UnaryUnaryMultiCallable[_nursery_pb2.UpdateDeletedOffsetRequest, _nursery_pb2.UpdateDeletedOffsetResponse]  # type: ignore[assignment]
     """Records that the objects of a stream's baby segments up to an offset were reaped. Beyond the
-    smallest merged offset of its datasets (the committed offset where it has none) it is
+    smallest merged offset of its datasets (the committed offset if it has none) it is
     FAILED_PRECONDITION (NOT_DRAINED); at or below the stored one it is OK and changes nothing.
     """
     DeleteIngestStreamDataset: _aio.UnaryUnaryMultiCallable[_nursery_pb2.DeleteIngestStreamDatasetRequest, _nursery_pb2.DeleteIngestStreamDatasetResponse]  # type: ignore[assignment]
@@ -141,7 +141,7 @@ class NurseryServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_nursery_pb2.UpdateDeletedOffsetResponse, _abc.Awaitable[_nursery_pb2.UpdateDeletedOffsetResponse]]:
         """Records that the objects of a stream's baby segments up to an offset were reaped. Beyond the
-        smallest merged offset of its datasets (the committed offset where it has none) it is
+        smallest merged offset of its datasets (the committed offset if it has none) it is
         FAILED_PRECONDITION (NOT_DRAINED); at or below the stored one it is OK and changes nothing.
         """
 

@@ -36,11 +36,13 @@ class _NonconformingRecordsEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_
     NONCONFORMING_RECORDS_QUARANTINE: _NonconformingRecords.ValueType  # 2
     """Nurseries put the record into the quarantine."""
     NONCONFORMING_RECORDS_REJECT: _NonconformingRecords.ValueType  # 3
-    """Collectors refuse the record, and tell the sender. What nurseries find goes to the quarantine."""
+    """Collectors refuse the record, and tell the sender. Records that nurseries find go to the
+    quarantine.
+    """
 
 class NonconformingRecords(_NonconformingRecords, metaclass=_NonconformingRecordsEnumTypeWrapper):
-    """What becomes of a record that has a value, other than null, that does not fit the type of its
-    column of the bound schema.
+    """Treatment of a record with a value, other than null, that does not fit the type of its column of
+    the bound schema.
     """
 
 NONCONFORMING_RECORDS_UNSPECIFIED: NonconformingRecords.ValueType  # 0
@@ -50,7 +52,9 @@ NONCONFORMING_RECORDS_NULL: NonconformingRecords.ValueType  # 1
 NONCONFORMING_RECORDS_QUARANTINE: NonconformingRecords.ValueType  # 2
 """Nurseries put the record into the quarantine."""
 NONCONFORMING_RECORDS_REJECT: NonconformingRecords.ValueType  # 3
-"""Collectors refuse the record, and tell the sender. What nurseries find goes to the quarantine."""
+"""Collectors refuse the record, and tell the sender. Records that nurseries find go to the
+quarantine.
+"""
 Global___NonconformingRecords: _TypeAlias = NonconformingRecords  # noqa: Y015
 
 class _MergeEligibility:
@@ -126,7 +130,7 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     FINDING_KIND_SEGMENT_IDENTITY: _FindingKind.ValueType  # 10
     """A live segment whose object key is registered for no or another segment."""
     FINDING_KIND_OBJECT_UNKNOWN: _FindingKind.ValueType  # 11
-    """An object that no row names or proves to be garbage; only where the caller asks for it."""
+    """An object that no row names or proves to be garbage; only if the caller asks for it."""
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
     """Kind of a finding."""
@@ -154,7 +158,7 @@ FINDING_KIND_OBJECT_DAMAGED: FindingKind.ValueType  # 9
 FINDING_KIND_SEGMENT_IDENTITY: FindingKind.ValueType  # 10
 """A live segment whose object key is registered for no or another segment."""
 FINDING_KIND_OBJECT_UNKNOWN: FindingKind.ValueType  # 11
-"""An object that no row names or proves to be garbage; only where the caller asks for it."""
+"""An object that no row names or proves to be garbage; only if the caller asks for it."""
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
 
 class _RewriteJobState:
@@ -267,7 +271,7 @@ class CondemnObjectsRequest(_message.Message):
 
     @_builtins.property
     def segment(self) -> Global___UnknownSegment:
-        """A merged segment that no row names, with what its footer says of it. Its key counts as asked
+        """A merged segment that no row names, with the facts of its footer. Its key counts as asked
         about. Unset = none.
         """
 
@@ -289,7 +293,7 @@ Global___CondemnObjectsRequest: _TypeAlias = CondemnObjectsRequest  # noqa: Y015
 
 @_typing.final
 class UnknownSegment(_message.Message):
-    """What the footer of a merged segment says, where no row names the segment."""
+    """Facts of the footer of a merged segment that no row names."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -368,8 +372,8 @@ class CondemnObjectsResponse(_message.Message):
 
     @_builtins.property
     def unknown_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Keys that no row names and that no row proves to be garbage. Of a merged segment, ask again
-        with what its footer says.
+        """Keys that no row names and that no row proves to be garbage. For a merged segment, ask again
+        with the facts of its footer.
         """
 
     @_builtins.property
@@ -556,7 +560,7 @@ class GetOffsetsAtResponse(_message.Message):
     """With paged: cursor of the next page; empty on the last one."""
     @_builtins.property
     def offsets(self) -> _containers.RepeatedCompositeFieldContainer[Global___StreamOffsetAt]:
-        """One per stream: exactly the offsets up to stream_offset are visible. Where they do not fit into
+        """One per stream: exactly the offsets up to stream_offset are visible. If they do not fit into
         3.5 MiB, an unpaged call is RESOURCE_EXHAUSTED (REPLY_TOO_LARGE).
         """
 
@@ -938,7 +942,7 @@ class DatasetSettings(_message.Message):
     its excess from them; 0 = none is allowed.
     """
     nonconforming: Global___NonconformingRecords.ValueType
-    """What becomes of records with a value that does not fit its column of the bound schema."""
+    """Treatment of records with a value that does not fit its column of the bound schema."""
     store: _builtins.str
     """Name of the store of its new segments; empty = the default store. Ignored in requests: a rewrite
     with a store moves the dataset.
@@ -966,7 +970,7 @@ class DatasetSettings(_message.Message):
 
     @_builtins.property
     def ingest_limits(self) -> Global___IngestLimits:
-        """What collectors accept for the dataset; replaced as a whole."""
+        """Limits that collectors apply for the dataset; replaced as a whole."""
 
     @_builtins.property
     def foreign_files(self) -> Global___ForeignFileSettings:
@@ -1116,7 +1120,7 @@ Global___BoundAttribute: _TypeAlias = BoundAttribute  # noqa: Y015
 
 @_typing.final
 class ForeignFileSettings(_message.Message):
-    """What a dataset does with objects that clients register without facts."""
+    """Treatment of objects that clients register without facts."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1195,7 +1199,7 @@ class SetDatasetSettingsRequest(_message.Message):
     deletes_confirmed: _builtins.int
     """Segments that the retention may delete at once. The change is refused (DELETES_UNCONFIRMED) if
     it deletes more, and else the deletion brake takes them for expected. Unset = nothing is
-    confirmed: the brake may hold what a shorter retention deletes.
+    confirmed: the brake may hold the deletions of a shorter retention.
     """
     expected_version: _builtins.str
     """The version that this change was made for. If the content has another one by now, the change is
@@ -1516,11 +1520,11 @@ class Finding(_message.Message):
     kind: Global___FindingKind.ValueType
     """Kind of the finding."""
     object_key: _builtins.str
-    """The object, where one is meant."""
+    """The object, if one is meant."""
     subject_id: _builtins.str
     """Segment, stream or task id."""
     message: _builtins.str
-    """Text for people, with what was found and what was expected."""
+    """Text for people, with the found and the expected value."""
     repair: _builtins.str
     """Description of a repair; empty = no automatic repair exists."""
     def __init__(
@@ -1681,7 +1685,7 @@ class ListStoredObjectsRequest(_message.Message):
     are always listed.
     """
     with_totals: _builtins.bool
-    """Also count what the whole list holds."""
+    """Also count the items of the whole list."""
     def __init__(
         self,
         *,
@@ -1752,7 +1756,7 @@ class StoredObject(_message.Message):
     object_key: _builtins.str
     """Full key below the bucket's base path."""
     size_bytes: _builtins.int
-    """Its size in bytes; 0 where it is not known, as of a stop message."""
+    """Its size in bytes; 0 if it is not known, as of a stop message."""
     crc32c: _builtins.int
     """CRC-32C of its bytes; unset while it is not known."""
     is_crc32c_read: _builtins.bool
@@ -1994,7 +1998,7 @@ class DamagedObject(_message.Message):
     dataset_id: _builtins.str
     """Dataset id of a segment."""
     damage: _builtins.str
-    """What is wrong, for people."""
+    """The error, for people."""
     found_at_nanos: _builtins.int
     """When it was found first (nanoseconds since the unix epoch)."""
     def __init__(
@@ -2142,8 +2146,8 @@ class ReadSegment(_message.Message):
 
     @_builtins.property
     def foreign(self) -> _common_pb2.ForeignFile:
-        """What the reading found of an object that a client registered without facts: mapped, with facts
-        of format 0, or unreadable with the reason. Refused for other segments. Unset: a segment.
+        """Result of reading an object that a client registered without facts: mapped, with facts of
+        format 0, or unreadable with the reason. Refused for other segments. Unset: a segment.
         """
 
     def __init__(
@@ -2267,7 +2271,7 @@ class GetServerStateResponse(_message.Message):
 
     @_builtins.property
     def caller(self) -> Global___Caller:
-        """Who made this call."""
+        """Caller of this RPC."""
 
     @_builtins.property
     def deletion_brakes(self) -> _containers.RepeatedCompositeFieldContainer[Global___DeletionBrake]:
@@ -2580,8 +2584,8 @@ class CreateRewriteJobRequest(_message.Message):
     """Compressed bytes a second that its tasks read at most; 0 = no limit."""
     store: _builtins.str
     """Move the dataset to this store: from this call on new segments go there, and those that are
-    elsewhere are rewritten. Empty = the default store; unset = rewrite where the dataset is. Excludes
-    format_version and time_range. NOT_FOUND for a store that is not configured.
+    elsewhere are rewritten. Empty = the default store; unset = rewrite within the dataset's store.
+    Excludes format_version and time_range. NOT_FOUND for a store that is not configured.
     """
     @_builtins.property
     def time_range(self) -> _common_pb2.TimeRange:
@@ -2953,7 +2957,7 @@ class ReleaseDeletionHoldRequest(_message.Message):
 
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     dataset_name: _builtins.str
-    """Releases the brake of this dataset instead: what is tombstoned by now may be deleted. Empty =
+    """Releases the brake of this dataset instead: segments tombstoned by now may be deleted. Empty =
     the hold on all deletion.
     """
     def __init__(
@@ -2999,7 +3003,7 @@ class HoldDeletionRequest(_message.Message):
 
     TAKE_OVER_FIELD_NUMBER: _builtins.int
     take_over: _builtins.bool
-    """Takes the bucket back from a database that has taken it over. No effect where none has."""
+    """Takes the bucket back from a database that has taken it over. No effect if none has."""
     def __init__(
         self,
         *,
@@ -3123,8 +3127,8 @@ class PinVersionRequest(_message.Message):
     lease_secs: _builtins.int
     """Seconds of the lease; 0 = 300, more than META_PIN_LEASE_SECS_MAX counts as that."""
     holds_changes: _builtins.bool
-    """Hold what later versions removed as well, so that ListDatasetChanges since the version is
-    answered and what it names can be read, as long as the pin lasts.
+    """Also hold segments that later versions removed, so that ListDatasetChanges since the version is
+    answered and the segments it names can be read, as long as the pin lasts.
     """
     as_of_nanos: _builtins.int
     """Pin the version that the dataset had at this time (nanoseconds since the unix epoch, the
@@ -3474,7 +3478,7 @@ class ListDatasetChangesResponse(_message.Message):
     through_version: _builtins.int
     """All changes up to and including this version are in this reply or came before."""
     current_version: _builtins.int
-    """Version of the server; above through_version where more changes follow."""
+    """Version of the server; above through_version if more changes follow."""
     @_builtins.property
     def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___DatasetChange]:
         """Changes by version; of one version, those that add segments come first."""
@@ -4105,7 +4109,7 @@ class CreateAccessTokenRequest(_message.Message):
     EXPIRES_SECS_FIELD_NUMBER: _builtins.int
     DATASET_NAMES_FIELD_NUMBER: _builtins.int
     subject: _builtins.str
-    """Whose token it is, 1 to 255 characters; several tokens may have one subject."""
+    """Subject of the token, 1 to 255 characters; several tokens may have one subject."""
     role: _builtins.str
     """ingest, nursery, merge, janitor, reader, catalog or admin."""
     expires_secs: _builtins.int
@@ -4181,7 +4185,7 @@ class AccessToken(_message.Message):
     id: _builtins.str
     """Token id."""
     subject: _builtins.str
-    """Whose it is."""
+    """Subject of the token."""
     role: _builtins.str
     """Its role."""
     token_hint: _builtins.str
@@ -4202,7 +4206,7 @@ class AccessToken(_message.Message):
 
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
-        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+        """Its authors; set only for admins and keepers of the catalog."""
 
     def __init__(
         self,
@@ -4434,15 +4438,15 @@ class AuditRecord(_message.Message):
     rpc: _builtins.str
     """The call."""
     subject_id: _builtins.str
-    """What was changed, by its id."""
+    """Id of the changed entry."""
     detail: _builtins.str
-    """What it was changed to; never a secret."""
+    """Its new state; never a secret."""
     principal: _builtins.str
-    """Who called: the subject of an access token, META_AUTH_TOKEN, anonymous, or empty where it was
-    changed by a server of 0.1.0.
+    """The caller: the subject of an access token, META_AUTH_TOKEN, anonymous, or empty if a server of
+    0.1.0 changed it.
     """
     host: _builtins.str
-    """Host that the call came from; empty where the server acted by itself."""
+    """Host that the call came from; empty if the server acted by itself."""
     request_id: _builtins.str
     """x-request-id of the call, empty if it had none."""
     def __init__(
@@ -4543,7 +4547,7 @@ class DeniedCalls(_message.Message):
     minute: _builtins.str
     """The minute (RFC 3339)."""
     host: _builtins.str
-    """The host; "others" where a server met more than 500 in a minute."""
+    """The host; "others" if a server met more than 500 in a minute."""
     reason: _builtins.str
     """Reason of the refusals."""
     calls: _builtins.int
@@ -4799,7 +4803,7 @@ Global___TakeBackReplacementResponse: _TypeAlias = TakeBackReplacementResponse  
 
 @_typing.final
 class Replay(_message.Message):
-    """What was decided on a payload of the quarantine."""
+    """Decision on a payload of the quarantine."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -4932,7 +4936,7 @@ class CompleteReplayResponse(_message.Message):
     REPLAY_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def replay(self) -> Global___Replay:
-        """What is registered."""
+        """The completed replay."""
 
     def __init__(
         self,
@@ -5112,10 +5116,10 @@ class RegistrationResult(_message.Message):
     SEGMENT_VERSION_FIELD_NUMBER: _builtins.int
     REFUSAL_FIELD_NUMBER: _builtins.int
     segment_version: _builtins.int
-    """Version from which readers see its segments; 0 where it is refused."""
+    """Version from which readers see its segments; 0 if it is refused."""
     @_builtins.property
     def refusal(self) -> Global___Refusal:
-        """What RegisterMergedSegment would have been refused with; unset where it is registered."""
+        """The refusal that RegisterMergedSegment would have had; unset if it is registered."""
 
     def __init__(
         self,
@@ -5133,7 +5137,7 @@ Global___RegistrationResult: _TypeAlias = RegistrationResult  # noqa: Y015
 
 @_typing.final
 class Refusal(_message.Message):
-    """The refusal of a part of a call, with what the status of a refused call has."""
+    """The refusal of a part of a call, with the fields of a refused call's status."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -5172,7 +5176,7 @@ class Refusal(_message.Message):
     """The field of the registration that is invalid; empty for other reasons."""
     @_builtins.property
     def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Current values and ids, as in ErrorInfo. Left out where the reply would be too large."""
+        """Current values and ids, as in ErrorInfo. Left out if the reply would be too large."""
 
     def __init__(
         self,

@@ -430,8 +430,8 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CheckConsistency(self, request_iterator, context):
-        """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
-        list after the call: what is registered later is not missed.
+        """Compares the bucket's listing, streamed by the caller, with meta's registrations. Begin to list
+        after the call, so that later registrations are not missed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -532,7 +532,7 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetUsage(self, request, context):
-        """Reads how many records each dataset took this month and what its limit is.
+        """Reads the number of records that each dataset took this month, and its limit.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -625,8 +625,8 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetDatasetTable(self, request, context):
-        """Returns what a gateway needs to describe a dataset as a table: its columns, and the snapshots of
-        it that gateways have described and that can be read now.
+        """Returns the facts that a gateway needs to describe a dataset as a table: its columns, and the
+        snapshots of it that gateways have described and that can be read now.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -682,7 +682,7 @@ class OperationsServiceServicer:
     def SkipOffset(self, request, context):
         """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
         writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
-        does not wait at this offset, NOT_DRAINED until every dataset has merged what is below it.
+        does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

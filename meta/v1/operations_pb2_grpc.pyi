@@ -65,8 +65,8 @@ class OperationsServiceStub:
     ExplainMergePlan: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ExplainMergePlanRequest, _operations_pb2.ExplainMergePlanResponse]
     """Returns, per live segment, the reason why it is or is not in a merge task."""
     CheckConsistency: _grpc.StreamStreamMultiCallable[_operations_pb2.CheckConsistencyRequest, _operations_pb2.CheckConsistencyResponse]
-    """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
-    list after the call: what is registered later is not missed.
+    """Compares the bucket's listing, streamed by the caller, with meta's registrations. Begin to list
+    after the call, so that later registrations are not missed.
     """
     RepairCatalog: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RepairCatalogRequest, _operations_pb2.RepairCatalogResponse]
     """Repairs findings of CheckConsistency that need no judgement: stores recounted statistics,
@@ -101,7 +101,7 @@ class OperationsServiceStub:
     GetSegmentFormats: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetSegmentFormatsRequest, _operations_pb2.GetSegmentFormatsResponse]
     """Counts the live segments of a dataset by the format that they are written in."""
     GetUsage: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetUsageRequest, _operations_pb2.GetUsageResponse]
-    """Reads how many records each dataset took this month and what its limit is."""
+    """Reads the number of records that each dataset took this month, and its limit."""
     LeaseNurseryShards: _grpc.UnaryUnaryMultiCallable[_operations_pb2.LeaseNurseryShardsRequest, _operations_pb2.LeaseNurseryShardsResponse]
     """Assigns shards of the streams to a nursery until its lease expires, and moves them between
     nurseries so that those which are alive have even shares.
@@ -141,8 +141,8 @@ class OperationsServiceStub:
     the segments of the version they are all records that were committed at the first page.
     """
     GetDatasetTable: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetDatasetTableRequest, _operations_pb2.GetDatasetTableResponse]
-    """Returns what a gateway needs to describe a dataset as a table: its columns, and the snapshots of
-    it that gateways have described and that can be read now.
+    """Returns the facts that a gateway needs to describe a dataset as a table: its columns, and the
+    snapshots of it that gateways have described and that can be read now.
     """
     PutTableObjects: _grpc.UnaryUnaryMultiCallable[_operations_pb2.PutTableObjectsRequest, _operations_pb2.PutTableObjectsResponse]
     """Registers objects of a table's metadata, which must be complete in the store, or looks them up by
@@ -169,7 +169,7 @@ class OperationsServiceStub:
     SkipOffset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.SkipOffsetRequest, _operations_pb2.SkipOffsetResponse]
     """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
     writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
-    does not wait at this offset, NOT_DRAINED until every dataset has merged what is below it.
+    does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
     """
     HideSegment: _grpc.UnaryUnaryMultiCallable[_operations_pb2.HideSegmentRequest, _operations_pb2.HideSegmentResponse]
     """Hides a live segment whose object is missing or damaged: from a version on no lookup shows it.
@@ -263,8 +263,8 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     ExplainMergePlan: _aio.UnaryUnaryMultiCallable[_operations_pb2.ExplainMergePlanRequest, _operations_pb2.ExplainMergePlanResponse]  # type: ignore[assignment]
     """Returns, per live segment, the reason why it is or is not in a merge task."""
     CheckConsistency: _aio.StreamStreamMultiCallable[_operations_pb2.CheckConsistencyRequest, _operations_pb2.CheckConsistencyResponse]  # type: ignore[assignment]
-    """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
-    list after the call: what is registered later is not missed.
+    """Compares the bucket's listing, streamed by the caller, with meta's registrations. Begin to list
+    after the call, so that later registrations are not missed.
     """
     RepairCatalog: _aio.UnaryUnaryMultiCallable[_operations_pb2.RepairCatalogRequest, _operations_pb2.RepairCatalogResponse]  # type: ignore[assignment]
     """Repairs findings of CheckConsistency that need no judgement: stores recounted statistics,
@@ -299,7 +299,7 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     GetSegmentFormats: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetSegmentFormatsRequest, _operations_pb2.GetSegmentFormatsResponse]  # type: ignore[assignment]
     """Counts the live segments of a dataset by the format that they are written in."""
     GetUsage: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetUsageRequest, _operations_pb2.GetUsageResponse]  # type: ignore[assignment]
-    """Reads how many records each dataset took this month and what its limit is."""
+    """Reads the number of records that each dataset took this month, and its limit."""
     LeaseNurseryShards: _aio.UnaryUnaryMultiCallable[_operations_pb2.LeaseNurseryShardsRequest, _operations_pb2.LeaseNurseryShardsResponse]  # type: ignore[assignment]
     """Assigns shards of the streams to a nursery until its lease expires, and moves them between
     nurseries so that those which are alive have even shares.
@@ -339,8 +339,8 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     the segments of the version they are all records that were committed at the first page.
     """
     GetDatasetTable: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetDatasetTableRequest, _operations_pb2.GetDatasetTableResponse]  # type: ignore[assignment]
-    """Returns what a gateway needs to describe a dataset as a table: its columns, and the snapshots of
-    it that gateways have described and that can be read now.
+    """Returns the facts that a gateway needs to describe a dataset as a table: its columns, and the
+    snapshots of it that gateways have described and that can be read now.
     """
     PutTableObjects: _aio.UnaryUnaryMultiCallable[_operations_pb2.PutTableObjectsRequest, _operations_pb2.PutTableObjectsResponse]  # type: ignore[assignment]
     """Registers objects of a table's metadata, which must be complete in the store, or looks them up by
@@ -367,7 +367,7 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     SkipOffset: _aio.UnaryUnaryMultiCallable[_operations_pb2.SkipOffsetRequest, _operations_pb2.SkipOffsetResponse]  # type: ignore[assignment]
     """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
     writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
-    does not wait at this offset, NOT_DRAINED until every dataset has merged what is below it.
+    does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
     """
     HideSegment: _aio.UnaryUnaryMultiCallable[_operations_pb2.HideSegmentRequest, _operations_pb2.HideSegmentResponse]  # type: ignore[assignment]
     """Hides a live segment whose object is missing or damaged: from a version on no lookup shows it.
@@ -518,8 +518,8 @@ class OperationsServiceServicer:
         request_iterator: _MaybeAsyncIterator[_operations_pb2.CheckConsistencyRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_operations_pb2.CheckConsistencyResponse], _abc.AsyncIterator[_operations_pb2.CheckConsistencyResponse]]:
-        """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
-        list after the call: what is registered later is not missed.
+        """Compares the bucket's listing, streamed by the caller, with meta's registrations. Begin to list
+        after the call, so that later registrations are not missed.
         """
 
     def RepairCatalog(
@@ -624,7 +624,7 @@ class OperationsServiceServicer:
         request: _operations_pb2.GetUsageRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.GetUsageResponse, _abc.Awaitable[_operations_pb2.GetUsageResponse]]:
-        """Reads how many records each dataset took this month and what its limit is."""
+        """Reads the number of records that each dataset took this month, and its limit."""
 
     def LeaseNurseryShards(
         self,
@@ -724,8 +724,8 @@ class OperationsServiceServicer:
         request: _operations_pb2.GetDatasetTableRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.GetDatasetTableResponse, _abc.Awaitable[_operations_pb2.GetDatasetTableResponse]]:
-        """Returns what a gateway needs to describe a dataset as a table: its columns, and the snapshots of
-        it that gateways have described and that can be read now.
+        """Returns the facts that a gateway needs to describe a dataset as a table: its columns, and the
+        snapshots of it that gateways have described and that can be read now.
         """
 
     def PutTableObjects(
@@ -787,7 +787,7 @@ class OperationsServiceServicer:
     ) -> _typing.Union[_operations_pb2.SkipOffsetResponse, _abc.Awaitable[_operations_pb2.SkipOffsetResponse]]:
         """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
         writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
-        does not wait at this offset, NOT_DRAINED until every dataset has merged what is below it.
+        does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
         """
 
     def HideSegment(

@@ -161,7 +161,7 @@ class SegmentLayout(_message.Message):
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def promoted_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.PromotedColumn]:
-        """Columns by ascending field id. Only field_id is set where the server does not know the column."""
+        """Columns by ascending field id. Only field_id is set if the server does not know the column."""
 
     def __init__(
         self,

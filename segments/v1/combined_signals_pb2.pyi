@@ -241,14 +241,14 @@ class ExportStamp(_message.Message):
     """Its signal."""
     digest: _builtins.bytes
     """BLAKE3 over token id, signal and payload bytes, first 16 bytes; it identifies a resent export.
-    Where records were rejected because they do not conform to a schema, 8 bytes over which ones
-    follow: a resend may be judged by another schema.
+    If records were rejected because they do not conform to a schema, 8 bytes of a digest over
+    their numbers follow: a resend may be judged by another schema.
     """
     received_at: _builtins.int
     """Time it was received (nanoseconds since the unix epoch)."""
     crc32c: _builtins.int
     """CRC32C (Castagnoli) of the payload as it is stored. With it the sound payloads of a damaged baby
-    can be told from the others; the digest is of what was sent.
+    can be told from the others; the digest is of the payload as sent.
     """
     def __init__(
         self,

@@ -113,7 +113,7 @@ Global___KeyValue: _TypeAlias = KeyValue  # noqa: Y015
 
 @_typing.final
 class ArrayValue(_message.Message):
-    """What array_value holds."""
+    """Values of array_value."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -137,7 +137,7 @@ Global___ArrayValue: _TypeAlias = ArrayValue  # noqa: Y015
 
 @_typing.final
 class KeyValueList(_message.Message):
-    """What kvlist_value holds."""
+    """Entries of kvlist_value."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -197,7 +197,7 @@ Global___InstrumentationScope: _TypeAlias = InstrumentationScope  # noqa: Y015
 
 @_typing.final
 class EntityRef(_message.Message):
-    """Which attributes of a resource identify an entity."""
+    """Attributes of a resource that identify an entity."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -235,7 +235,7 @@ Global___EntityRef: _TypeAlias = EntityRef  # noqa: Y015
 
 @_typing.final
 class Resource(_message.Message):
-    """What produced the records."""
+    """Producer of the records."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -55,7 +55,7 @@ _CONVERSION_HINTS: dict[tuple[KqlType, KqlType], str] = {
 
 
 def convert(value: Expression, to: KqlType, offset: int, source: str) -> Expression:
-    """Return a value as another type, as tolong() and its like do: null where that fails."""
+    """Return a value as another type, as tolong() and its like do: null if that fails."""
     if value.type == to:
         return value
     if isinstance(value, Constant) and (folded := _folded_conversion(value, to)) is not None:
@@ -76,7 +76,7 @@ def convert(value: Expression, to: KqlType, offset: int, source: str) -> Express
 
 
 def widen(value: Expression, to: KqlType) -> Expression | None:
-    """Return a value as what an argument needs, or None where a query has to say how."""
+    """Return a value as the type that an argument needs, or None if a query has to convert it."""
     if value.type == to or (
         value.type == "dynamic" and to in ("string", "bool", "datetime", "guid")
     ):
@@ -102,7 +102,7 @@ def _from_dynamic(value: Expression, to: KqlType, offset: int, source: str) -> E
 
 
 def _folded_conversion(value: Constant, to: KqlType) -> Constant | None:
-    """Return a constant of another type; None where an engine has to convert it."""
+    """Return a constant of another type; None if an engine has to convert it."""
     if value.value is None:
         return Constant(None if to != "string" else "", to)
     if value.type in NUMBERS and to in NUMBERS and is_narrower(value.type, to):
@@ -196,7 +196,7 @@ def _applied(
 
 
 def _folded(operator: str, left: Constant, right: Constant, type_: KqlType) -> Constant | None:
-    """Return the result over constants where the query's bounds may need it: whole and exact."""
+    """Return the result over constants if the query's bounds may need it: whole and exact."""
     a, b = left.value, right.value
     if not isinstance(a, int) or not isinstance(b, int) or operator in "/%":
         return None

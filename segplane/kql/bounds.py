@@ -1,4 +1,4 @@
-"""Time bounds of what a query reads: conservative, so that leaving out the rest changes nothing."""
+"""Time bounds of a query's reads: conservative, so that leaving out the rest changes nothing."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -54,68 +54,68 @@ class _Read:
 
 
 def time_bounds(
-    relation: Relation, time_column: str, wanted: Intervals | None = None
+    relation: Relation, time_column: str, needed: Intervals | None = None
 ) -> dict[str, Interval]:
     """Return, for each table that is read, the times outside which no row matters.
 
-    `wanted` are times of the relation's own columns, outside of which none of its rows matters.
+    `needed` are times of the relation's own columns, outside of which none of its rows matters.
     """
     bounds: dict[str, Interval] = {}
-    for read in _reads(relation, wanted or {}, time_column):
+    for read in _reads(relation, needed or {}, time_column):
         known = bounds.get(read.table)
         bounds[read.table] = read.interval if known is None else known.hull(read.interval)
     return bounds
 
 
-def _reads(relation: Relation, wanted: Intervals, time_column: str) -> Iterator[_Read]:
-    """Yield the reads below a relation, of which only rows within `wanted` matter."""
+def _reads(relation: Relation, needed: Intervals, time_column: str) -> Iterator[_Read]:
+    """Yield the reads below a relation, of which only rows within `needed` matter."""
     if isinstance(relation, Scan):
-        yield _Read(relation.table.name, wanted.get(time_column, ANY))
+        yield _Read(relation.table.name, needed.get(time_column, ANY))
         return
-    for below, passed in _passed(relation, wanted):
+    for below, passed in _passed(relation, needed):
         yield from _reads(below, passed, time_column)
 
 
-def _passed(relation: Relation, wanted: Intervals) -> list[tuple[Relation, Intervals]]:
+def _passed(relation: Relation, needed: Intervals) -> list[tuple[Relation, Intervals]]:
     """Return the inputs of a relation, each with the intervals that hold for it as well."""
     match relation:
         case Union():
-            return [(each, wanted) for each in relation.inputs]
+            return [(each, needed) for each in relation.inputs]
         case Join():
-            return _joined(relation, wanted)
+            return _joined(relation, needed)
         case Scan() | ConstantRows():
             return []
         case _:
-            return [(relation.input, _below(relation, wanted))]
+            return [(relation.input, _below(relation, needed))]
 
 
 def _below(
     relation: RowFilter | Select | Numbered | Aggregate | Distinct | Limit | Expand,
-    wanted: Intervals,
+    needed: Intervals,
 ) -> Intervals:
     match relation:
         case RowFilter():
-            return _met(wanted, intervals(relation.condition))
+            return _met(needed, intervals(relation.condition))
         case Numbered() | Select(is_windowed=True):
             # Rows outside of a bound count as well.
             return {}
         case Select():
-            return _renamed(wanted, relation.values)
+            return _renamed(needed, relation.values)
         case Aggregate():
-            return _renamed(wanted, relation.by)
+            return _renamed(needed, relation.by)
         case Distinct():
             # With keys, some row of each is kept: a bound would change which.
-            return {n: i for n, i in wanted.items() if not relation.on or n in relation.on}
+            return {n: i for n, i in needed.items() if not relation.on or n in relation.on}
         case Limit():
-            return wanted if relation.count is None else {}
+            return needed if relation.count is None else {}
         case Expand():
-            return {n: i for n, i in wanted.items() if n != relation.name}
+            return {n: i for n, i in needed.items() if n != relation.name}
 
 
-def _joined(join: Join, wanted: Intervals) -> list[tuple[Relation, Intervals]]:
+def _joined(join: Join, needed: Intervals) -> list[tuple[Relation, Intervals]]:
     """Pass bounds to the sides whose rows stand for themselves: not to one filled with nulls."""
     sides = {"left": dict[str, Interval](), "right": dict[str, Interval]()}
-    for name, interval in wanted.items():
+    for name, interval in needed.items():
         side, column = join.outputs[name]
         sides[side][column] = interval
     left = sides["left"] if join.kind not in ("rightouter", "fullouter") else {}
@@ -123,9 +123,9 @@ def _joined(join: Join, wanted: Intervals) -> list[tuple[Relation, Intervals]]:
     return [(join.left, left), (join.right, right)]
 
 
-def _renamed(wanted: Intervals, values: Mapping[str, Expression]) -> Intervals:
+def _renamed(needed: Intervals, values: Mapping[str, Expression]) -> Intervals:
     passed: dict[str, Interval] = {}
-    for name, interval in wanted.items():
+    for name, interval in needed.items():
         value = values.get(name)
         if isinstance(value, ColumnValue):
             passed[value.name] = passed.get(value.name, ANY).meet(interval)
@@ -141,10 +141,10 @@ def intervals(condition: Expression) -> Intervals:
     """Return the times of each column for which a condition can be true."""
     match condition:
         case Logic(operator="and"):
-            found: Intervals = {}
+            bounds: Intervals = {}
             for part in condition.parts:
-                found = _met(found, intervals(part))
-            return found
+                bounds = _met(bounds, intervals(part))
+            return bounds
         case Logic(operator="or"):
             first, *rest = (intervals(part) for part in condition.parts)
             for other in rest:
@@ -186,6 +186,6 @@ _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def _of(choose: Callable[[list[int]], int], left: int | None, right: int | None) -> int | None:
-    """Return the one that is known, or what is chosen of two."""
+    """Return the one that is known, or the choice of two."""
     known = [value for value in (left, right) if value is not None]
     return choose(known) if known else None

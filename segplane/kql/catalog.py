@@ -42,7 +42,7 @@ _TABULAR = (
     ("project-keep", "names", "project-keep *name*, *prefix\\**", "Keeps columns, in their own order", True),
     ("project-rename", "renames", "project-rename *new* = *old*, ...", "Renames columns", True),
     ("project-reorder", "names", "project-reorder *name*, *prefix\\**", "Puts columns first", True),
-    ("parse", "parse", "parse kind=regex flags=i *text* with 'GET ' path:string ' ' status:long *", "Reads columns out of a text; null or empty where it does not match. kind=relaxed leaves null where a value has another type alone, kind=regex takes the texts as regular expressions", True),
+    ("parse", "parse", "parse kind=regex flags=i *text* with 'GET ' path:string ' ' status:long *", "Reads columns out of a text; null or empty if it does not match. kind=relaxed leaves null if a value has another type alone, kind=regex takes the texts as regular expressions", True),
     ("parse-where", "parse", "parse-where *text* with ...", "The same, and drops rows that do not match", True),
     ("mv-expand", "expand", "mv-expand with_itemindex=*i* *name* = *array* to typeof(long), ... limit 10", "A row for each element of an array and for each property of an object; one with null for an empty one and for anything else. Several arrays are read side by side", True),
     ("summarize", "summarize", "summarize *aggregate*, ... by *expression*, ...", "Aggregates, by group", False),
@@ -77,7 +77,7 @@ _INFIX = (
     InfixOperator("or", 1, "Either"),
     InfixOperator("and", 2, "Both"),
     InfixOperator("==", 3, "Equal; null equals nothing but null, which gives null"),
-    InfixOperator("!=", 3, "Not equal; true where one side is null"),
+    InfixOperator("!=", 3, "Not equal; true if one side is null"),
     InfixOperator("<>", 3, "The same as !="),
     InfixOperator("<", 3, "Less; null beside null, false beside NaN"),
     InfixOperator("<=", 3, "Less or equal"),
@@ -127,7 +127,7 @@ _CONVERSIONS = {
     "tobool": "bool", "todatetime": "datetime", "toguid": "guid",
 }  # fmt: skip
 _SCALARS = (
-    *(ruled(name, f"Converts to {type_}; null where that fails", f"to {type_}")
+    *(ruled(name, f"Converts to {type_}; null if that fails", f"to {type_}")
       for name, type_ in _CONVERSIONS.items()),
     scalar("not", "Turns a condition; null stays null", "bool -> bool"),
     ruled("iff", "iff(condition, then, else)", "iff"),
@@ -168,7 +168,7 @@ _SCALARS = (
     scalar("sqrt", "Square root; null below zero", "real -> real"),
     scalar("pow", "pow(base, exponent)", "real real -> real"),
     scalar("exp", "The natural exponential", "real -> real"),
-    scalar("log", "Natural logarithm; null where it is not above zero", "real -> real"),
+    scalar("log", "Natural logarithm; null if it is not above zero", "real -> real"),
     scalar("log2", "Logarithm to base 2", "real -> real"),
     scalar("log10", "Logarithm to base 10", "real -> real"),
     ruled("hourofday", "The hour, 0 to 23 (UTC)", "part_of_date"),

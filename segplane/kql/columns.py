@@ -111,7 +111,7 @@ def _matching(operator: syntax.Operator, state: CheckedQuery) -> list[str]:
 
 
 def rename(operator: syntax.Operator, state: CheckedQuery, _: Context) -> CheckedQuery:
-    """Rename columns where they stand."""
+    """Rename columns in place."""
     new_names = {state.column(old): new for new, old in operator.renames}
     values: dict[str, Expression] = {}
     for name, value in state.everything().items():
@@ -161,7 +161,7 @@ def _is_aggregate(value: Expression) -> bool:
 
 
 def _outside(value: Expression, by: Values, aggregates: Values) -> Expression:
-    """Return what is computed over aggregates, which become columns of their own.
+    """Return an expression over aggregates, which become columns of their own.
 
     Engines take no aggregate within TRY, and no window or path around one.
     """
@@ -203,13 +203,13 @@ def _aggregates(item: syntax.Item, scope: Scope, by: Values) -> list[tuple[str, 
 def _percentiles(call: syntax.Call, name: str | None, scope: Scope) -> list[tuple[str, Expression]]:
     need(call.name, [argument(a, scope) for a in call.arguments], call.offset, 2, 21)
     value, *ranks = (argument(a, scope) for a in call.arguments)
-    found: list[tuple[str, Expression]] = []
+    columns: list[tuple[str, Expression]] = []
     for rank, written in zip(ranks, call.arguments[1:], strict=True):
         typed = functions.typed("percentile", "percentile", [value, rank], call.offset)
         base = f"percentile_{implied_name(call.arguments[0])}_{rank_name(written)}"
         # As in Kusto, a name is that of the first alone.
-        found.append((base if found or name is None else name, typed))
-    return found
+        columns.append((base if columns or name is None else name, typed))
+    return columns
 
 
 def _extremes(
@@ -221,12 +221,12 @@ def _extremes(
     of_key = implied_name(call.arguments[0])
     prefix = call.name.removeprefix("arg_")
     key_name = name or of_key or f"{prefix}_"
-    found = [(key_name, functions.extreme(call.name, key.value, key.value, call.offset))]
-    for number, wanted in enumerate(call.arguments[1:], 1):
-        for column, value in _wanted(wanted, scope, key.value, by):
+    columns = [(key_name, functions.extreme(call.name, key.value, key.value, call.offset))]
+    for number, operand in enumerate(call.arguments[1:], 1):
+        for column, value in _wanted(operand, scope, key.value, by):
             column = column or f"{prefix}_{of_key}_arg{number}"
-            found.append((column, functions.extreme(call.name, key.value, value, call.offset)))
-    return found
+            columns.append((column, functions.extreme(call.name, key.value, value, call.offset)))
+    return columns
 
 
 def _wanted(

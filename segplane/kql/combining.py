@@ -46,8 +46,10 @@ def parse(operator: syntax.Operator, state: CheckedQuery, context: Context) -> C
             what = f"column {quoted(capture.name)} is named twice"
             raise KqlError(capture.offset, what, "rename one of them")
         number = Constant(group, "long")
-        found = Apply("extract", (pattern, number, text), "string", capture.offset, operator.name)
-        values[capture.name] = converted(found, capture.type, capture.offset, operator.name)
+        captured = Apply(
+            "extract", (pattern, number, text), "string", capture.offset, operator.name
+        )
+        values[capture.name] = converted(captured, capture.type, capture.offset, operator.name)
     if operator.name == "parse-where":
         tested = Apply("match", (text, pattern), "bool", operator.offset, operator.name)
         state = state.over(RowFilter(state.relation, tested, state.relation.columns))
@@ -121,7 +123,7 @@ _SWAPPED = {"rightsemi": "leftsemi", "rightanti": "leftanti"}
 def union(
     operator: syntax.Operator, state: CheckedQuery | None, context: Context, check: Check
 ) -> CheckedQuery:
-    """Return the rows of all inputs: columns by name, null where an input lacks one."""
+    """Return the rows of all inputs: columns by name, null if an input lacks one."""
     unknown = set(operator.parameters) - {"kind", "isfuzzy", "withsource"}
     if unknown:
         raise KqlError(operator.offset, f"union has no {min(unknown)}", "leave it out")

@@ -48,7 +48,7 @@ LISTS = frozenset(
         *("positive_bucket_counts", "negative_bucket_counts"),
     ]
 )
-# `duration` is a timespan; what is stored is the same number of nanoseconds.
+# `duration` is a timespan; the stored value is the same number of nanoseconds.
 STORED = {"duration": "duration_ns"}
 TIME_COLUMN = "timestamp"
 _SEVERITIES = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
@@ -100,7 +100,7 @@ def promoted(name: str, type_: KqlType, scope: str, attribute: str) -> Promoted:
 
 
 def word_of(name: str) -> Expression:
-    """Return a column of words as what is computed from its numbers."""
+    """Return a column of words, computed from its numbers."""
     source, words = WORDS[name]
     column = ColumnValue(source, "int")
     branches = tuple(
@@ -126,7 +126,7 @@ def dataset_table(
     """Return a dataset with its promoted columns, and with its columns of words if these are shown.
 
     `complete` names those that every file to be read has: only they may stand for an attribute.
-    Links do not show words, since what they yield stays what it was; they may name them.
+    Links do not show words, since their output must not change; they may name them.
     """
     promoted_columns = tuple(columns)
     own: dict[str, KqlType] = {}
@@ -135,7 +135,7 @@ def dataset_table(
         if column.type == "datetime":
             own[f"{column.name}_nanos"] = "int"
     own |= {column.name: column.type for column in promoted_columns}
-    # What is no column of the format gives way: SQL takes names that differ in case for one.
+    # On a case-insensitive clash, the format's columns win: SQL takes such names for one.
     taken = {name.lower() for name in own}
     types = {name: type_ for name, type_ in FORMAT_COLUMNS.items() if name not in taken} | own
     words = [n for n, (source, _) in WORDS.items() if has_words and not {n, source} & taken]

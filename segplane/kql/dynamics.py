@@ -11,7 +11,7 @@ from segplane.kql.errors import KqlError, quoted
 from segplane.kql.typed import Apply, Choice, Constant, Expression, Logic
 from segplane.kql.types import NUMBERS, KqlType
 
-# What a text must look like to be read as a type; the same as for promoted columns.
+# Patterns of texts that are read as a type; the same as for promoted columns.
 _WHOLE = r"\A[+-]?0*[0-9]{1,30}(?:[.]0{1,30})?\z"
 _REAL = r"(?i)\A[+-]?(?:(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)\z"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -38,7 +38,7 @@ _LONG_REAL_MAX = float(2**63 - 1024)
 
 
 def from_text(text: Expression, to: KqlType, offset: int, source: str) -> Expression:
-    """Return a text as another type; null where it is no value of it."""
+    """Return a text as another type; null if it is no value of it."""
     patterns = (Constant(p, "string", "regex") for p in PATTERNS[to])
     return Apply(f"string_to_{to}", (text, *patterns), to, offset, source)
 
@@ -57,7 +57,7 @@ def as_number(value: Expression, to: KqlType, offset: int, source: str) -> Expre
 def compared_with_whole(
     template: str, value: Expression, other: Expression, offset: int, source: str
 ) -> Expression:
-    """Return `value template other` by value, where the other side is a long."""
+    """Return `value template other` by value, if the other side is a long."""
     if isinstance(other, Constant) and other.value is None:
         pair = template if template not in ("eq", "ne") else f"{template}_pair"
         return Apply(
@@ -83,7 +83,7 @@ def is_small(other: Expression) -> bool:
 def _compared_exactly(
     template: str, value: Expression, other: Expression, offset: int, source: str
 ) -> Expression:
-    """Compare as longs where the value is one, else as reals: those lie between or beyond longs."""
+    """Compare as longs if the value is one, else as reals: those lie between or beyond longs."""
     is_equality = template in ("eq", "ne")
     pair = f"{template}_pair" if is_equality else template
     whole = _whole(value)
@@ -124,7 +124,7 @@ def _whole(value: Expression) -> Expression:
 
 
 def expanded(call: Apply) -> Expression | None:
-    """Return what a conversion of a dynamic value stands for; None of another call."""
+    """Return the value that a conversion of a dynamic value stands for; None of another call."""
     match call:
         case Apply(template="dynamic_to_long" | "dynamic_to_int", arguments=(value,)):
             branches = (

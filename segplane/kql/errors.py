@@ -36,7 +36,7 @@ class KqlError(ValueError):
         """Return the offending line with a caret below the place."""
         start = text.rfind("\n", 0, self.offset) + 1
         line = text[start:].split("\n", 1)[0]
-        # A line of a million characters is no help: show what is around the place.
+        # A line of a million characters is no help: show the text around the place.
         skipped = max(0, self.offset - start - _SHOWN_CHARACTERS_MAX // 2)
         shown = line[skipped : skipped + _SHOWN_CHARACTERS_MAX]
         return f"{shown}\n{' ' * (self.offset - start - skipped)}^"
@@ -53,7 +53,7 @@ class NotOnEngine(KqlError):
 
 
 def quoted(text: str) -> str:
-    """Return a piece of a query for a message, cut where it is long."""
+    """Return a piece of a query for a message, cut if it is long."""
     return repr(text if len(text) <= _SHOWN_CHARACTERS_MAX else text[:_SHOWN_CHARACTERS_MAX] + "…")
 
 

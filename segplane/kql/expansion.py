@@ -80,15 +80,15 @@ _INDEX = "$index"
 def _places(arrays: list[str], operator: syntax.Operator) -> syntax.Expression:
     """Return the numbers of the places, of which there is at least one."""
     offset = operator.offset
-    none, one = Literal(offset, 0, "long"), Literal(offset, 1, "long")
+    none, unit = Literal(offset, 0, "long"), Literal(offset, 1, "long")
     lengths = tuple(
         Call(offset, "coalesce", (Call(offset, "array_length", (Name(offset, a),)), none))
         for a in arrays
     )
-    count: syntax.Expression = Call(offset, "max_of", (*lengths, one))
+    count: syntax.Expression = Call(offset, "max_of", (*lengths, unit))
     if operator.keys:
         count = Call(offset, "min_of", (count, operator.keys[0].expression))
-    return Call(offset, "range", (none, Infix(offset, "-", count, (one,))))
+    return Call(offset, "range", (none, Infix(offset, "-", count, (unit,))))
 
 
 def _elements(arrays: dict[str, Item], index: str, offset: int) -> Iterator[Item]:

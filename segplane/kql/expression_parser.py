@@ -28,7 +28,7 @@ class ExpressionParser:
 
     def __init__(self, stream: TokenStream) -> None:
         self.stream = stream
-        # Reads a query within an expression; None where none may stand.
+        # Reads a query within an expression; None if none may stand.
         self.pipeline: Callable[[], QueryPipeline] | None = None
         self.is_at_table: Callable[[], bool] = lambda: False
 

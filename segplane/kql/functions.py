@@ -317,8 +317,10 @@ def _percentiles_array(name: str, arguments: Arguments, offset: int) -> Expressi
     if len(ranks) == 1 and ranks[0].value.type == "dynamic":
         listed = rules.texts.constant_list(ranks[0])
         ranks = [Argument(_rank(each), ranks[0].offset) for each in listed[:21]]
-    found = [Argument(_percentile("percentile", [value, rank], offset), offset) for rank in ranks]
-    return rules.arrays.pack_array("", found, offset)
+    percentiles = [
+        Argument(_percentile("percentile", [value, rank], offset), offset) for rank in ranks
+    ]
+    return rules.arrays.pack_array("", percentiles, offset)
 
 
 def _rank(value: object) -> Constant:

@@ -46,7 +46,7 @@ TEXTS = (
     ruled("tohex", "tohex(number, digits): hexadecimal", "tohex"),
     scalar("string_size", "Length in bytes of UTF-8", "string -> long"),
     ruled("base64_encode_tostring", "A text's UTF-8 as base64", "text"),
-    ruled("base64_decode_tostring", "The text of base64; empty where it is none", "text"),
+    ruled("base64_decode_tostring", "The text of base64; empty if it is none", "text"),
     ruled("url_decode", "A text without %xx and +", "text"),
     ruled("url_encode", "A text with all but letters, digits and - _ . ! * ( ) as %xx, blanks as +", "text"),
     ruled("url_encode_component", "The same, blanks as %20", "text"),
@@ -66,7 +66,7 @@ TIMES = (
     ruled("datetime_add", "datetime_add('month', count, time): later by calendar months or by a unit", "datetime_add"),
     ruled("datetime_part", "datetime_part('quarter', time): a part as an int", "datetime_part"),
     scalar("week_of_year", "The week of ISO 8601", "datetime -> int"),
-    ruled("make_datetime", "make_datetime(year, month, day, hour, minute, second); null where there is none", "make_datetime"),
+    ruled("make_datetime", "make_datetime(year, month, day, hour, minute, second); null if there is none", "make_datetime"),
     ruled("make_timespan", "make_timespan(days, hours, minutes, seconds); the first and last may be left out", "make_timespan"),
     *(
         ruled(f"unixtime_{unit}_todatetime", f"The time that many {unit} after 1970", "unixtime")
@@ -83,7 +83,7 @@ ARRAYS = (
     ruled("pack", "The same as bag_pack", "bag_pack"),
     ruled("array_concat", "The elements of all arrays", "array_concat"),
     ruled("array_slice", "array_slice(array, first, last): both included, below 0 from the end", "array_slice"),
-    ruled("array_sum", "Sum of numbers; null where an element is none", "of_array"),
+    ruled("array_sum", "Sum of numbers; null if an element is none", "of_array"),
     ruled("array_reverse", "The elements from the last to the first", "of_array"),
     ruled("array_sort_asc", "Numbers, then texts, nulls last", "of_array"),
     ruled("array_sort_desc", "The greatest first, nulls last", "of_array"),
@@ -98,7 +98,7 @@ ARRAYS = (
     ruled("array_iif", "The same as array_iff", "array_iff"),
     ruled("array_rotate_left", "array_rotate_left(array, count)", "array_turn"),
     ruled("array_rotate_right", "The same to the right", "array_turn"),
-    ruled("array_shift_left", "array_shift_left(array, count, fill): null where fill is left out", "array_turn"),
+    ruled("array_shift_left", "array_shift_left(array, count, fill): null if fill is left out", "array_turn"),
     ruled("array_shift_right", "The same to the right", "array_turn"),
     ruled("array_split", "array_split(array, place or dynamic([places])): an array of the parts", "array_split"),
     ruled("repeat", "repeat(value, count): an array, of at most 10,000; null beyond 1 MiB", "repeat"),
@@ -118,7 +118,7 @@ ARRAYS = (
     ruled("parse_path", "The parts of a path, a bag", "parse_text"),
 )  # fmt: skip
 NETWORKS = (
-    ruled("parse_ipv4", "The number of an address, of its network where it has a /prefix; null where it is none", "parse_ipv4"),
+    ruled("parse_ipv4", "The number of an address, of its network where it has a /prefix; null if it is none", "parse_ipv4"),
     ruled("format_ipv4", "format_ipv4(number or address, prefix): an address as a text", "format_ipv4"),
     ruled("ipv4_netmask_suffix", "The prefix behind /, else 32", "ipv4_netmask_suffix"),
     ruled("ipv4_compare", "ipv4_compare(a, b, prefix): -1, 0 or 1 by the shortest prefix", "ipv4_compare"),

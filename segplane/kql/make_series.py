@@ -49,9 +49,9 @@ def make_series(operator: syntax.Operator, state: CheckedQuery, context: Context
     grouped = _grouped(operator, state, context)
     keys = {n: t for n, t in grouped.columns.items() if n in _names(operator.by)}
     if not keys:
-        # One group, and none where there are no rows.
-        one: Values = {**grouped.everything(), _ONE: Constant(1, "long")}
-        grouped, keys = grouped.select(one, operator.offset), {_ONE: "long"}
+        # One group, and none if there are no rows.
+        single_group: Values = {**grouped.everything(), _ONE: Constant(1, "long")}
+        grouped, keys = grouped.select(single_group, operator.offset), {_ONE: "long"}
     values = {n: t for n, t in grouped.columns.items() if n not in keys and n != _STEP}
     for column, of_value in values.items():
         if of_value not in _VALUES:
@@ -142,14 +142,14 @@ def _defaults(operator: syntax.Operator, values: Mapping[str, KqlType], context:
     if len(written) != len(values):
         hint = "write one aggregate that gives one column for each"
         raise KqlError(operator.offset, "an aggregate gives several columns", hint)
-    found: Values = {}
+    defaults: Values = {}
     for (name, type_), default in zip(values.items(), written, strict=True):
         if type_ == "string" and isinstance(default.value, Constant) and default.value.value == 0:
             # Nothing was written.
-            found[name] = Constant("", "string")
+            defaults[name] = Constant("", "string")
         else:
-            found[name] = convert(default.value, type_, default.offset, "make-series")
-    return found
+            defaults[name] = convert(default.value, type_, default.offset, "make-series")
+    return defaults
 
 
 def _filled(

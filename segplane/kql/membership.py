@@ -21,8 +21,8 @@ def among(left: Argument, options: list[Argument], operator: str, offset: int) -
     if len(options) == 1 and options[0].value.type == "dynamic":
         array = options[0]
         if not isinstance(array.value, Constant) and not ignores_case:
-            found = functions.typed(_SET, _SET_RULE, [array, left], offset)
-            return Not(found) if is_not else found
+            is_member = functions.typed(_SET, _SET_RULE, [array, left], offset)
+            return Not(is_member) if is_not else is_member
         options = _elements(array)
     is_mixed = left.value.type == "dynamic" and len({o.value.type for o in options}) > 1
     is_known = all(isinstance(option.value, Constant) for option in options)
@@ -30,8 +30,8 @@ def among(left: Argument, options: list[Argument], operator: str, offset: int) -
         return _any_equal(left, options, operator, offset)
     if not options:
         return Constant(is_not, "bool")
-    found = _among_constants(left, options, operator, offset)
-    return Not(found) if is_not else found
+    is_member = _among_constants(left, options, operator, offset)
+    return Not(is_member) if is_not else is_member
 
 
 def _among_constants(
@@ -58,7 +58,7 @@ def _among_constants(
 
 
 def listed(options: list[Argument]) -> list[Argument]:
-    """Return what a list of terms holds: the elements of a constant array that is alone in it."""
+    """Return the terms of a list: the elements of a constant array that is alone in it."""
     is_array = len(options) == 1 and options[0].value.type == "dynamic"
     return _elements(options[0]) if is_array else options
 
@@ -101,7 +101,7 @@ def _are_numbers(options: list[Argument]) -> bool:
 def _number_among(
     left: Argument, options: list[Argument], operator: str, offset: int
 ) -> Expression:
-    """Return `left in (options)` for a dynamic value: as reals where one of them is a real."""
+    """Return `left in (options)` for a dynamic value: as reals if one of them is a real."""
     values = [option.value for option in options]
     if any(value.type == "real" for value in values):
         reals = tuple(convert(value, "real", offset, operator) for value in values)

@@ -12,7 +12,7 @@ _LISTED_MAX = 1_048_576
 
 
 def normalized(value: Expression) -> Expression:
-    """Give aggregates over dynamic values and texts what they count: texts without null."""
+    """Turn arguments of aggregates over dynamic values and texts into texts without null."""
     if not isinstance(value, Apply):
         return value
     if value.template in ("dcount", "dcountif"):

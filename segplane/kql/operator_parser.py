@@ -1,4 +1,4 @@
-"""Parser of what follows an operator's name, where that holds no inner pipeline."""
+"""Parser of the text behind an operator's name, if it holds no inner pipeline."""
 
 from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.expression_parser import ExpressionParser
@@ -79,7 +79,7 @@ class OperatorParser:
         return Operator(offset, name)
 
     def ignored(self, offset: int, name: str) -> Operator:
-        """Read all up to the next operator, brackets with what they hold."""
+        """Read all up to the next operator, brackets with their content."""
         stream = self._stream
         while not (self._is_at_end() or stream.is_at("|", ";", ")", "}")):
             if stream.take().text == "(":

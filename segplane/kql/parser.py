@@ -256,14 +256,14 @@ class _Parser(OperatorParser):
         )
 
     def _parameters(self) -> dict[str, str]:
-        stream, found = self._stream, dict[str, str]()
+        stream, parameters = self._stream, dict[str, str]()
         while stream.next.text in _PARAMETERS and stream.after().text in ("=", "."):
             name = stream.take().text
             while stream.accept("."):
                 name = f"{name}.{stream.take().text}"
             stream.expect("=", "write: kind=inner")
-            found[name] = stream.take().text
-        return found
+            parameters[name] = stream.take().text
+        return parameters
 
 
 def _pipelines(

@@ -24,7 +24,7 @@ _CONVERSIONS: dict[KqlType, str] = {
 
 
 def evaluate(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    """Return what a plugin yields."""
+    """Return the output of a plugin."""
     call = operator.call
     assert call is not None
     if call.name not in _PLUGINS:

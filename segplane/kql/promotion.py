@@ -1,9 +1,9 @@
 """Promoted columns, read in place of the attributes that they repeat.
 
-A promoted column is null for an attribute that is no value of its type. A number that is there is
-what a query makes of the attribute, so the attribute is read where it is null alone. A text is read
-in place of the attribute: it is null for arrays and objects, so it stands only where it is compared
-with a constant that is no beginning of either, nor of a number.
+A promoted column is null for an attribute that is no value of its type. A number that is present is
+the one that a query computes from the attribute, so the attribute is read only if the column is
+null. A text is read in place of the attribute. It is null for arrays and objects, so it is used
+only in comparisons with a constant that is no beginning of either, nor of a number.
 """
 
 import re
@@ -37,7 +37,7 @@ _PLAIN = re.compile(r"[A-Za-z/_]")
 def with_promoted(
     expression: Expression, promoted: tuple[Promoted, ...], depth: int = _DEPTH
 ) -> Expression:
-    """Return an expression that reads promoted columns where their values are the same."""
+    """Return an expression that reads promoted columns if their values are the same."""
     if not promoted or (isinstance(expression, Apply) and expression.template == "promoted_or"):
         return expression
     substitute = _substitute(expression, promoted)

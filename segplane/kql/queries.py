@@ -50,7 +50,7 @@ LEVELS_MAX = 45
 
 
 def compile_query(text: str, tables: Mapping[str, Table | CheckedQuery], now: int) -> CheckedQuery:
-    """Return what a query yields; `now` is microseconds since 1970. Raises KqlError."""
+    """Check a query; `now` is microseconds since 1970. Raises KqlError."""
     query = parse_query(text)
     names = query.names
     context = Context(tables, now, names.scalars, names.tables, names.functions)
@@ -58,7 +58,7 @@ def compile_query(text: str, tables: Mapping[str, Table | CheckedQuery], now: in
 
 
 def compile_projection(text: str, table: Table) -> CheckedQuery:
-    """Return what a projection yields over a table. Raises KqlError."""
+    """Check a projection over a table. Raises KqlError."""
     query = _row_by_row(text)
     start = CheckedQuery(Scan(table, table.columns), table.columns, promoted=table.promoted)
     context = Context({}, None)
@@ -66,7 +66,7 @@ def compile_projection(text: str, table: Table) -> CheckedQuery:
 
 
 def check_projection(text: str, schema: Columns, table: Table) -> None:
-    """Check what is decidable of a projection over a table that may have further columns.
+    """Check a projection as far as possible, over a table that may have further columns.
 
     Raises KqlError; a name that is unknown ends the check without one.
     """
@@ -119,7 +119,7 @@ def only_columns(state: CheckedQuery, names: Sequence[str]) -> CheckedQuery:
 
 
 def links_of(view: CheckedQuery) -> Iterator[CheckedQuery]:
-    """Yield what each link of a compiled view gives, with the view's columns."""
+    """Yield the output of each link of a compiled view, with the view's columns."""
     match view.relation:
         case Union(inputs=links):
             yield from (replace(view, relation=link) for link in links)
@@ -151,7 +151,7 @@ def compile_view(branches: Iterable[CheckedQuery], schema: Columns) -> CheckedQu
 def check_pipeline(
     pipeline: syntax.QueryPipeline, context: Context, start: CheckedQuery | None = None
 ) -> CheckedQuery:
-    """Return what a pipeline yields; `start` is the input of one without a source."""
+    """Check a pipeline; `start` is the input of one without a source."""
     with context.budget.level(pipeline.offset):
         state = _checked(pipeline, context, start)
     if levels(state.relation) > LEVELS_MAX:
@@ -171,7 +171,7 @@ def _checked(
 
 
 def _over(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    """Return what an operator yields, with the queries in its expressions joined before it."""
+    """Return the output of an operator, with the queries in its expressions joined before it."""
     check = _CHECKS[operator.name]
     if operator.name in _WINDOWED and windows.are_in(operator):
         rest, with_values = windows.computed(operator, state, context)
@@ -185,10 +185,10 @@ def _over(operator: syntax.Operator, state: CheckedQuery, context: Context) -> C
     return _shown(check(operator, with_values, context), with_values, state)
 
 
-def _shown(found: CheckedQuery, inner: CheckedQuery, state: CheckedQuery) -> CheckedQuery:
-    """Return what an operator yields, without the columns that were added for it."""
+def _shown(query: CheckedQuery, inner: CheckedQuery, state: CheckedQuery) -> CheckedQuery:
+    """Return the output of an operator, without the columns that were added for it."""
     hidden = set(inner.columns) - set(state.columns)
-    return replace(found, columns={n: t for n, t in found.columns.items() if n not in hidden})
+    return replace(query, columns={n: t for n, t in query.columns.items() if n not in hidden})
 
 
 def scan(table: syntax.Name, context: Context) -> CheckedQuery:
@@ -202,10 +202,14 @@ def scan(table: syntax.Name, context: Context) -> CheckedQuery:
             return records
         hint = _missing(table.name, context)
         raise KqlError(table.offset, f"there is no dataset or view {quoted(table.name)}", hint)
-    found = context.tables[table.name]
-    if isinstance(found, CheckedQuery):
-        return found
-    return CheckedQuery(Scan(found, found.columns), found.columns, promoted=found.promoted)
+    table_or_view = context.tables[table.name]
+    if isinstance(table_or_view, CheckedQuery):
+        return table_or_view
+    return CheckedQuery(
+        Scan(table_or_view, table_or_view.columns),
+        table_or_view.columns,
+        promoted=table_or_view.promoted,
+    )
 
 
 def _missing(name: str, context: Context) -> str:

@@ -37,7 +37,7 @@ _NANOS_PER_MICRO = 1_000
 def used_columns(relation: Relation, outputs: frozenset[str]) -> frozenset[str]:
     """Return the columns without which a projection fails, or lacks one of the outputs.
 
-    A column that only passes through is used where it is one of them.
+    A column that only passes through is used if it is one of them.
     """
     match relation:
         case Scan():
@@ -174,13 +174,13 @@ class DatasetRead:
         return start, None if high is None else (high + 1) * _NANOS_PER_MICRO
 
 
-def reads_of(state: CheckedQuery, wanted: Intervals = _EVERYTHING) -> tuple[DatasetRead, ...]:
-    """Return what a checked query needs of each dataset.
+def reads_of(state: CheckedQuery, needed: Intervals = _EVERYTHING) -> tuple[DatasetRead, ...]:
+    """Return a checked query's read of each dataset.
 
-    `wanted` are times of the query's own columns, outside of which none of its rows is asked for.
+    `needed` are times of the query's own columns, outside of which none of its rows is asked for.
     """
     relation = pruned(state).relation
-    bounds = time_bounds(relation, TIME_COLUMN, wanted)
+    bounds = time_bounds(relation, TIME_COLUMN, needed)
     columns: dict[str, dict[str, None]] = {}
     for scan in _scans(relation):
         stored = (name for shown in scan.columns for name in _stored(scan.table, shown))

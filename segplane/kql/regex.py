@@ -1,4 +1,4 @@
-r"""Regular expressions: what RE2 and Java's engine both evaluate, and how each is told.
+r"""Regular expressions that RE2 and Java's engine both evaluate, and the pattern for each.
 
 RE2 is what KQL documents. Java's `.` `$` and `\s` mean other characters, its case folding knows
 ASCII only, and its classes have set operators; look-around, back-references and possessive
@@ -37,7 +37,7 @@ _SPECIAL = frozenset(r"\.^$|()[]{}*+?")
 @dataclass(slots=True)
 class _Progress:
     groups: int = 0
-    # How often the last atom, and what is in each open group, is written out at most.
+    # Maximum repetitions of the last atom, and of the content of each open group, when written out.
     atom_repeats: int = 1
     repeats: list[int] = field(default_factory=lambda: [1])
     can_repeat: bool = False
@@ -56,7 +56,7 @@ def group_count(pattern: str) -> int:
 
 
 def to_re2(pattern: str) -> str:
-    """Return the pattern for RE2, where a line feed is like any other character to `$`."""
+    """Return the pattern for RE2, in which a line feed is like any other character to `$`."""
     return "".join(_walk(pattern)[1])
 
 
@@ -75,7 +75,7 @@ def to_trino(pattern: str) -> str:
 
 
 def _walk(pattern: str) -> tuple[_Progress, list[str], list[str]]:
-    """Check every piece; return what was counted and the pieces for RE2 and for Java."""
+    """Check every piece; return the counts and the pieces for RE2 and for Java."""
     if len(pattern) > PATTERN_CHARACTERS_MAX:
         raise ValueError(f"a pattern has at most {PATTERN_CHARACTERS_MAX:,} characters")
     progress, re2, java = _Progress(), list[str](), list[str]()

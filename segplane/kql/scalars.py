@@ -131,7 +131,7 @@ def _flat(
 ) -> tuple[str | int, ...]:
     """Return a path whose dots belong to an attribute's key: attributes.http.route.
 
-    Empty where no such key is meant: the dots stand right behind attributes.
+    Empty if no such key is meant: the dots stand right behind attributes.
     """
     dotted: list[bool] = []
     step: syntax.Expression = path
@@ -203,7 +203,7 @@ def _as_type(call: syntax.Call, named: syntax.Literal, scope: Scope) -> Expressi
 
 
 def _column_if_exists(call: syntax.Call, arguments: list[Argument], scope: Scope) -> Expression:
-    """Return a column, as the type of the value that stands for it where there is none."""
+    """Return a column, as the type of the value that stands for it if there is none."""
     need(call.name, arguments, call.offset, 2)
     name, otherwise = constant_text(arguments[0]), arguments[1]
     if name not in scope.columns or scope.is_aggregated:
@@ -298,10 +298,10 @@ def _text_operator(name: str, left: Argument, right: list[Argument], offset: int
     if not matches:
         return Constant(base == "has_all", "bool")
     if len(matches) == 1:
-        found: Expression = matches[0]
+        condition: Expression = matches[0]
     else:
-        found = Logic("and" if base == "has_all" else "or", tuple(matches))
-    return Not(found) if name.startswith("!") else found
+        condition = Logic("and" if base == "has_all" else "or", tuple(matches))
+    return Not(condition) if name.startswith("!") else condition
 
 
 def _equal_texts(left: Argument, right: Argument, name: str, offset: int) -> Expression:
@@ -324,23 +324,23 @@ def _test(
 ) -> Expression:
     tested = functions.applied(name, signature, arguments, offset)
     assert isinstance(tested, Apply)
-    value, wanted = tested.arguments
-    assert isinstance(wanted, Constant)
+    value, searched = tested.arguments
+    assert isinstance(searched, Constant)
     if base == "matches regex":
         return tested
-    text, cased = str(wanted.value), base.endswith("_cs")
+    text, cased = str(searched.value), base.endswith("_cs")
     kind = base.removesuffix("_cs")
     if kind in ("contains", "startswith", "endswith"):
         if not cased:
             value = Apply("tolower", (value,), "string", offset, name)
-            wanted = Constant(text.lower(), "string")
-        return Apply(kind, (value, wanted), "bool", offset, name)
+            searched = Constant(text.lower(), "string")
+        return Apply(kind, (value, searched), "bool", offset, name)
     term = _term(text, kind) if cased else f"(?i){_term(text, kind)}"
     return Apply("match", (value, pattern(term, arguments[1])), "bool", offset, name)
 
 
 def _term(text: str, kind: str) -> str:
-    """Return the pattern of a term; its ends need a boundary where they are alphanumeric."""
+    """Return the pattern of a term; its ends need a boundary if they are alphanumeric."""
     before = "" if kind == "hassuffix" or not text[:1].isalnum() else f"(?:^|[^{_ALPHANUMERIC}])"
     after = "" if kind == "hasprefix" or not text[-1:].isalnum() else f"(?:[^{_ALPHANUMERIC}]|$)"
     return f"{before}{escape(text)}{after}"

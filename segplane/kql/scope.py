@@ -1,4 +1,4 @@
-"""Names while a pipeline is checked: what an expression sees, the relation's columns, new names."""
+"""Names while a pipeline is checked: an expression's scope, the relation's columns, new names."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -145,7 +145,7 @@ class Scope:
     budget: CheckBudget = field(default_factory=CheckBudget)
 
     def plain(self) -> "Scope":
-        """Return the scope of an aggregate's arguments, where no aggregate stands."""
+        """Return the scope of an aggregate's arguments, in which no aggregate may stand."""
         return replace(self, is_aggregated=False)
 
 
@@ -175,13 +175,13 @@ class Context:
     budget: CheckBudget = field(default_factory=CheckBudget)
 
     def scope(self, columns: Columns) -> Scope:
-        """Return what an expression over these columns may refer to."""
+        """Return the scope of an expression over these columns."""
         return Scope(
             columns, self.scalars, self.now, self.functions, self.bound, budget=self.budget
         )
 
     def within(self, names: syntax.Names, bound: Mapping[str, Expression]) -> "Context":
-        """Return what the body of a function may refer to."""
+        """Return the scope of a function's body."""
         return replace(
             self,
             scalars=names.scalars,
@@ -193,10 +193,10 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """A relation with what the query can see of it.
+    """A relation with its columns that the query can see.
 
     The relation may have more columns than `columns`: those that `order` names, which are computed
-    where the query sorts and carried along, since no engine keeps an order under another SELECT.
+    at the sort and carried along, since no engine keeps an order under another SELECT.
     """
 
     relation: Relation
@@ -205,7 +205,7 @@ class CheckedQuery:
     promoted: tuple[Promoted, ...] = ()
 
     def scope(self, context: Context, *, is_aggregated: bool = False) -> Scope:
-        """Return what an expression over this relation may refer to."""
+        """Return the scope of an expression over this relation."""
         scope = context.scope(self.columns)
         return replace(scope, promoted=self.promoted, is_aggregated=is_aggregated)
 
@@ -273,7 +273,7 @@ def check_names(columns: Columns, offset: int) -> None:
 
 
 def fresh(name: str, taken: Mapping[str, object]) -> str:
-    """Return a name that is not taken, with a number behind it where needed."""
+    """Return a name that is not taken, with a number behind it if needed."""
     if name not in taken:
         return name
     return next(n for n in (f"{name}{i}" for i in range(1, COLUMNS_MAX + 2)) if n not in taken)

@@ -4,8 +4,8 @@ A signature is written `int long -> real: template`. Words before the arrow are 
 `number`, `ordered`, `any`, or `T`, which all arguments of that word share. `const` means that the
 argument is known before the query runs, `regex` that it is a regular expression, `?` that it may be
 left out, `...` that the last may be repeated. The template is the name of an SQL pattern of each
-engine, by default the function's own name; a rule of `segplane.kql.functions` stands for what no
-signature says.
+engine, by default the function's own name; a rule of `segplane.kql.functions` serves cases that no
+signature describes.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from functools import cache
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function; `rule` names what types it where signatures do not."""
+    """A function; `rule` names the rule that types it if signatures do not."""
 
     name: str
     summary: str

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from segplane.kql.errors import suggestion
 
-# Found where an operator or the end is expected.
+# Texts in the place of an operator or of the end.
 _BEHIND = {
     "=": "write == to compare",
     "like": "write contains 'x', startswith 'x' or matches regex 'x': % is no wildcard",
@@ -66,11 +66,11 @@ _NAMES = {
 _SQL_BEGINS = frozenset(["select", "with", "from", "show", "describe"])
 
 
-def behind(found: str, before: str, first: str) -> str | None:
-    """Return a hint for a token where an operator or the end is expected."""
+def behind(token: str, before: str, first: str) -> str | None:
+    """Return a hint for a token in the place of an operator or of the end."""
     if first.lower() in _SQL_BEGINS:
         return "this looks like SQL: KQL begins with a table, as in web | where x == 'y' | take 10"
-    return _BEFORE.get(before.lower()) or _BEHIND.get(found.lower())
+    return _BEFORE.get(before.lower()) or _BEHIND.get(token.lower())
 
 
 def operator(name: str, names: Iterable[str]) -> str:

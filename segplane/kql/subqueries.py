@@ -190,7 +190,7 @@ class _Rewriter:
         return self._lets[name]
 
     def _scalar(self, query: syntax.Subquery) -> syntax.Call:
-        """Join the first value of the first row; null where there is no row."""
+        """Join the first value of the first row; null if there is no row."""
         known = self._scalars.get(id(query))
         if known is not None:
             return known

@@ -112,7 +112,7 @@ class NamePattern:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of an order; `nulls_first` is None where the direction decides."""
+    """A key of an order; `nulls_first` is None if the direction decides."""
 
     expression: Expression
     is_descending: bool = True
@@ -130,7 +130,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator of a pipeline; which parts it has depends on its name."""
+    """One operator of a pipeline; its parts depend on its name."""
 
     offset: int
     name: str

@@ -1,4 +1,4 @@
-"""Tokens: from text, with bounds on what a text may hold, and read one after the other."""
+"""Tokens: made from text, within bounds, and read one after the other."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from segplane.kql.types import ALIASES, UNIT_NANOS, KqlType, Value
 
 TEXT_CHARACTERS_MAX = 65_536
 TOKENS_MAX = 10_000
-# Each level takes several frames of Python's stack, here and where the tree is walked.
+# Each level takes several frames of Python's stack, here and in walks of the tree.
 NESTING_MAX = 40
 Kind = Literal["name", "literal", "operator", "end"]
 _UNITS = "|".join(sorted(UNIT_NANOS, key=len, reverse=True))
@@ -60,22 +60,22 @@ def tokens(text: str) -> list[Token]:
             f"the text has {len(text):,} characters",
             f"at most {TEXT_CHARACTERS_MAX:,} are read: split the query",
         )
-    found: list[Token] = []
+    tokens: list[Token] = []
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise _no_token(text, position)
         if match.lastgroup == "typed":
-            found.append(_typed(text, match))
+            tokens.append(_typed(text, match))
         elif match.lastgroup != "blank":
-            found.append(_token(match))
-        position = found[-1].end if match.lastgroup == "typed" else match.end()
-        if len(found) > TOKENS_MAX:
+            tokens.append(_token(match))
+        position = tokens[-1].end if match.lastgroup == "typed" else match.end()
+        if len(tokens) > TOKENS_MAX:
             hint = f"at most {TOKENS_MAX:,} are read: split the query"
             raise KqlError(position, "the text has too many tokens", hint)
-    found.append(Token("end", "the end of the text", len(text), len(text)))
-    return found
+    tokens.append(Token("end", "the end of the text", len(text), len(text)))
+    return tokens
 
 
 def _token(match: re.Match[str]) -> Token:
@@ -117,7 +117,7 @@ def _value(type_: KqlType, text: str, offset: int) -> Value:
 
 
 def _closing(text: str, start: int, opened: int) -> int:
-    """Return where the bracket that was opened closes; texts in quotes do not count."""
+    """Return the place of the closing bracket; texts in quotes do not count."""
     depth, quote, position = 1, "", start
     while position < len(text):
         character = text[position]
@@ -198,11 +198,11 @@ class TokenStream:
         return self._tokens[min(self._index + 1, len(self._tokens) - 1)]
 
     def pipe_depth(self) -> int | None:
-        """Return in how many brackets the outermost '|' stands, up to the end of what is open here.
+        """Return the number of brackets around the outermost '|', up to the end of the open one.
 
         None = there is none.
         """
-        depth, found = 0, None
+        depth, outermost = 0, None
         for token in self._tokens[self._index :]:
             if token.kind != "operator":
                 continue
@@ -212,12 +212,12 @@ class TokenStream:
                 depth -= 1
             if depth < 0 or (token.text == ";" and not depth):
                 break
-            if token.text == "|" and (found is None or depth < found):
-                found = depth
-        return found
+            if token.text == "|" and (outermost is None or depth < outermost):
+                outermost = depth
+        return outermost
 
     def behind_bracket(self) -> str:
-        """Return the text behind the bracket that opens here; "" where it does not close."""
+        """Return the text behind the bracket that opens here; "" if it does not close."""
         depth = 0
         for place, token in enumerate(self._tokens[self._index :], self._index):
             if token.kind == "operator":

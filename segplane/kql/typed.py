@@ -1,4 +1,4 @@
-"""The typed tree: what a checked query means, independent of any engine."""
+"""The typed tree: the meaning of a checked query, independent of any engine."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ class ColumnValue:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The value at a path of a dynamic value; at `flat` where there is none, if that is given."""
+    """The value at a path of a dynamic value; at `flat` if there is none and that is given."""
 
     base: "Expression"
     keys: tuple[str | int, ...]
@@ -40,7 +40,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An SQL pattern applied to arguments; `source` is what the query calls it."""
+    """An SQL pattern applied to arguments; `source` is its name in the query."""
 
     template: str
     arguments: tuple["Expression", ...]
@@ -102,7 +102,7 @@ class Table:
     """A dataset or a view as a query sees it.
 
     `stored` names the stored column of those that have another one; `lists` are stored as lists.
-    `promoted` are only those that every file of the table has, and that are null only where the
+    `promoted` are only those that every file of the table has, and that are null only if the
     attribute is no value of their type.
     """
 
@@ -151,7 +151,7 @@ class RowFilter:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """An expression for each column; `is_named` where the query names every column it keeps.
+    """An expression for each column; `is_named` if the query names every column it keeps.
 
     `mentions` are columns of the input that it names without keeping or changing them.
     """
@@ -242,7 +242,7 @@ Relation = (
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
-    """Return what a relation is computed from."""
+    """Return the inputs of a relation."""
     match relation:
         case Scan() | ConstantRows():
             return ()

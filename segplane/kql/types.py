@@ -63,13 +63,13 @@ def is_narrower(type_: KqlType, than: KqlType) -> bool:
     return NUMBERS.index(type_) < NUMBERS.index(than)
 
 
-def fits(type_: KqlType, wanted: KqlType) -> bool:
-    """Tell whether a column of a type serves where another type is declared."""
-    return type_ == wanted or is_narrower(type_, wanted)
+def fits(type_: KqlType, declared: KqlType) -> bool:
+    """Tell whether a column of a type serves as one of the declared type."""
+    return type_ == declared or is_narrower(type_, declared)
 
 
 def literal(type_: KqlType, text: str) -> Value:
-    """Return the value of `type(text)`. Raises ValueError with what it should be."""
+    """Return the value of `type(text)`. Raises ValueError that names the expected form."""
     text = text.strip()
     if text == "null":
         if type_ == "string":

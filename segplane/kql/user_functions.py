@@ -19,7 +19,7 @@ CheckTable = Callable[[syntax.QueryPipeline, Context], CheckedQuery]
 
 
 def value(call: syntax.Call, scope: Scope, check: CheckValue) -> Expression:
-    """Return what a call of a function yields that has a value."""
+    """Return the value of a call of a function."""
     function = scope.functions[call.name]
     if isinstance(function.body, syntax.QueryPipeline):
         hint = f"take its value: toscalar({call.name}(...))"
@@ -30,7 +30,7 @@ def value(call: syntax.Call, scope: Scope, check: CheckValue) -> Expression:
     bound = {}
     for parameter in function.parameters:
         argument = given.get(parameter.name)
-        # A default sees what the function sees, and no row.
+        # A default has the function's scope, and no row.
         place = outer if argument is None else scope
         bound[parameter.name] = _bound(call.name, parameter, argument, place, check, call.offset)
     names = function.names
@@ -45,7 +45,7 @@ def table(
     check_table: CheckTable,
     piped: CheckedQuery | None = None,
 ) -> CheckedQuery:
-    """Return what a call yields as a table; `piped` is the first argument of invoke."""
+    """Return the table of a call; `piped` is the first argument of invoke."""
     function = context.functions.get(call.name)
     if function is None:
         hint = suggestion(call.name, context.functions, "name it before: let f = () { ... };")

@@ -26,11 +26,11 @@ def levels(relation: Relation) -> int:
 def written_size(expression: Expression, known: dict[int, tuple[Expression, int]]) -> int:
     """Return how many nodes an expression has when parts that it shares are written out.
 
-    `known` has the sizes of what was walked before, by identity, and keeps it alive.
+    `known` has the sizes of expressions walked before, by identity, and keeps them alive.
     """
-    found = known.get(id(expression))
-    if found is not None:
-        return found[1]
+    known_size = known.get(id(expression))
+    if known_size is not None:
+        return known_size[1]
     size = 1 + sum(written_size(part, known) for part in parts(expression))
     known[id(expression)] = (expression, size)
     return size

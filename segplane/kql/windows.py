@@ -166,8 +166,8 @@ class _Windows:
         distance = Constant(given.value, "int")
         if len(others) < 2:
             parts: tuple[Expression, ...] = (of_value, self._row, distance)
-            found = Apply(call.name, parts, of_value.type, call.offset, call.name)
-            return or_empty(found) if found.type == "string" else found
+            neighbour = Apply(call.name, parts, of_value.type, call.offset, call.name)
+            return or_empty(neighbour) if neighbour.type == "string" else neighbour
         otherwise = convert(others[1].value, of_value.type, others[1].offset, call.name)
         parts = (of_value, self._row, distance, otherwise)
         return Apply(f"{call.name}_or", parts, of_value.type, call.offset, call.name)

@@ -200,9 +200,9 @@ def _extract_all(name: str, arguments: Arguments, offset: int) -> Expression:
     ]
     if not columns:
         arguments[1].fail("there are no groups", "write dynamic([1])")
-    found = columns[0] if len(columns) == 1 else _call(name, "transposed", "dynamic", *columns)
+    values = columns[0] if len(columns) == 1 else _call(name, "transposed", "dynamic", *columns)
     matches = _call(name, "match", "bool", searched, compiled)
-    return Choice(((matches, found),), Constant(None, "dynamic"), "dynamic")
+    return Choice(((matches, values),), Constant(None, "dynamic"), "dynamic")
 
 
 def _parse_text(name: str, arguments: Arguments, offset: int) -> Expression:
@@ -261,7 +261,7 @@ def _bag(name: str, texts: dict[str, Expression], *others: tuple[str, Expression
 
 
 def split_at(value: Apply, place: Expression) -> Expression:
-    """Return the array of one part of a split text; an empty one where there is no such part."""
+    """Return the array of one part of a split text; an empty one if there is no such part."""
     assert isinstance(place, Constant)
     number = int(place.value or 0)
     if number < 0:

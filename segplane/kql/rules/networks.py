@@ -21,7 +21,7 @@ RANGES_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """An address and the number of bits of its network; null where a text is none."""
+    """An address and the number of bits of its network; null if a text is none."""
 
     number: Expression
     prefix: Expression
@@ -120,7 +120,7 @@ def _compare(name: str, arguments: Arguments, offset: int) -> Expression:
 
 
 def _same(a: Expression, b: Expression) -> Expression:
-    """Return whether two networks are the same; null where one is none."""
+    """Return whether two networks are the same; null if one is none."""
     are_valid = Logic("and", tuple(_call("isnotnull", "bool", side) for side in (a, b)))
     is_same = _call("eq", "bool", a, b)
     return Choice(((are_valid, is_same),), Constant(None, "bool"), "bool")

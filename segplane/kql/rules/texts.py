@@ -36,7 +36,7 @@ def _indexof(name: str, arguments: Arguments, offset: int) -> Expression:
     else:
         written = constant_text(arguments[1])
         pattern(written, arguments[1])
-        # What lies before the first match; a dot matches no line's end.
+        # The text before the first match; a dot matches no line's end.
         before = pattern(rf"\A((?:.|\n)*?)(?:{written})", arguments[1])
     start = constant_whole(arguments[2], -(10**9), 10**9) if len(arguments) > 2 else 0
     length = constant_whole(arguments[3], -1, 10**9) if len(arguments) > 3 else -1
@@ -52,10 +52,10 @@ def _indexof(name: str, arguments: Arguments, offset: int) -> Expression:
     if name == "indexof":
         place: Expression = _call(name, "position", "long", searched, lookup)
     else:
-        found = _call(name, "match", "bool", searched, before)
+        is_match = _call(name, "match", "bool", searched, before)
         head = _call(name, "extract", "string", before, _whole(1), searched)
         after = _call(name, "add", "long", _call(name, "strlen", "long", head), _whole(1))
-        place = Choice(((found, after),), _whole(0), "long")
+        place = Choice(((is_match, after),), _whole(0), "long")
     shift: Expression = _whole(start - 1)
     if start < 0:
         end = _call(name, "add", "long", _call(name, "strlen", "long", subject), _whole(start))

@@ -138,7 +138,7 @@ def _make_datetime(name: str, arguments: Arguments, offset: int) -> Expression:
 
 
 def _clock(name: str, arguments: Arguments) -> Expression:
-    """Return hours, minutes and seconds as a timespan; null where one is out of its range."""
+    """Return hours, minutes and seconds as a timespan; null if one is out of its range."""
     units = (("hour", 24), ("minute", 60), ("second", 60))
     total: Expression | None = None
     conditions: list[Expression] = []
@@ -148,7 +148,7 @@ def _clock(name: str, arguments: Arguments) -> Expression:
         value = convert(argument.value, "real", argument.offset, name)
         conditions.append(Apply("ge_real", (value, Constant(0.0, "real")), "bool"))
         conditions.append(Apply("lt_real", (value, Constant(float(end), "real")), "bool"))
-        # Kusto has ticks of 100 ns; what is less is cut off.
+        # Kusto has ticks of 100 ns; the rest is cut off.
         ticks = Apply("real_to_long", (_ticks(value, _LENGTHS[unit] // 100),), "long")
         span = Apply("multiply", (ticks, Constant(100, "long")), "timespan")
         total = span if total is None else Apply("add", (total, span), "timespan")

@@ -44,7 +44,7 @@ _ARITHMETIC = {
 }
 _CONVERSIONS = {
     "same": "<0>",
-    # A promoted column, and what it repeats where it is null.
+    # A promoted column; if it is null, the attribute that it repeats.
     "promoted_or": "COALESCE(<0>, <1>)",
     "to_long": "CAST(<0> AS BIGINT)",
     "to_real": "CAST(<0> AS DOUBLE)",

@@ -78,7 +78,7 @@ def to_text(
     return text
 
 
-# Null where both sides are; false or true where one is.
+# Null where both sides are; false or true if one is.
 _PAIR = "CASE WHEN NOT (<0> IS NULL AND <1> IS NULL) THEN COALESCE({}, FALSE) END"
 # Patterns that read a member themselves, rather than its value as JSON.
 _OF_MEMBERS = {"dynamic_to_string": "member_text", "dynamic_is_number": "member_is_number"}
@@ -93,7 +93,7 @@ class ExpressionWriter:
         self._column = column
 
     def condition(self, expression: Expression) -> exp.Expression:
-        """Write a condition of a filter, where null is as good as false."""
+        """Write a condition of a filter, which treats null like false."""
         if isinstance(expression, Logic):
             return self._joined(expression, self.condition)
         if isinstance(expression, Among):
@@ -163,12 +163,12 @@ class ExpressionWriter:
 
     def pattern(self, apply: Apply) -> str:
         """Return the SQL pattern of a template. Raises NotOnEngine."""
-        found = self._engine.patterns.get(apply.template)
-        if found is None:
+        pattern = self._engine.patterns.get(apply.template)
+        if pattern is None:
             name = apply.source or apply.template
             what = f"{name} is not available on {self._engine.name}"
             raise NotOnEngine(apply.offset, what, "run the query on duckdb, or leave it out")
-        return found
+        return pattern
 
     def _member(self, member: Member, template: str) -> exp.Expression:
         path, flat = (

@@ -28,7 +28,7 @@ from segplane.kql.typed import (
     Union,
 )
 
-# What a table is in SQL: a name, or a query of one.
+# The form of a table in SQL: a name, or a query of one.
 Source = Callable[[Table], exp.Expression]
 
 
@@ -166,7 +166,7 @@ class _Writer:
         return select
 
     def _aggregate(self, relation: Aggregate) -> exp.Query:
-        """Write groups by their positions; by their columns where nothing is aggregated."""
+        """Write groups by their positions; by their columns if nothing is aggregated."""
         alias, select = self._over(relation.input)
         writer = self._expressions(alias)
         self._columns(select, {**relation.by, **relation.values}, writer)
@@ -246,8 +246,10 @@ class _Writer:
         for name, (side, column) in relation.outputs.items():
             select.append("expressions", _named(_column(column, sides[side]), name))
         if relation.kind in ("leftsemi", "leftanti"):
-            one = exp.Select(expressions=[exp.Literal.number(1)])
-            exists = exp.Exists(this=one.from_(inner, copy=False).where(*conditions, copy=False))
+            subquery = exp.Select(expressions=[exp.Literal.number(1)])
+            exists = exp.Exists(
+                this=subquery.from_(inner, copy=False).where(*conditions, copy=False)
+            )
             is_semi = relation.kind == "leftsemi"
             return select.where(exists if is_semi else exp.Not(this=exists), copy=False)
         on = exp.and_(*conditions, copy=False) if conditions else exp.true()

@@ -2,7 +2,7 @@
 
 from segplane.kql.sql.array_patterns import array, duckdb_lists, spark_array, spark_lists
 
-# Longer series are null where filling looks back or ahead for each element.
+# Longer series are null if filling looks back or ahead for each element.
 FILLED_MAX = 10_000
 _OF_PAIRS = {
     "series_add": "{a} + {b}",
@@ -50,7 +50,7 @@ def _spark_numbers(values: str) -> str:
 def _pairs(body: str) -> str:
     """Return an expression of both elements at each place, up to the longer series' end."""
     both = body.format(a="l.a[i]", b="l.b[i]")
-    # Null where one of them is no series.
+    # Null if one of them is no series.
     places = (
         "CASE WHEN LEN(l.a) + LEN(l.b) >= 0 THEN RANGE(1, GREATEST(LEN(l.a), LEN(l.b)) + 1) END"
     )

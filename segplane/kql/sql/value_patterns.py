@@ -7,7 +7,7 @@ _NUMBERS = {
     "ceiling": "CEIL(<0>)",
     "exp2": "POWER(2E0, <0>)",
     "exp10": "POWER(1E1, <0>)",
-    # Engines refuse sines of what is infinite.
+    # Engines refuse sines of infinities.
     "sin": "SIN(CASE WHEN <0> - <0> = 0 THEN <0> END)",
     "cos": "COS(CASE WHEN <0> - <0> = 0 THEN <0> END)",
     "tan": "TAN(CASE WHEN <0> - <0> = 0 THEN <0> END)",
@@ -139,7 +139,7 @@ SPARK = {
     f" t -> CASE WHEN t {_BOUNDS} THEN TIMESTAMP_MICROS(t) END)[0]",
     "week_of_year": f"WEEKOFYEAR({_DATE})",
 }  # fmt: skip
-# The rest is not written for Trino, where it is refused by name.
+# The rest is not written for Trino: it is refused there by name.
 TRINO = {
     **{name: _COMMON[name] for name in (
         "sign", "ceiling", "exp2", "exp10", "sin", "cos", "tan", "cot", "asin", "acos", "atan",

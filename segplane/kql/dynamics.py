@@ -118,7 +118,7 @@ def _whole(value: Expression) -> Expression:
             Apply("eq", (Apply("to_real", (_truncated(real, "long"),), "real"), real), "bool"),
         ),
     )
-    branches = ((_is_whole_text(value), _from_whole_text(value, "long")),
+    branches = ((_is_whole_text(value), _whole_text(value, "long")),
                 (is_whole, _truncated(real, "long")))  # fmt: skip
     return Choice(branches, Constant(None, "long"), "long")
 
@@ -128,15 +128,15 @@ def expanded(call: Apply) -> Expression | None:
     match call:
         case Apply(template="dynamic_to_long" | "dynamic_to_int", arguments=(value,)):
             branches = (
-                (_is_whole_text(value), _from_whole_text(value, call.type)),
-                (_is_number(value), _truncated(_real(value), call.type)),
+                (_is_whole_text(value), _whole_text(value, call.type)),
+                (_is_number(value), _truncated(_number(value), call.type)),
             )
             return Choice(branches, Constant(None, call.type), call.type)
         case Apply(template="dynamic_to_real", arguments=(value,)):
             return replace(_real(value), offset=call.offset, source=call.source)
         case Apply(template="dynamic_to_number", arguments=(value,)):
             whole = Apply("to_real", (_from_whole_text(value, "long"),), "real")
-            return Choice(((_is_number(value), _real(value)),), whole, "real")
+            return Choice(((_is_number(value), _number(value)),), whole, "real")
         case _:
             return None
 
@@ -151,6 +151,16 @@ def _is_whole_text(value: Expression) -> Expression:
 
 def _from_whole_text(value: Expression, to: KqlType) -> Expression:
     return from_text(as_text(value), to, 0, "")
+
+
+def _whole_text(value: Expression, to: KqlType) -> Expression:
+    """Return a value of which it is known that its text is a whole number."""
+    return Apply(f"whole_to_{to}", (as_text(value),), to)
+
+
+def _number(value: Expression) -> Expression:
+    """Return a value of which it is known that it is a JSON number."""
+    return Apply("number_to_real", (as_text(value),), "real")
 
 
 def _real(value: Expression) -> Apply:

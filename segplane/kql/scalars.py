@@ -1,5 +1,6 @@
 """Checker of scalar expressions."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -29,6 +30,7 @@ from segplane.kql.types import ALIASES, DATETIME_MAX, DATETIME_MIN
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
 _ALPHANUMERIC = r"\p{L}\p{N}"
+_FOLDABLE = re.compile(r"[^ksKS]+")
 
 
 def check(expression: syntax.Expression, scope: Scope) -> Expression:
@@ -336,7 +338,20 @@ def _test(
             searched = Constant(text.lower(), "string")
         return Apply(kind, (value, searched), "bool", offset, name)
     term = _term(text, kind) if cased else f"(?i){_term(text, kind)}"
-    return Apply("match", (value, pattern(term, arguments[1])), "bool", offset, name)
+    compiled = pattern(term, arguments[1])
+    part = text if cased else _foldable(text)
+    if not (isinstance(value, ColumnValue) and part):
+        return Apply("match", (value, compiled), "bool", offset, name)
+    template = "term_cs" if cased else "term"
+    return Apply(template, (value, compiled, Constant(part, "string")), "bool", offset, name)
+
+
+def _foldable(text: str) -> str:
+    """Return the longest part of a text that every match has in lower case; empty if none.
+
+    Other signs than ASCII letters fold to one of those: the Kelvin sign and the long s.
+    """
+    return max(_FOLDABLE.findall(text), key=len, default="").lower() if text.isascii() else ""
 
 
 def _term(text: str, kind: str) -> str:

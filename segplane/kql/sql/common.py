@@ -104,7 +104,7 @@ COMMON = {**_COMPARISONS, **_ARITHMETIC, **_CONVERSIONS, **_TEXTS, **_AGGREGATES
 
 # Conditions that null makes false rather than null; around them COALESCE, but not in a filter,
 # where it would keep engines from pruning by them.
-TOTAL = frozenset(["eq", "contains", "startswith", "endswith", "match", "eq_ci"])
+TOTAL = frozenset(["eq", "contains", "startswith", "endswith", "match", "term", "term_cs", "eq_ci"])
 # Two nulls make these null, one makes them false or true.
 PAIRS = frozenset(["eq_pair", "eq_real", "ne_pair", "ne_real"])
 # Arguments whose width in SQL does not matter, so that constants stay readable.

@@ -54,8 +54,11 @@ PATTERNS = {
     "dynamic_to_string": "(CAST(<0> AS JSON) ->> '$')",
     "dynamic_is_number": "COALESCE(JSON_TYPE(<0>) IN ('UBIGINT', 'BIGINT', 'DOUBLE'), FALSE)",
     "string_to_int": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS INT) END",
+    "whole_to_int": "TRY_CAST(SPLIT_PART(<0>, '.', 1) AS INT)",
     "string_to_long": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS BIGINT) END",
+    "whole_to_long": "TRY_CAST(SPLIT_PART(<0>, '.', 1) AS BIGINT)",
     "string_to_real": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN TRY_CAST(<0> AS DOUBLE) END",
+    "number_to_real": "TRY_CAST(<0> AS DOUBLE)",
     "string_to_guid": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN LOWER(<0>) END",
     "string_to_datetime": "CASE WHEN NOT REGEXP_MATCHES(<0>, <1>) THEN NULL"
     " WHEN NOT REGEXP_MATCHES(<0>, <2>) THEN TRY_CAST(<0> || ' 00:00:00+00' AS TIMESTAMPTZ)"
@@ -76,6 +79,10 @@ PATTERNS = {
     "startswith": "STARTS_WITH(<0>, <1>)",
     "endswith": "ENDS_WITH(<0>, <1>)",
     "match": "REGEXP_MATCHES(<0>, <1>)",
+    "term": "(CONTAINS(LOWER(<0>), <2>) AND REGEXP_MATCHES(<0>, <1>))",
+    "term_cs": "(CONTAINS(<0>, <2>) AND REGEXP_MATCHES(<0>, <1>))",
+    # Not null wherever a conversion of the text to a number is not.
+    "text_whole": "TRUNC(TRY_CAST(<0> AS DOUBLE))",
     "extract": "COALESCE(REGEXP_EXTRACT(<2>, <0>, <1>), '')",
     "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>, 'g')",
     "sum": "COALESCE(TRY_CAST(SUM(<0>) AS BIGINT), CASE WHEN COUNT(<0>) = 0 THEN 0 END)",

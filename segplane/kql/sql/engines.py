@@ -36,6 +36,7 @@ class Engine:
     rewrite: Callable[[str], str]
     time: Callable[[int], str]
     path: Callable[[tuple[str | int, ...]], str]
+    has_prefilters: bool = False
 
 
 def _types(**others: str) -> dict[KqlType, str]:
@@ -100,6 +101,7 @@ ENGINES: dict[EngineName, Engine] = {
         str,
         lambda micros: f"TIMESTAMPTZ '{_clock(micros)}+00'",
         _dotted_path,
+        has_prefilters=True,
     ),
     "spark": Engine(
         "spark",

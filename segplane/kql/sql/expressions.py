@@ -13,6 +13,7 @@ from segplane.kql import dynamics
 from segplane.kql.errors import KqlError, NotOnEngine
 from segplane.kql.sql.common import PAIRS, PLAIN, TOTAL
 from segplane.kql.sql.engines import ENGINES, Engine, EngineName
+from segplane.kql.sql.prefilters import prefilter
 from segplane.kql.typed import (
     Among,
     Apply,
@@ -96,6 +97,13 @@ class ExpressionWriter:
         """Write a condition of a filter, which treats null like false."""
         if isinstance(expression, Logic):
             return self._joined(expression, self.condition)
+        before = prefilter(expression) if self._engine.has_prefilters else None
+        if before is not None:
+            both = [self.condition(before), self._bare_condition(expression)]
+            return SqlPattern(this="(<0> AND <1>)", expressions=both)
+        return self._bare_condition(expression)
+
+    def _bare_condition(self, expression: Expression) -> exp.Expression:
         if isinstance(expression, Among):
             return self._among(expression)
         if isinstance(expression, Apply) and expression.template in TOTAL | PAIRS:

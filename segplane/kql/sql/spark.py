@@ -67,8 +67,11 @@ PATTERNS = {
     "dynamic_to_string": "GET_JSON_OBJECT(CONCAT('{\"v\":', <0>, '}'), '$.v')",
     "dynamic_is_number": "COALESCE(<0> RLIKE '^ *-?[0-9]', FALSE)",
     "string_to_int": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(SUBSTRING_INDEX(<0>, '.', 1) AS INT) END",
+    "whole_to_int": "TRY_CAST(SUBSTRING_INDEX(<0>, '.', 1) AS INT)",
     "string_to_long": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(SUBSTRING_INDEX(<0>, '.', 1) AS BIGINT) END",
+    "whole_to_long": "TRY_CAST(SUBSTRING_INDEX(<0>, '.', 1) AS BIGINT)",
     "string_to_real": f"CASE WHEN <0> RLIKE <1> OR <0> IN ({_INFINITE}) THEN TRY_CAST(REPLACE(<0>, '\"', '') AS DOUBLE) END",
+    "number_to_real": "TRY_CAST(REPLACE(<0>, '\"', '') AS DOUBLE)",
     "string_to_guid": "CASE WHEN <0> RLIKE <1> THEN LOWER(<0>) END",
     "string_to_datetime": "CASE WHEN NOT <0> RLIKE <1> THEN NULL"
     " WHEN NOT <0> RLIKE <2> THEN TRY_CAST(CONCAT(<0>, ' 00:00:00+00:00') AS TIMESTAMP)"
@@ -90,6 +93,8 @@ PATTERNS = {
     "startswith": "STARTSWITH(<0>, <1>)",
     "endswith": "ENDSWITH(<0>, <1>)",
     "match": "(<0> RLIKE <1>)",
+    "term": "(<0> RLIKE <1>)",
+    "term_cs": "(<0> RLIKE <1>)",
     "extract": "COALESCE(REGEXP_EXTRACT(<2>, <0>, <1>), '')",
     "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>)",
     "sum": "COALESCE(TRY_SUM(CAST(<0> AS BIGINT)), CASE WHEN COUNT(<0>) = 0 THEN 0L END)",

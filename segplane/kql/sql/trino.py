@@ -62,8 +62,11 @@ PATTERNS = {
     "dynamic_to_string": "COALESCE(JSON_EXTRACT_SCALAR(<0>, '$'), NULLIF(<0>, 'null'))",
     "dynamic_is_number": "COALESCE(REGEXP_LIKE(<0>, '\\A-?[0-9]'), FALSE)",
     "string_to_int": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS INTEGER) END",
+    "whole_to_int": "TRY_CAST(SPLIT_PART(<0>, '.', 1) AS INTEGER)",
     "string_to_long": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS BIGINT) END",
+    "whole_to_long": "TRY_CAST(SPLIT_PART(<0>, '.', 1) AS BIGINT)",
     "string_to_real": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN TRY_CAST(<0> AS DOUBLE) END",
+    "number_to_real": "TRY_CAST(<0> AS DOUBLE)",
     "string_to_guid": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN LOWER(<0>) END",
     "string_to_datetime": "CASE WHEN NOT REGEXP_LIKE(<0>, <1>) THEN NULL"
     f" WHEN NOT REGEXP_LIKE(<0>, <2>) THEN {_OF_DATE}"
@@ -82,6 +85,8 @@ PATTERNS = {
     "startswith": "STARTS_WITH(<0>, <1>)",
     "endswith": "(<0> LIKE '%' AND SUBSTRING(<0>, LENGTH(<0>) - LENGTH(<1>) + 1) = <1> AND LENGTH(<0>) >= LENGTH(<1>))",
     "match": "REGEXP_LIKE(<0>, <1>)",
+    "term": "REGEXP_LIKE(<0>, <1>)",
+    "term_cs": "REGEXP_LIKE(<0>, <1>)",
     "extract": "COALESCE(REGEXP_EXTRACT(<2>, <0>, <1>), '')",
     "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>)",
     "sum": "COALESCE(SUM(<0>), 0)",

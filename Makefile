@@ -115,13 +115,13 @@ test-restricted: $(READY) ## The tests of meta and its contract with meta as the
 	$(BIN)/python -m pytest -n 2 --dist loadscope --restricted-role tests/meta tests/contract tests/property
 
 # Mutants are made by the operators of Cosmic Ray, in an environment of its own; our own driver draws
-# the sample and chooses the tests of each.
+# the sample and gives each mutant the tests that run its line, by Coverage.
 MUTATION := build/mutation
 SAMPLE ?= 600
 SEED ?= 1
 
-mutants: $(READY) $(MUTATION)/.ready ## Change SAMPLE (600) places of the code, drawn by SEED, and list the changes that no test notices (hours; NARROW=1: by the nearest tests alone)
-	nice -n 19 $(BIN)/python -m tests.support.mutation --sample $(SAMPLE) --seed $(SEED) $(if $(NARROW),--narrow)
+mutants: $(READY) $(MUTATION)/.ready ## Change SAMPLE (600) places of the code, drawn by SEED, and list the changes that no test notices (goes on where it was interrupted; FRESH=1 starts anew)
+	nice -n 19 $(BIN)/python -m tests.support.mutation --sample $(SAMPLE) --seed $(SEED) $(if $(FRESH),--fresh)
 
 $(MUTATION)/.ready: requirements/mutation.lock $(READY)
 	@test -x $(@D)/bin/python || $(BIN)/python -m venv $(@D)

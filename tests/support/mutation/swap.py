@@ -86,6 +86,6 @@ def _codes(module: CodeType) -> dict[Key, list[CodeType]]:
 
 
 def _own(code: CodeType) -> tuple[object, ...]:
-    """What a code object does, without those inside of it."""
+    """Everything that a code object does, without those inside of it."""
     constants = tuple(repr(c) for c in code.co_consts if not isinstance(c, CodeType))
     return code.co_code, constants, code.co_names, code.co_varnames

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from nursery.results import DatasetResult, WrittenSegment
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
+from segments.offsets import Quarantined
+from segments.parquet.lineage import quarantined_of
 from segplane.dataplane.babies.columns import DatasetColumns
 from segplane.dataplane.babies.reads import DatasetWork
 
@@ -55,6 +57,10 @@ class DatasetExecution:
         """Take all rows held; nothing is held afterwards."""
         columns, self.columns = self.columns, DatasetColumns()
         return columns
+
+    def quarantined_of(self, columns: DatasetColumns) -> Quarantined:
+        """The baby segments of columns whose records are not all there, for the footer."""
+        return quarantined_of(self.quarantined, columns.lineage()) if self.quarantined else ()
 
     def reads(self, stream_id: str) -> bool:
         """Whether records of a stream are this dataset's in this task."""

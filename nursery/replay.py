@@ -4,16 +4,16 @@ Its files name a batch of their own and no baby segment: the records of its baby
 segments. Batch and keys follow from the payload's key, so that a repetition writes no second copy.
 """
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import UUID
 
 from nursery.dataset_execution import DatasetExecution, OpenBatch
 from nursery.quarantine import NOTED_MISFITS_MAX
 from nursery.results import WrittenSegment
 from nursery.segment_files import FILES_MAX, write_segments
-from segments.keys import merged_prefix
+from segments.ids import uuid_of
+from segments.keys import QuarantineKey, merged_prefix, parse_key
+from segments.offsets import OffsetSpan
 from segments.otlp.wire import UndecodableSlice
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
@@ -34,7 +34,7 @@ class _ReplayBatch(OpenBatch):
         # Always in the default store: were it the dataset's, a repetition after a move would have
         # another key and write a second copy.
         name = f"{self.batch_id} {part}" + (f" {self.attempt}" if self.attempt else "")
-        return f"{merged_prefix(work.dataset_id)}{_derived(name)}.parquet"
+        return f"{merged_prefix(work.dataset_id)}{uuid_of(name)}.parquet"
 
 
 def replay_keys(object_key: str, dataset_id: str, attempt: int) -> list[str]:
@@ -72,13 +72,22 @@ def write_payload(
     columns.babies = set()
     if not columns.rows:
         return []
-    batch = _batch(object_key, attempt)
-    return write_segments(store, work, columns, folder, batch, is_last=True)
+    baby = OffsetSpan(payload.stream_id, payload.offset, payload.offset)
+    return write_segments(
+        store,
+        work,
+        columns,
+        folder,
+        _batch(object_key, attempt),
+        is_last=True,
+        quarantined=((_verdict(object_key), (baby,)),),
+    )
+
+
+def _verdict(object_key: str) -> str:
+    name = parse_key(object_key)
+    return (name.verdict or "") if isinstance(name, QuarantineKey) else ""
 
 
 def _batch(object_key: str, attempt: int) -> _ReplayBatch:
-    return _ReplayBatch(batch_id=_derived(object_key), attempt=attempt)
-
-
-def _derived(text: str) -> str:
-    return str(UUID(bytes=hashlib.blake2b(text.encode(), digest_size=16).digest()))
+    return _ReplayBatch(batch_id=str(uuid_of(object_key)), attempt=attempt)

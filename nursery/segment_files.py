@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from nursery.dataset_execution import OpenBatch
 from nursery.results import WrittenSegment
+from segments.offsets import Quarantined
 from segments.otlp.arrow import Array, pc
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.lineage import BatchPart
@@ -35,10 +36,11 @@ def write_segments(
     batch: OpenBatch,
     *,
     is_last: bool,
+    quarantined: Quarantined = (),
 ) -> list[WrittenSegment]:
     """Write, upload and verify all of `columns`; the local files are removed.
 
-    `is_last`: the batch gets no more files after these.
+    `is_last`: the batch gets no more files after these. `quarantined` is for their footers.
     """
     tables = columns.joined()
     days = list(_day_files(tables))
@@ -52,6 +54,7 @@ def write_segments(
             producer=PRODUCER,
             batches=(BatchPart(batch.batch_id, part, count),),
             ranges=lineage,
+            quarantined=quarantined,
         )
         path = folder / f"{batch.batch_id}-{part}.parquet"
         key = batch.key(work, part)

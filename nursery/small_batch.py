@@ -81,6 +81,7 @@ class SmallBatch:
             producer=PRODUCER,
             batches=(BatchPart(str(new_uuid7()), 1, 1),),
             ranges=small.columns.lineage(),
+            quarantined=small.dataset.quarantined_of(small.columns),
         )
         return self._format.write(sections, footer)
 

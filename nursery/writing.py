@@ -105,7 +105,15 @@ def _write_alone(
 ) -> None:
     batch = dataset.batch or OpenBatch()
     dataset.batch = None
-    written = write_segments(store, dataset.work, columns, folder, batch, is_last=is_last)
+    written = write_segments(
+        store,
+        dataset.work,
+        columns,
+        folder,
+        batch,
+        is_last=is_last,
+        quarantined=dataset.quarantined_of(columns),
+    )
     if not is_last:
         dataset.batch = batch
     dataset.segments.extend(written)

@@ -1,5 +1,6 @@
 """Ids: the time-ordered UUIDs that name rows and objects, and their text."""
 
+import hashlib
 import os
 import time
 from functools import lru_cache
@@ -14,6 +15,11 @@ def new_uuid7() -> UUID:
     fraction = rest * 4096 // 1_000_000
     random = int.from_bytes(os.urandom(8)) >> 2
     return UUID(int=millis << 80 | 7 << 76 | fraction << 64 | 2 << 62 | random)
+
+
+def uuid_of(text: str) -> UUID:
+    """Make an id that follows from a text: a repetition gets the same one."""
+    return UUID(bytes=hashlib.blake2b(text.encode(), digest_size=16).digest())
 
 
 def is_canonical_uuid(text: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,6 +20,9 @@ class OffsetSpan:
         return self.end - self.start + 1
 
 
+# Ranges whose records that did not conform were left out of the rows, by verdict. Those of "" are
+# baby segments of which a file holds a payload that was quarantined as a whole.
+Quarantined: TypeAlias = tuple[tuple[str, tuple[OffsetSpan, ...]], ...]
 _BOUNDS = attrgetter("stream_id", "start", "end")
 
 

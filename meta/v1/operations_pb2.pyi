@@ -4854,7 +4854,9 @@ class BeginReplayRequest(_message.Message):
     dataset_id: _builtins.str
     """Dataset that its records go to."""
     uncounted: _builtins.bool
-    """Also replays a payload that no registration counts (CheckQuarantined), as after a rebuild."""
+    """Also replays a payload that no registration counts (CheckQuarantined), as after a rebuild, if
+    none holds its records another way.
+    """
     @_builtins.property
     def acceptance(self) -> Global___LossAcceptance:
         """Person and reason; accept_loss is not needed."""

@@ -732,7 +732,7 @@ class OperationsServiceServicer:
 
     def DropPayload(self, request, context):
         """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
-        replayed.
+        replayed, or if no registration counts it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

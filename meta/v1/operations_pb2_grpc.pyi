@@ -194,7 +194,7 @@ class OperationsServiceStub:
     """Registers the segments of a payload whose replay was begun, at a version, once."""
     DropPayload: _grpc.UnaryUnaryMultiCallable[_operations_pb2.DropPayloadRequest, _operations_pb2.DropPayloadResponse]
     """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
-    replayed.
+    replayed, or if no registration counts it.
     """
     CheckQuarantined: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
@@ -392,7 +392,7 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Registers the segments of a payload whose replay was begun, at a version, once."""
     DropPayload: _aio.UnaryUnaryMultiCallable[_operations_pb2.DropPayloadRequest, _operations_pb2.DropPayloadResponse]  # type: ignore[assignment]
     """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
-    replayed.
+    replayed, or if no registration counts it.
     """
     CheckQuarantined: _aio.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]  # type: ignore[assignment]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
@@ -842,7 +842,7 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.DropPayloadResponse, _abc.Awaitable[_operations_pb2.DropPayloadResponse]]:
         """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
-        replayed.
+        replayed, or if no registration counts it.
         """
 
     def CheckQuarantined(

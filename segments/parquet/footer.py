@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from segments.errors import CorruptObject
-from segments.offsets import OffsetSpan, coalesce
+from segments.offsets import OffsetSpan, Quarantined, coalesce
 from segments.parquet import lineage
 from segments.parquet.lineage import BatchPart
 from segments.parquet.schema import PromotedColumn
@@ -27,7 +27,8 @@ _PREFIX = b"segplane."
 class SegmentFooter:
     """The part of a footer that is known before the first row: dataset, producer and lineage.
 
-    `producer` names the program and its version.
+    `producer` names the program and its version. `quarantined` are baby segments whose records are
+    not all in the file, because others of the same payloads were quarantined.
     """
 
     dataset_id: str
@@ -35,6 +36,7 @@ class SegmentFooter:
     batches: tuple[BatchPart, ...] = ()
     ranges: tuple[OffsetSpan, ...] = ()
     format_version: int = FORMAT_VERSION
+    quarantined: Quarantined = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +126,12 @@ def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter
         producer,
         batches=lineage.joined(batch for footer in footers for batch in footer.batches),
         ranges=coalesce(item for footer in footers for item in footer.ranges),
+        quarantined=lineage.joined_quarantined(
+            item for footer in footers for item in footer.quarantined
+        ),
     )
-    lineage.check_size(footer.batches, footer.ranges)
+    judged = [span for _, spans in footer.quarantined for span in spans]
+    lineage.check_size(footer.batches, (*footer.ranges, *judged))
     return footer
 
 
@@ -158,6 +164,8 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         fields["signal_times"] = dict(stored.times_by_signal)
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
     metadata[_PREFIX + b"lineage"] = lineage.pack(footer.batches, footer.ranges)
+    if footer.quarantined:
+        metadata[_PREFIX + b"quarantined"] = lineage.pack_quarantined(footer.quarantined)
     return metadata
 
 
@@ -175,6 +183,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
         batches, ranges = lineage.unpack(texts["lineage"])
         sort_order = tuple(map(str, json.loads(texts["sort_order"])))
         sharding = texts.get("sharding_fields")
+        quarantined = texts.get("quarantined")
         return StoredFooter(
             SegmentFooter(
                 str(json.loads(texts["dataset_id"])),
@@ -182,6 +191,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
                 batches,
                 ranges,
                 version,
+                () if quarantined is None else lineage.unpack_quarantined(quarantined),
             ),
             {signal: _int(rows[signal]) for signal in SIGNALS if signal in rows},
             _int(json.loads(texts["start_time"])),

@@ -3,11 +3,12 @@
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from segments.errors import SegmentsError
-from segments.offsets import OffsetSpan, coalesce
+from segments.offsets import OffsetSpan, Quarantined, coalesce
 
 # A footer is read whole by every query; lineage of this size means a plan without bounds.
 LINEAGE_BYTES_MAX = 16 * 1024 * 1024
@@ -82,18 +83,26 @@ def check_size(batches: Sequence[BatchPart], ranges: Sequence[OffsetSpan]) -> No
         pack(batches, ranges)
 
 
+def quarantined_of(verdicts: Mapping[str, str], ranges: Iterable[OffsetSpan]) -> Quarantined:
+    """Return the ranges of streams with a verdict, by verdict."""
+    return joined_quarantined(
+        (verdicts[item.stream_id], (item,)) for item in ranges if item.stream_id in verdicts
+    )
+
+
+def joined_quarantined(
+    quarantined: Iterable[tuple[str, tuple[OffsetSpan, ...]]],
+) -> Quarantined:
+    """Join the ranges of each verdict."""
+    by_verdict: dict[str, list[OffsetSpan]] = {}
+    for verdict, ranges in quarantined:
+        by_verdict.setdefault(verdict, []).extend(ranges)
+    return tuple((verdict, coalesce(by_verdict[verdict])) for verdict in sorted(by_verdict))
+
+
 def pack(batches: Sequence[BatchPart], ranges: Sequence[OffsetSpan]) -> bytes:
     """Pack batches and ranges: ranges by stream, as [start, length, gap, length, ...]."""
-    by_stream: dict[str, list[int]] = {}
-    position = 0
-    for item in coalesce(ranges):
-        if item.stream_id not in by_stream:
-            position = 0
-        steps = item.start - position, item.end - item.start
-        by_stream.setdefault(item.stream_id, []).extend(steps)
-        position = item.end
-    content = json.dumps([[_entry(b) for b in batches], by_stream], separators=(",", ":"))
-    packed = base64.b64encode(zlib.compress(content.encode(), 9))
+    packed = _pack([[_entry(b) for b in batches], _steps(ranges)])
     if len(packed) > LINEAGE_BYTES_MAX:
         raise LineageTooLarge(
             f"{len(batches)} batches and {len(ranges)} offset ranges pack to "
@@ -104,14 +113,49 @@ def pack(batches: Sequence[BatchPart], ranges: Sequence[OffsetSpan]) -> bytes:
 
 def unpack(packed: bytes) -> tuple[tuple[BatchPart, ...], tuple[OffsetSpan, ...]]:
     """Read packed lineage; raises ValueError, TypeError, binascii.Error or zlib.error."""
-    batches, streams = json.loads(zlib.decompress(base64.b64decode(packed, validate=True)))
+    batches, streams = _unpack(packed)
+    return tuple(BatchPart(*item) for item in batches), _ranges(streams)
+
+
+def pack_quarantined(quarantined: Quarantined) -> bytes:
+    """Pack ranges by verdict."""
+    return _pack({verdict: _steps(ranges) for verdict, ranges in quarantined})
+
+
+def unpack_quarantined(packed: bytes) -> Quarantined:
+    """Read packed ranges by verdict; raises as `unpack`."""
+    return tuple((verdict, _ranges(streams)) for verdict, streams in _unpack(packed).items())
+
+
+def _pack(content: object) -> bytes:
+    text = json.dumps(content, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode(), 9))
+
+
+def _unpack(packed: bytes) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(packed, validate=True)))
+
+
+def _steps(ranges: Iterable[OffsetSpan]) -> dict[str, list[int]]:
+    by_stream: dict[str, list[int]] = {}
+    position = 0
+    for item in coalesce(ranges):
+        if item.stream_id not in by_stream:
+            position = 0
+        steps = item.start - position, item.end - item.start
+        by_stream.setdefault(item.stream_id, []).extend(steps)
+        position = item.end
+    return by_stream
+
+
+def _ranges(streams: Mapping[str, Sequence[int]]) -> tuple[OffsetSpan, ...]:
     ranges: list[OffsetSpan] = []
     for stream_id, steps in streams.items():
         position = 0
         for gap, length in zip(steps[::2], steps[1::2], strict=True):
             ranges.append(OffsetSpan(stream_id, position + gap, position + gap + length))
             position = ranges[-1].end
-    return tuple(BatchPart(*item) for item in batches), tuple(ranges)
+    return tuple(ranges)
 
 
 def _entry(batch: BatchPart) -> list[str | int]:

@@ -4,11 +4,11 @@ Two things are known for sure. A batch that a merge took in was registered. And 
 is still there can be merged again, so records must be found only for babies that are gone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from segments.keys import AttemptKey, MergedKey, parse_key
-from segments.offsets import coalesce
+from segments.offsets import OffsetSpan, coalesce
 from segments.parquet.footer import SegmentContent, SegmentFooter
 from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, settle
@@ -93,6 +93,8 @@ class Rebuild:
     warnings: tuple[str, ...]
     specs: Mapping[str, SegmentSpec]
     numbered: Mapping[str, tuple[PromotedColumn, ...]]
+    # Payloads of the quarantine, by object key, whose records are in segments of a dataset.
+    replayed: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebuild:
@@ -178,7 +180,7 @@ def settle_dataset(
     history = settle(
         dataset_id,
         [_batch(batch_id, files) for batch_id, files in sorted(batches.items())],
-        [r for segment in proven for r in segment.footer.ranges],
+        [*(r for segment in proven for r in segment.footer.ranges), *_replayed(segments)],
         tails,
         {s: {b.offset: b.dataset_ids for b in run} for s, run in runs.items()},
     )
@@ -188,6 +190,27 @@ def settle_dataset(
         (*dropped, *history.dropped),
         (*warnings, *history.warnings),
     )
+
+
+def _replayed(segments: Sequence[SegmentFound]) -> list[OffsetSpan]:
+    """Baby segments that were certainly passed: all that a file has of them was replayed.
+
+    Merged again, their records would be rows twice.
+    """
+    covered = coalesce(span for segment in segments for span in segment.footer.ranges)
+    return [
+        span
+        for segment in segments
+        for span in _quarantined(segment)
+        if not any(
+            span.stream_id == own.stream_id and span.start <= own.end and own.start <= span.end
+            for own in covered
+        )
+    ]
+
+
+def _quarantined(found: SegmentFound) -> Iterator[OffsetSpan]:
+    return (span for _, spans in found.footer.quarantined for span in spans)
 
 
 def _batch(batch_id: str, files: Sequence[SegmentFound]) -> NurseryBatch:
@@ -214,7 +237,7 @@ def _tails(
     covered: dict[str, int] = dict.fromkeys(by_stream, -1)
     for segments in segments_by_dataset:
         for segment in segments:
-            for span in segment.footer.ranges:
+            for span in (*segment.footer.ranges, *_quarantined(segment)):
                 covered[span.stream_id] = max(covered.get(span.stream_id, -1), span.end)
     return {s: _tail(top, by_stream.get(s, {})) for s, top in covered.items()}
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -15,7 +15,8 @@ from meta.store.recovery import rebuild as tables
 from meta.store.recovery.restored_streams import RestoredBaby, RestoredEntry, RestoredStream
 from meta.store.segments.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
-from segments.keys import split_key
+from segments.ids import uuid_of
+from segments.keys import QUARANTINE_ROOT, split_key
 from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
@@ -38,8 +39,25 @@ def read_plan(store: ObjectStore) -> Rebuild:
     live = [item for item in planned.segments if item.segment.key not in inventory.hidden]
     hidden = [Dropped(item.segment.key, "hidden") for item in planned.segments if item not in live]
     return replace(
-        planned, segments=tuple(live), dropped=(*inventory.unread, *hidden, *planned.dropped)
+        planned,
+        segments=tuple(live),
+        dropped=(*inventory.unread, *hidden, *planned.dropped),
+        replayed=_replayed(store, live),
     )
+
+
+def _replayed(store: ObjectStore, live: Iterable[LiveSegment]) -> dict[str, str]:
+    """The payloads that a replay has registered and not deleted, and their datasets.
+
+    The batch of a replay follows from the key of its payload.
+    """
+    datasets = {
+        batch.batch_id: item.segment.footer.dataset_id
+        for item in live
+        for batch in item.segment.footer.batches
+    }
+    batches = ((info.key, str(uuid_of(info.key))) for info in store.list(QUARANTINE_ROOT))
+    return {key: datasets[batch] for key, batch in batches if batch in datasets}
 
 
 def read_names(path: Path) -> dict[str, str]:
@@ -89,6 +107,7 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
             UUID(dataset_id): tuple(map(_promoted_row, columns))
             for dataset_id, columns in rebuilt.numbered.items()
         },
+        {key: UUID(dataset_id) for key, dataset_id in rebuilt.replayed.items()},
     )
     with database.write() as tx:
         return tables.write(tx, catalog, default)
@@ -137,6 +156,7 @@ def segment_row(live: LiveSegment) -> tables.RestoredSegment:
         live.merge_count,
         segment.modified_at_nanos,
         tuple((UUID(span.stream_id), span.start, span.end) for span in segment.footer.ranges),
+        segment.footer.quarantined,
     )
 
 

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from meta.config import Settings
@@ -52,6 +51,7 @@ def test_records_that_became_rows_after_a_nursery_died_are_never_replayed(
     (item,) = listed(run)
 
     refused = run("quarantine", "replay", item["key"])
+    forced = run("quarantine", "replay", item["key"], "--as-is", "--uncounted")
     request = pb.BeginReplayRequest(
         object_key=item["key"], dataset_id=collector.dataset_id, acceptance=CONSENT
     )
@@ -60,6 +60,7 @@ def test_records_that_became_rows_after_a_nursery_died_are_never_replayed(
 
     assert seen(collector) == sorted(CONFORMING + OTHERS)
     assert "no registration counts the payload" in refused.stderr
+    assert "no registration counts the payload" in forced.stderr
     assert withheld(run) == {"uncounted": (1, 2)}
 
 
@@ -80,22 +81,3 @@ def test_a_payload_whose_records_are_rows_is_no_loss(
     assert json.loads(run("losses", "--json").stdout) == []
     assert len(listed(run)) == 1
     assert seen(collector) == sorted(CONFORMING + OTHERS)
-
-
-def test_a_catalog_that_forgot_what_counts_leaves_the_replay_to_an_operator(
-    run: RunCommand, collector: CollectorDriver, database_url: str
-) -> None:
-    """As after a rebuild from the bucket, which has no registrations."""
-    bind(collector.client, collector.dataset_id, QUARANTINE)
-    send(collector, "two")
-    nursery(collector.client).cycle()
-    (item,) = listed(run)
-    with psycopg.connect(database_url) as connection:
-        connection.execute("DELETE FROM quarantined_ranges")
-
-    refused = run("quarantine", "replay", item["key"], "--as-is")
-    done = run("quarantine", "replay", item["key"], "--as-is", "--uncounted")
-
-    assert refused.exit_code == 1
-    assert done.exit_code == 0, done.stderr
-    assert seen(collector) == ["0: two"]

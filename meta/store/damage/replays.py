@@ -4,7 +4,7 @@ A replay is begun before its objects are written, so that its dataset is fixed, 
 the registration of the objects. It is begun only once no nursery can merge the payload any more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -22,9 +22,10 @@ from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import merged_offsets
-from meta.store.versions import versions
+from meta.store.versions import versions, witness_state
 from meta.store.versions.versions import Version
-from segments.keys import QuarantineKey, quarantine_whole_key
+from segments.keys import QuarantineKey, parse_key, quarantine_whole_key
+from segments.offsets import OffsetSpan
 
 
 class ReplayState(IntEnum):
@@ -69,6 +70,11 @@ _FLOOR = text(f"""
     SELECT coalesce({merged_offsets.lowest("s.id")}, s.deleted_offset)
     FROM ingest_streams s WHERE s.id = :stream AND s.retired_at IS NULL
 """)  # noqa: S608
+# A stream that a database which went back does not know, and that reconciling may bring back.
+_IS_LOST = text(f"""
+    SELECT {witness_state.IS_UNRECONCILED} AND NOT EXISTS
+      (SELECT FROM ingest_streams WHERE id = :stream)
+""")  # noqa: S608
 
 
 def begin(
@@ -81,16 +87,21 @@ def begin(
 ) -> Replay:
     """Fix the dataset that a payload goes to; a repetition returns how far the replay has come.
 
-    Raises NotFound, NothingToRepair for a dropped payload, and for one that no registration counts
-    unless `is_uncounted` takes that too, InvalidArgument if it was begun for
-    another dataset, NotDrained while a nursery may still merge it.
+    `is_uncounted` counts a payload that no registration does, if none holds its records another
+    way. Raises NotFound, NothingToRepair for a dropped payload, and for one that does not count,
+    InvalidArgument if it was begun for another dataset, NotDrained while a nursery may still merge
+    it.
     """
+    if is_uncounted:
+        # Two payloads of one baby segment, by two verdicts, are not counted at once.
+        datasets.lock_columns(tx, [dataset_id])
     datasets.lock_shared(tx, [dataset_id])
     _check_passed(tx, payload.name)
     _check_baby(tx, payload.name)
-    if not is_uncounted:
-        _check_counted(tx, payload)
     if _insert(tx, payload, dataset_id, acceptance):
+        if is_uncounted:
+            _count(tx, payload, dataset_id)
+        _check_counted(tx, payload)
         detail = f"dataset {dataset_id}, {acceptance.actor}: {acceptance.reason}"
         audit.note(tx, "BeginReplay", payload.object_key, detail)
     replay = _locked(tx, payload)
@@ -154,6 +165,16 @@ def drop(
     losses.write(tx, [lost], version, acceptance)
     _end(tx, payload, ReplayState.DROPPED, version, ())
     return version
+
+
+def restore(tx: Transaction, replayed: Mapping[str, UUID], version: Version, actor: str) -> None:
+    """Note payloads, by object key, whose records are in segments of a dataset already."""
+    for object_key, dataset_id in sorted(replayed.items()):
+        name = parse_key(object_key)
+        assert isinstance(name, QuarantineKey)
+        payload = QuarantinedPayload(object_key, name)
+        _insert(tx, payload, dataset_id, Acceptance(actor, "its segment was found"))
+        _end(tx, payload, ReplayState.REPLAYED, version, ())
 
 
 def lost_payload(payload: QuarantinedPayload, dataset_id: UUID | None, records: int | None) -> Lost:
@@ -220,6 +241,22 @@ def _check_counted(tx: Transaction, payload: QuarantinedPayload) -> None:
             " another verdict",
             object_key=payload.object_key,
         )
+
+
+def _count(tx: Transaction, payload: QuarantinedPayload, dataset_id: UUID) -> None:
+    """Count a payload whose registration the catalog has forgotten, unless another one holds it."""
+    name = payload.name
+    if name.verdict is None or quarantined_ranges.are_held(tx, dataset_id, name):
+        return
+    if tx.execute(_IS_LOST, {"stream": UUID(name.stream_id)}).scalar_one():
+        raise NothingToRepair(
+            "the database went back and does not know the stream: `segplane catalog reconcile` may"
+            " bring back a segment that holds the records",
+            object_key=payload.object_key,
+        )
+    span = OffsetSpan(name.stream_id, name.offset, name.offset)
+    verdicts = {UUID(name.stream_id): name.verdict}
+    quarantined_ranges.add(tx, dataset_id, verdicts, [span])
 
 
 def _check_passed(tx: Transaction, name: QuarantineKey) -> None:

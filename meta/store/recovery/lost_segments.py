@@ -197,7 +197,7 @@ def bring_back(tx: Transaction, returned: Returned) -> Version:
         own = [claim for claim, segment in pairs if segment.merge_count == count]
         segments.insert(tx, own, version, merge_count=count)
     ids = {claim.new.object_key: claim.segment_id for claim in claims}
-    rebuild.date_segments(tx, [(item, ids[item.new.object_key]) for item in returned.segments])
+    rebuild.fill_segments(tx, [(item, ids[item.new.object_key]) for item in returned.segments])
     _write_registrations(tx, returned, ids, version)
     for stream in returned.streams:
         _write_stream(tx, stream, version)

@@ -6,16 +6,18 @@ happens in one transaction, and holds deletion until an operator has looked.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from sqlalchemy import bindparam, insert, select, text, update
 
 from meta.store.catalog import dataset_layouts
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
+from meta.store.damage import replays
 from meta.store.engine.pool import Transaction
 from meta.store.recovery import restored_streams
 from meta.store.recovery.restored_streams import RestoredStream, insert_rows, moment, slices
+from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.tables import (
@@ -27,6 +29,7 @@ from meta.store.tables import (
 )
 from meta.store.tables import segments as segments_table
 from meta.store.versions.versions import Version
+from segments.offsets import Quarantined
 
 
 class DatabaseNotEmpty(Exception):
@@ -41,13 +44,15 @@ class RestoredSegment:
     merge_count: int
     created_at_nanos: int
     spans: tuple[tuple[UUID, int, int], ...]
+    quarantined: Quarantined = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """All that is written; `names` has one for every dataset, `layouts` for those with segments.
 
-    `numbered_columns` are the promoted columns whose field ids segments carry.
+    `numbered_columns` are the promoted columns whose field ids segments carry; `replayed` are
+    payloads of the quarantine, by object key, whose records are in segments of a dataset.
     """
 
     names: Mapping[UUID, str]
@@ -55,6 +60,7 @@ class Catalog:
     streams: tuple[RestoredStream, ...]
     layouts: Mapping[UUID, Layout]
     numbered_columns: Mapping[UUID, tuple[PromotedColumnRow, ...]]
+    replayed: Mapping[str, UUID] = field(default_factory=dict)
 
 
 _HOLDS = text(
@@ -75,6 +81,7 @@ _DATE_SEGMENT = (
     .where(segments_table.c.id == bindparam("segment"))
     .values(created_at=bindparam("at"))
 )
+_COMMAND = "segplane catalog rebuild"
 _INSERT_DATASET = insert(datasets).returning(datasets.c.key)
 
 
@@ -104,8 +111,9 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
     restored_streams.write_babies(tx, catalog.streams)
     # The version is the time of the rebuild, in microseconds.
     restored_streams.write_streams(tx, catalog.streams, version, stopped_at_nanos=version * 1_000)
+    replays.restore(tx, catalog.replayed, version, _COMMAND)
     detail = f"{len(catalog.segments)} segments, {len(catalog.streams)} streams"
-    values = {"rpc": "segplane catalog rebuild", "subject_id": str(version), "detail": detail}
+    values = {"rpc": _COMMAND, "subject_id": str(version), "detail": detail}
     tx.execute(insert(audit_log), values)
     return version
 
@@ -138,11 +146,13 @@ def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
     return has_default
 
 
-def date_segments(tx: Transaction, written: Sequence[tuple[RestoredSegment, UUID]]) -> None:
-    """Give segments, by their ids, the times at which their objects were written."""
+def fill_segments(tx: Transaction, written: Sequence[tuple[RestoredSegment, UUID]]) -> None:
+    """Give segments, by their ids, the times of their objects, and count what they left out."""
     dates = [{"segment": i, "at": moment(segment.created_at_nanos)} for segment, i in written]
     if dates:
         tx.execute(_DATE_SEGMENT, dates)
+    for segment, _ in written:
+        quarantined_ranges.restore(tx, segment.new.dataset_id, segment.quarantined)
 
 
 def _write_segments(
@@ -156,7 +166,7 @@ def _write_segments(
     segments.raise_refusal(claims)
     segments.insert(tx, claims, version, merge_count=merge_count)
     claimed = [(segment, claim.segment_id) for segment, claim in zip(restored, claims, strict=True)]
-    date_segments(tx, claimed)
+    fill_segments(tx, claimed)
     rows = []
     for segment, segment_id in claimed:
         for stream_id, first, last in segment.spans:

@@ -7,12 +7,12 @@ could have judged by another schema, so an object counts by the registration alo
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import Uuid, bindparam, text
 
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from segments.keys import QuarantineKey
-from segments.offsets import OffsetSpan
+from segments.offsets import OffsetSpan, Quarantined
 
 # Registrations follow one another, so that most of them only move an end.
 _ADD = text("""
@@ -24,29 +24,72 @@ _ADD = text("""
       WHERE stream_id = s AND verdict = :verdict AND last_offset = a - 1
       RETURNING stream_id
     )
-    INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset)
-    SELECT s, :verdict, a, e FROM new WHERE s NOT IN (SELECT stream_id FROM moved)
+    INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset, dataset_id)
+    SELECT s, :verdict, a, e, :dataset FROM new WHERE s NOT IN (SELECT stream_id FROM moved)
     ON CONFLICT DO NOTHING
-""")
+""").bindparams(bindparam("dataset", type_=Uuid))
 _COUNTED = text("""
     SELECT n FROM unnest(cast(:streams AS uuid[]), cast(:verdicts AS text[]),
                          cast(:offsets AS bigint[])) WITH ORDINALITY AS k (s, v, o, n)
     WHERE EXISTS (SELECT FROM quarantined_ranges
                   WHERE stream_id = s AND verdict = v AND first_offset <= o AND last_offset >= o)
 """)
+_IS_HELD = text("""
+    SELECT EXISTS (SELECT FROM registrations WHERE stream_id = :stream AND dataset_id = :dataset
+                   AND end_offset >= :offset AND start_offset < :offset AND segment_id IS NOT NULL)
+        OR EXISTS (SELECT FROM quarantined_ranges WHERE stream_id = :stream
+                   AND coalesce(dataset_id, :dataset) = :dataset
+                   AND first_offset <= :offset AND last_offset >= :offset)
+""").bindparams(bindparam("stream", type_=Uuid), bindparam("dataset", type_=Uuid))
+_RESTORE = text("""
+    INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset, dataset_id)
+    VALUES (:stream, :verdict, :first, :last, :dataset)
+    ON CONFLICT (stream_id, verdict, first_offset)
+    DO UPDATE SET last_offset = greatest(quarantined_ranges.last_offset, excluded.last_offset)
+""").bindparams(bindparam("stream", type_=Uuid), bindparam("dataset", type_=Uuid))
 
 
-def add(tx: Transaction, verdicts: Mapping[UUID, str], spans: Sequence[OffsetSpan]) -> None:
+def add(
+    tx: Transaction, dataset_id: UUID, verdicts: Mapping[UUID, str], spans: Sequence[OffsetSpan]
+) -> None:
     """Count the quarantined records of the streams among some spans that have a verdict."""
     for verdict in sorted(set(verdicts.values())):
         own = [span for span in spans if verdicts.get(UUID(span.stream_id)) == verdict]
         values = {
             "verdict": verdict,
+            "dataset": dataset_id,
             "streams": pg_arrays.uuids([UUID(span.stream_id) for span in own]),
             "starts": pg_arrays.numbers([span.start for span in own]),
             "ends": pg_arrays.numbers([span.end for span in own]),
         }
         tx.execute(_ADD, values)
+
+
+def restore(tx: Transaction, dataset_id: UUID, quarantined: Quarantined) -> None:
+    """Count what the footer of a registered segment says was quarantined."""
+    rows = [
+        {
+            "stream": UUID(span.stream_id),
+            "verdict": verdict,
+            "first": span.start,
+            "last": span.end,
+            "dataset": dataset_id,
+        }
+        for verdict, spans in quarantined
+        if verdict
+        for span in spans
+    ]
+    if rows:
+        tx.execute(_RESTORE, rows)
+
+
+def are_held(tx: Transaction, dataset_id: UUID, name: QuarantineKey) -> bool:
+    """Tell whether a registration holds the records of a payload's baby segment.
+
+    They are rows of the dataset then, or in the quarantine by a verdict that counts.
+    """
+    values = {"stream": UUID(name.stream_id), "dataset": dataset_id, "offset": name.offset}
+    return bool(tx.execute(_IS_HELD, values).scalar_one())
 
 
 def are_counted(tx: Transaction, names: Sequence[QuarantineKey]) -> list[bool]:

@@ -125,7 +125,7 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     for merge, _ in fresh:
         if merge.quarantined:
             spans = [move.offsets for move in merge.moves]
-            quarantined_ranges.add(tx, merge.quarantined, spans)
+            quarantined_ranges.add(tx, merge.dataset_id, merge.quarantined, spans)
         if merge.identities or merge.repeats:
             identities.claim(tx, windows[merge.dataset_id], merge.identities)
             identities.add_repeats(tx, windows[merge.dataset_id], merge.repeats)

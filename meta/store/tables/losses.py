@@ -68,4 +68,6 @@ quarantined_ranges = Table(
     Column("verdict", Text(collation="C"), primary_key=True),
     Column("first_offset", BigInteger, primary_key=True),
     Column("last_offset", BigInteger, nullable=False),
+    # Null = not known.
+    Column("dataset_id", Uuid),
 )

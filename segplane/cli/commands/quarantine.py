@@ -60,7 +60,8 @@ Uncounted = Annotated[
     bool,
     typer.Option(
         "--uncounted",
-        help="Take a payload that no registration counts, as after a rebuild of the catalog.",
+        help="Take a payload whose registration the catalog has forgotten, after a rebuild. Refused"
+        " if its records may be rows.",
     ),
 ]
 SoundPayloads = Annotated[
@@ -146,8 +147,11 @@ def replay(
     """
     if sound_payloads and not quarantine.is_whole(key):
         raise usage("--sound-payloads is for baby segments; add --as-is to take damaged bytes")
-    if sound_payloads and file is not None:
-        raise usage("--sound-payloads and --file exclude each other")
+    if (sound_payloads and file is not None) or (uncounted and dataset):
+        what = (
+            "--uncounted and --dataset" if uncounted and dataset else "--sound-payloads and --file"
+        )
+        raise usage(f"{what} exclude each other")
     with connect(address) as client, _refusals():
         dataset_id, consent = _dataset_id(client, dataset), acceptance(reason)
         if quarantine.is_whole(key):

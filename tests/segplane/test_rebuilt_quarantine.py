@@ -1,0 +1,211 @@
+"""The quarantine after the catalog is rebuilt from the bucket: no record is a row twice."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.server import server
+from segments.keys import baby_key
+from segplane.__main__ import app
+from segplane.dataplane.dataset_layout import read_layout
+from tests.segplane.test_catalog_rebuild import on, rebuild
+from tests.support.merge_worker.local_merges import merge_all
+from tests.support.meta.dataset_life import get_settings
+from tests.support.nonconforming import (
+    CONFORMING,
+    NULL,
+    OTHERS,
+    PRICES,
+    QUARANTINE,
+    bind,
+    choose,
+    correct,
+    listed,
+    seen,
+    send,
+    withheld,
+)
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, write_and_fail
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A meta with a client, and the command line."""
+
+    client: MetaClient
+    address: str
+
+    def run(self, *arguments: str) -> Result:
+        return CliRunner().invoke(app, arguments, env={"SEGPLANE_META_ADDRESS": self.address})
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[Stack]:
+    started = server.start(settings)
+    try:
+        with MetaClient(f"127.0.0.1:{started.port}") as client:
+            yield Stack(client, f"127.0.0.1:{started.port}")
+    finally:
+        started.stop(2.0)
+
+
+Rebuilt: TypeAlias = Callable[[CollectorDriver], AbstractContextManager[Stack]]
+
+
+@pytest.fixture
+def rebuilt(meta_settings: Settings, empty_database_url: str) -> Rebuilt:
+    """Lose the database, rebuild the catalog, and run over it."""
+
+    @contextmanager
+    def over(collector: CollectorDriver) -> Iterator[Stack]:
+        done = rebuild(meta_settings, "--apply", "--database-url", empty_database_url)
+        assert done.exit_code == 0, done.output
+        with running(on(meta_settings, empty_database_url)) as stack:
+            collector.client = stack.client
+            yield stack
+
+    return over
+
+
+@pytest.fixture
+def settings(meta_settings: Settings) -> Settings:
+    Path("/", meta_settings.location.path).mkdir()
+    return meta_settings
+
+
+def begin(stack: Stack) -> tuple[CollectorDriver, str]:
+    """A collector of a dataset that is bound to a schema of its own."""
+    collector = CollectorDriver(stack.client, dataset(stack.client))
+    return collector, bind(stack.client, collector.dataset_id, QUARANTINE)
+
+
+def replay(stack: Stack, *options: str) -> Result:
+    (item,) = listed(stack.run)
+    return stack.run("quarantine", "replay", item["key"], "--as-is", *options)
+
+
+def test_records_that_were_left_out_of_a_segment_still_count(
+    settings: Settings, rebuilt: Rebuilt
+) -> None:
+    with running(settings) as stack:
+        collector, _ = begin(stack)
+        send(collector, *PRICES)
+        nursery(stack.client).cycle()
+
+    with rebuilt(collector) as stack:
+        assert withheld(stack.run) == {"quarantined": (1, 2)}
+        done = replay(stack)
+
+        assert done.exit_code == 0, done.output
+        assert seen(collector) == sorted(CONFORMING + OTHERS)
+        assert listed(stack.run) == []
+
+
+def test_records_that_became_rows_are_not_replayed(settings: Settings, rebuilt: Rebuilt) -> None:
+    with running(settings) as stack:
+        collector, _ = begin(stack)
+        send(collector, *PRICES)
+        nursery(stack.client, write_and_fail).cycle()
+        choose(stack.client, collector.dataset_id, NULL)
+        nursery(stack.client).cycle()
+
+    with rebuilt(collector) as stack:
+        refused = replay(stack, "--uncounted")
+
+        assert refused.exit_code == 1
+        assert "no registration counts the payload" in refused.output
+        assert seen(collector) == sorted(CONFORMING + OTHERS)
+
+
+def test_records_that_are_merged_again_are_not_replayed(
+    settings: Settings, rebuilt: Rebuilt
+) -> None:
+    """Nothing in the bucket says that their offset was passed, nor what the dataset is bound to."""
+    with running(settings) as stack:
+        collector, _ = begin(stack)
+        send(collector, "two")
+        nursery(stack.client).cycle()
+        assert seen(collector) == []
+
+    with rebuilt(collector) as stack:
+        early = replay(stack, "--uncounted")
+        nursery(stack.client).cycle()
+        late = replay(stack, "--uncounted")
+
+        assert "not yet up to 0" in early.output
+        assert "no registration counts the payload" in late.output
+        assert seen(collector) == ["0: two"]
+
+
+def test_records_alone_in_their_baby_segment_are_replayed_by_an_operator(
+    settings: Settings, rebuilt: Rebuilt
+) -> None:
+    with running(settings) as stack:
+        collector, _ = begin(stack)
+        send(collector, "two")
+        nursery(stack.client).cycle()
+        send(collector, 3)
+        nursery(stack.client).cycle()
+        collector.store.delete([baby_key(collector.stream_id, offset) for offset in (0, 1)])
+
+    with rebuilt(collector) as stack:
+        refused, done = replay(stack), replay(stack, "--uncounted")
+
+        assert refused.exit_code == 1
+        assert done.exit_code == 0, done.output
+        assert seen(collector) == ["0: 3", "0: two"]
+        assert listed(stack.run) == []
+
+
+def test_records_that_were_replayed_are_not_merged_again(
+    settings: Settings, rebuilt: Rebuilt
+) -> None:
+    with running(settings) as stack:
+        collector, schema = begin(stack)
+        send(collector, 1)
+        send(collector, "two")
+        nursery(stack.client).cycle()
+        correct(stack.client, schema)
+        assert replay(stack).exit_code == 0
+
+    with rebuilt(collector) as stack:
+        nursery(stack.client).cycle()
+
+        assert seen(collector) == ["0: 1", "0: two"]
+        assert withheld(stack.run) == {}
+
+
+def test_a_replay_that_was_merged_before_its_payload_was_deleted_is_not_repeated(
+    settings: Settings, rebuilt: Rebuilt, tmp_path: Path
+) -> None:
+    with running(settings) as stack:
+        collector, schema = begin(stack)
+        send(collector, *PRICES)
+        nursery(stack.client).cycle()
+        (item,) = listed(stack.run)
+        left = {key: collector.store.get(key) for key in (item["key"], f"{item['key']}.json")}
+        correct(stack.client, schema)
+        assert replay(stack).exit_code == 0
+        for number in range(15):
+            send(collector, number)
+            nursery(stack.client).cycle()
+        columns = get_settings(stack.client, collector.dataset_id).promoted_columns.columns
+        merged = merge_all(stack.client, collector.store, tmp_path, read_layout((), columns))
+        assert merged == 1
+        read = seen(collector)
+        for key, body in left.items():
+            collector.store.put_if_absent(key, body)
+
+    with rebuilt(collector) as stack:
+        done = replay(stack)
+
+        assert done.exit_code == 0, done.output
+        assert seen(collector) == read
+        assert listed(stack.run) == []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meta.client import MetaClient
-from meta.v1 import catalog_pb2
+from meta.v1 import catalog_pb2, operations_pb2
 from segments.errors import SegmentsError
 from segplane.cli.commands.losses import AcceptLoss, Reason
 from segplane.cli.connection import (
@@ -175,6 +175,10 @@ def replay(
             is_as_is=as_is,
             is_uncounted=uncounted,
         )
+    _print_replay(done, as_json)
+
+
+def _print_replay(done: operations_pb2.Replay, as_json: bool) -> None:
     if as_json:
         print_json(done)
     else:

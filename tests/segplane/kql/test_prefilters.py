@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segplane.kql.dataset_table import dataset_table
@@ -33,6 +33,7 @@ def store(*columns: tuple[str, list[str | None]]) -> None:
     CONNECTION.execute(f"CREATE OR REPLACE TABLE web AS SELECT {selected}", texts)
 
 
+@settings(max_examples=25)
 @given(st.lists(st.text(st.sampled_from(SIGNS), max_size=6), max_size=8), st.sampled_from(TERMS))
 def test_terms_are_found_as_their_patterns_are(parts: list[str], term: str) -> None:
     bodies: list[str | None] = [None]

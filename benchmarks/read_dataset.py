@@ -35,6 +35,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.babies.columns import DatasetColumns
 from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
+from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.reader import BabyReader
 from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 from segplane.dataplane.babies.routing import Router
@@ -170,6 +171,7 @@ class _BenchDataset:
         self.work = work
         self.columns = DatasetColumns()
         self.unconverted = Counter[str]()
+        self.events: SeenEvents | None = None
 
 
 def _decode(store: ObjectStore, fresh: FreshRecords) -> int:

@@ -215,6 +215,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "BeginReplay": (),
         "CompleteReplay": (),
         "DropPayload": (),
+        "ClaimEvents": (),
         "CheckQuarantined": (_J, _R, _C),
         "ListLosses": (_J, _R, _C),
         "RepairCatalog": (),

@@ -3,6 +3,8 @@
 `meta.rpc.status` turns them into a status, and `meta.client` back; docs/contract.md lists them.
 """
 
+from collections.abc import Sequence
+
 from meta.status_codes import Code as Code
 
 DOMAIN = "meta.v1"
@@ -83,6 +85,16 @@ class LayoutChanged(RaceLost):
     """The dataset was bound to other columns meanwhile. Read its layout, and write anew."""
 
     reason = "LAYOUT_CHANGED"
+
+
+class EventsClaimed(RaceLost):
+    """Events are rows already. Write the segments without those at `positions`, and repeat.
+
+    Positions are those of the identities of the call, in order.
+    """
+
+    reason = "EVENTS_CLAIMED"
+    positions: Sequence[int] = ()
 
 
 class OffsetGap(MetaError):
@@ -174,6 +186,13 @@ class ForeignRefused(MetaError):
 
     code = Code.FAILED_PRECONDITION
     reason = "FOREIGN_REFUSED"
+
+
+class IdentitiesRequired(MetaError):
+    """The dataset has each event once; this call names no identities. Send the records anew."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "IDENTITIES_REQUIRED"
 
 
 class DatasetProtected(MetaError):

@@ -3,12 +3,13 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from nursery.results import DatasetResult, WrittenSegment
+from nursery.results import DatasetResult, TaskEvents, WrittenSegment
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
 from segments.offsets import Quarantined
 from segments.parquet.lineage import quarantined_of
 from segplane.dataplane.babies.columns import DatasetColumns
+from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.reads import DatasetWork
 
 
@@ -42,6 +43,11 @@ class DatasetExecution:
     error: str = ""
     unconverted: Counter[str] = field(default_factory=Counter)
     quarantined: dict[str, str] = field(default_factory=dict)
+    events: SeenEvents | None = None
+
+    def __post_init__(self) -> None:
+        if self.work.spec.identity is not None:
+            self.events = SeenEvents(self.work.spec.identity)
 
     @property
     def dataset_id(self) -> str:
@@ -74,4 +80,19 @@ class DatasetExecution:
             self.error,
             tuple(sorted(self.unconverted.items())),
             tuple(sorted(self.quarantined.items())),
+            self._task_events(),
+        )
+
+    def _task_events(self) -> TaskEvents | None:
+        events = self.events
+        if events is None:
+            return None
+        return TaskEvents(
+            self.work.spec,
+            events.hashes,
+            events.days,
+            events.babies,
+            events.baby_ids,
+            events.repeats,
+            events.without,
         )

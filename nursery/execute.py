@@ -22,6 +22,7 @@ from segments.store.interface import ObjectStore
 from segplane.dataplane.babies.columns import DatasetColumns
 from segplane.dataplane.babies.conformity import QuarantinedPart
 from segplane.dataplane.babies.decoding import RoutedPayload, UndecodablePayload, decode_pass
+from segplane.dataplane.babies.events import IDENTITIES_MAX, TooManyEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reader import BabyReader
 from segplane.dataplane.babies.reads import TaskRead
@@ -136,6 +137,9 @@ class _TaskExecution:
                 self._reject(payload)
             for item, part in left_out.nonconforming:
                 self._quarantine_part(item.dataset, part)
+        for dataset in self._datasets:
+            if dataset.events is not None and len(dataset.events) > IDENTITIES_MAX:
+                dataset.fail(TooManyEvents(f"more than {IDENTITIES_MAX} events at once"))
         self._held_bytes = sum(dataset.columns.size_bytes for dataset in self._datasets)
 
     def _reject(self, undecodable: UndecodablePayload[DatasetExecution]) -> None:

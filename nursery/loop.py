@@ -13,11 +13,12 @@ from nursery import dead_streams, reaper
 from nursery.config import Settings
 from nursery.job import JobFailed, TaskOutcome
 from nursery.move_tracker import FinishedMove, MoveTracker
+from nursery.once import EventRegistrations
 from nursery.parked import FAILED_JOB_SECS, ParkedStreams
 from nursery.pending import Limits
 from nursery.planner import Plan, plan
 from nursery.refused import RefusedDatasets
-from nursery.registration import SEGMENTS_EACH_MAX, Registered, Registrations
+from nursery.registration import Registered, Registrations, beyond_limits
 from nursery.results import TaskResult, UnreadableBaby
 from nursery.shards import ShardSource, open_shards
 from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
@@ -66,7 +67,8 @@ class Nursery:
         self._waiting: Mapping[str, str] = {}
         self._unknown_layouts: Mapping[str, str] = {}
         self._refused = RefusedDatasets(self._clock.monotonic)
-        self._registrations = Registrations(client, self._clock.monotonic)
+        registrations = Registrations(client, self._clock.monotonic)
+        self._registrations = EventRegistrations(registrations, lambda: self._locator.stores)
         name, monotonic = process_name(), self._clock.monotonic
         self._locator = Locator(client, f"nursery/{name}", settings.object_store, monotonic)
         self._probed: Stores | None = None
@@ -237,14 +239,10 @@ class Nursery:
     def _register(self, finished: Sequence[FinishedMove], errors: list[str]) -> float:
         """Register moves; returns the seconds it took.
 
-        More files than a registration takes are an error: the next cycle reads half the babies.
+        More than a registration takes is an error: the next cycle reads half the babies.
         """
-        errors.extend(
-            f"{len(f.segments)} files of dataset {f.move.dataset_id}, more than {SEGMENTS_EACH_MAX}"
-            for f in finished
-            if len(f.segments) > SEGMENTS_EACH_MAX
-        )
-        finished = [f for f in finished if len(f.segments) <= SEGMENTS_EACH_MAX]
+        errors.extend(message for one in finished if (message := beyond_limits(one)))
+        finished = [one for one in finished if not beyond_limits(one)]
         if not finished:
             return 0.0
         started = self._clock.monotonic()

@@ -4,16 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nursery.planner import DatasetMove, Plan
-from nursery.results import TaskResult, WrittenSegment
+from nursery.results import TaskEvents, TaskResult, WrittenSegment
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenEvents:
+    """The segments of one task for a dataset that has each event once, and their events."""
+
+    segments: tuple[WrittenSegment, ...]
+    events: TaskEvents
 
 
 @dataclass(slots=True)
 class FinishedMove:
-    """A move, the segments that its tasks have written, and the verdict on records of streams."""
+    """A move, the segments that its tasks have written, and the verdict on records of streams.
+
+    `events` are of a dataset that has each event once; their segments are those of the move.
+    """
 
     move: DatasetMove
     segments: list[WrittenSegment] = field(default_factory=list)
     quarantined: dict[str, str] = field(default_factory=dict)
+    events: list[WrittenEvents] = field(default_factory=list)
 
 
 class MoveTracker:
@@ -48,8 +60,11 @@ class MoveTracker:
                 del self._waiting[dataset_id]
                 continue
             if dataset_id in results:
-                finished.segments.extend(results[dataset_id].segments)
-                finished.quarantined.update(results[dataset_id].quarantined)
+                own = results[dataset_id]
+                finished.segments.extend(own.segments)
+                finished.quarantined.update(own.quarantined)
+                if own.events is not None:
+                    finished.events.append(WrittenEvents(own.segments, own.events))
             tasks.discard(index)
             if not tasks:
                 del self._waiting[dataset_id]

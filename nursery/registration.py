@@ -13,6 +13,7 @@ import structlog
 from meta import metrics
 from meta.client import MetaClient, refused_part
 from meta.errors import (
+    EventsClaimed,
     ExcessEvents,
     KeyTaken,
     LayoutChanged,
@@ -24,8 +25,10 @@ from meta.errors import (
     Unimplemented,
 )
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
+from nursery.event_claims import claims_message
 from nursery.move_tracker import FinishedMove
 from nursery.planner import SPANS_MAX
+from segplane.dataplane.babies.events import IDENTITIES_MAX
 from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()
@@ -53,6 +56,8 @@ class Registered:
 
     response_seq: int | None = None
     excess: str = ""
+    # Positions of identities, in the order of the request, of events that are rows already.
+    claimed: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,9 @@ class Registrations:
             return [answer for answers in pool.map(self._call, calls) for answer in answers]
 
     def _call(self, registrations: Sequence[_Registration]) -> list[Registered]:
+        # The reply of this call has all that is claimed, which the status of the other cannot.
+        if any(one.finished.events for one in registrations):
+            return self._in_one_call(registrations)
         if len(registrations) > 1 and self._monotonic() >= self._single_until:
             try:
                 return self._in_one_call(registrations)
@@ -115,6 +123,18 @@ class Registrations:
         except MetaError as error:
             return _outcome(registration.finished, error)
         return _outcome(registration.finished, reply.segment_version)
+
+
+def beyond_limits(finished: FinishedMove) -> str:
+    """Say what of a move is more than a registration takes; "" if nothing is."""
+    dataset_id = finished.move.dataset_id
+    if len(finished.segments) > SEGMENTS_EACH_MAX:
+        files = len(finished.segments)
+        return f"{files} files of dataset {dataset_id}, more than {SEGMENTS_EACH_MAX}"
+    identities = sum(own.events.number for own in finished.events)
+    if identities > IDENTITIES_MAX:
+        return f"{identities} events of dataset {dataset_id}, more than {IDENTITIES_MAX}"
+    return ""
 
 
 def _calls(registrations: Sequence[_Registration]) -> Iterator[list[_Registration]]:
@@ -168,6 +188,7 @@ def _request(
             nursery_pb2.QuarantinedRecords(stream_id=stream_id, verdict=verdict)
             for stream_id, verdict in finished.quarantined.items()
         ],
+        identities=claims_message(finished.events),
     )
 
 
@@ -178,6 +199,8 @@ def _outcome(finished: FinishedMove, answer: int | MetaError) -> Registered:
         case OffsetConflict():
             metrics.NURSERY_RACES_LOST.inc()
             log.info("race_lost", dataset_id=dataset_id, found=str(answer))
+        case EventsClaimed():
+            return Registered(claimed=answer.positions)
         case ExcessEvents():
             return Registered(excess=str(answer))
         case ObjectCondemned() | OffsetNotCommitted() | KeyTaken() | NotFound() | LayoutChanged():
@@ -193,6 +216,14 @@ def _outcome(finished: FinishedMove, answer: int | MetaError) -> Registered:
 
 def _count(finished: FinishedMove, version: int) -> None:
     written, spans = finished.segments, finished.move.spans
+    if finished.events:
+        log.info(
+            "events_registered",
+            dataset_id=finished.move.dataset_id,
+            version=version,
+            repeats=sum(own.events.repeats for own in finished.events),
+            without_identity=sum(own.events.without for own in finished.events),
+        )
     if not written:
         return
     rows = sum(segment.rows for segment in written)

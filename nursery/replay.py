@@ -4,12 +4,13 @@ Its files name a batch of their own and no baby segment: the records of its baby
 segments. Batch and keys follow from the payload's key, so that a repetition writes no second copy.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from nursery.dataset_execution import DatasetExecution, OpenBatch
 from nursery.quarantine import NOTED_MISFITS_MAX
-from nursery.results import WrittenSegment
+from nursery.results import DatasetResult
 from nursery.segment_files import FILES_MAX, write_segments
 from segments.ids import uuid_of
 from segments.keys import QuarantineKey, merged_prefix, parse_key
@@ -18,6 +19,7 @@ from segments.otlp.wire import UndecodableSlice
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
 from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
+from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
 
@@ -53,14 +55,18 @@ def write_payload(
     folder: Path,
     *,
     attempt: int = 0,
-) -> list[WrittenSegment]:
+    claimed: Collection[bytes] = (),
+) -> DatasetResult:
     """Decode a payload and write its records; `folder` is an empty folder on local disk.
 
-    Each attempt has keys of its own. Raises UndecodableSlice, StillNonconforming, StoreError,
-    CorruptObject, and ObjectExists if an object of this attempt holds other bytes.
+    Events with `claimed` identities are left out. Each attempt has keys of its own. Raises
+    UndecodableSlice, StillNonconforming, StoreError, CorruptObject, and ObjectExists if an object
+    of this attempt holds other bytes.
     """
     work = DatasetWork(dataset_id, spec, ())
     execution = DatasetExecution(0, work)
+    if spec.identity is not None:
+        execution.events = SeenEvents(spec.identity, claimed)
     for piece in payload.pieces():
         left_out = decode_pass(piece.signal, [RoutedPayload(execution, piece)])
         for failed in left_out.undecodable:
@@ -70,18 +76,18 @@ def write_payload(
     columns = execution.take_columns()
     # In the footer they would make a rebuild take the file for a copy of the baby's own segment.
     columns.babies = set()
-    if not columns.rows:
-        return []
     baby = OffsetSpan(payload.stream_id, payload.offset, payload.offset)
-    return write_segments(
-        store,
-        work,
-        columns,
-        folder,
-        _batch(object_key, attempt),
-        is_last=True,
-        quarantined=((_verdict(object_key), (baby,)),),
-    )
+    if columns.rows:
+        execution.segments = write_segments(
+            store,
+            work,
+            columns,
+            folder,
+            _batch(object_key, attempt),
+            is_last=True,
+            quarantined=((_verdict(object_key), (baby,)),),
+        )
+    return execution.result()
 
 
 def _verdict(object_key: str) -> str:

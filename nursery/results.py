@@ -1,9 +1,12 @@
 """Results of tasks for the driver: facts of files, counts and errors; never records."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from segments.errors import StoreUnavailable
 from segments.parquet.footer import SegmentContent
+from segments.parquet.schema import SegmentSpec
+from segplane.dataplane.babies.events import HASH_BYTES
 
 # Columns that a line of the log names.
 LOGGED_COLUMNS_MAX = 100
@@ -24,6 +27,34 @@ class WrittenSegment:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskEvents:
+    """The identities of the events in one task's segments of a dataset, each once.
+
+    `hashes` has them one after the other, `days` their UTC days since 1970, and `babies` the place
+    of each one's baby in `baby_ids`. `repeats` are records that are left out because their event is
+    a row of these segments, or one already. `without` are rows without an identity.
+    """
+
+    spec: SegmentSpec
+    hashes: bytes
+    days: Sequence[int]
+    babies: Sequence[int]
+    baby_ids: tuple[tuple[str, int], ...]
+    repeats: int = 0
+    without: int = 0
+
+    @property
+    def each(self) -> list[bytes]:
+        """The identities."""
+        return [self.hashes[at : at + HASH_BYTES] for at in range(0, len(self.hashes), HASH_BYTES)]
+
+    @property
+    def number(self) -> int:
+        """The number of identities."""
+        return len(self.hashes) // HASH_BYTES
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetResult:
     """One task's outcome for one dataset; with an error its segments must not be registered.
 
@@ -37,6 +68,8 @@ class DatasetResult:
     error: str = ""
     unconverted: tuple[tuple[str, int], ...] = ()
     quarantined: tuple[tuple[str, str], ...] = ()
+    # Of a dataset that has each event once.
+    events: TaskEvents | None = None
 
     def unconverted_values(self) -> dict[str, object]:
         """Return, for the log, how many values did not fit: in all and by column."""

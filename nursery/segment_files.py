@@ -58,12 +58,12 @@ def write_segments(
         )
         path = folder / f"{batch.batch_id}-{part}.parquet"
         key = batch.key(work, part)
-        written.append(_write_one(store, work, _of_days(tables, file_days), footer, path, key))
+        written.append(write_one(store, work, _of_days(tables, file_days), footer, path, key))
     batch.parts = last
     return written
 
 
-def _write_one(
+def write_one(
     store: ObjectStore,
     work: DatasetWork,
     tables: Mapping[Signal, pa.Table],
@@ -71,6 +71,7 @@ def _write_one(
     path: Path,
     key: str,
 ) -> WrittenSegment:
+    """Write, upload and verify one file of some rows; the local file is removed."""
     try:
         with SegmentWriter(path, tables.keys(), work.spec, footer) as writer:
             for signal in SIGNALS:

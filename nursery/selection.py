@@ -17,6 +17,9 @@ from nursery.streams import BabyRead, IngestStream
 _ADVANCE_SPAN = 512
 # Tasks that may read a baby which no earlier cycle has read, and no later one will.
 READERS_MAX = 2
+# Records that are read at once for a dataset that has each event once: other registrations of the
+# dataset wait while these events are looked up, one or two seconds.
+EVENTS_MAX = 100_000
 
 
 @dataclass(slots=True)
@@ -65,13 +68,20 @@ class StreamShare:
 
 
 def choose(
-    pending: Sequence[PendingStream], due: frozenset[str], limits: Limits, now_nanos: int
+    pending: Sequence[PendingStream],
+    due: frozenset[str],
+    limits: Limits,
+    now_nanos: int,
+    once: frozenset[str] = frozenset(),
 ) -> list[StreamShare]:
-    """Choose babies, oldest first over all streams, until a limit is reached."""
+    """Choose babies, oldest first over all streams, until a limit is reached.
+
+    `once` are datasets that have each event once.
+    """
     shares = [_share(own, due) for own in pending]
     for share, own in zip(shares, pending, strict=True):
         _add_strays(share, own, limits, now_nanos)
-    _apply_limits(shares, limits)
+    _apply_limits(shares, limits, once)
     for share in shares:
         if share.is_cut:
             _drop_strays(share, limits, now_nanos)
@@ -126,7 +136,7 @@ def _floor(share: StreamShare, limits: Limits, now_nanos: int) -> int:
     return min(ends.get(d, merged) for d, merged in share.stream.mergeable().items())
 
 
-def _apply_limits(shares: Sequence[StreamShare], limits: Limits) -> None:
+def _apply_limits(shares: Sequence[StreamShare], limits: Limits, once: frozenset[str]) -> None:
     queue = [
         (share.reads[0].baby.committed_at, number, 0)
         for number, share in enumerate(shares)
@@ -134,17 +144,22 @@ def _apply_limits(shares: Sequence[StreamShare], limits: Limits) -> None:
     ]
     heapq.heapify(queue)
     bytes_left, babies_left = limits.bytes_max, limits.babies_max
+    events_left = dict.fromkeys(once, EVENTS_MAX)
     is_first = True
     while queue:
         _, number, index = heapq.heappop(queue)
         reads = shares[number].reads
         baby = reads[index].baby
+        claiming = reads[index].readers & once
         # One baby is always taken, so that one above the limit cannot block the plan.
-        if not is_first and (bytes_left < baby.size_bytes or babies_left < 1):
+        is_full = any(events_left[d] < min(EVENTS_MAX, baby.num_records) for d in claiming)
+        if not is_first and (bytes_left < baby.size_bytes or babies_left < 1 or is_full):
             shares[number].cut(baby.offset - 1)
             continue
         is_first = False
         bytes_left -= baby.size_bytes
         babies_left -= 1
+        for dataset_id in claiming:
+            events_left[dataset_id] -= baby.num_records
         if index + 1 < len(reads):
             heapq.heappush(queue, (reads[index + 1].baby.committed_at, number, index + 1))

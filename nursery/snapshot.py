@@ -107,6 +107,7 @@ def _stream(
                 frozenset(b.dataset_ids),
                 # A commit without a size states nothing.
                 is_empty=b.num_records == 0 < b.size_bytes,
+                num_records=b.num_records,
             )
             for b in info.unmerged_babies
         ),

@@ -20,6 +20,8 @@ class BabyFacts:
     dataset_ids: frozenset[str]
     # By its commit it holds no record, so nothing is lost with its object.
     is_empty: bool = False
+    # Of all datasets; 0 where the commit did not say.
+    num_records: int = 0
 
 
 @dataclass(frozen=True, slots=True)

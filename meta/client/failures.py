@@ -109,9 +109,12 @@ def typed_error(error: grpc.RpcError) -> errors.MetaError:
 
 def refused_part(refusal: operations_pb2.Refusal) -> errors.MetaError:
     """The error that the server refused a part of a call with."""
-    return status_errors.from_status(
+    error = status_errors.from_status(
         refusal.code, refusal.reason, refusal.message, dict(refusal.metadata), refusal.field
     )
+    if isinstance(error, errors.EventsClaimed):
+        error.positions = tuple(refusal.claimed_positions)
+    return error
 
 
 def _details(packed: bytes) -> tuple[str, dict[str, str], str]:

@@ -64,4 +64,4 @@ def _weight(merge: Merge) -> int:
 
 def _is_large(merge: Merge) -> bool:
     # Identities are looked up for seconds, one call of a dataset after the other.
-    return len(merge.moves) > QUICK_MOVES or bool(merge.identities or merge.repeats)
+    return len(merge.moves) > QUICK_MOVES or merge.claims_events

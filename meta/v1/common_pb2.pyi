@@ -658,6 +658,7 @@ class DatasetInfo(_message.Message):
     CLOUD_OBJECT_PREFIX_FIELD_NUMBER: _builtins.int
     SHARDING_FIELDS_FIELD_NUMBER: _builtins.int
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
+    EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Dataset id."""
     name: _builtins.str
@@ -674,6 +675,10 @@ class DatasetInfo(_message.Message):
     def promoted_columns(self) -> _containers.RepeatedCompositeFieldContainer[Global___PromotedColumn]:
         """Promoted columns of the dataset."""
 
+    @_builtins.property
+    def event_identity(self) -> Global___EventIdentity:
+        """The identity of its events; unset where each record is a row."""
+
     def __init__(
         self,
         *,
@@ -682,14 +687,49 @@ class DatasetInfo(_message.Message):
         cloud_object_prefix: Global___CloudObjectPrefix | None = ...,
         sharding_fields: _abc.Iterable[Global___ShardingField] | None = ...,
         promoted_columns: _abc.Iterable[Global___PromotedColumn] | None = ...,
+        event_identity: Global___EventIdentity | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "event_identity", b"event_identity"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "id", b"id", "name", b"name", "promoted_columns", b"promoted_columns", "sharding_fields", b"sharding_fields"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "event_identity", b"event_identity", "id", b"id", "name", b"name", "promoted_columns", b"promoted_columns", "sharding_fields", b"sharding_fields"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DatasetInfo: _TypeAlias = DatasetInfo  # noqa: Y015
+
+@_typing.final
+class EventIdentity(_message.Message):
+    """How a dataset has each event once: of the log records with one identity one is a row. Spans, data
+    points and log records without an identity are rows.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    WINDOW_DAYS_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    """Column of the schema that the dataset is bound to, of type string, guid, int or long. Its text is
+    the identity; null = the record has none.
+    """
+    window_days: _builtins.int
+    """Days for which an identity is kept, by the time of its event: 1 to 30; 0 = 7."""
+    rule: _builtins.int
+    """Number of the rule, which changes with the column. Ignored in settings of requests."""
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        window_days: _builtins.int = ...,
+        rule: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "rule", b"rule", "window_days", b"window_days"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EventIdentity: _TypeAlias = EventIdentity  # noqa: Y015
 
 @_typing.final
 class PromotedColumn(_message.Message):

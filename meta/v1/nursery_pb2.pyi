@@ -578,6 +578,7 @@ class RegisterMergedSegmentRequest(_message.Message):
     MORE_SEGMENTS_FIELD_NUMBER: _builtins.int
     OMIT_STREAMS_FIELD_NUMBER: _builtins.int
     QUARANTINED_FIELD_NUMBER: _builtins.int
+    IDENTITIES_FIELD_NUMBER: _builtins.int
     omit_streams: _builtins.bool
     """Leave the streams out of the reply, which are read for it after the commit. In
     RegisterMergedSegments it makes no difference: that reply has none.
@@ -604,6 +605,12 @@ class RegisterMergedSegmentRequest(_message.Message):
         each one of stream_offsets.
         """
 
+    @_builtins.property
+    def identities(self) -> Global___EventIdentities:
+        """The identities of the events of the segments; demanded of a call with segments where the dataset
+        has each event once, refused elsewhere (LAYOUT_CHANGED).
+        """
+
     def __init__(
         self,
         *,
@@ -612,14 +619,75 @@ class RegisterMergedSegmentRequest(_message.Message):
         more_segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
         omit_streams: _builtins.bool = ...,
         quarantined: _abc.Iterable[Global___QuarantinedRecords] | None = ...,
+        identities: Global___EventIdentities | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["segment", b"segment"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "segment", b"segment"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["more_segments", b"more_segments", "omit_streams", b"omit_streams", "quarantined", b"quarantined", "segment", b"segment", "stream_offsets", b"stream_offsets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "more_segments", b"more_segments", "omit_streams", b"omit_streams", "quarantined", b"quarantined", "segment", b"segment", "stream_offsets", b"stream_offsets"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RegisterMergedSegmentRequest: _TypeAlias = RegisterMergedSegmentRequest  # noqa: Y015
+
+@_typing.final
+class EventIdentities(_message.Message):
+    """The identities of a registration's events, each named once. One that is claimed already refuses the
+    registration as a whole (EVENTS_CLAIMED); otherwise all are claimed with it.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULE_FIELD_NUMBER: _builtins.int
+    DAYS_FIELD_NUMBER: _builtins.int
+    REPEATS_FIELD_NUMBER: _builtins.int
+    rule: _builtins.int
+    """The rule of EventIdentity that they were made by."""
+    repeats: _builtins.int
+    """Records of the baby segments that the segments leave out, since their events are rows already."""
+    @_builtins.property
+    def days(self) -> _containers.RepeatedCompositeFieldContainer[Global___DayIdentities]:
+        """At most 250,000 identities in all."""
+
+    def __init__(
+        self,
+        *,
+        rule: _builtins.int = ...,
+        days: _abc.Iterable[Global___DayIdentities] | None = ...,
+        repeats: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["days", b"days", "repeats", b"repeats", "rule", b"rule"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EventIdentities: _TypeAlias = EventIdentities  # noqa: Y015
+
+@_typing.final
+class DayIdentities(_message.Message):
+    """Identities of events of one day."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DAY_FIELD_NUMBER: _builtins.int
+    HASHES_FIELD_NUMBER: _builtins.int
+    day: _builtins.int
+    """UTC day of the events, since 1970."""
+    hashes: _builtins.bytes
+    """BLAKE2b of 16 bytes of each identity's text (UTF-8), one after the other."""
+    def __init__(
+        self,
+        *,
+        day: _builtins.int = ...,
+        hashes: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["day", b"day", "hashes", b"hashes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DayIdentities: _TypeAlias = DayIdentities  # noqa: Y015
 
 @_typing.final
 class QuarantinedRecords(_message.Message):

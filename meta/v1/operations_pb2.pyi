@@ -935,6 +935,8 @@ class DatasetSettings(_message.Message):
     NONCONFORMING_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
     RECORD_IDS_FIELD_NUMBER: _builtins.int
+    EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
+    EVENT_REPEATS_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     excess_events_allowed: _builtins.int
@@ -952,6 +954,8 @@ class DatasetSettings(_message.Message):
     stream) and ingested_at (time of receipt). They are in promoted_columns too, with bound = true:
     older segments have nulls for good. Unset in replies = false.
     """
+    event_repeats: _builtins.int
+    """Records that were left out because their events are rows already; ignored in requests."""
     @_builtins.property
     def event_retention(self) -> _duration_pb2.Duration:
         """Segments whose newest event is older are deleted; unset or 0 = kept without limit."""
@@ -983,6 +987,12 @@ class DatasetSettings(_message.Message):
         whatever that list is set to.
         """
 
+    @_builtins.property
+    def event_identity(self) -> _common_pb2.EventIdentity:
+        """The identity of events, each of which is one row; replaced as a whole, and an empty column ends it.
+        Unset in replies where each record is a row.
+        """
+
     def __init__(
         self,
         *,
@@ -998,15 +1008,19 @@ class DatasetSettings(_message.Message):
         nonconforming: Global___NonconformingRecords.ValueType | None = ...,
         store: _builtins.str = ...,
         record_ids: _builtins.bool | None = ...,
+        event_identity: _common_pb2.EventIdentity | None = ...,
+        event_repeats: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "store", b"store", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_repeats", b"event_repeats", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "store", b"store", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__binding: _TypeAlias = _typing.Literal["binding"]  # noqa: Y015
     _WhichOneofArgType__binding: _TypeAlias = _typing.Literal["_binding", b"_binding"]  # noqa: Y015
     _WhichOneofReturnType__created_retention: _TypeAlias = _typing.Literal["created_retention"]  # noqa: Y015
     _WhichOneofArgType__created_retention: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention"]  # noqa: Y015
+    _WhichOneofReturnType__event_identity: _TypeAlias = _typing.Literal["event_identity"]  # noqa: Y015
+    _WhichOneofArgType__event_identity: _TypeAlias = _typing.Literal["_event_identity", b"_event_identity"]  # noqa: Y015
     _WhichOneofReturnType__event_retention: _TypeAlias = _typing.Literal["event_retention"]  # noqa: Y015
     _WhichOneofArgType__event_retention: _TypeAlias = _typing.Literal["_event_retention", b"_event_retention"]  # noqa: Y015
     _WhichOneofReturnType__excess_events_allowed: _TypeAlias = _typing.Literal["excess_events_allowed"]  # noqa: Y015
@@ -1029,6 +1043,8 @@ class DatasetSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__binding) -> _WhichOneofReturnType__binding | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__created_retention) -> _WhichOneofReturnType__created_retention | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__event_identity) -> _WhichOneofReturnType__event_identity | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__event_retention) -> _WhichOneofReturnType__event_retention | None: ...
     @_typing.overload
@@ -3644,10 +3660,15 @@ class ListUnmergedBabiesResponse(_message.Message):
     STREAMS_FIELD_NUMBER: _builtins.int
     NEXT_CURSOR_FIELD_NUMBER: _builtins.int
     ROUTING_HISTORY_FIELD_NUMBER: _builtins.int
+    MERGED_ONLY_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version that the baby segments are beyond."""
     next_cursor: _builtins.str
     """Cursor of the next page; empty on the last one."""
+    merged_only: _builtins.bool
+    """The dataset has each event once: no baby segment is listed, since which of their records are rows
+    of the next version is decided when they are merged.
+    """
     @_builtins.property
     def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnmergedBabies]:
         """Streams by id, each with its baby segments in the order of their offsets."""
@@ -3665,10 +3686,11 @@ class ListUnmergedBabiesResponse(_message.Message):
         streams: _abc.Iterable[Global___UnmergedBabies] | None = ...,
         next_cursor: _builtins.str = ...,
         routing_history: _abc.Iterable[_nursery_pb2.RoutingPeriod] | None = ...,
+        merged_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_cursor", b"next_cursor", "routing_history", b"routing_history", "streams", b"streams", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["merged_only", b"merged_only", "next_cursor", b"next_cursor", "routing_history", b"routing_history", "streams", b"streams", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4909,21 +4931,29 @@ class CompleteReplayRequest(_message.Message):
 
     OBJECT_KEY_FIELD_NUMBER: _builtins.int
     SEGMENTS_FIELD_NUMBER: _builtins.int
+    IDENTITIES_FIELD_NUMBER: _builtins.int
     object_key: _builtins.str
     """Key of the payload's object."""
     @_builtins.property
     def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]:
         """Segments of the dataset that it was begun for, at most 100; none if it holds no records."""
 
+    @_builtins.property
+    def identities(self) -> _nursery_pb2.EventIdentities:
+        """The identities of the events of the segments, as in RegisterMergedSegmentRequest; demanded where
+        the dataset has each event once (IDENTITIES_REQUIRED).
+        """
+
     def __init__(
         self,
         *,
         object_key: _builtins.str = ...,
         segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
+        identities: _nursery_pb2.EventIdentities | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["object_key", b"object_key", "segments", b"segments"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "object_key", b"object_key", "segments", b"segments"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4936,22 +4966,80 @@ class CompleteReplayResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     REPLAY_FIELD_NUMBER: _builtins.int
+    CLAIMED_POSITIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def replay(self) -> Global___Replay:
-        """The completed replay."""
+        """The completed replay; unset if claimed_positions is not empty."""
+
+    @_builtins.property
+    def claimed_positions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Places of identities that are claimed already: nothing is registered. Write the segments without
+        these events under other keys, count them as repeats, and complete the replay with them.
+        """
 
     def __init__(
         self,
         *,
         replay: Global___Replay | None = ...,
+        claimed_positions: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["replay", b"replay"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["replay", b"replay"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["claimed_positions", b"claimed_positions", "replay", b"replay"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CompleteReplayResponse: _TypeAlias = CompleteReplayResponse  # noqa: Y015
+
+@_typing.final
+class ClaimEventsRequest(_message.Message):
+    """Identities of events that are rows of a dataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    IDENTITIES_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset id."""
+    @_builtins.property
+    def identities(self) -> _nursery_pb2.EventIdentities:
+        """The identities, without repeats. Those of events outside the window are not kept."""
+
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        identities: _nursery_pb2.EventIdentities | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "identities", b"identities"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClaimEventsRequest: _TypeAlias = ClaimEventsRequest  # noqa: Y015
+
+@_typing.final
+class ClaimEventsResponse(_message.Message):
+    """Response of ClaimEvents."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLAIMED_FIELD_NUMBER: _builtins.int
+    claimed: _builtins.int
+    """Identities that are claimed by this call, 0 for a repetition."""
+    def __init__(
+        self,
+        *,
+        claimed: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["claimed", b"claimed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClaimEventsResponse: _TypeAlias = ClaimEventsResponse  # noqa: Y015
 
 @_typing.final
 class DropPayloadRequest(_message.Message):
@@ -5168,6 +5256,7 @@ class Refusal(_message.Message):
     MESSAGE_FIELD_NUMBER: _builtins.int
     METADATA_FIELD_NUMBER: _builtins.int
     FIELD_FIELD_NUMBER: _builtins.int
+    CLAIMED_POSITIONS_FIELD_NUMBER: _builtins.int
     code: _builtins.int
     """Status code of gRPC."""
     reason: _builtins.str
@@ -5180,6 +5269,12 @@ class Refusal(_message.Message):
     def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Current values and ids, as in ErrorInfo. Left out if the reply would be too large."""
 
+    @_builtins.property
+    def claimed_positions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """For EVENTS_CLAIMED: places of the claimed identities in the registration's, over all its days,
+        from 0 on and in order.
+        """
+
     def __init__(
         self,
         *,
@@ -5188,10 +5283,11 @@ class Refusal(_message.Message):
         message: _builtins.str = ...,
         metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         field: _builtins.str = ...,
+        claimed_positions: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "field", b"field", "message", b"message", "metadata", b"metadata", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["claimed_positions", b"claimed_positions", "code", b"code", "field", b"field", "message", b"message", "metadata", b"metadata", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

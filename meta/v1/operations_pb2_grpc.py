@@ -291,6 +291,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.DropPayloadRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.DropPayloadResponse.FromString,
                 _registered_method=True)
+        self.ClaimEvents = channel.unary_unary(
+                '/meta.v1.OperationsService/ClaimEvents',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ClaimEventsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ClaimEventsResponse.FromString,
+                _registered_method=True)
         self.CheckQuarantined = channel.unary_unary(
                 '/meta.v1.OperationsService/CheckQuarantined',
                 request_serializer=meta_dot_v1_dot_operations__pb2.CheckQuarantinedRequest.SerializeToString,
@@ -738,6 +743,14 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ClaimEvents(self, request, context):
+        """Claims the identities of events that are rows of a dataset with event_identity, such as from before
+        the setting. Those that are claimed already stay as they are.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CheckQuarantined(self, request, context):
         """Tells which payloads of records that did not conform are counted by no registration: left by a
         nursery that died or was overtaken while its dataset's schema or setting changed, so that their
@@ -1070,6 +1083,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.DropPayload,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.DropPayloadRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.DropPayloadResponse.SerializeToString,
+            ),
+            'ClaimEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ClaimEvents,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ClaimEventsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ClaimEventsResponse.SerializeToString,
             ),
             'CheckQuarantined': grpc.unary_unary_rpc_method_handler(
                     servicer.CheckQuarantined,
@@ -2501,6 +2519,33 @@ class OperationsService:
             '/meta.v1.OperationsService/DropPayload',
             meta_dot_v1_dot_operations__pb2.DropPayloadRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.DropPayloadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ClaimEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ClaimEvents',
+            meta_dot_v1_dot_operations__pb2.ClaimEventsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ClaimEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

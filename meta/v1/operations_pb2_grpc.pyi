@@ -196,6 +196,10 @@ class OperationsServiceStub:
     """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
     replayed, or if no registration counts it.
     """
+    ClaimEvents: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ClaimEventsRequest, _operations_pb2.ClaimEventsResponse]
+    """Claims the identities of events that are rows of a dataset with event_identity, such as from before
+    the setting. Those that are claimed already stay as they are.
+    """
     CheckQuarantined: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
     nursery that died or was overtaken while its dataset's schema or setting changed, so that their
@@ -393,6 +397,10 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     DropPayload: _aio.UnaryUnaryMultiCallable[_operations_pb2.DropPayloadRequest, _operations_pb2.DropPayloadResponse]  # type: ignore[assignment]
     """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
     replayed, or if no registration counts it.
+    """
+    ClaimEvents: _aio.UnaryUnaryMultiCallable[_operations_pb2.ClaimEventsRequest, _operations_pb2.ClaimEventsResponse]  # type: ignore[assignment]
+    """Claims the identities of events that are rows of a dataset with event_identity, such as from before
+    the setting. Those that are claimed already stay as they are.
     """
     CheckQuarantined: _aio.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]  # type: ignore[assignment]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
@@ -843,6 +851,15 @@ class OperationsServiceServicer:
     ) -> _typing.Union[_operations_pb2.DropPayloadResponse, _abc.Awaitable[_operations_pb2.DropPayloadResponse]]:
         """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
         replayed, or if no registration counts it.
+        """
+
+    def ClaimEvents(
+        self,
+        request: _operations_pb2.ClaimEventsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ClaimEventsResponse, _abc.Awaitable[_operations_pb2.ClaimEventsResponse]]:
+        """Claims the identities of events that are rows of a dataset with event_identity, such as from before
+        the setting. Those that are claimed already stay as they are.
         """
 
     def CheckQuarantined(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from segments.event_identity import EventIdentity
 from segments.signals import SIGNALS, Signal
 
 TIMESTAMP = pa.timestamp("ns", "UTC")
@@ -51,6 +52,7 @@ class SegmentSpec:
     promoted: tuple[PromotedColumn, ...] = ()
     enforced: frozenset[str] = frozenset()
     store: str = ""
+    identity: EventIdentity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,20 +196,18 @@ _OWN: dict[Signal, tuple[Column, ...]] = {
     ),
 }
 
-# KQL's timespan becomes nanoseconds, its guid lower-case text.
-_KQL_TYPES: dict[str, tuple[pa.DataType, str | None]] = {
+_KQL_TYPES: dict[str, tuple[pa.DataType, str | None]] = {  # A guid is lower-case text.
     "bool": (pa.bool_(), "PLAIN"),
     "int": (pa.int32(), None),
     "long": (pa.int64(), None),
     "real": (pa.float64(), None),
     "string": (DICTIONARY, None),
     "datetime": (TIMESTAMP, "DELTA_BINARY_PACKED"),
-    "timespan": (pa.int64(), None),
+    "timespan": (pa.int64(), None),  # Nanoseconds.
     "guid": (DICTIONARY, None),
     "dynamic": (pa.string(), "DELTA_LENGTH_BYTE_ARRAY"),
 }
-# Texts of bound columns with these ends are looked up by their whole value.
-_ID_ENDS = ("_id", "_key")
+_ID_ENDS = ("_id", "_key")  # Such texts of bound columns are looked up by their whole value.
 
 
 def reserved_names() -> frozenset[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from meta.v1 import common_pb2 as pb
+from segments.event_identity import EventIdentity
 from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.store_names import store_of
 from segplane.dataplane.enforced_columns import KQL_NAMES, SCOPE_NAMES
@@ -29,6 +30,7 @@ def read_layout(
     sharding_fields: Iterable[pb.ShardingField],
     promoted_columns: Iterable[pb.PromotedColumn],
     prefix: pb.CloudObjectPrefix | None = None,
+    identity: pb.EventIdentity | None = None,
 ) -> SegmentSpec:
     """Read one dataset's layout; `prefix` is that of new segments. Raises UnknownLayout."""
     # Stable, so that fields of one weight keep their order in every segment of the dataset.
@@ -39,6 +41,7 @@ def read_layout(
         tuple(map(_promoted, columns)),
         frozenset(column.name for column in columns if column.enforced),
         store_of(f"{prefix.prefix}/") if prefix is not None else "",
+        _identity(identity, columns) if identity is not None else None,
     )
 
 
@@ -49,11 +52,20 @@ def read_layouts(datasets: Iterable[pb.DatasetInfo]) -> Layouts:
     for dataset in datasets:
         try:
             specs[dataset.id] = read_layout(
-                dataset.sharding_fields, dataset.promoted_columns, dataset.cloud_object_prefix
+                dataset.sharding_fields,
+                dataset.promoted_columns,
+                dataset.cloud_object_prefix,
+                dataset.event_identity if dataset.HasField("event_identity") else None,
             )
         except UnknownLayout as error:
             waiting[dataset.id] = str(error)
     return Layouts(specs, waiting)
+
+
+def _identity(identity: pb.EventIdentity, columns: Iterable[pb.PromotedColumn]) -> EventIdentity:
+    if identity.column not in {column.name for column in columns}:
+        raise UnknownLayout(f"the identity of events is {identity.column}, which is no column")
+    return EventIdentity(identity.rule, identity.column)
 
 
 def _promoted(column: pb.PromotedColumn) -> PromotedColumn:

@@ -1,5 +1,6 @@
 """Records that are committed and not merged yet: the baby segments beyond a version."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +11,14 @@ from segments.location import StoreLocation
 from segments.signals import TRAITS
 
 _PAGE = 10_000
+MERGED_ONLY = (
+    "the dataset has each event once: fresh records are left out, since which of them are rows is"
+    " known once they are merged"
+)
+
+
+class MergedRecordsOnly(UserWarning):
+    """Fresh records were asked for of a dataset that has each event once: there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,8 @@ def find_fresh(
     fresh = FreshRecords(dataset_id)
     for page in _pages(client, dataset_id, version, page_babies):
         on_page()
+        if page.merged_only:
+            warnings.warn(MERGED_ONLY, MergedRecordsOnly, stacklevel=2)
         for stream in page.streams:
             fresh.store = location(stream.cloud_object_prefix.bucket)
             fresh.babies += (

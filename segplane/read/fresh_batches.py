@@ -21,6 +21,7 @@ from segments.signals import Signal
 from segments.store.open import open_store
 from segplane.dataplane.babies.columns import DatasetColumns
 from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
+from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reader import BabyReader
 from segplane.dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead
@@ -42,6 +43,8 @@ class _FreshDataset:
     index: int = 0
     columns: DatasetColumns = field(default_factory=DatasetColumns)
     unconverted: Counter[str] = field(default_factory=Counter)
+    # meta lists no baby segments of datasets that have each event once.
+    events: SeenEvents | None = None
 
 
 class FreshReading:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, operations_pb2
+from segments.errors import ObjectExists
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
@@ -15,6 +16,7 @@ from segplane.dataplane.registration import create_segment
 from segplane.recovery.object_attempts import register_once
 
 if TYPE_CHECKING:
+    from nursery.results import DatasetResult
     from segplane.dataplane.babies.payload import Payload
 
 
@@ -24,6 +26,10 @@ class ReplayRefused(Exception):
 
 class ReplayUndecodable(ReplayRefused):
     """The payload is no message of its signal, or its dataset's layout is not known."""
+
+
+class EventsTaken(ObjectExists):
+    """Events of the objects are rows already: another attempt leaves them out."""
 
 
 class ReplayNonconforming(ReplayRefused):
@@ -67,17 +73,15 @@ def register_payload(
     from nursery.replay import StillNonconforming, replay_keys, write_payload
     from segments.otlp.wire import UndecodableSlice
 
+    claimed = set[bytes]()
+
     def attempt(number: int) -> operations_pb2.Replay:
-        with tempfile.TemporaryDirectory(prefix="segplane-replay-") as folder:
+        with tempfile.TemporaryDirectory(prefix="segplane-replay-") as name:
+            folder = Path(name)
             written = write_payload(
-                store, payload, key, dataset_id, spec, Path(folder), attempt=number
+                store, payload, key, dataset_id, spec, folder, attempt=number, claimed=claimed
             )
-        segments = [
-            create_segment(dataset_id, location.bucket_of(file.key), file.key, file)
-            for file in written
-        ]
-        request = operations_pb2.CompleteReplayRequest(object_key=key, segments=segments)
-        return client.operations.CompleteReplay(request).replay
+        return _complete(client, location, key, written, claimed)
 
     try:
         spec = _layout(client, dataset_id)
@@ -95,9 +99,38 @@ def register_payload(
         ) from None
 
 
+def _complete(
+    client: MetaClient,
+    location: MetaLocation,
+    key: str,
+    written: "DatasetResult",
+    claimed: set[bytes],
+) -> operations_pb2.Replay:
+    """Register what was written; adds to `claimed` and raises EventsTaken if it has to be anew."""
+    from nursery.event_claims import claim_order, claims_message
+    from nursery.move_tracker import WrittenEvents
+
+    dataset_id = written.dataset_id
+    segments = [
+        create_segment(dataset_id, location.bucket_of(one.key), one.key, one)
+        for one in written.segments
+    ]
+    events = [WrittenEvents(written.segments, written.events)] if written.events else []
+    request = operations_pb2.CompleteReplayRequest(
+        object_key=key, segments=segments, identities=claims_message(events)
+    )
+    reply = client.operations.CompleteReplay(request)
+    if reply.claimed_positions:
+        order = claim_order(events)
+        claimed.update(order[position][1] for position in reply.claimed_positions)
+        raise EventsTaken(f"{len(claimed)} events of {key} are rows already")
+    return reply.replay
+
+
 def _layout(client: MetaClient, dataset_id: str) -> SegmentSpec:
     sharding = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=dataset_id))
     settings = client.operations.GetDatasetSettings(
         operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id)
     ).settings
-    return read_layout(sharding.fields, settings.promoted_columns.columns)
+    identity = settings.event_identity if settings.HasField("event_identity") else None
+    return read_layout(sharding.fields, settings.promoted_columns.columns, identity=identity)

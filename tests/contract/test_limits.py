@@ -50,6 +50,9 @@ ELSEWHERE = {
     "`ListUnmergedBabies`: routing of unstamped baby segments, of a page": [
         "meta/test_unmerged_babies_routing.py::test_one_period_more_than_a_page_holds_is_refused"
     ],
+    "`DatasetSettings.event_identity.window_days`": [
+        "segplane/test_events_once.py::test_the_column_of_the_identity_stays_while_it_is_one"
+    ],
     "characters of `DatasetSettings.foreign_files.time_column`": [
         "meta/test_unread_segments.py::test_a_time_column_has_a_length"
     ],
@@ -88,6 +91,10 @@ ROW_OF_FIELD = {
     "GetIngestStreamsForNursery.shard_indexes": (
         "`GetIngestStreamsForNursery.shard_count`, and so many `shard_indexes`"
     ),
+    "ClaimEvents.identities.days": "identities of a registration",
+    "CompleteReplay.identities.days": "identities of a registration",
+    "RegisterMergedSegment.identities.days": "identities of a registration",
+    "RegisterMergedSegments.registrations.identities.days": "identities of a registration",
     "RegisterMergedSegment.more_segments": "segments of `RegisterMergedSegment`",
     "RegisterMergedSegments.registrations.more_segments": (
         "segments of all registrations of `RegisterMergedSegments`"

@@ -5,10 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from meta.errors import ExcessEvents, LayoutChanged, OffsetConflict, RaceLost
+from meta.errors import EventsClaimed, ExcessEvents, LayoutChanged, OffsetConflict
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities, registrations
+from meta.store.registration.event_claims import EventClaims
 from meta.store.registration.identities import DayIdentities
 from meta.store.registration.registrations import Merge
 from meta.store.segments.segments import NewSegment
@@ -35,7 +36,8 @@ class Once:
         self.dataset_id = self.scene.dataset()
         self.key = self._read(lambda tx: datasets.get(tx, self.dataset_id).key)
         self.today = self._read(clock.now_nanos) // (86_400 * 10**9)
-        self.scene.execute("INSERT INTO dataset_identities VALUES (:key, 7)", key=self.key)
+        self.scene.execute("INSERT INTO dataset_identities VALUES (:key, 7, 'k')", key=self.key)
+        self.scene.execute("UPDATE datasets SET identity_rule = 1 WHERE key = :key", key=self.key)
 
     def stream(self) -> UUID:
         """Make a stream with a baby segment."""
@@ -47,17 +49,17 @@ class Once:
         *names: int,
         segment: NewSegment | None = None,
         repeats: int = 0,
+        rule: int = 1,
     ) -> Version:
         """Register a segment of a stream's baby segment, whose events have these identities."""
         rows = RECORDS - repeats
         segments = () if rows <= 0 else (segment or new_segment(self.dataset_id, events=rows),)
-        claims = DayIdentities(self.today, b"".join(map(hash_of, names)))
+        day = DayIdentities(self.today, b"".join(map(hash_of, names)))
         merge = Merge(
             self.dataset_id,
             segments,
             (EntryMove(self.dataset_id, OffsetSpan(str(stream_id), 0, 0), 1),),
-            identities=(claims,) if names else (),
-            repeats=repeats,
+            event_claims=EventClaims(rule, (day,) if names else (), repeats),
         )
         return self.scene.transactions.write(lambda tx: registrations.register(tx, merge))
 
@@ -94,7 +96,7 @@ def test_a_registration_with_a_claimed_identity_is_refused_as_a_whole(once: Once
     first, second = once.stream(), once.stream()
     once.register(first, 1, 2, 3)
 
-    with pytest.raises(RaceLost) as refusal:
+    with pytest.raises(EventsClaimed) as refusal:
         once.register(second, 9, 3, 8, 1)
 
     assert refusal.value.metadata.items() >= {("claimed", "2"), ("positions", "1,3")}
@@ -155,9 +157,15 @@ def test_a_refused_move_claims_nothing(once: Once) -> None:
 
 def test_a_dataset_whose_events_have_no_identity_refuses_them(once: Once) -> None:
     once.scene.execute("DELETE FROM dataset_identities WHERE dataset_key = :key", key=once.key)
+    once.scene.execute("UPDATE datasets SET identity_rule = NULL WHERE key = :key", key=once.key)
 
     with pytest.raises(LayoutChanged):
         once.register(once.stream(), 1)
+
+
+def test_identities_by_another_rule_are_refused(once: Once) -> None:
+    with pytest.raises(LayoutChanged):
+        once.register(once.stream(), 1, rule=2)
 
 
 def test_of_two_registrations_with_one_identity_exactly_one_claims_it(
@@ -177,7 +185,7 @@ def test_of_two_registrations_with_one_identity_exactly_one_claims_it(
     for outcome in interleaver.explore(make):
         streams, name = made[-1]
         answers = [outcome.first, outcome.second]
-        refusals = [answer for answer in answers if isinstance(answer, RaceLost)]
+        refusals = [answer for answer in answers if isinstance(answer, EventsClaimed)]
         assert len(refusals) == 1
         assert [type(answer) for answer in answers].count(int) == 1
         place = answers.index(refusals[0])

@@ -86,7 +86,7 @@ def write(collector: CollectorDriver, text: str) -> list[str]:
     written = write_payload(
         collector.store, payload, key_in(collector), collector.dataset_id, SegmentSpec(), folder
     )
-    return [segment.key for segment in written]
+    return [segment.key for segment in written.segments]
 
 
 def test_payloads_are_listed_by_stream_dataset_and_cause_in_pages(

@@ -10,6 +10,7 @@ MODULE_LINES_MAX = 300
 ONE_THOUGHT = {
     "collector/intake.py": "an export's way to the buffer, and its deadline",
     "collector/stream.py": "the writer of a stream and the recovery of its tail",
+    "meta/errors.py": "the reactions that a caller of meta can have, a class each",
     "meta/store/merging/merge_tasks.py": "a merge task and its inputs",
     "meta/store/pins/pins.py": "a pin: taken, renewed and released within limits and rights",
     "meta/store/segments/segments.py": "a segment's row and the message that it keeps",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from meta.services.catalog import dataset_columns, promoted_columns
+from meta.services.catalog import dataset_columns, event_identity, promoted_columns
 from meta.services.catalog.dataset_columns import PROMOTED_FIELD
+from meta.services.catalog.event_identity import EventIdentity
 from meta.store.catalog import bindings, datasets
 from meta.store.catalog.bindings import Binding
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
@@ -17,7 +18,7 @@ from meta.v1 import operations_pb2
 
 @dataclass(frozen=True, slots=True)
 class ColumnChanges:
-    """Promoted columns and record ids, None = as they are; a binding changes if `rebinds`.
+    """Promoted columns, record ids and identity, None = as they are; a binding if `rebinds`.
 
     `enforces` says that the treatment of records that do not conform is set.
     """
@@ -27,6 +28,7 @@ class ColumnChanges:
     binding: Binding | None
     enforces: bool
     record_ids: bool | None
+    identity: EventIdentity | None
 
     @classmethod
     def read(cls, settings: operations_pb2.DatasetSettings) -> ColumnChanges:
@@ -38,22 +40,30 @@ class ColumnChanges:
         binding = dataset_columns.checked_binding(settings.binding) if rebinds else None
         record_ids = settings.record_ids if settings.HasField("record_ids") else None
         enforces = settings.HasField("nonconforming")
-        return cls(promoted, rebinds, binding, enforces, record_ids)
+        identity = None
+        if settings.HasField("event_identity"):
+            identity = event_identity.checked(settings.event_identity)
+        return cls(promoted, rebinds, binding, enforces, record_ids, identity)
 
     @property
     def is_changed(self) -> bool:
         """Whether the dataset's row has to be locked for its columns."""
-        is_set = self.promoted is not None or self.record_ids is not None
-        return is_set or self.rebinds or self.enforces
+        given = (self.promoted, self.record_ids, self.identity)
+        return self.rebinds or self.enforces or any(change is not None for change in given)
 
     def apply(self, tx: Transaction, dataset_id: UUID) -> None:
         """Store the changes; the caller holds the dataset's row."""
+        if self.identity == event_identity.NO_IDENTITY:
+            # First: the binding may end with it.
+            self.identity.apply(tx, dataset_id)
         if self.rebinds:
             dataset_columns.bind(tx, dataset_id, self.binding)
         if self.record_ids is not None:
             dataset_columns.set_record_ids(tx, dataset_id, has_ids=self.record_ids)
         if self.promoted is not None:
             dataset_columns.promote(tx, dataset_id, self.promoted)
+        if self.identity is not None:
+            self.identity.apply(tx, dataset_id)
         if self.enforces:
             # Nurseries read it with the columns: equal response_seq must mean equal settings.
             datasets.stamp(tx, dataset_id, versions.allocate(tx))
@@ -63,5 +73,6 @@ class ColumnChanges:
         return (
             self.promoted in (None, dataset_columns.current(tx, dataset_id))
             and self.record_ids in (None, dataset_columns.has_record_ids(tx, dataset_id))
+            and (self.identity is None or self.identity.is_in_effect(tx, dataset_id))
             and (not self.rebinds or self.binding == bindings.read(tx, dataset_id))
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from meta.errors import InvalidArgument, QuotaExceeded, RaceLost
-from meta.services.catalog import promoted_columns
+from meta.services.catalog import event_identity, promoted_columns
 from meta.services.catalog.promoted_columns import RECEIPT_COLUMNS
 from meta.services.messages import checks
 from meta.store.access import audit
@@ -283,6 +283,7 @@ def _replace(tx: Transaction, columns: dict[UUID, list[PromotedColumnRow]]) -> V
     for dataset_id, own in columns.items():
         kept = [LinkColumn(column.name, column.kql_type) for column in own]
         link_columns.check_promoted(tx, dataset_id, kept)
+        event_identity.check_kept(tx, dataset_id, own)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, own)
     # Nurseries read the columns: equal response_seq must mean equal columns.
     version = versions.allocate(tx)

@@ -11,7 +11,7 @@ from google.protobuf.duration_pb2 import Duration
 
 from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS
 from meta.errors import InvalidArgument
-from meta.services.catalog import dataset_columns, entry_versions
+from meta.services.catalog import dataset_columns, entry_versions, event_identity
 from meta.services.catalog.column_changes import ColumnChanges
 from meta.services.catalog.dataset_columns import checked_nonconforming
 from meta.services.messages import checks, convert, ingest_limits
@@ -22,7 +22,7 @@ from meta.store.catalog.dataset_settings import DatasetSettings
 from meta.store.deletion import baselines, dataset_deletion
 from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
-from meta.store.registration import conservation
+from meta.store.registration import conservation, identities
 from meta.v1 import operations_pb2
 
 COLUMN_CHARACTERS_MAX = 255
@@ -184,10 +184,11 @@ def _version(settings: operations_pb2.DatasetSettings) -> str:
 
 
 def _people_set(settings: operations_pb2.DatasetSettings) -> operations_pb2.DatasetSettings:
-    """The settings without the allowance, which registrations use up."""
+    """The settings without what registrations change: the allowance, and the repeats."""
     content = operations_pb2.DatasetSettings()
     content.CopyFrom(settings)
     content.ClearField("excess_events_allowed")
+    content.ClearField("event_repeats")
     return content
 
 
@@ -201,6 +202,7 @@ def _message(
     tx: Transaction, dataset_id: UUID, columns_at: int | None = None
 ) -> operations_pb2.DatasetSettings:
     settings = dataset_settings.read(tx, dataset_id)
+    dataset = datasets.get(tx, dataset_id)
     columns = dataset_columns.current(tx, dataset_id)
     if columns_at is not None:
         columns = former_layouts.at(tx, dataset_id, columns_at)
@@ -225,7 +227,9 @@ def _message(
         # As before if it is the usual one.
         nonconforming=operations_pb2.NonconformingRecords.ValueType(settings.nonconforming) or None,
         record_ids=dataset_columns.has_record_ids(tx, dataset_id) or None,
-        store=datasets.placed(tx, [dataset_id]).get(dataset_id, ""),
+        store=dataset.store,
+        event_identity=event_identity.message_of(tx, dataset_id),
+        event_repeats=identities.count_repeats(tx, dataset.key),
     )
 
 

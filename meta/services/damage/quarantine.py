@@ -2,9 +2,9 @@
 
 import grpc
 
-from meta.errors import InvalidArgument
+from meta.errors import EventsClaimed, InvalidArgument
 from meta.services.damage.damage import acceptance_of, consent_of
-from meta.services.messages import checks, convert
+from meta.services.messages import checks, convert, event_identities
 from meta.services.server_parts import ServerParts
 from meta.store.damage import replays
 from meta.store.damage.replays import QuarantinedPayload, Replay
@@ -46,7 +46,13 @@ def complete_replay(
         for index, segment in enumerate(request.segments)
     ]
     checks.distinct([segment.object_key for segment in new], "segments")
-    replay = server.transactions.write(lambda tx: replays.complete(tx, payload, new))
+    claims = None
+    if request.HasField("identities"):
+        claims = event_identities.checked_claims(request.identities, "identities")
+    try:
+        replay = server.transactions.write(lambda tx: replays.complete(tx, payload, new, claims))
+    except EventsClaimed as refusal:
+        return pb.CompleteReplayResponse(claimed_positions=refusal.positions)
     return pb.CompleteReplayResponse(replay=_message(replay))
 
 

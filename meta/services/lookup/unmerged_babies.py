@@ -11,6 +11,7 @@ from meta.errors import CursorInvalid, ReplyTooLarge
 from meta.services.messages import checks, convert, cursors
 from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.services.server_parts import ServerParts
+from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import unmerged_babies
 from meta.store.lookup.unmerged_babies import OffsetCut
@@ -64,6 +65,8 @@ def _page(
     lifetimes, now_secs = server.settings.lifetimes, versions.snapshot(tx).now_secs
     if cursor is None:
         version, cuts = unmerged_babies.cut(tx, dataset_id, version)
+        if datasets.identity_rules(tx, [dataset_id]):
+            return pb.ListUnmergedBabiesResponse(version=version, merged_only=True)
         if len(cuts) > STREAMS_MAX:
             raise ReplyTooLarge(f"{len(cuts)} streams exceed the {STREAMS_MAX} of one cursor")
         cursor = BabyCursor(version, now_secs, tuple(cuts))

@@ -202,6 +202,9 @@ def dataset_info(stores: Stores, dataset: Dataset, layout: Layout) -> common_pb2
         cloud_object_prefix=merged_place(stores, dataset.id, dataset.store),
         sharding_fields=sharding_messages(layout.sharding_fields),
         promoted_columns=promoted_messages(layout.promoted_columns),
+        event_identity=None
+        if dataset.identity_rule is None
+        else common_pb2.EventIdentity(column=dataset.identity_column, rule=dataset.identity_rule),
     )
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from meta import access
 from meta.access import AuditCaller, Role
 from meta.errors import InvalidArgument
-from meta.services.messages import checks, convert, segment_facts
+from meta.services.messages import checks, convert, event_identities, segment_facts
 from meta.store.registration.registrations import Merge
 from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
@@ -57,7 +57,18 @@ def checked_merge(
     if named_ids != {dataset_id}:
         raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
     quarantined = _quarantined(request, moves) if request.quarantined else {}
-    return Merge(dataset_id, new, moves, caller, is_audited=_is_person(), quarantined=quarantined)
+    claims = None
+    if request.HasField("identities"):
+        claims = event_identities.checked_claims(request.identities, "identities")
+    return Merge(
+        dataset_id,
+        new,
+        moves,
+        caller,
+        is_audited=_is_person(),
+        quarantined=quarantined,
+        event_claims=claims,
+    )
 
 
 def _quarantined(

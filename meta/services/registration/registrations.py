@@ -7,11 +7,12 @@ from typing import TypeAlias
 import grpc
 
 from meta import access
-from meta.errors import InvalidArgument, MetaError
+from meta.errors import EventsClaimed, InvalidArgument, MetaError
 from meta.services.messages import checks
 from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.services.registration.registration_checks import MOVES_MAX, checked_merge
 from meta.services.server_parts import ServerParts
+from meta.store.registration.identities import HASH_BYTES, IDENTITIES_MAX
 from meta.store.registration.registrations import Merge
 from meta.store.versions.versions import Version
 from meta.v1 import operations_pb2 as pb
@@ -45,6 +46,8 @@ def _checked(
     checks.count(segments, "registrations.segments", high=SEGMENTS_MAX)
     moves = sum([len(item.stream_offsets) for item in items])
     checks.count(moves, "registrations.stream_offsets", high=MOVES_MAX)
+    hashes = sum([len(day.hashes) for item in items for day in item.identities.days])
+    checks.count(hashes // HASH_BYTES, "registrations.identities", high=IDENTITIES_MAX)
     caller, stores = access.caller(), server.settings.stores
     checked: list[Merge | InvalidArgument] = []
     for item in items:
@@ -75,4 +78,5 @@ def _refusal(error: MetaError) -> pb.Refusal:
         message=error.message[:MESSAGE_CHARACTERS_MAX],
         metadata=error.metadata,
         field=error.field if isinstance(error, InvalidArgument) else "",
+        claimed_positions=error.positions if isinstance(error, EventsClaimed) else (),
     )

@@ -22,6 +22,7 @@ from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import dataset_layouts, datasets
 from meta.store.engine.driver_statements import Execute, single_statements
 from meta.store.engine.pool import Conflict, Transaction
+from meta.store.registration import event_claims
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import (
@@ -198,6 +199,7 @@ def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
     claims = segments.claim(tx, new)
     segments.raise_refusal(claims)
     if any(claimed.registered_at is None for claimed in claims):
+        event_claims.refuse_unnamed(tx, {segment.dataset_id for segment in new})
         segments.insert(tx, claims, versions.allocate(tx))
         saved_segments.note(tx, [c for c in claims if c.registered_at is None])
     return [claimed.segment_id for claimed in claims]

@@ -27,6 +27,9 @@ class Dataset:
     is_default: bool
     # Name of the store of its new segments; "" = the default store.
     store: str = ""
+    # The rule and the column of the identities of its events; None = they have none.
+    identity_rule: int | None = None
+    identity_column: str = ""
 
 
 _COLUMNS = (
@@ -35,6 +38,8 @@ _COLUMNS = (
     datasets.c.name,
     datasets.c.is_default,
     datasets.c.store,
+    datasets.c.identity_rule,
+    datasets.c.identity_column,
 )
 _LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
 _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
@@ -71,6 +76,11 @@ _STAMP = (
 )
 _PLACE = (
     update(datasets).where(datasets.c.id == bindparam("dataset")).values(store=bindparam("store_"))
+)
+_IDENTIFY = (
+    update(datasets)
+    .where(datasets.c.id == bindparam("dataset"))
+    .values(identity_rule=bindparam("rule"), identity_column=bindparam("column"))
 )
 _CHANGED = (
     _LIVE.where(datasets.c.changed_version > bindparam("since"))
@@ -158,9 +168,20 @@ def placed(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, str]:
     }
 
 
+def identity_rules(tx: Transaction, dataset_ids: Iterable[UUID]) -> list[int]:
+    """The rules of the datasets among some that have each event once."""
+    rows = tx.execute(_BY_IDS, {"ids": list(dataset_ids)})
+    return [row.identity_rule for row in rows if row.identity_rule is not None]
+
+
 def place(tx: Transaction, dataset_id: UUID, store: str) -> None:
     """Name the store of a dataset's new segments; the caller holds the dataset's row."""
     tx.execute(_PLACE, {"dataset": dataset_id, "store_": store})
+
+
+def identify(tx: Transaction, dataset_id: UUID, rule: int | None, column: str) -> None:
+    """Set the rule and column of the identities of events; the caller holds the dataset's row."""
+    tx.execute(_IDENTIFY, {"dataset": dataset_id, "rule": rule, "column": column})
 
 
 def stamp(tx: Transaction, dataset_id: UUID, version: versions.Version) -> None:
@@ -264,7 +285,7 @@ def _made_visible(tx: Transaction, dataset: Dataset) -> Dataset:
     return dataset
 
 
-def _dataset(row: Row[UUID, int, str, bool, str] | None) -> Dataset | None:
+def _dataset(row: Row[*tuple[Any, ...]] | None) -> Dataset | None:
     if row is None or not dataset_scope.is_visible(row.id):
         return None
     return Dataset(*row)

@@ -18,7 +18,8 @@ from meta.store.catalog import datasets
 from meta.store.damage import losses
 from meta.store.damage.losses import Acceptance, LossKind, Lost
 from meta.store.engine.pool import Transaction
-from meta.store.registration import quarantined_ranges
+from meta.store.registration import event_claims, quarantined_ranges
+from meta.store.registration.event_claims import EventClaims
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import merged_offsets
@@ -114,11 +115,16 @@ def begin(
     return replay
 
 
-def complete(tx: Transaction, payload: QuarantinedPayload, new: Sequence[NewSegment]) -> Replay:
+def complete(
+    tx: Transaction,
+    payload: QuarantinedPayload,
+    new: Sequence[NewSegment],
+    event_identities: EventClaims | None = None,
+) -> Replay:
     """Register the objects of a replay; a repetition returns the first call's result.
 
-    Raises NothingToRepair unless it was begun, InvalidArgument for another dataset's objects, and
-    the errors of a registration.
+    Raises NothingToRepair unless it was begun, InvalidArgument for another dataset's objects,
+    EventsClaimed, IdentitiesRequired, and the errors of a registration.
     """
     datasets.lock_shared(tx, [segment.dataset_id for segment in new])
     replay = _locked(tx, payload)
@@ -131,6 +137,8 @@ def complete(tx: Transaction, payload: QuarantinedPayload, new: Sequence[NewSegm
         raise InvalidArgument(
             f"the replay goes to dataset {replay.dataset_id}", field="segments.dataset_id"
         )
+    if replay.dataset_id is not None and (new or event_identities is not None):
+        _claim_events(tx, replay.dataset_id, event_identities, has_segments=bool(new))
     claims = segments.claim(tx, new) if new else ()
     segments.raise_refusal(claims)
     audit.note(tx, "CompleteReplay", payload.object_key, f"{len(new)} segments")
@@ -187,6 +195,23 @@ def lost_payload(payload: QuarantinedPayload, dataset_id: UUID | None, records: 
         object_key=payload.object_key,
         records=records,
     )
+
+
+def _claim_events(
+    tx: Transaction, dataset_id: UUID, claims: EventClaims | None, *, has_segments: bool
+) -> None:
+    """Claim the identities of events, as a registration does."""
+    keys = datasets.lock_shared(tx, [dataset_id])
+    if claims is None:
+        event_claims.refuse_unnamed(tx, [dataset_id])
+        return
+    rule = datasets.get(tx, dataset_id).identity_rule
+    window = event_claims.lock_windows(tx, {dataset_id: claims}, keys).get(dataset_id)
+    refusal = event_claims.refusal(tx, dataset_id, claims, rule, window, has_segments=has_segments)
+    if refusal is not None:
+        raise refusal
+    if window is not None:
+        event_claims.claim(tx, claims, window)
 
 
 def _insert(

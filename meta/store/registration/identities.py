@@ -5,7 +5,9 @@ event that is sent again may come with another time, and is kept with the day of
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
 
 from sqlalchemy import TextClause, text
 
@@ -17,14 +19,23 @@ from meta.store.tables.identities import SLOTS
 HASH_BYTES = 16
 # Days of the longest window. With tomorrow they have a table of pages each, and one is spare.
 WINDOW_DAYS_MAX = 30
-# Identities of one registration: 1.6 MB. The next one of the dataset waits while they are looked
-# up, for one or two seconds; a lock is waited for at most five.
-IDENTITIES_MAX = 100_000
+# Identities of one registration: 4 MB, which a message holds. The next one of the dataset waits
+# while they are looked up, at most five seconds, so nurseries take fewer of them where they can.
+IDENTITIES_MAX = 250_000
 # An event of a sender whose clock is ahead may be of tomorrow.
 _LOCK = text(f"""
-    SELECT {FIRST_DAY.format(days="days")} AS first, {TODAY} + 1 AS last
+    SELECT {FIRST_DAY.format(days="days")} AS first, {TODAY} + 1 AS last, key
     FROM dataset_identities WHERE dataset_key = :dataset FOR UPDATE
 """)  # noqa: S608
+_KEEP = text("""
+    INSERT INTO dataset_identities (dataset_key, days, key) VALUES (:dataset, :days, :key)
+    ON CONFLICT (dataset_key) DO UPDATE
+    SET days = excluded.days, key = coalesce(nullif(excluded.key, ''), dataset_identities.key)
+""")
+_END = text("DELETE FROM dataset_identities WHERE dataset_key = :dataset")
+_DAYS = text(
+    "SELECT coalesce((SELECT days FROM dataset_identities WHERE dataset_key = :dataset), 0)"
+)
 _ADD_REPEATS = text("""
     INSERT INTO dataset_repeats (dataset_key, records) VALUES (:dataset, :records)
     ON CONFLICT (dataset_key) DO UPDATE SET records = dataset_repeats.records + excluded.records
@@ -70,6 +81,13 @@ class IdentityWindow:
     dataset_key: int
     first: int
     last: int
+    key: bytes = field(default=b"", repr=False)
+
+    def keyed(self, hashes: bytes) -> bytes:
+        """Hash hashes with the dataset's secret, by which they are kept."""
+        starts = range(0, len(hashes), HASH_BYTES)
+        own = partial(blake2b, key=self.key, digest_size=HASH_BYTES)
+        return b"".join([own(hashes[at : at + HASH_BYTES]).digest() for at in starts])
 
 
 def lock_window(tx: Transaction, dataset_key: int) -> IdentityWindow | None:
@@ -82,7 +100,8 @@ def lock_window(tx: Transaction, dataset_key: int) -> IdentityWindow | None:
     if row is None:
         return None
     # After days without a server the window is longer than it was set.
-    return IdentityWindow(dataset_key, max(row.first, row.last - SLOTS + 1), row.last)
+    first = max(row.first, row.last - SLOTS + 1)
+    return IdentityWindow(dataset_key, first, row.last, bytes(row.key))
 
 
 def find_claimed(
@@ -92,7 +111,7 @@ def find_claimed(
     hashes = b"".join([day.hashes for day in claims])
     if not hashes:
         return []
-    values = {"dataset": window.dataset_key, "hashes": hash_array(hashes)}
+    values = {"dataset": window.dataset_key, "hashes": hash_array(window.keyed(hashes))}
     rows = tx.execute(_lookup(window), values).scalars()
     return sorted({int(number) - 1 for number in rows})
 
@@ -101,7 +120,26 @@ def claim(tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentitie
     """Claim distinct identities, none of them claimed; those outside the window are not kept."""
     for day in claims:
         if window.first <= day.day <= window.last and day.hashes:
-            identity_runs.add(tx, window.dataset_key, day.day, hash_array(day.hashes), day.number)
+            hashes = hash_array(window.keyed(day.hashes))
+            identity_runs.add(tx, window.dataset_key, day.day, hashes, day.number)
+
+
+def keep(tx: Transaction, dataset_key: int, days: int, secret: bytes | None) -> None:
+    """Retain identities for so many days from now on; another secret forgets those so far.
+
+    The caller keeps registrations of the dataset away.
+    """
+    tx.execute(_KEEP, {"dataset": dataset_key, "days": days, "key": secret or b""})
+
+
+def end(tx: Transaction, dataset_key: int) -> None:
+    """Retain no identities from now on; the watch drops those so far."""
+    tx.execute(_END, {"dataset": dataset_key})
+
+
+def window_days(tx: Transaction, dataset_key: int) -> int:
+    """The days for which identities are retained; 0 = events have none."""
+    return int(tx.execute(_DAYS, {"dataset": dataset_key}).scalar_one())
 
 
 def add_repeats(tx: Transaction, window: IdentityWindow, records: int) -> None:

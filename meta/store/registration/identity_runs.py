@@ -82,7 +82,9 @@ EXPIRED_MAX = 1_000
 _EXPIRE = text(f"""
     DELETE FROM identity_runs WHERE id IN (
       SELECT r.id FROM identity_runs r LEFT JOIN dataset_identities i USING (dataset_key)
-      WHERE i.dataset_key IS NULL OR r.day < {FIRST_DAY.format(days="i.days")}
+        LEFT JOIN datasets d ON d.key = r.dataset_key
+      WHERE i.dataset_key IS NULL OR d.purged_at IS NOT NULL
+        OR r.day < {FIRST_DAY.format(days="i.days")}
       ORDER BY r.id LIMIT :most FOR UPDATE OF r SKIP LOCKED)
     RETURNING id, day, is_young
 """)  # noqa: S608

@@ -21,13 +21,15 @@ _Count: TypeAlias = tuple[int, int, bool]
 class RegistrationState:
     """Live datasets and entries, which are locked now, and heads, which only rise.
 
-    `dataset_keys` are of live datasets, and `bound_field_ids` of those that have such columns.
+    `dataset_keys` are of live datasets, `bound_field_ids` of those that have such columns, and
+    `identity_rules` of those that have each event once.
     `calls` are in order, each with the offsets of its moves.
     """
 
     dataset_keys: Mapping[UUID, int]
     calls: Sequence["CallState"]
     bound_field_ids: Mapping[UUID, Sequence[int]]
+    identity_rules: Mapping[UUID, int]
 
 
 class CallState(NamedTuple):
@@ -60,7 +62,7 @@ class Moves:
 # by the number of their move: ids would be parsed and compared for each.
 _LOCK = text(f"""
     WITH live AS MATERIALIZED (
-      SELECT id, key, bound_field_ids FROM datasets
+      SELECT id, key, bound_field_ids, identity_rule FROM datasets
       WHERE deleted_at IS NULL AND id = ANY(cast(:datasets AS uuid[]))
       ORDER BY id FOR KEY SHARE
     ), entries AS MATERIALIZED (
@@ -72,7 +74,7 @@ _LOCK = text(f"""
     )
     SELECT 'dataset' AS kind, id, key::bigint AS number, cast(NULL AS bigint) AS value,
            cast(NULL AS bigint) AS babies, cast(NULL AS boolean) AS is_counted,
-           bound_field_ids
+           bound_field_ids, identity_rule
     FROM live
     UNION ALL
     SELECT 'entry', NULL, n, CASE WHEN merged_offset < seen AND EXISTS (
@@ -81,13 +83,13 @@ _LOCK = text(f"""
           SELECT FROM baby_segments b WHERE b.stream_id = s AND b."offset" <= seen
             AND b."offset" > greatest(merged_offset, i.deleted_offset, h.merged_floor)
             AND {merged_offsets.may_be_of("d")}))
-      THEN seen ELSE merged_offset END, NULL, NULL, NULL
+      THEN seen ELSE merged_offset END, NULL, NULL, NULL, NULL
     FROM entries
     UNION ALL
-    SELECT 'head', NULL, n, committed_offset, NULL, NULL, NULL FROM stream_heads
+    SELECT 'head', NULL, n, committed_offset, NULL, NULL, NULL, NULL FROM stream_heads
       JOIN unnest(cast(:streams AS uuid[])) WITH ORDINALITY AS k (s, n) ON stream_id = s
     UNION ALL
-    (SELECT 'move', NULL, n, records, babies, is_counted, NULL
+    (SELECT 'move', NULL, n, records, babies, is_counted, NULL, NULL
      FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:starts AS bigint[]),
                  cast(:ends AS bigint[])) WITH ORDINALITY AS move (s, d, a, e, n)
           CROSS JOIN LATERAL (
@@ -113,11 +115,12 @@ def lock_state(tx: Transaction, calls: Sequence[Moves]) -> RegistrationState:
     }
     dataset_keys = dict[UUID, int]()
     bound_field_ids = dict[UUID, Sequence[int]]()
+    identity_rules = dict[UUID, int]()
     merged: list[int | None] = [None] * len(moves)
     committed = merged.copy()
     counts: list[_Count] = [(0, 0, False)] * len(moves)
     rows = tx.execute(_LOCK, values).all()
-    for kind, dataset_id, number, value, babies, is_counted, bound_ids in rows:
+    for kind, dataset_id, number, value, babies, is_counted, bound_ids, rule in rows:
         if kind == "move":
             counts[number - 1] = value, babies, bool(is_counted)
         elif kind == "entry":
@@ -128,13 +131,15 @@ def lock_state(tx: Transaction, calls: Sequence[Moves]) -> RegistrationState:
             dataset_keys[dataset_id] = number
             if bound_ids:
                 bound_field_ids[dataset_id] = bound_ids
+            if rule is not None:
+                identity_rules[dataset_id] = rule
     states, first = [], 0
     for call in calls:
         end = first + len(call.moves)
         bound = _bound(call, counts[first:end]) if call.are_counted else None
         states.append(CallState(merged[first:end], committed[first:end], bound))
         first = end
-    return RegistrationState(dataset_keys, states, bound_field_ids)
+    return RegistrationState(dataset_keys, states, bound_field_ids, identity_rules)
 
 
 def _bound(call: Moves, counts: Sequence[_Count]) -> RecordBound | None:

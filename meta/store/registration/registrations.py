@@ -20,18 +20,18 @@ from meta.errors import (
     NotFound,
     OffsetConflict,
     OffsetNotCommitted,
-    RaceLost,
 )
 from meta.store.access import audit
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.registration import (
     conservation,
-    identities,
+    event_claims,
     quarantined_ranges,
     registration_rows,
 )
-from meta.store.registration.identities import DayIdentities, IdentityWindow
+from meta.store.registration.event_claims import EventClaims
+from meta.store.registration.identities import IdentityWindow
 from meta.store.registration.registration_state import (
     CallState,
     Moves,
@@ -46,8 +46,6 @@ from meta.store.versions.versions import Version
 
 # Most current offsets that a refusal carries.
 CURRENT_VALUES_MAX = 32
-# Most positions of claimed identities that a refusal names: 7 KB.
-CLAIMED_POSITIONS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +61,18 @@ class Merge:
     is_audited: bool = False
     # Verdicts by which records of streams are quarantined.
     quarantined: Mapping[UUID, str] = field(default_factory=dict)
-    # Of the events of the segments, if the dataset has them once; each is named once.
-    identities: tuple[DayIdentities, ...] = ()
-    # Records of the baby segments that the segments leave out because they are rows already.
-    repeats: int = 0
+    # Of the events of the segments, if the dataset has each of them once.
+    event_claims: EventClaims | None = None
+
+    @property
+    def repeats(self) -> int:
+        """Records of the baby segments that the segments leave out."""
+        return self.event_claims.repeats if self.event_claims is not None else 0
+
+    @property
+    def claims_events(self) -> bool:
+        """Whether identities are looked up for it, or repeats counted."""
+        return self.event_claims is not None and not self.event_claims.is_empty
 
 
 NOTED_MAX = 10
@@ -84,7 +90,7 @@ _OF_MOVES = text(
 
 def keys(merge: Merge) -> list[Hashable]:
     """The conflict keys of a call: its entries and object keys."""
-    shared = [("identities", merge.dataset_id)] if merge.identities or merge.repeats else []
+    shared = [("identities", merge.dataset_id)] if merge.claims_events else []
     return [*(m.key for m in merge.moves), *(s.object_key for s in merge.segments), *shared]
 
 
@@ -104,12 +110,13 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     """
     calls = [Moves(merge.moves, bool(merge.segments or merge.repeats)) for merge in batch]
     state = lock_state(tx, calls)
-    windows = _lock_windows(tx, batch, state)
+    wanted = {m.dataset_id: m.event_claims for m in batch if m.event_claims is not None}
+    windows = event_claims.lock_windows(tx, wanted, state.dataset_keys)
     claims = _claim(tx, batch, state)
     answers: list[Version | MetaError | None] = [
         _decide(tx, merge, own, call, is_live=merge.dataset_id in state.dataset_keys)
         or _lacking(merge, state.bound_field_ids.get(merge.dataset_id, ()))
-        or _repeated(tx, merge, windows)
+        or _claimed_events(tx, merge, state, windows)
         or conservation.refusal(tx, merge.dataset_id, _events(merge), call.bound, merge.caller)
         for merge, own, call in zip(batch, claims, state.calls, strict=True)
     ]
@@ -126,9 +133,8 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
         if merge.quarantined:
             spans = [move.offsets for move in merge.moves]
             quarantined_ranges.add(tx, merge.dataset_id, merge.quarantined, spans)
-        if merge.identities or merge.repeats:
-            identities.claim(tx, windows[merge.dataset_id], merge.identities)
-            identities.add_repeats(tx, windows[merge.dataset_id], merge.repeats)
+        if merge.event_claims is not None and not merge.event_claims.is_empty:
+            event_claims.claim(tx, merge.event_claims, windows[merge.dataset_id])
     version = write(tx, fresh)
     for merge, own in fresh:
         if merge.is_audited:
@@ -201,36 +207,20 @@ def _lacking(merge: Merge, bound_field_ids: Sequence[int]) -> MetaError | None:
     return None
 
 
-def _lock_windows(
-    tx: Transaction, batch: Sequence[Merge], state: RegistrationState
-) -> dict[UUID, IdentityWindow]:
-    """Lock the claims of the datasets of calls with identities, in the order of datasets."""
-    named_ids = {merge.dataset_id for merge in batch if merge.identities or merge.repeats}
-    windows = {
-        dataset_id: identities.lock_window(tx, state.dataset_keys[dataset_id])
-        for dataset_id in sorted(named_ids.intersection(state.dataset_keys))
-    }
-    return {dataset_id: window for dataset_id, window in windows.items() if window is not None}
-
-
-def _repeated(
-    tx: Transaction, merge: Merge, windows: Mapping[UUID, IdentityWindow]
+def _claimed_events(
+    tx: Transaction,
+    merge: Merge,
+    state: RegistrationState,
+    windows: Mapping[UUID, IdentityWindow],
 ) -> MetaError | None:
-    """The refusal of identities that are claimed; a batch has a dataset of such calls once."""
-    if not merge.identities and not merge.repeats:
-        return None
-    window = windows.get(merge.dataset_id)
-    if window is None:
-        return LayoutChanged("events of the dataset have no identity", dataset_id=merge.dataset_id)
-    claimed = identities.find_claimed(tx, window, merge.identities)
-    if not claimed:
-        return None
-    positions = ",".join(map(str, claimed[:CLAIMED_POSITIONS_MAX]))
-    return RaceLost(
-        f"{len(claimed)} events are rows already",
-        dataset_id=merge.dataset_id,
-        claimed=len(claimed),
-        positions=positions,
+    """The refusal of identities; a batch has a dataset of calls that claim some once."""
+    return event_claims.refusal(
+        tx,
+        merge.dataset_id,
+        merge.event_claims,
+        state.identity_rules.get(merge.dataset_id),
+        windows.get(merge.dataset_id),
+        has_segments=bool(merge.segments),
     )
 
 

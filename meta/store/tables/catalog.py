@@ -58,6 +58,9 @@ datasets = Table(
     Column("store", Text, nullable=False, server_default=text("''")),
     # Field ids of the bound columns that it has now, which each new segment must have; NULL = none.
     Column("bound_field_ids", ARRAY(Integer)),
+    # The number of the rule by which its events have identities, NULL = none, and their column.
+    Column("identity_rule", BigInteger),
+    Column("identity_column", Text, nullable=False, server_default=text("''")),
 )
 Index(
     "datasets_name_live_unique",

@@ -7,10 +7,12 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
+    LargeBinary,
     PrimaryKeyConstraint,
     SmallInteger,
     Table,
     Uuid,
+    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -26,6 +28,8 @@ dataset_identities = Table(
     Column("dataset_key", Integer, primary_key=True, autoincrement=False),
     # Days for which an identity is kept, by the time of its event.
     Column("days", SmallInteger, nullable=False),
+    # Secret of the hashes that are kept: no sender can choose the page that an identity is in.
+    Column("key", LargeBinary, nullable=False, server_default=text("''")),
 )
 
 # The ledger's entry of records that were left out because they were rows already; kept permanently.

@@ -1,6 +1,5 @@
 """segplane datasets settings, usage: settings and monthly usage."""
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -10,14 +9,16 @@ import typer
 from google.protobuf.duration_pb2 import Duration
 
 from meta.client import MetaClient
-from meta.v1 import catalog_pb2, common_pb2
+from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
-from segplane.cli import foreign_settings, nonconforming_records
+from segplane.cli import event_identity, foreign_settings, nonconforming_records, promotions
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
+from segplane.cli.event_identity import IdentityColumn, WindowDays
 from segplane.cli.foreign_settings import RefuseForeign, TimeColumn
 from segplane.cli.nonconforming_records import Nonconforming
 from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
+from segplane.cli.promotions import Promote, PromoteNone
 from segplane.read.lookup import all_datasets, read_usages
 from segplane.terminal.times import parse_age
 
@@ -71,15 +72,6 @@ ConfirmDeletes = Annotated[
         "deletion brake may hold them.",
     ),
 ]
-Promote = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN:TYPE:SCOPE:ATTRIBUTE",
-        help="A typed column over an attribute, such as status:int:record:http.status_code; "
-        "TYPE is a KqlType, SCOPE record, resource or scope. Replaces all others but those "
-        "of the dataset's schema.",
-    ),
-]
 RecordIds = Annotated[
     bool | None,
     typer.Option(
@@ -87,7 +79,6 @@ RecordIds = Annotated[
     ),
 ]
 _AGES = ("event_retention", "created_retention", "tombstone_grace")
-_PROMOTED = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
 
 
 def settings(
@@ -106,8 +97,10 @@ def settings(
     refuse_foreign: RefuseForeign = None,
     time_column: TimeColumn = None,
     record_ids: RecordIds = None,
+    identity: IdentityColumn = None,
+    window_days: WindowDays = None,
     promote: Promote = None,
-    promote_none: Annotated[bool, typer.Option(help="Remove all promoted columns.")] = False,
+    promote_none: PromoteNone = False,
     confirm_deletes: ConfirmDeletes = None,
     expected_version: ExpectedVersion = None,
     address: MetaAddress = DEFAULT_ADDRESS,
@@ -121,7 +114,7 @@ def settings(
     )
     nonconforming_records.change(change, nonconforming)
     _set_ages(change, (event_retention, created_retention, grace))
-    _set_promoted(change, promote or [], is_none=promote_none)
+    promotions.change(change, promote or [], is_none=promote_none)
     limits: dict[str, int | None] = {
         "bytes_per_sec": bytes_per_sec,
         "exports_in_flight": exports_in_flight,
@@ -135,8 +128,8 @@ def settings(
         if any(value is not None for value in limits.values()):
             change.ingest_limits.CopyFrom(_limits(before.settings, limits))
         foreign_settings.change(change, before.settings, refuse_foreign, time_column)
-        expected = expected_version or before.version
-        reply = _change(client, dataset_id, change, confirm_deletes, expected, before)
+        event_identity.change(change, before.settings, identity, window_days)
+        reply = _change(client, dataset_id, change, confirm_deletes, expected_version, before)
     _show(reply, as_json)
 
 
@@ -171,14 +164,6 @@ def _set_ages(change: pb.DatasetSettings, ages: Sequence[str | None]) -> None:
             getattr(change, field).CopyFrom(_duration(age))
 
 
-def _set_promoted(change: pb.DatasetSettings, promote: list[str], *, is_none: bool) -> None:
-    if promote and is_none:
-        raise usage("--promote and --promote-none exclude each other")
-    if promote or is_none:
-        columns = pb.PromotedColumns(columns=map(_promoted, promote))
-        change.promoted_columns.CopyFrom(columns)
-
-
 def _read(client: MetaClient, dataset_id: str) -> pb.GetDatasetSettingsResponse:
     request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
     return client.operations.GetDatasetSettings(request)
@@ -189,7 +174,7 @@ def _change(
     dataset_id: str,
     change: pb.DatasetSettings,
     confirm_deletes: int | None,
-    expected_version: str,
+    expected_version: str | None,
     before: pb.GetDatasetSettingsResponse,
 ) -> pb.SetDatasetSettingsResponse:
     """Apply the settings in `change`, if there are any; the reply has all settings."""
@@ -200,7 +185,7 @@ def _change(
         settings=change,
         deletes_confirmed=confirm_deletes,
         # A server of the release before names no version.
-        expected_version=expected_version or None,
+        expected_version=expected_version or before.version or None,
     )
     with refused_with_differences(before.settings, lambda: _read(client, dataset_id).settings):
         return client.operations.SetDatasetSettings(update)
@@ -227,24 +212,6 @@ def _duration(text: str) -> Duration:
     except ValueError as error:
         raise usage(str(error)) from None
     return duration
-
-
-def _promoted(text: str) -> common_pb2.PromotedColumn:
-    parts = _PROMOTED.fullmatch(text)
-    if parts is None:
-        raise usage(f"{text!r} is not COLUMN:TYPE:SCOPE:ATTRIBUTE")
-    try:
-        return common_pb2.PromotedColumn(
-            name=parts["name"],
-            type=common_pb2.KqlType.Value(f"KQL_TYPE_{parts['type'].upper()}"),
-            scope=common_pb2.AttributeScope.Value(f"ATTRIBUTE_SCOPE_{parts['scope'].upper()}"),
-            attribute=parts["attribute"],
-        )
-    except ValueError:
-        types = ", ".join(_short(name) for name in common_pb2.KqlType.keys()[:-1])
-        raise usage(
-            f"{text!r}: TYPE is one of {types}; SCOPE is record, resource or scope"
-        ) from None
 
 
 def _show(reply: pb.SetDatasetSettingsResponse, as_json: bool) -> None:
@@ -278,22 +245,10 @@ def _print(settings: pb.DatasetSettings) -> None:
             * bool(settings.excess_events_allowed),
             *foreign_settings.facts(settings),
             *nonconforming_records.facts(settings),
+            *event_identity.facts(settings),
             *[("store of new segments", settings.store)] * bool(settings.store),
         )
     )
     if settings.promoted_columns.columns:
         print()
-        rows = [
-            (
-                column.name,
-                _short(common_pb2.KqlType.Name(column.type)),
-                _short(common_pb2.AttributeScope.Name(column.scope)),
-                column.attribute,
-            )
-            for column in settings.promoted_columns.columns
-        ]
-        print_table(("column", "type", "scope", "attribute"), rows)
-
-
-def _short(name: str) -> str:
-    return name.rpartition("_")[2].lower()
+        promotions.show(settings)

@@ -6,6 +6,7 @@ import typer
 
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
 from segplane.cli.commands.dataset_binding import bind, unbind
+from segplane.cli.commands.dataset_events import claim_events
 from segplane.cli.commands.dataset_move import move
 from segplane.cli.commands.dataset_settings import Name, settings, show_usage
 from segplane.cli.commands.dataset_sharding import shard
@@ -21,6 +22,7 @@ app.command()(shard)
 app.command()(bind)
 app.command()(unbind)
 app.command()(move)
+app.command("claim-events")(claim_events)
 app.command("usage")(show_usage)
 app.command()(preview)
 

@@ -10,12 +10,13 @@ import pyarrow as pa
 from segments.otlp.arrow import Array, make, pc
 from segments.otlp.decode import Decoded, decode
 from segments.parquet.promoted import promote
-from segments.parquet.schema import SegmentSpec, section_schema
+from segments.parquet.schema import section_schema
 from segments.parquet.sorting import compact
 from segments.signals import Signal
 from segments.typed.conformity import Nonconforming
 from segplane.dataplane.babies.columns import DatasetColumns, Rows
 from segplane.dataplane.babies.conformity import PassCheck, QuarantinedPart, divided, verdict_of
+from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
 from segplane.dataplane.babies.receipts import Receipts, is_time_of_receipt
@@ -28,6 +29,8 @@ class DecodedDataset(Protocol):
     work: DatasetWork
     columns: DatasetColumns
     unconverted: Counter[str]
+    # Of a dataset that has each event once.
+    events: SeenEvents | None
 
 
 Taker = TypeVar("Taker", bound=DecodedDataset)
@@ -73,7 +76,7 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
     receipts = Receipts(decoded.slices, [item.payload for item in ordered])
     for index, rows in _rows_by_dataset(decoded, owners):
         dataset = datasets[index]
-        promoted, unconverted = _with_promoted(rows, signal, dataset.work.spec, check, receipts)
+        promoted, unconverted = _with_promoted(rows, signal, dataset, check, receipts)
         if promoted.stop > promoted.start:
             dataset.columns.add(signal, promoted)
         dataset.unconverted.update(unconverted)
@@ -112,10 +115,14 @@ def _rows_by_dataset(decoded: Decoded, owners: Array) -> Iterator[tuple[int, Row
 
 
 def _with_promoted(
-    rows: Rows, signal: Signal, spec: SegmentSpec, check: PassCheck, receipts: Receipts
+    rows: Rows, signal: Signal, dataset: DecodedDataset, check: PassCheck, receipts: Receipts
 ) -> tuple[Rows, Counter[str]]:
-    """Add the typed columns; leave out what does not conform, and count other misfits by column."""
-    unconverted = Counter[str]()
+    """Add the typed columns; leave out what does not conform, and repeats of events.
+
+    Other misfits are counted by column.
+    """
+    unconverted, spec = Counter[str](), dataset.work.spec
+    events = dataset.events if signal == "logs" else None
     if not spec.promoted:
         return rows, unconverted
     schema = section_schema(signal, spec.promoted)
@@ -136,7 +143,12 @@ def _with_promoted(
             if column.name in spec.enforced and failures[column.name]
         }
         conforming = check.conforming(batch, unfit, first_row) if unfit else None
-        batches.append(typed if conforming is None else typed.filter(conforming))
+        kept = typed if conforming is None else typed.filter(conforming)
+        if events is not None:
+            payloads = receipts.payloads(first_row, batch.num_rows)
+            own = payloads if conforming is None else payloads.filter(conforming)
+            kept = events.distinct(kept, own, receipts.baby_ids)
+        batches.append(kept)
         first_row += batch.num_rows
         unconverted.update({n: k for n, k in failures.items() if n not in spec.enforced and k})
     table = pa.Table.from_batches(batches, schema=schema)

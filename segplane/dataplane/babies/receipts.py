@@ -51,6 +51,15 @@ class Receipts:
                 completed.append(read[column])
         return completed
 
+    def payloads(self, start: int, rows: int) -> Any:
+        """Return the payload of each of some rows, by its place among all."""
+        return cast("Any", self._payload_of_row).slice(start, rows)
+
+    @cached_property
+    def baby_ids(self) -> list[tuple[str, int]]:
+        """Stream and offset of the baby of each payload."""
+        return [(payload.stream_id, payload.offset) for payload in self._payloads]
+
     @cached_property
     def _payload_of_row(self) -> Array:
         return make.concat_arrays(list(self._slices))

@@ -12,6 +12,7 @@ from meta.v1 import catalog_pb2 as cat
 from meta.v1 import common_pb2, ingest_token_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.keys import new_table_key, quarantine_key
+from tests.support.events_once import claim_event
 from tests.support.meta import workers
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
@@ -41,9 +42,9 @@ class Watched:
 def live(client: Any) -> None:
     """Live it; the deletion grace must be over at once."""
     dataset = CatalogDriver(client).dataset("web")
-    _catalog(client, dataset)
-    _streams(client, dataset)
-    _segments(client, dataset)
+    for part in (_catalog, _streams, _segments):
+        part(client, dataset)
+    claim_event(client, CatalogDriver(client).dataset("once"))
     _access(client)
     _read_footers(client)
     _end(client)

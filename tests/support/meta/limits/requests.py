@@ -8,7 +8,7 @@ from uuid import uuid4
 import grpc
 
 from meta.v1 import catalog_pb2 as cat
-from meta.v1 import common_pb2, ingestion_pb2, merge_task_pb2
+from meta.v1 import common_pb2, ingestion_pb2, merge_task_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.keys import quarantine_key
 from segments.protowire import length_prefix
@@ -221,3 +221,36 @@ def _(world: World, n: int) -> None:
     (some_id,) = ids(1)
     key = quarantine_key(some_id, 0, some_id, "logs", 0)
     world.client.operations.CheckQuarantined(ops.CheckQuarantinedRequest(object_keys=[key] * n))
+
+
+@of("identities of a registration")
+def _(world: World, n: int) -> None:
+    stream, dataset = committed(world)
+    own = uuid4().bytes[:8]
+    day = nursery_pb2.DayIdentities(
+        day=20_000, hashes=b"".join([own + k.to_bytes(8, "big") for k in range(n)])
+    )
+    request = nursery_pb2.RegisterMergedSegmentRequest(
+        stream_offsets=[
+            nursery_pb2.StreamOffsetInfo(
+                stream_id=stream,
+                dataset_id=dataset,
+                start_merged_offset=-1,
+                new_merged_offset=0,
+            )
+        ],
+        identities=nursery_pb2.EventIdentities(rule=1, days=[day]),
+    )
+    world.execute(
+        "UPDATE datasets SET identity_rule = 1 WHERE id = cast(:dataset AS uuid)",
+        "INSERT INTO dataset_identities (dataset_key, days) SELECT key, 7 FROM datasets"
+        " WHERE id = cast(:dataset AS uuid) ON CONFLICT DO NOTHING",
+        dataset=dataset,
+    )
+    try:
+        world.client.nursery.RegisterMergedSegment(request)
+    finally:
+        world.execute(
+            "UPDATE datasets SET identity_rule = NULL WHERE id = cast(:dataset AS uuid)",
+            dataset=dataset,
+        )

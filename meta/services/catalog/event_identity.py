@@ -1,0 +1,118 @@
+"""The setting by which a dataset has each event once: a column, and the days of its window."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from meta.errors import InvalidArgument, StillReferenced
+from meta.secrets import random_bytes
+from meta.services.messages import checks
+from meta.store.access import audit
+from meta.store.catalog import dataset_layouts, datasets
+from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.store.engine.pool import Transaction
+from meta.store.registration import identities
+from meta.store.registration.identities import WINDOW_DAYS_MAX
+from meta.store.versions import versions
+from meta.v1 import common_pb2
+
+FIELD = "settings.event_identity"
+WINDOW_DAYS = 7
+SECRET_BYTES = 32
+# Of these each value has one text.
+_TYPES = (
+    common_pb2.KQL_TYPE_STRING,
+    common_pb2.KQL_TYPE_GUID,
+    common_pb2.KQL_TYPE_INT,
+    common_pb2.KQL_TYPE_LONG,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EventIdentity:
+    """The column of identities and the days for which they are kept; no column = no identity."""
+
+    column: str
+    window_days: int
+
+    def is_in_effect(self, tx: Transaction, dataset_id: UUID) -> bool:
+        """Whether the dataset has this setting already."""
+        return (_current(tx, dataset_id) or NO_IDENTITY) == self
+
+    def apply(self, tx: Transaction, dataset_id: UUID) -> None:
+        """Store the setting; the caller holds the dataset's row. Raises InvalidArgument."""
+        before = _current(tx, dataset_id) or NO_IDENTITY
+        if before == self:
+            return
+        dataset = datasets.get(tx, dataset_id)
+        # Nurseries read it: equal response_seq must mean equal rules.
+        version = versions.allocate(tx)
+        if not self.column:
+            identities.end(tx, dataset.key)
+            datasets.identify(tx, dataset_id, None, "")
+        else:
+            self._check_column(tx, dataset_id)
+            is_other = before.column != self.column
+            secret = random_bytes(SECRET_BYTES) if is_other else None
+            identities.keep(tx, dataset.key, self.window_days, secret)
+            rule = version if is_other else dataset.identity_rule
+            datasets.identify(tx, dataset_id, rule, self.column)
+        datasets.stamp(tx, dataset_id, version)
+        detail = {"event_identity": self.column, "window_days": self.window_days}
+        audit.note(tx, "SetDatasetSettings", dataset_id, json.dumps(detail))
+
+    def _check_column(self, tx: Transaction, dataset_id: UUID) -> None:
+        columns = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
+        column = next((c for c in columns if c.is_of_schema and c.name == self.column), None)
+        if column is None:
+            raise InvalidArgument(
+                f"{self.column} is no column of a schema that the dataset is bound to",
+                field=f"{FIELD}.column",
+            )
+        if column.kql_type not in _TYPES:
+            raise InvalidArgument(
+                f"{self.column} is no string, guid, int or long", field=f"{FIELD}.column"
+            )
+
+
+NO_IDENTITY = EventIdentity("", 0)
+
+
+def checked(message: common_pb2.EventIdentity) -> EventIdentity:
+    """Check the setting as far as the message alone tells. Raises InvalidArgument."""
+    days = checks.count(message.window_days, f"{FIELD}.window_days", high=WINDOW_DAYS_MAX)
+    if not message.column:
+        if days:
+            raise InvalidArgument("column is not set", field=f"{FIELD}.column")
+        return NO_IDENTITY
+    return EventIdentity(checks.name(message.column, f"{FIELD}.column"), days or WINDOW_DAYS)
+
+
+def message_of(tx: Transaction, dataset_id: UUID) -> common_pb2.EventIdentity | None:
+    """The setting of a dataset; None where each record is a row."""
+    current = _current(tx, dataset_id)
+    if current is None:
+        return None
+    return common_pb2.EventIdentity(
+        column=current.column,
+        window_days=current.window_days,
+        rule=datasets.get(tx, dataset_id).identity_rule or 0,
+    )
+
+
+def check_kept(tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]) -> None:
+    """Refuse columns without that of the identities of events. Raises StillReferenced."""
+    name = datasets.get(tx, dataset_id).identity_column
+    if name and not any(column.name == name and column.is_of_schema for column in columns):
+        raise StillReferenced(
+            f"{name} is the identity of the dataset's events: end event_identity first",
+            dataset_id=dataset_id,
+        )
+
+
+def _current(tx: Transaction, dataset_id: UUID) -> EventIdentity | None:
+    dataset = datasets.get(tx, dataset_id)
+    if dataset.identity_rule is None:
+        return None
+    return EventIdentity(dataset.identity_column, identities.window_days(tx, dataset.key))

@@ -1,0 +1,126 @@
+"""The part of a registration that keeps each event a row once: its identities, and repeats."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from meta.errors import EventsClaimed, IdentitiesRequired, LayoutChanged, MetaError
+from meta.store.catalog import datasets
+from meta.store.engine.pool import Transaction
+from meta.store.registration import identities
+from meta.store.registration.identities import HASH_BYTES, DayIdentities, IdentityWindow
+
+# Positions of claimed identities in the metadata of a refusal: 7 KB.
+NAMED_POSITIONS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class EventClaims:
+    """Identities that a registration claims, by the rule that they were made by.
+
+    Each is named once. `repeats` are the records of the baby segments that the segments leave out
+    because their events are rows already.
+    """
+
+    rule: int
+    days: tuple[DayIdentities, ...] = ()
+    repeats: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to look up or to count."""
+        return not self.days and not self.repeats
+
+
+def lock_windows(
+    tx: Transaction, wanted: Mapping[UUID, EventClaims], keys: Mapping[UUID, int]
+) -> dict[UUID, IdentityWindow]:
+    """Lock the claims of the live datasets of calls that claim or count, in the order of datasets.
+
+    `keys` are of live datasets. Those whose events have no identity are left out.
+    """
+    named_ids = {dataset_id for dataset_id, claims in wanted.items() if not claims.is_empty}
+    windows = {
+        dataset_id: identities.lock_window(tx, keys[dataset_id])
+        for dataset_id in sorted(named_ids & keys.keys())
+    }
+    return {dataset_id: window for dataset_id, window in windows.items() if window is not None}
+
+
+def refusal(
+    tx: Transaction,
+    dataset_id: UUID,
+    claims: EventClaims | None,
+    rule: int | None,
+    window: IdentityWindow | None,
+    *,
+    has_segments: bool,
+) -> MetaError | None:
+    """The refusal of claims by another rule than the dataset's, and of identities that are claimed.
+
+    `rule` is None where each record is a row.
+    """
+    if claims is None:
+        if rule is None or not has_segments:
+            return None
+        return LayoutChanged(
+            "the dataset has each event once, and the call names no identities",
+            dataset_id=dataset_id,
+        )
+    if claims.rule != rule or (window is None and not claims.is_empty):
+        return LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
+    claimed = identities.find_claimed(tx, window, claims.days) if window is not None else []
+    return _claimed(dataset_id, claimed) if claimed else None
+
+
+def claim(tx: Transaction, claims: EventClaims, window: IdentityWindow) -> None:
+    """Claim the identities, none of which is claimed, and count the repeats."""
+    identities.claim(tx, window, claims.days)
+    identities.add_repeats(tx, window, claims.repeats)
+
+
+def claim_rows(
+    tx: Transaction, dataset_id: UUID, claims: EventClaims, dataset_key: int, rule: int | None
+) -> int:
+    """Claim those identities of rows that are not claimed yet; returns how many.
+
+    The caller holds the dataset. Raises LayoutChanged for another rule than the dataset's.
+    """
+    window = identities.lock_window(tx, dataset_key)
+    if window is None or claims.rule != rule:
+        raise LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
+    claimed = set(identities.find_claimed(tx, window, claims.days))
+    left, position = [], 0
+    for day in claims.days:
+        own = [
+            day.hashes[place * HASH_BYTES : (place + 1) * HASH_BYTES]
+            for place in range(day.number)
+            if position + place not in claimed
+        ]
+        position += day.number
+        if own and window.first <= day.day <= window.last:
+            left.append(DayIdentities(day.day, b"".join(own)))
+    identities.claim(tx, window, left)
+    return sum(day.number for day in left)
+
+
+def refuse_unnamed(tx: Transaction, dataset_ids: Iterable[UUID]) -> None:
+    """Refuse segments by a call that names no identities, for locked datasets that need them.
+
+    Raises IdentitiesRequired.
+    """
+    if datasets.identity_rules(tx, dataset_ids):
+        raise IdentitiesRequired(
+            "the dataset has each event once (event_identity), and this call names no identities"
+        )
+
+
+def _claimed(dataset_id: UUID, claimed: Sequence[int]) -> EventsClaimed:
+    error = EventsClaimed(
+        f"{len(claimed)} events are rows already",
+        dataset_id=dataset_id,
+        claimed=len(claimed),
+        positions=",".join(map(str, claimed[:NAMED_POSITIONS_MAX])),
+    )
+    error.positions = claimed
+    return error

@@ -1,0 +1,95 @@
+"""Claims the identities of events that are rows of a dataset without them.
+
+They are rows from before the setting, or of a catalog that was rebuilt or has got segments back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, cast
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, common_pb2, nursery_pb2
+from meta.v1 import operations_pb2 as pb
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# A call holds up the registrations of the dataset for about a second.
+CHUNK = 50_000
+
+
+class NoIdentity(Exception):
+    """Each record of the dataset is a row; the message is one line."""
+
+
+@dataclass(slots=True)
+class RowEvents:
+    """Rows with an identity that were read, and identities that were not claimed before."""
+
+    rows: int = 0
+    claimed: int = 0
+
+
+def claim_rows(client: MetaClient, address: str, name: str) -> RowEvents:
+    """Read the log records of a dataset's window, and claim their identities.
+
+    A repetition claims nothing. Raises NoIdentity, ReadError, MetaError.
+    """
+    # pyarrow is no part of the `cli` extra.
+    from segplane.read import open_dataset
+
+    dataset_id = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id
+    request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
+    settings = client.operations.GetDatasetSettings(request).settings
+    if not settings.HasField("event_identity"):
+        raise NoIdentity(
+            f"dataset {name!r} has no event identity: see `segplane datasets settings`"
+        )
+    identity, found, days = settings.event_identity, RowEvents(), dict[bytes, int]()
+    columns = list(dict.fromkeys(("timestamp", identity.column)))
+    start = f"{identity.window_days}d"
+    with open_dataset(name, "logs", start, columns=columns, meta_address=address) as dataset:
+        for batch in dataset.to_reader():
+            found.rows += _add(days, batch, identity.column)
+            if len(days) >= CHUNK:
+                found.claimed += _claim(client, dataset_id, identity, days)
+                days.clear()
+    found.claimed += _claim(client, dataset_id, identity, days)
+    return found
+
+
+def _add(days: dict[bytes, int], batch: pa.RecordBatch, column: str) -> int:
+    import pyarrow as pa
+
+    from segments.parquet.lineage import day_of
+    from segplane.dataplane.babies.events import hashes_of
+
+    nanos = cast("Any", batch.column("timestamp").cast(pa.timestamp("ns", "UTC"))).cast(pa.int64())
+    rows = 0
+    for digest, time in zip(hashes_of(batch.column(column)), nanos.to_pylist(), strict=True):
+        if digest is not None:
+            rows += 1
+            days.setdefault(digest, day_of(time))
+    return rows
+
+
+def _claim(
+    client: MetaClient,
+    dataset_id: str,
+    identity: common_pb2.EventIdentity,
+    days: dict[bytes, int],
+) -> int:
+    if not days:
+        return 0
+    by_day = groupby(sorted(days.items(), key=lambda item: item[1]), key=lambda item: item[1])
+    identities = nursery_pb2.EventIdentities(
+        rule=identity.rule,
+        days=[
+            nursery_pb2.DayIdentities(day=day, hashes=b"".join([digest for digest, _ in own]))
+            for day, own in by_day
+        ],
+    )
+    request = pb.ClaimEventsRequest(dataset_id=dataset_id, identities=identities)
+    return client.operations.ClaimEvents(request).claimed

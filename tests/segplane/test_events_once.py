@@ -1,0 +1,291 @@
+"""Each event once: an event that is sent again is never a second row, whatever way it comes in."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from meta.config import Settings
+from meta.errors import IdentitiesRequired, InvalidArgument, LayoutChanged, StillReferenced
+from meta.v1 import catalog_pb2, common_pb2, ingestion_pb2, nursery_pb2
+from meta.v1 import operations_pb2 as pb
+from segplane.read import open_dataset
+from segplane.read.fresh import MergedRecordsOnly
+from tests.support.command_line import RunCommand
+from tests.support.events_once import bind_once, identify, orders, repeats
+from tests.support.meta import bindings
+from tests.support.meta.server import MetaServer
+from tests.support.nonconforming import QUARANTINE, choose
+from tests.support.nursery.drivers import (
+    CollectorDriver,
+    dataset,
+    nursery,
+    run_here,
+    write_and_fail,
+)
+from tests.support.visible_segments import find, texts
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """A folder for the objects."""
+    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
+    return meta_settings
+
+
+@pytest.fixture
+def collector(meta_server: MetaServer) -> CollectorDriver:
+    collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
+    bind_once(collector.client, collector.dataset_id)
+    return collector
+
+
+def send(collector: CollectorDriver, *payloads: bytes) -> None:
+    collector.commit(collector.put(payloads=payloads))
+
+
+def merge(collector: CollectorDriver, **changes: Any) -> None:
+    nursery(collector.client, **changes).cycle()
+
+
+def seen(collector: CollectorDriver) -> list[str]:
+    return texts(collector.client, collector.store)
+
+
+def name_of(collector: CollectorDriver) -> str:
+    request = catalog_pb2.GetDatasetRequest(id=collector.dataset_id)
+    return collector.client.catalog.GetDataset(request).name
+
+
+def shard(collector: CollectorDriver) -> int:
+    """The half of the streams that a collector's is in."""
+    request = nursery_pb2.GetIngestStreamsRequest(shard_index=1, shard_count=2)
+    streams = collector.client.nursery.GetIngestStreamsForNursery(request).streams
+    return int(collector.stream_id in {stream.stream_id for stream in streams})
+
+
+def more_streams(collector: CollectorDriver) -> Iterator[CollectorDriver]:
+    while True:
+        yield CollectorDriver(collector.client, collector.dataset_id)
+
+
+def test_an_event_that_is_sent_again_is_no_second_row(collector: CollectorDriver) -> None:
+    send(collector, orders("a", "b", "", ""))
+    merge(collector)
+    send(collector, orders("b", "c", "", text=" again"), orders("d", "c", text=" later"))
+    merge(collector)
+
+    assert seen(collector) == ["", "", " again", "a", "b", "c again", "d later"]
+    # Acknowledged are nine: rows and repeats together.
+    assert repeats(collector.client, collector.dataset_id) == 2
+    assert collector.merged() == {collector.dataset_id: 1}
+
+
+def test_baby_segments_of_repeats_alone_are_passed(collector: CollectorDriver) -> None:
+    send(collector, orders("a", "b"))
+    merge(collector)
+    send(collector, orders("b", "a", text=" again"))
+    merge(collector)
+
+    assert seen(collector) == ["a", "b"]
+    assert repeats(collector.client, collector.dataset_id) == 2
+    assert collector.merged() == {collector.dataset_id: 1}
+
+
+def test_of_equal_events_of_one_job_the_lowest_by_stream_and_offset_is_the_row(
+    collector: CollectorDriver,
+) -> None:
+    """Each baby segment has a task of its own."""
+    other = CollectorDriver(collector.client, collector.dataset_id)
+    first, second = sorted((collector, other), key=lambda one: one.stream_id)
+    filler = [orders(*(f"{n}-{'x' * 200}" for n in range(own, own + 4_000))) for own in (0, 9_000)]
+    send(second, orders("a", "b", text=" second"), filler[0])
+    send(first, orders("b", "c", text=" first"), filler[1])
+    tasks_seen = []
+
+    def run_backwards(tasks: Any, where: Any) -> list[Any]:
+        tasks_seen.extend(tasks)
+        return run_here(tasks, where)[::-1]
+
+    nursery(collector.client, run_backwards).cycle()
+
+    assert len(tasks_seen) == 2
+    assert [text for text in seen(collector) if "x" not in text] == [
+        "a second",
+        "b first",
+        "c first",
+    ]
+    assert repeats(collector.client, collector.dataset_id) == 1
+
+
+def test_events_that_another_nursery_registers_meanwhile_are_left_out(
+    collector: CollectorDriver,
+) -> None:
+    """The segments are written again, once for all that was claimed."""
+    client, own = collector.client, shard(collector)
+    other = next(one for one in more_streams(collector) if shard(one) != own)
+    send(collector, orders("a", "b", "c", text=" slow"))
+    send(other, orders("b", "c", "d", text=" fast"))
+
+    def overtaken(tasks: Any, where: Any) -> list[Any]:
+        outcomes = run_here(tasks, where)
+        nursery(client, shard_index=1 - own, shard_count=2).cycle()
+        return outcomes
+
+    with capture_logs() as lines:
+        nursery(client, overtaken, shard_index=own, shard_count=2).cycle()
+
+    assert seen(collector) == ["a slow", "b fast", "c fast", "d fast"]
+    assert repeats(client, collector.dataset_id) == 2
+    assert [(line["repeats"], line["event"]) for line in lines if "repeats" in line] == [
+        (0, "events_registered"),
+        (2, "events_registered"),
+    ]
+
+
+def test_a_nursery_that_died_before_its_registration_claims_nothing(
+    collector: CollectorDriver,
+) -> None:
+    send(collector, orders("a", "b", "a"))
+    nursery(collector.client, write_and_fail).cycle()
+    merge(collector)
+
+    assert seen(collector) == ["a", "b"]
+    assert repeats(collector.client, collector.dataset_id) == 1
+
+
+def test_events_outside_the_window_are_rows(collector: CollectorDriver) -> None:
+    send(collector, orders("old", days_ago=9), orders("new", days_ago=2))
+    merge(collector)
+    send(collector, orders("old", days_ago=9), orders("new", days_ago=2), orders("new"))
+    merge(collector)
+
+    assert seen(collector) == ["new", "old", "old"]
+    assert repeats(collector.client, collector.dataset_id) == 2
+
+
+def test_a_replay_of_the_quarantine_leaves_out_events_that_are_rows(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    choose(collector.client, collector.dataset_id, QUARANTINE)
+    send(collector, orders("a", "b", "c", "c", text=" replayed", price="high"))
+    merge(collector)
+    send(collector, orders("b"))
+    merge(collector)
+    (item,) = json.loads(run("quarantine", "list", "--json").stdout)
+
+    done = run("quarantine", "replay", item["key"], "--as-is")
+    again = run("quarantine", "replay", item["key"], "--as-is")
+
+    assert done.exit_code == 0, done.stderr
+    assert again.exit_code == 1
+    assert seen(collector) == ["a replayed", "b", "c replayed"]
+    assert repeats(collector.client, collector.dataset_id) == 2
+    send(collector, orders("a", "c"))
+    merge(collector)
+    assert repeats(collector.client, collector.dataset_id) == 4
+
+
+def test_rows_from_before_the_setting_get_their_identities(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    client, dataset_id = collector.client, collector.dataset_id
+    identify(client, dataset_id, "")
+    send(collector, orders("a", "b", "b", ""), orders("old", days_ago=9))
+    merge(collector)
+    name = name_of(collector)
+    refused = run("datasets", "claim-events", name)
+    run("datasets", "settings", name, "--event-identity", "order_id", "--identity-window-days", "3")
+    send(collector, orders("a", text=" again"))
+
+    done = run("datasets", "claim-events", name)
+    again = run("datasets", "claim-events", name)
+    merge(collector)
+
+    shown = run("datasets", "settings", name).stdout
+    assert ("order_id, for 3 days" in shown, "repeats of events" in shown) == (True, True)
+    ended = run("datasets", "settings", name, "--event-identity", "none", "--json").stdout
+    assert "event_identity" not in json.loads(ended)
+    assert refused.exit_code == 1
+    assert done.stdout == "2 identities of 3 rows are claimed now\n", done.stderr
+    assert again.stdout == "0 identities of 3 rows are claimed now\n"
+    assert seen(collector) == ["", "a", "b", "b", "old"]
+    assert repeats(client, dataset_id) == 1
+
+
+def test_ways_in_that_name_no_identities_are_refused(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    client = collector.client
+    send(collector, orders("a"), b"\xff")
+    merge(collector)
+    (segment,) = find(client)
+    new = common_pb2.CreateSegment(
+        dataset_id=segment.dataset_id,
+        time_range=segment.time_range,
+        number_of_events=1,
+        cloud_object_key=segment.cloud_object_key,
+    )
+    new.cloud_object_key.key = "another.parquet"
+    with pytest.raises(IdentitiesRequired):
+        client.ingestion.SaveSegments(ingestion_pb2.SaveSegmentsRequest(segments=[new]))
+    move = nursery_pb2.StreamOffsetInfo(
+        stream_id=collector.stream_id,
+        dataset_id=collector.dataset_id,
+        start_merged_offset=0,
+        new_merged_offset=1,
+    )
+    send(collector, orders("b"))
+    with pytest.raises(LayoutChanged, match="names no identities"):
+        client.nursery.RegisterMergedSegment(
+            nursery_pb2.RegisterMergedSegmentRequest(segment=new, stream_offsets=[move])
+        )
+
+    assert seen(collector) == ["a"]
+
+
+def test_fresh_records_are_not_read_ahead_of_their_merge(
+    collector: CollectorDriver, meta_server: MetaServer
+) -> None:
+    send(collector, orders("a"))
+    merge(collector)
+    send(collector, orders("a", "b"))
+    reply = collector.client.operations.ListUnmergedBabies(
+        pb.ListUnmergedBabiesRequest(dataset_id=collector.dataset_id)
+    )
+
+    assert (reply.merged_only, len(reply.streams)) == (True, 0)
+    name = name_of(collector)
+    with (
+        pytest.warns(MergedRecordsOnly, match="each event once"),
+        open_dataset(name, "logs", fresh=True, meta_address=meta_server.address) as opened,
+    ):
+        assert opened.to_table()["body"].to_pylist() == ["a"]
+
+
+def test_the_column_of_the_identity_stays_while_it_is_one(collector: CollectorDriver) -> None:
+    client, dataset_id = collector.client, collector.dataset_id
+    with pytest.raises(StillReferenced, match="order_id is the identity"):
+        bindings.unbind(client, dataset_id)
+    with pytest.raises(InvalidArgument, match="no column of a schema"):
+        identify(client, dataset_id, "body")
+    identify(client, dataset_id, "order_id", 30)
+    with pytest.raises(InvalidArgument, match="window_days"):
+        identify(client, dataset_id, "order_id", 31)
+    before = identify(client, dataset_id, "order_id", 5).event_identity
+    send(collector, orders("a"))
+    merge(collector)
+    assert identify(client, dataset_id, "order_id", 5).event_identity == before
+    other = identify(client, dataset_id, "price").event_identity
+    assert (other.column, other.window_days, other.rule > before.rule) == ("price", 7, True)
+
+    ended = identify(client, dataset_id, "")
+
+    assert not ended.HasField("event_identity")
+    send(collector, orders("a"))
+    merge(collector)
+    assert seen(collector) == ["a", "a"]
+    bindings.unbind(client, dataset_id)

@@ -1,0 +1,65 @@
+"""A dataset that has each event once, and orders with an identity."""
+
+import time
+from typing import Any
+
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+
+from meta.client import MetaClient
+from meta.v1 import common_pb2, nursery_pb2
+from meta.v1 import operations_pb2 as pb
+from tests.support.meta import bindings
+from tests.support.meta.bindings import STRING, Column
+from tests.support.meta.dataset_life import get_settings, set_settings
+
+DAY_NANOS = 86_400 * 10**9
+
+
+def orders(*names: str, text: str = "", days_ago: int = 0, price: str = "") -> bytes:
+    """Make a payload of one log record for each name, which is its order_id; "" = it has none.
+
+    A `price` is a text, which does not conform.
+    """
+    data = LogsData()
+    records = data.resource_logs.add().scope_logs.add().log_records
+    for name in names:
+        record = records.add(time_unix_nano=time.time_ns() - days_ago * DAY_NANOS)
+        record.body.string_value = f"{name}{text}"
+        if name:
+            record.attributes.add(key="order_id").value.string_value = name
+        if price:
+            record.attributes.add(key="price").value.string_value = price
+    return data.SerializeToString()
+
+
+def bind_once(client: MetaClient, dataset_id: str, days: int = 3) -> str:
+    """Bind a dataset to a schema with an order_id, by which it has each event once."""
+    schema = bindings.create(
+        client,
+        f"schema-{dataset_id}",
+        Column(name="order_id", type=STRING),
+        bindings.price("price"),
+    )
+    bindings.bind(client, dataset_id, schema)
+    identify(client, dataset_id, "order_id", days)
+    return schema
+
+
+def identify(client: MetaClient, dataset_id: str, column: str, days: int = 0) -> pb.DatasetSettings:
+    identity = common_pb2.EventIdentity(column=column, window_days=days)
+    return set_settings(client, dataset_id, pb.DatasetSettings(event_identity=identity))
+
+
+def repeats(client: MetaClient, dataset_id: str) -> int:
+    return get_settings(client, dataset_id).event_repeats
+
+
+def claim_event(client: Any, dataset_id: str) -> None:
+    """Have each event of a dataset once, and claim one of its rows."""
+    bind_once(client, dataset_id)
+    rule = get_settings(client, dataset_id).event_identity.rule
+    day = nursery_pb2.DayIdentities(day=time.time_ns() // DAY_NANOS, hashes=bytes(16))
+    identities = nursery_pb2.EventIdentities(rule=rule, days=[day])
+    client.operations.ClaimEvents(
+        pb.ClaimEventsRequest(dataset_id=dataset_id, identities=identities)
+    )

@@ -146,8 +146,8 @@ def check_key(key: str) -> str:
 
 
 def has_control_characters(text: str) -> bool:
-    """Tell whether `text` holds an ASCII or Latin-1 control character."""
-    return _CONTROL.search(text) is not None
+    """Tell whether `text` holds an ASCII or Latin-1 control character; printable text has none."""
+    return not text.isprintable() and _CONTROL.search(text) is not None
 
 
 def join_key(*parts: str) -> str:
@@ -156,7 +156,7 @@ def join_key(*parts: str) -> str:
     Empty arguments are left out; one slash at the end of a part and one at the start of the next
     count as the joint.
     """
-    joined = "/".join(part.removesuffix("/").removeprefix("/") for part in parts if part)
+    joined = "/".join([part.removesuffix("/").removeprefix("/") for part in parts if part])
     return check_key(joined)
 
 

@@ -113,11 +113,10 @@ def limit(value: int, field: str = "limit", *, default: int, most: int) -> int:
 
 def closed_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
     """A segment's range [start, end]; start == end is legal."""
-    if value.start_time > value.end_time:
-        raise InvalidArgument(
-            f"{field} starts at {value.start_time}, after its end {value.end_time}", field=field
-        )
-    return value.start_time, value.end_time
+    start, end = value.start_time, value.end_time
+    if start > end:
+        raise InvalidArgument(f"{field} starts at {start}, after its end {end}", field=field)
+    return start, end
 
 
 def half_open_range(value: TimeRangeLike, field: str) -> tuple[int, int]:

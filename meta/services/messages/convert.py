@@ -81,37 +81,34 @@ def new_segment(stores: Stores, message: common_pb2.CreateSegment, field: str) -
         raise InvalidArgument(f"{field} has no time_range", field=f"{field}.time_range")
     start_ns, end_ns = checks.closed_range(message.time_range, f"{field}.time_range")
     checks.count(start_ns, f"{field}.time_range.start_time")
-    key_field = f"{field}.cloud_object_key"
-    joined = full_key(stores, message.cloud_object_key, key_field)
+    key, key_field = message.cloud_object_key, f"{field}.cloud_object_key"
+    joined = full_key(stores, key, key_field)
     own_prefix = _merged_prefix(dataset_id)
     if not joined.startswith(own_prefix):
         raise InvalidArgument(f"{key_field} is {joined}, not under {own_prefix}", field=key_field)
+    events = message.number_of_events
     facts = signals = format_version = None
+    field_ids: tuple[int, ...] = ()
     if message.HasField("facts"):
-        segment_facts.check(message, f"{field}.facts")
-        facts = message.facts.SerializeToString(deterministic=True)
-        format_version = message.facts.format_version or None
-        if message.facts.signals:
-            signals = segment_facts.signal_mask(s.signal for s in message.facts.signals)
+        described, whole = message.facts, (events, start_ns, end_ns)
+        signals, field_ids = segment_facts.check(described, whole, f"{field}.facts")
+        facts = described.SerializeToString(deterministic=True)
+        format_version = described.format_version
     return NewSegment(
-        dataset_id=dataset_id,
-        start_ns=start_ns,
-        end_ns=end_ns,
-        size_bytes=checks.size(message.size_bytes, f"{field}.size_bytes"),
-        compressed_size_bytes=checks.size(
-            message.compressed_size_bytes, f"{field}.compressed_size_bytes"
-        ),
-        number_of_events=checks.count(
-            message.number_of_events, f"{field}.number_of_events", high=checks.EVENTS_MAX
-        ),
-        prefix=message.cloud_object_key.prefix.prefix.strip("/"),
-        object_name=message.cloud_object_key.key.strip("/"),
-        object_key=joined,
-        facts=facts,
-        signals=signals,
-        format_version=format_version,
-        crc32c=message.crc32c if message.HasField("crc32c") else None,
-        promoted_field_ids=tuple(message.facts.promoted_field_ids),
+        dataset_id,
+        start_ns,
+        end_ns,
+        checks.size(message.size_bytes, f"{field}.size_bytes"),
+        checks.size(message.compressed_size_bytes, f"{field}.compressed_size_bytes"),
+        checks.count(events, f"{field}.number_of_events", high=checks.EVENTS_MAX),
+        key.prefix.prefix.strip("/"),
+        key.key.strip("/"),
+        joined,
+        facts,
+        signals or None,
+        format_version,
+        message.crc32c if message.HasField("crc32c") else None,
+        field_ids,
     )
 
 
@@ -123,14 +120,16 @@ def _merged_prefix(dataset_id: UUID) -> str:
 
 def full_key(stores: Stores, message: common_pb2.CloudObjectKey, field: str) -> str:
     """Join prefix and key, relative to the base path of the store, which the key must name."""
-    if not message.key:
+    prefix, name = message.prefix, message.key
+    if not name:
         raise InvalidArgument(f"{field}.key must not be empty", field=f"{field}.key")
     try:
-        key = join_key(message.prefix.prefix, message.key)
+        key = join_key(prefix.prefix, name)
         location = stores.of_key(key)
     except (ValueError, StoreUnknown) as error:
         raise InvalidArgument(f"{field}: {error}", field=field) from None
-    _check_bucket(location, message.prefix.bucket, f"{field}.prefix.bucket")
+    if prefix.HasField("bucket"):
+        _check_bucket(location, prefix.bucket, f"{field}.prefix.bucket")
     return key
 
 
@@ -285,8 +284,7 @@ def nanos_text(nanos: int) -> str:
 def _check_bucket(location: StoreLocation, message: common_pb2.CloudBucket, field: str) -> None:
     """Refuse a store other than the configured one; empty fields are not compared."""
     expected = bucket(location)
-    # As nearly all are, and told at once.
-    if not message.ByteSize() or message == expected:
+    if message == expected:
         return
     for name in ("provider", "endpoint", "bucket", "region", "path"):
         value, configured = getattr(message, name), getattr(expected, name)

@@ -1,6 +1,7 @@
 """Checks the facts of a segment that its writer tells."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
@@ -11,57 +12,64 @@ SIGNAL_MAX = 14
 FORMAT_MAX = 2**15 - 1
 # A dataset has at most 100 promoted columns, 1,000 of a schema and two of receipt.
 FIELD_IDS_MAX = 1_102
-_INT32_MAX = 2**31 - 1
+# Events, start and end of a segment or of one signal in it; times in nanoseconds, inclusive.
+Counts: TypeAlias = tuple[int, int, int]
 
 
-def check(message: common_pb2.CreateSegment, field: str, *, is_foreign: bool = False) -> None:
-    """Refuse facts that disagree with the segment's counts or with themselves.
+def check(
+    facts: common_pb2.SegmentFacts, whole: Counts, field: str, *, is_foreign: bool = False
+) -> tuple[int, tuple[int, ...]]:
+    """Return the mask of a segment's signals, 0 = its facts name none, and its promoted field ids.
 
-    Those of an object that is no segment have format 0, and their times may lie within the
-    registered ones.
+    Refuses facts that disagree with the `whole` segment or with themselves. Those of an object that
+    is no segment have format 0, and their times may lie within the registered ones.
     """
-    facts = message.facts
     low, high = (0, 0) if is_foreign else (1, FORMAT_MAX)
     checks.count(facts.format_version, f"{field}.format_version", low=low, high=high)
-    signals = [item.signal for item in facts.signals]
-    if signals != sorted(set(signals)) or not all(0 < s <= SIGNAL_MAX for s in signals):
+    mask = _checked_signals(facts.signals, whole, f"{field}.signals", is_foreign=is_foreign)
+    ids: tuple[int, ...] = ()
+    if facts.promoted_field_ids:
+        ids = tuple(facts.promoted_field_ids)
+        checks.at_most(ids, f"{field}.promoted_field_ids", FIELD_IDS_MAX)
+        if ids[0] < 1 or list(ids) != sorted(set(ids)):
+            raise InvalidArgument(
+                f"{field}.promoted_field_ids are not ascending", field=f"{field}.promoted_field_ids"
+            )
+    return mask, ids
+
+
+def _checked_signals(
+    items: Sequence[common_pb2.SignalFacts], whole: Counts, field: str, *, is_foreign: bool
+) -> int:
+    """The signals together must be the segment: readers leave out all else."""
+    mask = previous = events = 0
+    starts, ends = [], []
+    for index, item in enumerate(items):
+        signal, at = item.signal, f"{field}[{index}]"
+        if not previous < signal <= SIGNAL_MAX:
+            signals = [item.signal for item in items]
+            raise InvalidArgument(
+                f"{field} are {signals}, not ascending numbers of 1 to {SIGNAL_MAX}", field=field
+            )
+        events += checks.count(item.number_of_events, f"{at}.number_of_events", low=1)
+        start, end = checks.closed_range(item.time_range, f"{at}.time_range")
+        starts.append(start)
+        ends.append(end)
+        mask, previous = mask | 1 << signal, signal
+    if not mask:
+        return mask
+    together = (events, min(starts), max(ends))
+    if together != whole and not (is_foreign and _is_within(together, whole)):
         raise InvalidArgument(
-            f"{field}.signals are {signals}, not ascending numbers of 1 to {SIGNAL_MAX}",
-            field=f"{field}.signals",
+            f"{field} have (events, start, end) {together}, the segment has {whole}", field=field
         )
-    for index, item in enumerate(facts.signals):
-        at = f"{field}.signals[{index}]"
-        checks.count(item.number_of_events, f"{at}.number_of_events", low=1)
-        checks.closed_range(item.time_range, f"{at}.time_range")
-    if signals:
-        _check_sums(message, field, is_foreign=is_foreign)
-    ids = list(facts.promoted_field_ids)
-    checks.at_most(ids, f"{field}.promoted_field_ids", FIELD_IDS_MAX)
-    if ids != sorted(set(ids)) or (ids and ids[0] < 1):
-        raise InvalidArgument(
-            f"{field}.promoted_field_ids are not ascending", field=f"{field}.promoted_field_ids"
-        )
+    return mask
+
+
+def _is_within(part: Counts, whole: Counts) -> bool:
+    return part[0] == whole[0] and whole[1] <= part[1] and part[2] <= whole[2]
 
 
 def signal_mask(signals: Iterable[int]) -> int:
     """Return a number with bit n set for every signal n."""
     return sum(1 << signal for signal in set(signals))
-
-
-def _check_sums(message: common_pb2.CreateSegment, field: str, *, is_foreign: bool) -> None:
-    """The signals together must be the segment: readers leave out all else."""
-    items = message.facts.signals
-    events = sum(item.number_of_events for item in items)
-    start = min(item.time_range.start_time for item in items)
-    end = max(item.time_range.end_time for item in items)
-    whole = message.time_range
-    stated = (message.number_of_events, whole.start_time, whole.end_time)
-    is_within = whole.start_time <= start and end <= whole.end_time
-    if is_foreign and is_within and events == message.number_of_events:
-        return
-    if (events, start, end) != stated:
-        raise InvalidArgument(
-            f"{field}.signals have (events, start, end) {(events, start, end)}, "
-            f"the segment has {stated}",
-            field=f"{field}.signals",
-        )

@@ -1,33 +1,23 @@
-"""Checks of registrations: at first sight if nothing is unusual, else field by field.
-
-Bulk calls bring thousands a second: the check at first sight takes a third of the time of
-`convert.new_segment`, which decides about all that it does not take.
-"""
+"""Checks of registrations."""
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from uuid import UUID
 
 from meta import access
 from meta.access import AuditCaller, Role
 from meta.errors import InvalidArgument
-from meta.services.messages import checks, convert, event_identities, segment_facts
+from meta.services.messages import checks, convert, event_identities
 from meta.store.registration.registrations import Merge
 from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
-from meta.v1 import common_pb2, nursery_pb2
-from segments.ids import UUID_CHARACTERS, canonical_uuid, parse_uuid
-from segments.keys import merged_prefix
-from segments.location import StoreLocation
+from meta.v1 import nursery_pb2
+from segments.ids import canonical_uuid, parse_uuid
 from segments.named_stores import Stores
 from segments.offsets import OffsetSpan
-from segments.store_names import store_folder
 
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
-# The largest object that any store can hold, in one part.
-_PLAIN_NAME = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}")
 _VERDICT = re.compile(r"[0-9a-f]{16}")
 
 
@@ -44,17 +34,17 @@ def checked_merge(
         checks.distinct([(m.stream_id, m.dataset_id) for m in moves], "stream_offsets")
     new: tuple[NewSegment, ...] = ()
     if request.HasField("segment"):
-        new = (new_segment(stores, request.segment, "segment"),)
+        new = (convert.new_segment(stores, request.segment, "segment"),)
     elif further:
         raise InvalidArgument("more_segments without a segment", field="segment")
     if further:
         named = [(f"more_segments[{n}]", s) for n, s in enumerate(further)]
         checks.at_most([*new, *named], "more_segments", SEGMENTS_MAX)
-        new += tuple([new_segment(stores, s, name) for name, s in named])
+        new += tuple([convert.new_segment(stores, s, name) for name, s in named])
         checks.distinct([segment.object_key for segment in new], "more_segments")
     dataset_id = (new[0] if new else moves[0]).dataset_id
-    named_ids = {*[s.dataset_id for s in new], *[m.dataset_id for m in moves]}
-    if named_ids != {dataset_id}:
+    named_ids = [*[s.dataset_id for s in new], *[m.dataset_id for m in moves]]
+    if named_ids.count(dataset_id) != len(named_ids):
         raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
     quarantined = _quarantined(request, moves) if request.quarantined else {}
     claims = None
@@ -120,103 +110,3 @@ def _move_by_field(info: nursery_pb2.StreamOffsetInfo, index: int) -> EntryMove:
         offsets=OffsetSpan(str(stream_id), start + 1, end),
         ingest_time_nanos=checks.count(info.ingest_time_nanos, f"{field}.ingest_time_nanos"),
     )
-
-
-def new_segment(stores: Stores, message: common_pb2.CreateSegment, field: str) -> NewSegment:
-    """Check a new segment; its object must be under the prefix of its dataset."""
-    return at_first_sight(stores, message) or convert.new_segment(stores, message, field)
-
-
-def at_first_sight(stores: Stores, message: common_pb2.CreateSegment) -> NewSegment | None:
-    """Check a message as nearly all are; None = `convert.new_segment` has to look at it."""
-    dataset_id, own_prefix = _dataset(message.dataset_id)
-    times, key = message.time_range, message.cloud_object_key
-    start_ns, end_ns = times.start_time, times.end_time
-    size_bytes, compressed_size_bytes = message.size_bytes, message.compressed_size_bytes
-    events, prefix, name = message.number_of_events, key.prefix.prefix, key.key
-    location = stores.default if prefix == own_prefix else _placed(stores, own_prefix, prefix)
-    if (
-        dataset_id is None
-        or location is None
-        or not message.HasField("time_range")
-        or not 0 <= start_ns <= end_ns
-        or not 0 <= size_bytes <= checks.SIZE_BYTES_MAX
-        or not 0 <= compressed_size_bytes <= checks.SIZE_BYTES_MAX
-        or not 0 <= events <= checks.EVENTS_MAX
-        or _PLAIN_NAME.fullmatch(name) is None
-        or (key.prefix.HasField("bucket") and key.prefix.bucket != convert.bucket(location))
-    ):
-        return None
-    facts = signals = format_version = None
-    field_ids: tuple[int, ...] = ()
-    if message.HasField("facts"):
-        signals = _signals(message.facts, (events, start_ns, end_ns))
-        if signals is None:
-            return None
-        facts = message.facts.SerializeToString(deterministic=True)
-        format_version = message.facts.format_version
-        if message.facts.promoted_field_ids:
-            field_ids = tuple(message.facts.promoted_field_ids)
-    return NewSegment(
-        dataset_id,
-        start_ns,
-        end_ns,
-        size_bytes,
-        compressed_size_bytes,
-        events,
-        prefix,
-        name,
-        f"{prefix}/{name}",
-        facts,
-        signals,
-        format_version,
-        message.crc32c if message.HasField("crc32c") else None,
-        field_ids,
-    )
-
-
-def _signals(facts: common_pb2.SegmentFacts, whole: tuple[int, int, int]) -> int | None:
-    """The mask of the signals of facts; None = they are none, or not in order.
-
-    `whole` are the events, start and end of the segment, which the signals together must be.
-    """
-    mask, previous, total, starts, ends = 0, 0, 0, [], []
-    for item in facts.signals:
-        signal, events, times = item.signal, item.number_of_events, item.time_range
-        start_ns, end_ns = times.start_time, times.end_time
-        if not previous < signal <= segment_facts.SIGNAL_MAX or events < 1 or start_ns > end_ns:
-            return None
-        mask, previous, total = mask | 1 << signal, signal, total + events
-        starts.append(start_ns)
-        ends.append(end_ns)
-    if not mask or (total, min(starts), max(ends)) != whole:
-        return None
-    ids = facts.promoted_field_ids
-    if len(ids) and (
-        len(ids) > segment_facts.FIELD_IDS_MAX or ids[0] < 1 or list(ids) != sorted(set(ids))
-    ):
-        return None
-    return mask if 1 <= facts.format_version <= segment_facts.FORMAT_MAX else None
-
-
-def _placed(stores: Stores, own_prefix: str, prefix: str) -> StoreLocation | None:
-    """The store of a dataset's segments below a prefix; None for any other prefix."""
-    for name, location in stores.named:
-        if prefix == f"{own_prefix}/{store_folder(name)}"[:-1]:
-            return location
-    return None
-
-
-# The same datasets come again and again. Texts of another length are not kept.
-def _dataset(text: str) -> tuple[UUID | None, str]:
-    return _known_dataset(text) if len(text) == UUID_CHARACTERS else (None, "")
-
-
-@lru_cache(maxsize=16_384)
-def _known_dataset(text: str) -> tuple[UUID | None, str]:
-    """The id in a text, and the prefix of its objects without the last slash."""
-    try:
-        dataset_id = parse_uuid(text)
-    except ValueError:
-        return None, ""
-    return dataset_id, merged_prefix(str(dataset_id)).rstrip("/")

@@ -13,7 +13,6 @@ from meta.store.segments import unread_segments
 from meta.store.segments.foreign_files import MAPPED, UNREADABLE
 from meta.store.segments.segments import SegmentRow
 from meta.store.segments.unread_segments import ID_MIN, UNTOLD, FactsRow
-from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 
 LISTED_DEFAULT = 100
@@ -76,15 +75,10 @@ def _facts_row(row: SegmentRow, read: pb.ReadSegment, field: str) -> FactsRow:
     file = None if state is None else read.foreign.SerializeToString(deterministic=True)
     if not read.HasField("facts"):
         return FactsRow(segment_id, UNTOLD, None, state, file)
-    described = common_pb2.CreateSegment(
-        number_of_events=row.number_of_events,
-        time_range=common_pb2.TimeRange(start_time=row.start_ns, end_time=row.end_ns),
-        facts=facts,
-    )
-    segment_facts.check(described, f"{field}.facts", is_foreign=state is not None)
-    if not facts.signals:
+    whole = row.number_of_events, row.start_ns, row.end_ns
+    mask, _ = segment_facts.check(facts, whole, f"{field}.facts", is_foreign=state is not None)
+    if not mask:
         raise InvalidArgument(f"{field}.facts names no signal", field=f"{field}.facts.signals")
-    mask = segment_facts.signal_mask(item.signal for item in facts.signals)
     serialized = facts.SerializeToString(deterministic=True)
     return FactsRow(segment_id, serialized, mask, state, file)
 

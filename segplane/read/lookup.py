@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from meta.client import MetaClient, location
+from meta.client import MetaClient, location, paged_lists
 from meta.errors import MetaError, NotFound, RoleRefused
 from meta.v1 import catalog_pb2, common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
@@ -16,14 +16,9 @@ _UNREADABLE_PAGE = 1_000
 
 def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
     """Read every page of the datasets, oldest first."""
-    datasets: list[catalog_pb2.Dataset] = []
-    page = catalog_pb2.PaginationRequest(limit=1000)
-    while True:
-        reply = client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page))
-        datasets += reply.items
-        if not reply.pagination.HasField("next_cursor"):
-            return datasets
-        page.after = reply.pagination.next_cursor
+    request = catalog_pb2.ListDatasetsRequest()
+    pages = paged_lists.replies(client.catalog.ListDatasets, request)
+    return [dataset for page in pages for dataset in page.items]
 
 
 def read_usages(
@@ -42,13 +37,8 @@ def read_usages(
 
 def all_views(client: MetaClient) -> Iterator[catalog_pb2.View]:
     """Read every page of the views, oldest first."""
-    page = catalog_pb2.PaginationRequest(limit=1_000)
-    while True:
-        reply = client.catalog.ListViews(catalog_pb2.ListViewsRequest(pagination=page))
-        yield from reply.items
-        if not reply.pagination.HasField("next_cursor"):
-            return
-        page.after = reply.pagination.next_cursor
+    for page in paged_lists.replies(client.catalog.ListViews, catalog_pb2.ListViewsRequest()):
+        yield from page.items
 
 
 def view_names(client: MetaClient) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from meta.client import MetaClient
+from meta.client import MetaClient, paged_lists
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as ops
 from segplane.kql import queries
@@ -52,14 +52,9 @@ def compiled_view(client: MetaClient, name: str, *, is_complete: bool = False) -
 
 def all_links(client: MetaClient, view_id: str) -> Iterator[catalog_pb2.ViewDatasetProjection]:
     """Read every page of a view's links, oldest first."""
-    page = catalog_pb2.PaginationRequest(limit=1_000)
-    while True:
-        request = catalog_pb2.ListViewDatasetProjectionsRequest(pagination=page, view_id=view_id)
-        reply = client.catalog.ListViewDatasetProjections(request)
-        yield from reply.items
-        if not reply.pagination.HasField("next_cursor"):
-            return
-        page.after = reply.pagination.next_cursor
+    request = catalog_pb2.ListViewDatasetProjectionsRequest(view_id=view_id)
+    for page in paged_lists.replies(client.catalog.ListViewDatasetProjections, request):
+        yield from page.items
 
 
 def _branch(

@@ -52,7 +52,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.GetDatasetRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetDatasetResponse:
         """Read a dataset by id or name."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        named = checks.identifier(request)
         version = checks.count(request.at_version, "at_version")
         at_version = version if request.HasField("at_version") else None
         dataset, by = self._transactions.read(
@@ -80,7 +80,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.DeleteDatasetRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.DeleteDatasetResponse:
         """Delete a dataset that no token routes to and no stream has unmerged records of."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        named = checks.identifier(request)
         success = self._transactions.write(lambda tx: dataset_deletion.delete(tx, named))
         return catalog_pb2.DeleteDatasetResponse(success=success)
 
@@ -88,7 +88,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.SetShardingFieldsRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.SetShardingFieldsResponse:
         """Replace the list of sharding fields."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        named = checks.identifier(request)
         fields = convert.sharding_fields(request.fields, "fields")
         expected = entry_versions.expected(request)
         self._transactions.write(lambda tx: _set_sharding_fields(tx, named, fields, expected))
@@ -100,7 +100,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.GetShardingFieldsRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetShardingFieldsResponse:
         """Read the list of sharding fields."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        named = checks.identifier(request)
 
         def work(tx: Transaction) -> tuple[ShardingField, ...]:
             dataset = datasets.get(tx, named)

@@ -9,10 +9,10 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, StillReferenced
 from meta.services.catalog import entry_versions, projection_types
-from meta.services.catalog.audited import audited
+from meta.services.catalog.entry_changes import change_expected, write_audited
 from meta.services.messages import authors, checks, pages
-from meta.store.catalog import link_columns, links, projections
-from meta.store.catalog.projections import Projection, ProjectionChange
+from meta.store.catalog import link_columns, links
+from meta.store.catalog.named_entries import PROJECTIONS, Content, Projection
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
@@ -41,16 +41,14 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.CreateProjectionResponse:
         """Create a projection; the same name and content again are the same projection."""
         name = checks.name(request.name)
-        expression = checks.some(request.projection, "projection")
+        text = checks.some(request.projection, "projection")
         schema_id = checks.optional_uuid(request.schema_id, "schema_id")
-        projection = self._transactions.write(
-            lambda tx: audited(
-                tx,
-                "CreateProjection",
-                projections.find,
-                name,
-                lambda tx: _create(tx, name, expression, schema_id),
-            )
+        projection = write_audited(
+            self._transactions,
+            PROJECTIONS.find,
+            "CreateProjection",
+            name,
+            lambda tx: _create(tx, name, text, schema_id),
         )
         return catalog_pb2.CreateProjectionResponse(**_fields(projection))
 
@@ -58,9 +56,9 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.GetProjectionRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetProjectionResponse:
         """Read a projection by id or name."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        named = checks.identifier(request)
         projection, by = self._transactions.read(
-            lambda tx: authors.of(tx, projections.get(tx, named))
+            lambda tx: authors.of(tx, PROJECTIONS.get(tx, named))
         )
         return catalog_pb2.GetProjectionResponse(
             **_fields(projection), authors=by, version=entry_versions.of(_content(projection))
@@ -73,7 +71,7 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         schema_id = checks.filter_uuid(request, "schema_id")
         window = pages.window(request.pagination, "ListProjections", schema_id)
         page, by = self._transactions.read(
-            lambda tx: authors.of_page(tx, projections.list_page(tx, window, schema_id))
+            lambda tx: authors.of_page(tx, PROJECTIONS.list_page(tx, window, schema_id))
         )
         return catalog_pb2.ListProjectionsResponse(
             items=[
@@ -91,16 +89,14 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.UpdateProjectionRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.UpdateProjectionResponse:
         """Change the given parts of a projection."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        named = checks.identifier(request)
         change, expected = _change(request), entry_versions.expected(request)
-        changed = self._transactions.write(
-            lambda tx: audited(
-                tx,
-                "UpdateProjection",
-                projections.find,
-                named,
-                lambda tx: _update(tx, named, change, expected),
-            )
+        changed = write_audited(
+            self._transactions,
+            PROJECTIONS.find,
+            "UpdateProjection",
+            named,
+            lambda tx: _update(tx, named, change, expected),
         )
         return catalog_pb2.UpdateProjectionResponse(
             **_fields(changed), version=entry_versions.of(_content(changed))
@@ -110,44 +106,39 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.DeleteProjectionRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.DeleteProjectionResponse:
         """Delete a projection and its links."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        success = self._transactions.write(
-            lambda tx: audited(
-                tx,
-                "DeleteProjection",
-                projections.find,
-                named,
-                lambda tx: projections.remove(tx, named),
-            )
+        named = checks.identifier(request)
+        success = write_audited(
+            self._transactions,
+            PROJECTIONS.find,
+            "DeleteProjection",
+            named,
+            lambda tx: PROJECTIONS.remove(tx, named),
         )
         return catalog_pb2.DeleteProjectionResponse(success=success)
 
 
 def _create(tx: Transaction, name: str, text: str, schema_id: UUID | None) -> Projection:
     """Create a checked projection; one that an older release stored unchecked is returned."""
+    content = Content({"name": name, "expression": text, "schema_id": schema_id})
     try:
         projection_types.check_text(tx, text, schema_id)
     except InvalidArgument:
-        existing = projections.find(tx, name)
-        if existing is None or (existing.expression, existing.schema_id) != (text, schema_id):
+        existing = PROJECTIONS.find(tx, name)
+        if existing is None or not content.is_of(existing):
             raise
         return existing
-    return projections.create(tx, name, text, schema_id)
+    return PROJECTIONS.create(tx, content)
 
 
 def _update(
-    tx: Transaction, named: UUID | str, change: ProjectionChange, expected: str | None
+    tx: Transaction, named: UUID | str, change: Content, expected: str | None
 ) -> Projection:
     """Change a projection whose links still hold afterwards."""
-    if expected is not None:
-        projection = projections.lock(tx, named, change.schema_id)
-        is_in_effect = projections.is_in_effect(projection, change)
-        entry_versions.check(expected, _content(projection), is_in_effect=is_in_effect)
-    changed = projections.change(tx, named, change)
-    if "projection" in change.changed:
+    changed = change_expected(tx, PROJECTIONS, named, change, expected, _content)
+    if "expression" in change.values:
         projection_types.check_text(tx, changed.expression, changed.schema_id)
         _retype_links(tx, changed)
-    elif "schema_id" in change.changed:
+    elif "schema_id" in change.values:
         schema_id = changed.schema_id
         projection_types.check_schema_of(tx, schema_id, projection_id=changed.id)
     return changed
@@ -174,22 +165,15 @@ def _retype_links(tx: Transaction, projection: Projection) -> None:
         link_columns.replace(tx, link_id, typed)
 
 
-def _change(request: catalog_pb2.UpdateProjectionRequest) -> ProjectionChange:
-    changed = set()
+def _change(request: catalog_pb2.UpdateProjectionRequest) -> Content:
+    values: dict[str, str | UUID | None] = {}
     if request.HasField("new_name"):
-        checks.name(request.new_name, "new_name")
-        changed.add("name")
+        values["name"] = checks.name(request.new_name, "new_name")
     if request.HasField("projection"):
-        checks.some(request.projection, "projection")
-        changed.add("projection")
+        values["expression"] = checks.some(request.projection, "projection")
     if request.HasField("schema_id"):
-        changed.add("schema_id")
-    return ProjectionChange(
-        changed=frozenset(changed),
-        name=request.new_name,
-        projection=request.projection,
-        schema_id=checks.optional_uuid(request.schema_id, "schema_id"),
-    )
+        values["schema_id"] = checks.optional_uuid(request.schema_id, "schema_id")
+    return Content(values)
 
 
 def _content(projection: Projection) -> catalog_pb2.Projection:

@@ -10,7 +10,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.catalog import dataset_columns, entry_versions, projection_types
-from meta.services.catalog.audited import audited
+from meta.services.catalog.entry_changes import write_audited
 from meta.services.messages import authors, checks, pages
 from meta.store.catalog import link_columns, schema_versions, schemas
 from meta.store.catalog.schemas import COLUMNS_MAX, Schema, SchemaChange, SchemaColumn
@@ -33,10 +33,12 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         columns = _columns(request.columns, "columns")
         if not columns:
             raise InvalidArgument("a schema needs a column", field="columns")
-        schema = self._transactions.write(
-            lambda tx: audited(
-                tx, "CreateSchema", schemas.find, name, lambda tx: schemas.create(tx, name, columns)
-            )
+        schema = write_audited(
+            self._transactions,
+            schemas.find,
+            "CreateSchema",
+            name,
+            lambda tx: schemas.create(tx, name, columns),
         )
         return catalog_pb2.CreateSchemaResponse(
             id=str(schema.id), name=schema.name, columns=_messages(schema)
@@ -46,7 +48,7 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.GetSchemaRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetSchemaResponse:
         """Read a schema by id or name."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        named = checks.identifier(request)
         number = None
         if request.HasField("number"):
             number = checks.count(request.number, "number", low=1)
@@ -91,16 +93,14 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.UpdateSchemaRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.UpdateSchemaResponse:
         """Rename a schema, add and remove columns, all or nothing."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        named = checks.identifier(request)
         change, expected = _change(request), entry_versions.expected(request)
-        schema = self._transactions.write(
-            lambda tx: audited(
-                tx,
-                "UpdateSchema",
-                schemas.find,
-                named,
-                lambda tx: _update(tx, named, change, expected),
-            )
+        schema = write_audited(
+            self._transactions,
+            schemas.find,
+            "UpdateSchema",
+            named,
+            lambda tx: _update(tx, named, change, expected),
         )
         return catalog_pb2.UpdateSchemaResponse(
             id=str(schema.id),
@@ -114,11 +114,13 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.DeleteSchemaRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.DeleteSchemaResponse:
         """Delete a schema that nothing uses."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        success = self._transactions.write(
-            lambda tx: audited(
-                tx, "DeleteSchema", schemas.find, named, lambda tx: schemas.remove(tx, named)
-            )
+        named = checks.identifier(request)
+        success = write_audited(
+            self._transactions,
+            schemas.find,
+            "DeleteSchema",
+            named,
+            lambda tx: schemas.remove(tx, named),
         )
         return catalog_pb2.DeleteSchemaResponse(success=success)
 

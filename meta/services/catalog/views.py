@@ -8,10 +8,9 @@ import grpc
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.services.catalog import entry_versions, projection_types
-from meta.services.catalog.audited import audited
+from meta.services.catalog.entry_changes import change_expected, write_audited
 from meta.services.messages import authors, checks, convert, pages
-from meta.store.catalog import views
-from meta.store.catalog.views import View, ViewChange
+from meta.store.catalog.named_entries import VIEWS, Content, View
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
@@ -38,16 +37,17 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.CreateViewResponse:
         """Create a view; the same name and content again are the same view."""
         name = checks.name(request.name)
-        description = checks.text(request.description, "description", lines=True) or None
-        schema_id = checks.optional_uuid(request.schema_id, "schema_id")
-        view = self._transactions.write(
-            lambda tx: audited(
-                tx,
-                "CreateView",
-                views.find,
-                name,
-                lambda tx: views.create(tx, name, description, schema_id),
-            )
+        values = {
+            "name": name,
+            "description": checks.text(request.description, "description", lines=True) or None,
+            "schema_id": checks.optional_uuid(request.schema_id, "schema_id"),
+        }
+        view = write_audited(
+            self._transactions,
+            VIEWS.find,
+            "CreateView",
+            name,
+            lambda tx: VIEWS.create(tx, Content(values)),
         )
         return catalog_pb2.CreateViewResponse(**_fields(view))
 
@@ -55,8 +55,8 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.GetViewRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetViewResponse:
         """Read a view by id or name."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        view, by = self._transactions.read(lambda tx: authors.of(tx, views.get(tx, named)))
+        named = checks.identifier(request)
+        view, by = self._transactions.read(lambda tx: authors.of(tx, VIEWS.get(tx, named)))
         return catalog_pb2.GetViewResponse(
             **_fields(view), authors=by, version=entry_versions.of(_content(view))
         )
@@ -68,7 +68,7 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         schema_id = checks.filter_uuid(request, "schema_id")
         window = pages.window(request.pagination, "ListViews", schema_id)
         page, by = self._transactions.read(
-            lambda tx: authors.of_page(tx, views.list_page(tx, window, schema_id))
+            lambda tx: authors.of_page(tx, VIEWS.list_page(tx, window, schema_id))
         )
         return catalog_pb2.ListViewsResponse(
             items=[
@@ -86,12 +86,14 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.UpdateViewRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.UpdateViewResponse:
         """Change the given parts of a view."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        named = checks.identifier(request)
         change, expected = _change(request), entry_versions.expected(request)
-        changed = self._transactions.write(
-            lambda tx: audited(
-                tx, "UpdateView", views.find, named, lambda tx: _update(tx, named, change, expected)
-            )
+        changed = write_audited(
+            self._transactions,
+            VIEWS.find,
+            "UpdateView",
+            named,
+            lambda tx: _update(tx, named, change, expected),
         )
         return catalog_pb2.UpdateViewResponse(
             **_fields(changed), version=entry_versions.of(_content(changed))
@@ -101,42 +103,31 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.DeleteViewRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.DeleteViewResponse:
         """Delete a view and its links."""
-        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        success = self._transactions.write(
-            lambda tx: audited(
-                tx, "DeleteView", views.find, named, lambda tx: views.remove(tx, named)
-            )
+        named = checks.identifier(request)
+        success = write_audited(
+            self._transactions, VIEWS.find, "DeleteView", named, lambda tx: VIEWS.remove(tx, named)
         )
         return catalog_pb2.DeleteViewResponse(success=success)
 
 
-def _update(tx: Transaction, named: UUID | str, change: ViewChange, expected: str | None) -> View:
+def _update(tx: Transaction, named: UUID | str, change: Content, expected: str | None) -> View:
     """Change a view whose links yield its schema afterwards."""
-    if expected is not None:
-        view = views.lock(tx, named, change.schema_id)
-        is_in_effect = views.is_in_effect(view, change)
-        entry_versions.check(expected, _content(view), is_in_effect=is_in_effect)
-    changed = views.change(tx, named, change)
-    if "schema_id" in change.changed:
+    changed = change_expected(tx, VIEWS, named, change, expected, _content)
+    if "schema_id" in change.values:
         projection_types.check_schema_of(tx, changed.schema_id, view_id=changed.id)
     return changed
 
 
-def _change(request: catalog_pb2.UpdateViewRequest) -> ViewChange:
-    changed = set()
+def _change(request: catalog_pb2.UpdateViewRequest) -> Content:
+    values: dict[str, str | UUID | None] = {}
     if request.HasField("new_name"):
-        checks.name(request.new_name, "new_name")
-        changed.add("name")
+        values["name"] = checks.name(request.new_name, "new_name")
     if request.HasField("description"):
-        changed.add("description")
+        text = checks.text(request.description, "description", lines=True)
+        values["description"] = text or None
     if request.HasField("schema_id"):
-        changed.add("schema_id")
-    return ViewChange(
-        changed=frozenset(changed),
-        name=request.new_name,
-        description=checks.text(request.description, "description", lines=True) or None,
-        schema_id=checks.optional_uuid(request.schema_id, "schema_id"),
-    )
+        values["schema_id"] = checks.optional_uuid(request.schema_id, "schema_id")
+    return Content(values)
 
 
 def _content(view: View) -> catalog_pb2.View:

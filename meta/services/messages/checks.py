@@ -1,7 +1,7 @@
 """Request checks: each returns the checked value or raises InvalidArgument for its field."""
 
 from collections.abc import Collection, Sequence
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 from uuid import UUID
 
 from google.protobuf.message import Message
@@ -21,6 +21,16 @@ _LAYOUT = frozenset("\t\n\r")
 _INVISIBLE = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 Item = TypeVar("Item")
+
+
+class IdentifiedLike(Protocol):
+    """A request with the oneof `identifier`."""
+
+    id: str
+    name: str
+
+    def WhichOneof(self, oneof_group: Literal["identifier"], /) -> str | None:
+        """The part that is set."""
 
 
 class TimeRangeLike(Protocol):
@@ -87,11 +97,12 @@ def filter_uuid(request: Message, field: str) -> UUID | None:
     return uuid(getattr(request, field), field) if request.HasField(field) else None
 
 
-def identifier(which: str | None, id_text: str, name_text: str) -> UUID | str:
+def identifier(request: IdentifiedLike) -> UUID | str:
     """The oneof `identifier` of a request: an id, or a name as text."""
+    which = request.WhichOneof("identifier")
     if which is None:
         raise InvalidArgument("neither id nor name is set", field="identifier")
-    return uuid(id_text, "id") if which == "id" else name(name_text)
+    return uuid(request.id, "id") if which == "id" else name(request.name)
 
 
 def count(value: int, field: str, *, low: int = 0, high: int = INT64_MAX) -> int:

@@ -68,7 +68,7 @@ _KEEP_VIEW = (
     select(views.c.schema_id).where(views.c.id == bindparam("id")).with_for_update(read=True)
 )
 _KEEP_PROJECTION = (
-    select(projections.c.projection, projections.c.schema_id)
+    select(projections.c.expression, projections.c.schema_id)
     .where(projections.c.id == bindparam("id"))
     .with_for_update(read=True)
 )
@@ -114,7 +114,7 @@ _SOURCES: Select[*tuple[Any, ...]] = select(
 )
 _VIEW_NAMES = select(views.c.id, views.c.name).where(views.c.id == func.any(_IDS))
 _PAIRS = (
-    select(_links.c.view_id, datasets_table.c.name, projections.c.projection)
+    select(_links.c.view_id, datasets_table.c.name, projections.c.expression)
     .join(datasets_table, datasets_table.c.id == _links.c.dataset_id)
     .join(projections, projections.c.id == _links.c.projection_id)
     .where(_links.c.view_id == func.any(_IDS))
@@ -131,7 +131,7 @@ def lock_ends(tx: Transaction, link: Link) -> Ends:
     projection = tx.execute(_KEEP_PROJECTION, {"id": link.projection_id}).one_or_none()
     if projection is None:
         raise NotFound("there is no such projection", projection_id=link.projection_id)
-    return Ends(projection.projection, (view.schema_id, projection.schema_id))
+    return Ends(projection.expression, (view.schema_id, projection.schema_id))
 
 
 def exists(tx: Transaction, link: Link) -> bool:

@@ -230,7 +230,7 @@ projections = Table(
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
-    Column("projection", Text, nullable=False),
+    Column("projection", Text, key="expression", nullable=False),
     Column("schema_id", Uuid, ForeignKey("schemas.id"), index=True),
     now("created_at"),
 )

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from meta.access import Role
-from meta.v1 import catalog_pb2
+from meta.client import paged_lists
 from meta.v1 import operations_pb2 as pb
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.output import NONE, AsJson, print_json, print_table
@@ -16,7 +16,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Create, list and revoke access tokens, with which services and people call meta.",
 )
-PAGE_LIMIT = 1_000
 
 
 @app.command()
@@ -53,15 +52,11 @@ def create(
 @app.command("list")
 def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
     """List the tokens; ended ones are listed for 90 days."""
-    request = pb.ListAccessTokensRequest(pagination=catalog_pb2.PaginationRequest(limit=PAGE_LIMIT))
     tokens = list[pb.AccessToken]()
     with connect(address) as client:
-        while True:
-            reply = client.operations.ListAccessTokens(request)
-            tokens += reply.tokens
-            if not reply.pagination.next_cursor:
-                break
-            request.pagination.after = reply.pagination.next_cursor
+        call = client.operations.ListAccessTokens
+        for page in paged_lists.replies(call, pb.ListAccessTokensRequest()):
+            tokens += page.tokens
     if as_json:
         print_json(tokens)
         return

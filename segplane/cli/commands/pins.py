@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from meta.client import MetaClient
-from meta.v1 import catalog_pb2
+from meta.client import MetaClient, paged_lists
 from meta.v1 import operations_pb2 as pb
 from segplane.cli.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
 from segplane.cli.output import NONE, AsJson, print_json, print_table, size_text, time_text
@@ -49,14 +48,9 @@ def release(
 
 
 def _all_pins(client: MetaClient, dataset: str | None, owner: str | None) -> Iterator[pb.Pin]:
-    page = catalog_pb2.PaginationRequest(limit=1_000)
-    request = pb.ListPinsRequest(dataset_name=dataset, owner=owner, pagination=page)
-    while True:
-        reply = client.operations.ListPins(request)
-        yield from reply.pins
-        if not reply.pagination.next_cursor:
-            return
-        request.pagination.after = reply.pagination.next_cursor
+    request = pb.ListPinsRequest(dataset_name=dataset, owner=owner)
+    for page in paged_lists.replies(client.operations.ListPins, request):
+        yield from page.pins
 
 
 def _row(pin: pb.Pin) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from meta.client import MetaClient
+from meta.client import MetaClient, paged_lists
 from meta.v1 import catalog_pb2
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
@@ -77,10 +77,6 @@ def schema_id(client: MetaClient, name: str) -> str:
 
 
 def _all(client: MetaClient) -> Iterator[catalog_pb2.Projection]:
-    page = catalog_pb2.PaginationRequest(limit=1_000)
-    while True:
-        reply = client.catalog.ListProjections(catalog_pb2.ListProjectionsRequest(pagination=page))
-        yield from reply.items
-        if not reply.pagination.HasField("next_cursor"):
-            return
-        page.after = reply.pagination.next_cursor
+    request = catalog_pb2.ListProjectionsRequest()
+    for page in paged_lists.replies(client.catalog.ListProjections, request):
+        yield from page.items

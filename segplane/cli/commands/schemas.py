@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from meta.client import MetaClient
+from meta.client import MetaClient, paged_lists
 from meta.v1 import catalog_pb2, common_pb2
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
@@ -149,10 +149,5 @@ def _text(column: common_pb2.Column) -> str:
 
 
 def _all(client: MetaClient) -> Iterator[catalog_pb2.Schema]:
-    page = catalog_pb2.PaginationRequest(limit=1_000)
-    while True:
-        reply = client.catalog.ListSchemas(catalog_pb2.ListSchemasRequest(pagination=page))
-        yield from reply.items
-        if not reply.pagination.HasField("next_cursor"):
-            return
-        page.after = reply.pagination.next_cursor
+    for page in paged_lists.replies(client.catalog.ListSchemas, catalog_pb2.ListSchemasRequest()):
+        yield from page.items

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from meta.client import MetaClient
+from meta.client import MetaClient, paged_lists
 from meta.v1 import catalog_pb2
 from meta.v1 import ingest_token_pb2 as pb
 from segments.signals import TRAITS
@@ -55,14 +55,9 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
 
 
 def _all_tokens(client: MetaClient) -> Iterator[pb.IngestTokenInfo]:
-    """List page by page."""
-    request = pb.ListIngestTokensRequest(pagination=catalog_pb2.PaginationRequest(limit=1_000))
-    while True:
-        reply = client.ingest_token.ListIngestTokens(request)
-        yield from reply.tokens
-        if not reply.pagination.next_cursor:
-            return
-        request.pagination.after = reply.pagination.next_cursor
+    request = pb.ListIngestTokensRequest()
+    for page in paged_lists.replies(client.ingest_token.ListIngestTokens, request):
+        yield from page.tokens
 
 
 @app.command()

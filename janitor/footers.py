@@ -26,8 +26,8 @@ from segments.foreign.opening import examined
 from segments.foreign.origin import RegisteredFile
 from segments.keys import join_key
 from segments.parquet.content import read_content
-from segments.parquet.footer import SegmentContent
-from segplane.dataplane.registration import segment_facts
+from segments.parquet.footer import SegmentContent, differences
+from segplane.dataplane.registration import registered_facts, segment_facts
 
 log = structlog.get_logger()
 SEGMENTS_PAGE = 100
@@ -105,16 +105,6 @@ def _content(tools: Tools, segment: SegmentInfo) -> SegmentContent | None:
     if location(at.prefix.bucket) != tools.meta_stores.of_key(key):
         return None
     read = read_content(tools.store, key)
-    stored, times = read.stored, segment.time_range
-    says = (stored.footer.dataset_id, stored.rows, stored.start_time, stored.end_time)
-    registered = (
-        segment.dataset_id,
-        segment.number_of_events,
-        times.start_time,
-        times.end_time,
-    )
-    if says != registered:
-        raise CorruptObject(
-            f"the footer says (dataset, rows, start, end) {says}, registered are {registered}"
-        )
+    for difference in differences(read.stored, registered_facts(segment)):
+        raise CorruptObject(difference)
     return read.content

@@ -7,6 +7,7 @@ and another continues from its end.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import structlog
 
@@ -14,16 +15,13 @@ from meta import metrics
 from meta.client import MetaClient
 from meta.process import Shutdown
 from meta.v1 import operations_pb2 as pb
-from segments.errors import StoreError, StoreUnusable
 from segments.store.interface import ObjectStore
-from segplane.dataplane.object_checks import CheckedObject, check_stored, list_stored, report
+from segplane.dataplane.object_checks import CheckedObject, check_each, list_stored, report
 
 log = structlog.get_logger()
 PAGE_OBJECTS = 200
 # A piece of a pass ends after this, so that damage is reported soon.
 PIECE_SECS = 30.0
-# So many objects in a row without an answer: the store is away.
-UNANSWERED_MAX = 3
 # The lease is renewed so often while one large object is read.
 RENEW_SECS = 60.0
 
@@ -73,25 +71,16 @@ def scrub_piece(
         return False
     lease = _Lease(meta, position, holder, pace)
     page = list_stored(meta, position.checked_through, limit=PAGE_OBJECTS)
+    objects = takewhile(
+        lambda _: not (shutdown.is_requested or pace.secs > PIECE_SECS), page.objects
+    )
     checked: list[CheckedObject] = []
-    unanswered = 0
     try:
-        for stored in page.objects:
-            if shutdown.is_requested or pace.secs > PIECE_SECS:
-                break
-            try:
-                checked.append(check_stored(store, stored, on_bytes=lease.after))
-                unanswered = 0
-            except StoreUnusable:
-                raise
-            except StoreError as error:
-                # One object must not hold up the others, but this may be the whole store.
-                unanswered += 1
-                if unanswered == UNANSWERED_MAX:
-                    del checked[len(checked) - unanswered + 1 :]
-                    raise
-                log.warning("scrub_unanswered", object_key=stored.object_key, error=str(error))
-                checked.append(CheckedObject(stored, 0, 0, "", is_read=False))
+        for item in check_each(store, objects, on_bytes=lease.after):
+            if not item.is_read:
+                key = item.stored.object_key
+                log.warning("scrub_unanswered", object_key=key, error=item.damage)
+            checked.append(item)
     finally:
         is_whole = len(checked) == len(page.objects)
         _advance(position, checked, page.next_after if is_whole else None)
@@ -149,13 +138,13 @@ def _advance(
 def _report(
     meta: MetaClient, checked: list[CheckedObject], position: pb.ScrubPosition, holder: str
 ) -> None:
-    reply = report(meta, [item for item in checked if item.is_read], position, holder)
+    reply = report(meta, checked, position, holder)
     metrics.DAMAGED_OBJECTS.set(reply.damaged_objects)
     metrics.SCRUBBED_BYTES.inc(sum(item.size_bytes for item in checked))
     # An object that was deleted meanwhile, because nothing needs it, is not damaged.
     damaged_keys = set(reply.damaged_keys)
     for item in checked:
-        if item.damage and item.stored.object_key in damaged_keys:
+        if item.is_read and item.damage and item.stored.object_key in damaged_keys:
             log.error(
                 "object_damaged",
                 object_key=item.stored.object_key,

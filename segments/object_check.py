@@ -5,16 +5,13 @@ import errno
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import google_crc32c
-
 from segments.baby import decode_baby
+from segments.checksums import checksum_of
 from segments.errors import CorruptObject, ObjectMissing, StoreUnavailable
 from segments.keys import BabyKey, parse_key
 from segments.store.interface import ObjectStore
 
-BLOCK_BYTES = 4 << 20
 _PARQUET_MAGIC = b"PAR1"
-_BATCH_ROWS = 8_192
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +39,22 @@ def check_object(
     read_pages: bool,
     on_bytes: Callable[[int], None] = lambda _: None,
 ) -> ObjectReading:
-    """Read an object once; `on_bytes` is called after each block with its size.
+    """Read an object, and once more from the start if the first read found damage.
 
-    `read_pages` also decodes the content: every page of a segment, a baby's messages. Without it
-    that is done for a baby whose checksum is not known. Raises StoreError if the store gives no
-    answer: that proves nothing.
+    Damage on the way to us must not count. `on_bytes` is called after each block with its size.
+    `read_pages` also decodes the content: every page of a segment, a baby's messages. Without
+    it that is done for a baby whose checksum is not known. Raises StoreError if the store
+    gives no answer: that proves nothing.
     """
+    reading = _read(store, known, on_bytes, read_pages=read_pages)
+    if reading.damage:
+        reading = _read(store, known, on_bytes, read_pages=read_pages)
+    return reading
+
+
+def _read(
+    store: ObjectStore, known: KnownObject, on_bytes: Callable[[int], None], *, read_pages: bool
+) -> ObjectReading:
     try:
         body = _Body(store, known.key, on_bytes)
         damage = _differs(known, body)
@@ -68,19 +75,19 @@ class _Body:
     """Size, checksum and ends of an object, read in blocks; of a baby all of its bytes."""
 
     def __init__(self, store: ObjectStore, key: str, on_bytes: Callable[[int], None]) -> None:
-        self.size_bytes = self.crc32c = 0
         self.is_baby = isinstance(parse_key(key), BabyKey)
         self.first = self.last = b""
         blocks: list[bytes] = []
+
+        def add(block: bytes) -> None:
+            self.first = self.first or block[:4]
+            self.last = (self.last + block[-4:])[-4:]
+            if self.is_baby:
+                blocks.append(block)
+            on_bytes(len(block))
+
         with store.open_input(key) as source:
-            while block := source.read(BLOCK_BYTES):
-                self.crc32c = google_crc32c.extend(self.crc32c, block)
-                self.size_bytes += len(block)
-                self.first = self.first or block[:4]
-                self.last = (self.last + block[-4:])[-4:]
-                if self.is_baby:
-                    blocks.append(block)
-                on_bytes(len(block))
+            self.crc32c, self.size_bytes = checksum_of(source, add)
         self.baby = b"".join(blocks)
 
 
@@ -112,6 +119,4 @@ def _read_pages(store: ObjectStore, key: str) -> None:
         check_pages(lambda: store.open_input(key))
         return
     with contextlib.closing(SegmentFile(store.open_input(key))) as segment:
-        for signal in segment.signals:
-            for _ in segment.batches(signal, _BATCH_ROWS):
-                pass
+        segment.read_all()

@@ -7,8 +7,9 @@ a batch is in one of them, and a batch without its last part is dropped.
 import binascii
 import json
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from segments.errors import CorruptObject
 from segments.offsets import OffsetSpan, Quarantined, coalesce
@@ -97,6 +98,24 @@ class SegmentFacts:
     end_time: int
     crc32c: int
     content: SegmentContent
+
+
+class RegisteredFacts(NamedTuple):
+    """A segment's registration, as far as its footer repeats it; times in nanoseconds."""
+
+    dataset_id: str
+    rows: int
+    start_time: int
+    end_time: int
+
+
+def differences(stored: StoredFooter, registered: RegisteredFacts) -> Iterator[str]:
+    """Name what a footer says otherwise than the registration of its segment, a line for each."""
+    says = (stored.footer.dataset_id, stored.rows, stored.start_time, stored.end_time)
+    names = ("dataset", "rows", "start time", "end time")
+    for name, in_file, expected in zip(names, says, registered, strict=True):
+        if in_file != expected:
+            yield f"{name} in the file is {in_file}, registered is {expected}"
 
 
 def content_of(stored: StoredFooter) -> SegmentContent | None:

@@ -23,6 +23,9 @@ from segments.parquet.stored_columns import StoredColumns, section_stored, wide_
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
 
+# Rows at a time of a check, which keeps none.
+_CHECKED_ROWS = 8_192
+
 
 class SegmentFile:
     """One open segment. Everything that is wrong with its bytes raises CorruptObject."""
@@ -111,6 +114,12 @@ class SegmentFile:
         with corruption_found(f"rows of {signal} cannot be read"):
             for batch in self._batches(signal, stored, batch_rows):
                 yield stored.join(batch)
+
+    def read_all(self) -> None:
+        """Decode every page; raises CorruptObject."""
+        for signal in self.signals:
+            for _ in self.batches(signal, _CHECKED_ROWS):
+                pass
 
     def stored_batches(
         self, signal: Signal, format_version: int, batch_rows: int

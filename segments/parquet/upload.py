@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import google_crc32c
-
+from segments.checksums import Checksum, checksum_of
 from segments.errors import CorruptObject, ObjectExists
 from segments.parquet.footer import SegmentFacts, StoredFooter
 from segments.parquet.reader import SegmentFile, check_segment
 from segments.parquet.small_writer import SmallSegment
 from segments.store.interface import ObjectStore
-
-_BLOCK_BYTES = 8 * 1024 * 1024
 
 
 def upload_segment(store: ObjectStore, key: str, path: Path, facts: SegmentFacts) -> None:
@@ -44,7 +41,7 @@ def verify_segment(store: ObjectStore, key: str, facts: SegmentFacts) -> None:
     """Compare a stored segment with its writer's counts; raises CorruptObject."""
     actual = _checksum(store, key)
     if actual != _expected(facts):
-        raise CorruptObject(f"{key} has (crc32c, bytes) {actual}, written were {_expected(facts)}")
+        raise CorruptObject(f"{key} has {actual}, written were {_expected(facts)}")
     with SegmentFile(store.open_input(key)) as segment:
         stored = segment.stored
     _compare(key, stored, facts)
@@ -57,15 +54,11 @@ def _compare(key: str, stored: StoredFooter, facts: SegmentFacts) -> None:
         raise CorruptObject(f"the footer of {key} says {says}, its writer counted {counted}")
 
 
-def _expected(facts: SegmentFacts) -> tuple[int, int]:
-    return facts.crc32c, facts.compressed_size_bytes
+def _expected(facts: SegmentFacts) -> Checksum:
+    return Checksum(facts.crc32c, facts.compressed_size_bytes)
 
 
-def _checksum(store: ObjectStore, key: str) -> tuple[int, int]:
+def _checksum(store: ObjectStore, key: str) -> Checksum:
     """Read an object as the store gives it back, without holding it whole: CRC32C and bytes."""
-    crc32c = size_bytes = 0
     with store.open_input(key) as source:
-        while block := source.read(_BLOCK_BYTES):
-            crc32c = google_crc32c.extend(crc32c, block)
-            size_bytes += len(block)
-    return crc32c, size_bytes
+        return checksum_of(source)

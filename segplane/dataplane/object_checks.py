@@ -1,21 +1,24 @@
 """Checks stored objects against what meta knows of them; two failing reads are proof of damage."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
-from segments.object_check import KnownObject, ObjectReading, check_object
+from segments.errors import StoreError, StoreUnusable
+from segments.object_check import KnownObject, check_object
 from segments.store.interface import ObjectStore
 
 DAMAGE_CHARACTERS_MAX = 1_000
+# So many objects in a row without an answer: the store is away.
+UNANSWERED_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedObject:
     """An object and the outcome of its check; `damage` "" = it is sound.
 
-    `is_read` is false if the store gave no answer, which proves nothing.
+    `is_read` is false if the store gave no answer, which proves nothing; `damage` says why.
     """
 
     stored: pb.StoredObject
@@ -48,27 +51,35 @@ def list_stored(
     )
 
 
-def check_stored(
+def check_each(
     store: ObjectStore,
-    stored: pb.StoredObject,
+    objects: Iterable[pb.StoredObject],
     *,
     read_pages: bool = False,
     on_bytes: Callable[[int], None] = lambda _: None,
-) -> CheckedObject:
-    """Read an object, and once more from the start if the first read found damage.
+) -> Iterator[CheckedObject]:
+    """Read objects in turn, each as `check_object` does.
 
-    Damage on the way to us must not count. Raises StoreError if the store gives no answer.
+    One object without an answer must not hold up the others, but UNANSWERED_MAX in a row are the
+    whole store: raises StoreError, and yields none of these. Raises StoreUnusable at once.
     """
-    crc32c = stored.crc32c if stored.HasField("crc32c") else None
-    known = KnownObject(stored.object_key, stored.size_bytes, crc32c)
-
-    def read() -> ObjectReading:
-        return check_object(store, known, read_pages=read_pages, on_bytes=on_bytes)
-
-    reading = read()
-    if reading.damage:
-        reading = read()
-    return CheckedObject(stored, reading.size_bytes, reading.crc32c, reading.damage)
+    unanswered: list[CheckedObject] = []
+    for stored in objects:
+        crc32c = stored.crc32c if stored.HasField("crc32c") else None
+        known = KnownObject(stored.object_key, stored.size_bytes, crc32c)
+        try:
+            reading = check_object(store, known, read_pages=read_pages, on_bytes=on_bytes)
+        except StoreUnusable:
+            raise
+        except StoreError as error:
+            unanswered.append(CheckedObject(stored, 0, 0, str(error), is_read=False))
+            if len(unanswered) == UNANSWERED_MAX:
+                raise
+            continue
+        yield from unanswered
+        unanswered.clear()
+        yield CheckedObject(stored, reading.size_bytes, reading.crc32c, reading.damage)
+    yield from unanswered
 
 
 def report(
@@ -77,13 +88,17 @@ def report(
     position: pb.ScrubPosition | None = None,
     holder: str = "",
 ) -> pb.ReportObjectChecksResponse:
-    """Report checksums and damage to meta, and the scrub's position with its holder."""
+    """Report checksums and damage to meta, and the scrub's position with its holder.
+
+    Objects that were not read are left out.
+    """
     checks = [
         pb.ObjectCheck(
             object_key=item.stored.object_key, damage=_printable(item.damage), crc32c=item.crc32c
         )
         for item in checked
-        if item.damage or item.stored.is_damaged or not item.stored.HasField("crc32c")
+        if item.is_read
+        and (item.damage or item.stored.is_damaged or not item.stored.HasField("crc32c"))
     ]
     request = pb.ReportObjectChecksRequest(checks=checks, position=position, holder=holder)
     return client.operations.ReportObjectChecks(request)

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from meta.v1 import common_pb2
 from segments.keys import split_key
-from segments.parquet.footer import SegmentContent
+from segments.parquet.footer import RegisteredFacts, SegmentContent
 from segments.signals import TRAITS
 
 # The number of events is an int32 in the contract, far above what one file holds.
@@ -67,6 +67,14 @@ def create_segment(
         ),
         facts=segment_facts(figures.content),
         crc32c=figures.crc32c,
+    )
+
+
+def registered_facts(segment: common_pb2.SegmentInfo) -> RegisteredFacts:
+    """The facts of a segment that its footer has to repeat."""
+    times = segment.time_range
+    return RegisteredFacts(
+        segment.dataset_id, segment.number_of_events, times.start_time, times.end_time
     )
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import google_crc32c
 
 from meta.client import MetaClient
-from segments.errors import StoreError, StoreUnusable
 from segments.store.interface import ObjectStore
 from segplane.dataplane.object_checks import (
     CheckedObject,
     ObjectPage,
-    check_stored,
+    check_each,
     list_stored,
     report,
 )
@@ -25,8 +24,6 @@ from segplane.fsck.check_cursor import KEPT_MAX, DataCursor
 PAGE_OBJECTS = 1_000
 # Reported and kept at least so often, however large the objects are.
 KEEP_EVERY_SECS = 10.0
-# So many objects in a row without an answer: the store is away.
-UNANSWERED_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,6 @@ def check_data(
 
     Findings are reported to meta. Raises StoreError if the store is unreachable, MetaError.
     """
-    unanswered = 0
     totals: ObjectPage | None = None
     started, began_secs = time.monotonic(), cursor.secs
     while True:
@@ -64,9 +60,9 @@ def check_data(
         )
         totals = totals or page
         for checked, is_last in _pieces(store, page, cursor):
-            unanswered = _add(cursor, checked, unanswered)
+            _add(cursor, checked)
             cursor.secs = began_secs + time.monotonic() - started
-            report(client, [item for item in checked if item.is_read])
+            report(client, checked)
             if is_last:
                 cursor.after_key = page.next_after
             keep(cursor, _progress(cursor, totals))
@@ -85,27 +81,18 @@ def _pieces(
     """Check a page in pieces of about KEEP_EVERY_SECS; true comes with its last one."""
     checked: list[CheckedObject] = []
     started = time.monotonic()
-    for stored in page.objects:
-        if not is_sampled(stored.object_key, cursor.sample, cursor.seed):
-            continue
-        try:
-            checked.append(check_stored(store, stored, read_pages=True))
-        except StoreUnusable:
-            raise
-        except StoreError as error:
-            checked.append(CheckedObject(stored, 0, 0, str(error), is_read=False))
+    sample = (o for o in page.objects if is_sampled(o.object_key, cursor.sample, cursor.seed))
+    for item in check_each(store, sample, read_pages=True):
+        checked.append(item)
         if time.monotonic() - started > KEEP_EVERY_SECS:
             yield checked, False
             checked, started = [], time.monotonic()
     yield checked, True
 
 
-def _add(cursor: DataCursor, checked: list[CheckedObject], unanswered: int) -> int:
-    """Count a piece; answers how many objects in a row are without an answer at its end."""
+def _add(cursor: DataCursor, checked: list[CheckedObject]) -> None:
+    """Count a piece."""
     for item in checked:
-        unanswered = 0 if item.is_read else unanswered + 1
-        if unanswered == UNANSWERED_MAX:
-            raise StoreError(item.damage)
         row = [item.stored.object_key, item.stored.segment_id, item.damage]
         if not item.is_read:
             cursor.num_unread += 1
@@ -116,7 +103,6 @@ def _add(cursor: DataCursor, checked: list[CheckedObject], unanswered: int) -> i
         cursor.objects += 1
         cursor.size_bytes += item.size_bytes
         cursor.after_key = item.stored.object_key
-    return unanswered
 
 
 def _keep(rows: list[list[str]], row: list[str]) -> None:

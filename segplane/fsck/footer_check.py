@@ -13,6 +13,7 @@ from segments.parquet.footer import StoredFooter
 from segments.parquet.lineage import BatchPart
 from segments.store.interface import ObjectStore
 from segplane.dataplane.object_checks import list_stored
+from segplane.dataplane.registration import registered_facts
 from segplane.fsck import invariants
 from segplane.fsck.invariants import SegmentState, Violation
 
@@ -68,7 +69,7 @@ class BatchParts:
     def held_twice(self, segment: SegmentState, stored: StoredFooter) -> Iterator[Violation]:
         """I2, from lineage: each day of a part of a batch is in one live segment of its dataset."""
         for batch in stored.footer.batches:
-            name = f"{segment.dataset_id} {batch.batch_id} {batch.part}"
+            name = f"{segment.registered.dataset_id} {batch.batch_id} {batch.part}"
             digest = hashlib.blake2b(name.encode(), digest_size=16).digest()
             for holder in self._holders(digest, batch):
                 # A segment that was read before may have been merged into this one since.
@@ -129,11 +130,7 @@ def _segment(info: common_pb2.SegmentInfo) -> SegmentState:
     name = info.cloud_object_key
     return SegmentState(
         info.id,
-        info.dataset_id,
         join_key(name.prefix.prefix, name.key),
-        info.compressed_size_bytes,
-        info.number_of_events,
-        info.time_range.start_time,
-        info.time_range.end_time,
+        registered_facts(info),
         bool(info.foreign.state) and not info.facts.format_version,
     )

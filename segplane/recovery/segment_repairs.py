@@ -7,32 +7,35 @@ if both are, and never both.
 """
 
 import hashlib
+import shutil
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-import google_crc32c
-
 from meta.client import MetaClient
 from meta.v1 import common_pb2, operations_pb2, segment_lookup_pb2
+from segments.checksums import BLOCK_BYTES, checksum_of
 from segments.errors import CorruptObject, ObjectExists, ObjectMissing
 from segments.keys import join_key
 from segments.markers import mark_hidden, mark_replaced
 from segments.object_check import KnownObject, check_object
 from segments.parquet.content import read_local_content
-from segments.parquet.footer import SegmentContent, SegmentFacts
+from segments.parquet.footer import (
+    SegmentContent,
+    SegmentFacts,
+    SegmentFooter,
+    StoredFooter,
+    differences,
+)
 from segments.parquet.reader import SegmentFile, read_footer
 from segments.parquet.upload import verify_segment
 from segments.store.interface import ObjectStore
 from segments.store.several import open_stores
 from segplane.dataplane.location import ask_location
-from segplane.dataplane.registration import create_segment
+from segplane.dataplane.registration import create_segment, registered_facts
 from segplane.recovery.object_attempts import register_once
-
-_BATCH_ROWS = 8_192
-_BLOCK_BYTES = 8 * 1024 * 1024
 
 
 class RepairRefused(Exception):
@@ -49,12 +52,10 @@ class AlteredFile(RepairRefused):
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A sound file: the facts that are registered, and its lineage."""
+    """A sound file: its footer, and the facts that are registered."""
 
+    stored: StoredFooter
     facts: SegmentFacts
-    dataset_id: str
-    batches: frozenset[tuple[str, int]]
-    ranges: tuple[operations_pb2.OffsetRange, ...]
     has_content: bool
 
 
@@ -107,7 +108,7 @@ def replace(
             operations_pb2.ReplaceSegmentRequest(
                 segment_id=segment_id,
                 segment=message,
-                ranges=file.ranges,
+                ranges=_ranges(file.stored.footer),
                 acceptance=acceptance,
                 accept_altered=is_altered,
             )
@@ -167,8 +168,7 @@ def _copy(store: ObjectStore, key: str, folder: Path) -> Path | None:
     path = folder / "segment.parquet"
     try:
         with store.open_input(key) as source, path.open("wb") as target:
-            while block := source.read(_BLOCK_BYTES):
-                target.write(block)
+            shutil.copyfileobj(source, target, BLOCK_BYTES)
     except ObjectMissing:
         return None
     return path
@@ -193,40 +193,33 @@ def _read(path: Path) -> _File:
     """Read the whole file, every page of it."""
     try:
         with SegmentFile(path) as segment:
-            for signal in segment.signals:
-                for _ in segment.batches(signal, _BATCH_ROWS):
-                    pass
+            segment.read_all()
         read = read_local_content(path)
     except (CorruptObject, OSError) as error:
         raise RepairRefused(f"{path} is no sound segment: {error}") from None
-    crc32c, compressed_size_bytes = 0, 0
     with path.open("rb") as source:
-        while block := source.read(_BLOCK_BYTES):
-            crc32c = google_crc32c.extend(crc32c, block)
-            compressed_size_bytes += len(block)
+        checksum = checksum_of(source)
     stored, content = read.stored, read.content
     facts = SegmentFacts(
         rows=stored.rows,
         rows_by_signal=stored.rows_by_signal,
         size_bytes=read.size_bytes,
-        compressed_size_bytes=compressed_size_bytes,
+        compressed_size_bytes=checksum.size_bytes,
         start_time=stored.start_time,
         end_time=stored.end_time,
-        crc32c=crc32c,
+        crc32c=checksum.crc32c,
         content=content or SegmentContent(stored.footer.format_version, {}),
     )
-    return _File(
-        facts,
-        stored.footer.dataset_id,
-        frozenset((batch.batch_id, batch.part) for batch in stored.footer.batches),
-        tuple(
-            operations_pb2.OffsetRange(
-                stream_id=span.stream_id, first_offset=span.start, last_offset=span.end
-            )
-            for span in stored.footer.ranges
-        ),
-        content is not None,
-    )
+    return _File(stored, facts, content is not None)
+
+
+def _ranges(footer: SegmentFooter) -> list[operations_pb2.OffsetRange]:
+    return [
+        operations_pb2.OffsetRange(
+            stream_id=span.stream_id, first_offset=span.start, last_offset=span.end
+        )
+        for span in footer.ranges
+    ]
 
 
 def _is_altered(
@@ -240,9 +233,6 @@ def _is_altered(
     is_live = not segment.HasField("tombstone_version")
     known = KnownObject(key, segment.compressed_size_bytes, registered)
     reading = check_object(store, known, read_pages=registered is None)
-    if reading.damage:
-        # Damage on the way to us must not let a sound object be replaced.
-        reading = check_object(store, known, read_pages=registered is None)
     if registered is None:
         # A copy of a whole object is the only file that is known to be the same.
         if reading.damage or reading.crc32c != facts.crc32c:
@@ -276,18 +266,15 @@ def _altered(
 
 def _check(store: ObjectStore, segment: common_pb2.SegmentInfo, old_key: str, file: _File) -> None:
     """Compare a file with its registration and, if it can be read, with the old footer."""
-    pairs = (
-        ("dataset", file.dataset_id, segment.dataset_id),
-        ("records", file.facts.rows, segment.number_of_events),
-        ("start time", file.facts.start_time, segment.time_range.start_time),
-        ("end time", file.facts.end_time, segment.time_range.end_time),
-    )
-    for name, in_file, registered in pairs:
-        if in_file != registered:
-            raise RepairRefused(f"{name} in the file is {in_file}, registered is {registered}")
+    for difference in differences(file.stored, registered_facts(segment)):
+        raise RepairRefused(difference)
     try:
         old = read_footer(store, old_key).footer
     except (CorruptObject, ObjectMissing):
         return  # meta compares the offsets.
-    if file.batches != {(batch.batch_id, batch.part) for batch in old.batches}:
+    if _parts(file.stored.footer) != _parts(old):
         raise RepairRefused("the file and the segment hold different nursery batches")
+
+
+def _parts(footer: SegmentFooter) -> set[tuple[str, int]]:
+    return {(batch.batch_id, batch.part) for batch in footer.batches}

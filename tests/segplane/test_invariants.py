@@ -6,14 +6,16 @@ from dataclasses import replace
 import pytest
 
 from segments.keys import merged_prefix
-from segments.parquet.footer import SegmentFooter, StoredFooter
+from segments.parquet.footer import RegisteredFacts, SegmentFooter, StoredFooter
 from segments.parquet.lineage import BatchPart
 from segplane.fsck import invariants
 from segplane.fsck.footer_check import BatchParts
 from segplane.fsck.invariants import SegmentState
 
 DATASET = "01932c00-0000-7000-8000-000000000001"
-SEGMENT = SegmentState("s1", DATASET, f"{merged_prefix(DATASET)}a.parquet", 100, 10, 1, 5)
+SEGMENT = SegmentState(
+    "s1", f"{merged_prefix(DATASET)}a.parquet", RegisteredFacts(DATASET, 10, 1, 5)
+)
 STORED = StoredFooter(
     SegmentFooter(DATASET, "nursery", (BatchPart("b1", 1),)), {"logs": 10}, 1, 5, (), ()
 )

@@ -9,6 +9,7 @@ CONNECTION_AGE_MS, CONNECTION_IDLE_MS = 3_600_000, 600_000
 PING_MS, PING_MS_MIN = 60_000, 30_000
 # A connection that has not shown itself as TLS and HTTP/2 by then is closed.
 HANDSHAKE_MS = 10_000
+HEADERS_BYTES_MAX = 16 * 1024
 
 
 def options(settings: Settings) -> list[tuple[str, int]]:
@@ -23,6 +24,7 @@ def options(settings: Settings) -> list[tuple[str, int]]:
     calls_max = settings.identity_rpcs_max + watches_max + 1
     return [
         ("grpc.max_concurrent_streams", calls_max),
+        ("grpc.max_metadata_size", HEADERS_BYTES_MAX),
         ("grpc.max_connection_age_ms", CONNECTION_AGE_MS),
         ("grpc.max_connection_idle_ms", CONNECTION_IDLE_MS),
         ("grpc.keepalive_time_ms", PING_MS),

@@ -187,7 +187,6 @@ async def _serve(
             # Otherwise two servers on one port would both start and share the calls by accident.
             ("grpc.so_reuseport", int(shares_port)),
             ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-            ("grpc.max_metadata_size", 16 * 1024),
             *connections.options(settings),
         ],
     )

@@ -1,10 +1,12 @@
 """The quarantine after the catalog is rebuilt from the bucket: no record is a row twice."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -12,12 +14,17 @@ from typer.testing import CliRunner, Result
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.server import server
-from segments.keys import baby_key
+from meta.v1 import operations_pb2 as pb
+from nursery.replay import write_payload
+from segments.keys import QuarantineKey, baby_key, parse_key
+from segments.parquet.schema import SegmentSpec
 from segplane.__main__ import app
+from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.dataset_layout import read_layout
+from segplane.read import open_dataset
 from tests.segplane.test_catalog_rebuild import on, rebuild
 from tests.support.merge_worker.local_merges import merge_all
-from tests.support.meta.dataset_life import get_settings
+from tests.support.meta.dataset_life import get_settings, set_settings
 from tests.support.nonconforming import (
     CONFORMING,
     NULL,
@@ -33,6 +40,9 @@ from tests.support.nonconforming import (
     withheld,
 )
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, write_and_fail
+from tests.support.visible_segments import find, key_of
+
+CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +203,8 @@ def test_a_replay_that_was_merged_before_its_payload_was_deleted_is_not_repeated
         left = {key: collector.store.get(key) for key in (item["key"], f"{item['key']}.json")}
         correct(stack.client, schema)
         assert replay(stack).exit_code == 0
-        for number in range(15):
-            send(collector, number)
-            nursery(stack.client).cycle()
-        columns = get_settings(stack.client, collector.dataset_id).promoted_columns.columns
-        merged = merge_all(stack.client, collector.store, tmp_path, read_layout((), columns))
-        assert merged == 1
+        fill(collector, 15)
+        assert merge_all(stack.client, collector.store, tmp_path, layout(collector)) == 1
         read = seen(collector)
         for key, body in left.items():
             collector.store.put_if_absent(key, body)
@@ -209,3 +215,86 @@ def test_a_replay_that_was_merged_before_its_payload_was_deleted_is_not_repeated
         assert done.exit_code == 0, done.output
         assert seen(collector) == read
         assert listed(stack.run) == []
+
+
+def identified(stack: Stack, collector: CollectorDriver) -> dict[str, tuple[str, datetime]]:
+    """The id and the time of receipt of each record that readers see, by its body."""
+    listing = json.loads(stack.run("datasets", "list", "--json").stdout)
+    (name,) = (item["name"] for item in listing if item["id"] == collector.dataset_id)
+    columns = ["body", "id", "ingested_at"]
+    with open_dataset(name, "logs", columns=columns, meta_address=stack.address) as opened:
+        rows = [tuple(row.values()) for row in opened.to_table().to_pylist()]
+    by_body = {body: (record_id, received) for body, record_id, received in rows}
+    assert len(by_body) == len(rows)
+    return by_body
+
+
+def test_replayed_records_keep_their_ids_over_retry_merge_and_rebuild(
+    settings: Settings, rebuilt: Rebuilt, tmp_path: Path
+) -> None:
+    """The first replay dies between put and registration; the id also tells records apart."""
+    with running(settings) as stack:
+        collector, schema = begin(stack)
+        set_settings(stack.client, collector.dataset_id, pb.DatasetSettings(record_ids=True))
+        send(collector, *PRICES)
+        nursery(stack.client).cycle()
+        correct(stack.client, schema)
+        spec = layout(collector)
+        written = write_as_a_killed_replay(collector, listed(stack.run)[0], spec, tmp_path)
+        assert replay(stack).exit_code == 0
+        replayed = identified(stack, collector)
+        assert set(written) <= {key_of(segment) for segment in find(stack.client)}
+        fill(collector, 14)
+        merged = merge_all(stack.client, collector.store, tmp_path / "merge", spec)
+        assert merged == 1
+        after_merge = identified(stack, collector)
+
+    with rebuilt(collector) as stack:
+        after_rebuild = identified(stack, collector)
+
+    assert replayed.keys() == {*CONFORMING, *OTHERS}
+    assert len({record_id for record_id, _ in replayed.values()}) == len(PRICES)
+    # All five came in one export.
+    assert len({received for _, received in replayed.values()}) == 1
+    assert replayed.items() <= after_merge.items()
+    assert after_rebuild == after_merge
+
+
+def write_as_a_killed_replay(
+    collector: CollectorDriver, item: dict[str, Any], spec: SegmentSpec, folder: Path
+) -> list[str]:
+    key, body = item["key"], collector.store.get(item["key"])
+    name = parse_key(key)
+    assert isinstance(name, QuarantineKey)
+    payload = Payload(
+        collector.stream_id,
+        item["offset"],
+        collector.token_id,
+        "logs",
+        name.slice_index or 0,
+        body,
+        item["received_at_nanos"],
+        len(body),
+        False,
+        part=f"{name.piece}-{name.verdict}",
+    )
+    request = pb.BeginReplayRequest(
+        object_key=key, dataset_id=collector.dataset_id, acceptance=CONSENT
+    )
+    collector.client.operations.BeginReplay(request)
+    # As the replay takes it: `--as-is` enforces nothing.
+    taken = replace(spec, enforced=frozenset())
+    files = write_payload(collector.store, payload, key, collector.dataset_id, taken, folder)
+    return [file.key for file in files]
+
+
+def layout(collector: CollectorDriver) -> SegmentSpec:
+    columns = get_settings(collector.client, collector.dataset_id).promoted_columns.columns
+    return read_layout((), columns)
+
+
+def fill(collector: CollectorDriver, segments: int) -> None:
+    """Write segments of one record, until a merge has enough of them."""
+    for number in range(segments):
+        collector.send(f"filler {number}")
+        nursery(collector.client).cycle()

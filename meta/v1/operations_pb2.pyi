@@ -1573,6 +1573,7 @@ class CheckConsistencyResponse(_message.Message):
     NUM_SEGMENTS_FIELD_NUMBER: _builtins.int
     NUM_BABIES_FIELD_NUMBER: _builtins.int
     NUM_STREAMS_FIELD_NUMBER: _builtins.int
+    EVENT_REPEATS_FIELD_NUMBER: _builtins.int
     checked_through: _builtins.str
     """Key after which an interrupted check resumes."""
     complete: _builtins.bool
@@ -1585,6 +1586,8 @@ class CheckConsistencyResponse(_message.Message):
     """Babies that meta expected there."""
     num_streams: _builtins.int
     """On the last message: streams that are not retired."""
+    event_repeats: _builtins.int
+    """On the last message: records of all datasets that were left out because their events are rows."""
     @_builtins.property
     def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Finding]:
         """Findings in this part of the listing."""
@@ -1599,10 +1602,11 @@ class CheckConsistencyResponse(_message.Message):
         num_segments: _builtins.int = ...,
         num_babies: _builtins.int = ...,
         num_streams: _builtins.int = ...,
+        event_repeats: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checked_through", b"checked_through", "complete", b"complete", "findings", b"findings", "num_babies", b"num_babies", "num_objects", b"num_objects", "num_segments", b"num_segments", "num_streams", b"num_streams"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checked_through", b"checked_through", "complete", b"complete", "event_repeats", b"event_repeats", "findings", b"findings", "num_babies", b"num_babies", "num_objects", b"num_objects", "num_segments", b"num_segments", "num_streams", b"num_streams"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -42,7 +42,8 @@ class Report:
     """Result of a check. Orphans are no violation: the janitor deletes them in time.
 
     At most KEPT_MAX violations and orphans are kept; `num_violations` and `num_orphans` count all.
-    `foreign` are objects whose names Segplane does not give.
+    `foreign` are objects whose names Segplane does not give, `event_repeats` records that were left
+    out because their events are rows.
     """
 
     streams: int = 0
@@ -53,6 +54,7 @@ class Report:
     num_violations: int = 0
     num_orphans: int = 0
     foreign: int = 0
+    event_repeats: int = 0
     orphans: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
 
@@ -110,7 +112,7 @@ def report_of(cursor: CatalogCursor) -> Report:
     for kind, key, subject, message, _ in cursor.findings:
         text = f"{key}: {message}" if key else message
         report.violations.append(Violation(INVARIANTS.get(kind, kind), subject or key, text))
-    report.num_violations = cursor.num_findings
+    report.num_violations, report.event_repeats = cursor.num_findings, cursor.event_repeats
     report.orphans, report.num_orphans = list(cursor.orphans), cursor.num_orphans
     return report
 
@@ -135,6 +137,7 @@ def _advance(cursor: CatalogCursor, reply: pb.CheckConsistencyResponse) -> None:
     cursor.segments += reply.num_segments
     cursor.babies += reply.num_babies
     cursor.streams += reply.num_streams
+    cursor.event_repeats += reply.event_repeats
     cursor.is_complete = reply.complete
 
 

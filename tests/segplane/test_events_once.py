@@ -14,6 +14,7 @@ from meta.v1 import catalog_pb2, common_pb2, ingestion_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.read import open_dataset
 from segplane.read.fresh import MergedRecordsOnly
+from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.events_once import bind_once, identify, orders, repeats
 from tests.support.meta import bindings
@@ -26,7 +27,7 @@ from tests.support.nursery.drivers import (
     run_here,
     write_and_fail,
 )
-from tests.support.visible_segments import find, texts
+from tests.support.visible_segments import find, key_of, texts
 
 
 @pytest.fixture
@@ -72,7 +73,9 @@ def more_streams(collector: CollectorDriver) -> Iterator[CollectorDriver]:
         yield CollectorDriver(collector.client, collector.dataset_id)
 
 
-def test_an_event_that_is_sent_again_is_no_second_row(collector: CollectorDriver) -> None:
+def test_an_event_that_is_sent_again_is_no_second_row(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
     send(collector, orders("a", "b", "", ""))
     merge(collector)
     send(collector, orders("b", "c", "", text=" again"), orders("d", "c", text=" later"))
@@ -81,6 +84,9 @@ def test_an_event_that_is_sent_again_is_no_second_row(collector: CollectorDriver
     assert seen(collector) == ["", "", " again", "a", "b", "c again", "d later"]
     # Acknowledged are nine: rows and repeats together.
     assert repeats(collector.client, collector.dataset_id) == 2
+    checked = run("fsck")
+    assert checked.exit_code == 0, checked.stdout
+    assert "2 records were left out: their events are rows already" in checked.stdout
     assert collector.merged() == {collector.dataset_id: 1}
 
 
@@ -144,6 +150,9 @@ def test_events_that_another_nursery_registers_meanwhile_are_left_out(
         (0, "events_registered"),
         (2, "events_registered"),
     ]
+    # A rebuild has the segments of the refused registration too, and leaves them out.
+    rebuilt = read_plan(collector.store).segments
+    assert {live.segment.key for live in rebuilt} == {key_of(segment) for segment in find(client)}
 
 
 def test_a_nursery_that_died_before_its_registration_claims_nothing(

@@ -15,6 +15,7 @@ from meta.store.checks import consistency, ledger_checks
 from meta.store.checks.consistency import LAST_KEY, ROWS_AT_ONCE, Expected, StreamFacts
 from meta.store.checks.ledger_checks import LedgerFinding, Position
 from meta.store.engine.pool import Transaction
+from meta.store.registration import identities
 from meta.store.segments import object_keys
 from meta.v1 import operations_pb2 as pb
 from segments.keys import (
@@ -86,8 +87,14 @@ async def check_consistency(
             streams = 0
             async for counted in stepped(_count_streams(server)):
                 streams += counted
+            repeats = await asyncio.to_thread(
+                server.transactions.read, identities.count_all_repeats
+            )
             yield pb.CheckConsistencyResponse(
-                checked_through=through, complete=True, num_streams=streams
+                checked_through=through,
+                complete=True,
+                num_streams=streams,
+                event_repeats=repeats,
             )
             return
 

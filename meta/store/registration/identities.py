@@ -43,6 +43,7 @@ _ADD_REPEATS = text("""
 _REPEATS = text(
     "SELECT coalesce((SELECT records FROM dataset_repeats WHERE dataset_key = :dataset), 0)"
 )
+_ALL_REPEATS = text("SELECT coalesce(sum(records), 0)::bigint FROM dataset_repeats")
 # Hashes in order, so that neighbours are in one page. All runs are read in one snapshot with their
 # pages: a merge of runs replaces both at once. OFFSET 0 keeps the planner, which does not know how
 # large a run is, from reading all of it. width_bucket searches the sorted page by halves.
@@ -151,6 +152,11 @@ def add_repeats(tx: Transaction, window: IdentityWindow, records: int) -> None:
 def count_repeats(tx: Transaction, dataset_key: int) -> int:
     """The records that a dataset has left out because they were rows already."""
     return int(tx.execute(_REPEATS, {"dataset": dataset_key}).scalar_one())
+
+
+def count_all_repeats(tx: Transaction) -> int:
+    """The records that all datasets have left out."""
+    return int(tx.execute(_ALL_REPEATS).scalar_one())
 
 
 def hash_array(hashes: bytes) -> str:

@@ -192,6 +192,8 @@ def _print(report: checks.Report, repairs: list[str], withheld: list[Withheld]) 
         print(line)
     if report.foreign:
         print(f"{report.foreign} objects bear names that Segplane does not give")
+    if report.event_repeats:
+        print(f"{report.event_repeats} records were left out: their events are rows already")
     for kind in withheld:
         for line in kind.lines():
             print(line)

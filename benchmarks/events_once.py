@@ -1,0 +1,106 @@
+"""A nursery's tasks for a dataset that has each event once, beside the same one without.
+
+The same baby segments are merged in pairs, in one process and to a folder. The CPU that Postgres
+takes to claim the identities is added, with as many present as `benchmarks.event_identities` fills.
+"""
+
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+
+from benchmarks import event_identities
+from benchmarks.harness.results import Result, compare
+from nursery.execute import Budget, execute
+from nursery.tasks import Task
+from segments.baby import Baby, BabyKind, TokenPart, encode_baby
+from segments.event_identity import EventIdentity
+from segments.keys import baby_key
+from segments.location import StoreLocation
+from segments.offsets import OffsetSpan
+from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
+from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
+
+BABIES = 20
+RECORDS = 2_000
+PAIRS = 6
+_COLUMN = PromotedColumn("event_id", "string", "record", "event_id", 1_000, is_bound=True)
+_SPEC = SegmentSpec(promoted=(_COLUMN,))
+_ONCE = replace(_SPEC, identity=EventIdentity(1, "event_id"))
+_STREAM, _TOKEN, _DATASET = (str(uuid4()) for _ in range(3))
+
+
+def run() -> list[Result]:
+    """Pairs of merges; the medians, and what Postgres takes."""
+    folder = Path(tempfile.mkdtemp(prefix="segplane-bench-"))
+    try:
+        (folder / "objects").mkdir()
+        store = open_store(StoreLocation.from_url((folder / "objects").as_uri()))
+        for offset in range(BABIES):
+            _put(store, offset)
+        micros: dict[SegmentSpec, list[float]] = {_SPEC: [], _ONCE: []}
+        for pair in range(PAIRS + 1):
+            for spec in (_SPEC, _ONCE) if pair % 2 else (_ONCE, _SPEC):
+                taken = _merge(store, spec, folder / "work")
+                if pair:
+                    micros[spec].append(taken)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    plain, once = (statistics.median(micros[spec]) for spec in (_SPEC, _ONCE))
+    claim = event_identities.claim_micros()
+    print(f"  a record: {plain:.1f} and {once:.1f} µs of the task, {claim:.1f} µs of Postgres")
+    return [
+        compare(
+            "nursery_events_once",
+            1e6 / (once + claim),
+            1e6 / plain,
+            reference_name=f"without it, {event_identities.IDENTITIES:,} identities present",
+            unit="records a second of CPU of a task and Postgres",
+        )
+    ]
+
+
+def _put(store: ObjectStore, offset: int) -> None:
+    data, now = LogsData(), time.time_ns()
+    container = data.resource_logs.add()
+    container.resource.attributes.add(key="service.name").value.string_value = "shop"
+    records = container.scope_logs.add().log_records
+    for number, sequence in zip(range(RECORDS), count(offset * RECORDS)):
+        record = records.add(time_unix_nano=now + number, severity_number=9)
+        record.body.string_value = f"order {sequence} of {os.urandom(96).hex()} is paid"
+        texts = {"event_id": str(UUID(int=sequence * 2**64 + now)), "plan": f"p{number % 7}"}
+        texts |= {f"attribute{n}": f"value {sequence * (n + 7919) % 10_007}" for n in range(6)}
+        for key, text in texts.items():
+            record.attributes.add(key=key).value.string_value = text
+    part = TokenPart(
+        _TOKEN, "logs", (data.SerializeToString(),), _DATASET, RECORDS, now, now + RECORDS
+    )
+    baby = Baby((part,), BabyKind.DATA, bytes(16), now, True)
+    store.put_if_absent(baby_key(_STREAM, offset), encode_baby(baby))
+
+
+def _merge(store: ObjectStore, spec: SegmentSpec, folder: Path) -> float:
+    """Merge all baby segments; CPU microseconds a record."""
+    task = Task(
+        works=(DatasetWork(_DATASET, spec, (OffsetSpan(_STREAM, 0, BABIES - 1),)),),
+        reads=tuple(TaskRead(_STREAM, offset, is_owner=True) for offset in range(BABIES)),
+        routes=(Routes(_STREAM, {_DATASET: -1}, ()),),
+    )
+    folder.mkdir()
+    began = time.process_time()
+    result = execute(task, store, Budget(1 << 26, 1 << 28), folder)
+    taken = time.process_time() - began
+    shutil.rmtree(folder)
+    (dataset,) = result.datasets
+    assert not dataset.error, dataset.error
+    assert sum(segment.rows for segment in dataset.segments) == BABIES * RECORDS
+    return taken * 1e6 / (BABIES * RECORDS)

@@ -22,7 +22,7 @@ ROWS = {
     "registrations with up to 1,000 segments": (
         "segments of all registrations of `RegisterMergedSegments`"
     ),
-    "babies. Where more than 10,000 streams": "removals since `since_seq`",
+    "babies. If more than 10,000 streams": "removals since `since_seq`",
     "(`more_segments`, additive; at most 64 outputs": "outputs of `CompleteSegmentMergeTask`",
     "is 1,000, more than 10,000 counts": "`FindSegments.limit`",
     "missing ones, at most 1,000": "`GetSegmentsByIds.segment_ids`",
@@ -41,7 +41,7 @@ ROWS = {
         "findings of a kind among the rows, of `CheckConsistency`"
     ),
     "ReportObjectChecks takes up to 1,000 outcomes": "`ReportObjectChecks.checks`",
-    "from (`PutTableObjects`, up to 1,000": "`PutTableObjects.objects`",
+    "content (`PutTableObjects`, up to 1,000": "`PutTableObjects.objects`",
     "manifests and up to 16,384 manifests": "`PutTableSnapshot.manifest_digests`",
     "in which up to 100 snapshots": "`HandOutTable.versions`",
     "table has at most 10,000 snapshots": "snapshots of a dataset's table",
@@ -60,7 +60,7 @@ NO_LIMITS = {
     "always stays; up to 120 are",
     "minutes; never below 5 minutes",
     "0 is below 1 MiB",
-    "16 inputs, fewer than 8 where",
+    "16 inputs, fewer than 8 if",
     "or more, at most 4 merges",
     "In total at most 5 times",
     "alone) and at most 3.5 MiB",

@@ -1,4 +1,4 @@
-"""Rules of the state machine about damage: skipped babies, hidden segments, replayed payloads."""
+"""Rules of the state machine about damage: skipped babies and hidden segments."""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
@@ -11,19 +11,16 @@ from meta.errors import (
     OffsetNotCommitted,
 )
 from meta.v1 import operations_pb2
-from segments.keys import quarantine_key
 from tests.property.catalog_rules import PICK, TWICE, chosen
 from tests.property.guards import when
-from tests.property.model import Absence, ModelReplay, Move, Segment
+from tests.property.model import Absence, Move, Segment
 from tests.property.model_streams import Refusal, Stream
 from tests.property.new_segments import full_key, new_segment
-from tests.property.task_rules import TaskRules
-
-ACCEPTANCE = operations_pb2.LossAcceptance(accept_loss=True, actor="operator", reason="damage")
+from tests.property.quarantine_rules import ACCEPTANCE, QuarantineRules
 
 
-class DamageRules(TaskRules):
-    """A nursery parks streams; an operator gives up babies, segments and payloads, or not."""
+class DamageRules(QuarantineRules):
+    """A nursery parks streams; an operator gives up babies and segments, or not."""
 
     @rule(pick=PICK, ahead=st.sampled_from((1, 1, 2, 0, 9)), twice=TWICE)
     @when(lambda self: self.model.streams)
@@ -160,75 +157,6 @@ class DamageRules(TaskRules):
         if segment.is_live:
             # Its loss was written and withdrawn at one version.
             self.model.absences.append(Absence(segment, version, version))
-
-    @rule(
-        pick=PICK,
-        other=PICK,
-        end=st.sampled_from(("complete", "complete", "drop", "neither")),
-        twice=TWICE,
-    )
-    @when(lambda self: self.model.streams and self.model.datasets)
-    def replay(self, pick: int, other: int, end: str, twice: bool) -> None:
-        """I2: a payload is registered once, or is in the ledger; never both."""
-        stream = chosen(list(self.model.streams.values()), pick)
-        offset = max(0, stream.floor - other % 2 + (other % 5 == 0))
-        key = quarantine_key(stream.id, offset, min(stream.tokens), "logs", other % 3)
-        dataset = chosen(list(self.model.datasets.values()), other)
-        known = self.model.replays.get(key)
-        begin = operations_pb2.BeginReplayRequest(
-            object_key=key, dataset_id=dataset.id, acceptance=ACCEPTANCE
-        )
-        refusal: Refusal = None if dataset.is_live else NotFound
-        if not stream.is_retired and offset > stream.floor:
-            refusal = refusal or NotDrained
-        elif known is not None and known.state == "dropped":
-            refusal = refusal or NothingToRepair
-        elif known is not None and known.dataset_id != dataset.id:
-            refusal = refusal or InvalidArgument
-
-        reply = self.send(
-            lambda c: c.operations.BeginReplay(begin),
-            refusal,
-            twice=twice,
-            essence=lambda r: r.replay.version,
-        )
-
-        if reply is None:
-            return
-        begun = known or self.model.replays.setdefault(key, ModelReplay(dataset.id))
-        assert (reply.replay.state == operations_pb2.REPLAY_STATE_REPLAYED) == (
-            begun.state == "replayed"
-        )
-        if end == "complete":
-            self._complete(key, begun)
-        elif end == "drop":
-            self._drop(key, begun)
-
-    def _complete(self, key: str, begun: ModelReplay) -> None:
-        new = new_segment(begun.dataset_id)
-        request = operations_pb2.CompleteReplayRequest(object_key=key, segments=[new])
-        reply = self.send(
-            lambda c: c.operations.CompleteReplay(request),
-            None,
-            twice=True,
-            essence=lambda r: (r.replay.version, list(r.replay.segment_ids)),
-        )
-        assert reply is not None
-        if begun.state == "begun":
-            begun.state = "replayed"
-            held = frozenset({(key, 0)})
-            self.note_segments(begun.dataset_id, [new], held, reply.replay.version)
-
-    def _drop(self, key: str, begun: ModelReplay) -> None:
-        request = operations_pb2.DropPayloadRequest(object_key=key, acceptance=ACCEPTANCE)
-        self.send(
-            lambda c: c.operations.DropPayload(request),
-            NothingToRepair if begun.state == "replayed" else None,
-            twice=True,
-            essence=lambda r: r.version,
-        )
-        if begun.state == "begun":
-            begun.state = "dropped"
 
     def check_ledger(self) -> None:
         """I1: the ledger is what was given up, and no more; withdrawn is what came back."""

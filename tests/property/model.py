@@ -136,6 +136,8 @@ class Model:
     pins: list[Pin] = field(default_factory=list)
     absences: list[Absence] = field(default_factory=list)
     replays: dict[str, ModelReplay] = field(default_factory=dict)
+    # Stream, dataset, verdict and offset of records that did not conform and are quarantined.
+    counted: set[tuple[str, str, str, int]] = field(default_factory=set)
 
     def live_datasets(self) -> list[ModelDataset]:
         return [d for d in self.datasets.values() if d.is_live]
@@ -177,6 +179,16 @@ class Model:
         """True if a leased version shows the segment."""
         leased = (pin for pin in self.pins if pin.is_leased)
         return any(segment.key in p.keys and segment.dataset_id == p.dataset.id for p in leased)
+
+    def is_held_offset(self, stream_id: str, dataset_id: str, offset: int) -> bool:
+        """True if rows of a dataset, or what counts in the quarantine, are of a baby."""
+        entry = stream_id, dataset_id
+        return any(
+            (move.stream_id, move.dataset_id) == entry
+            and move.has_segment
+            and move.start < offset <= move.end
+            for move in self.moves
+        ) or any((s, d, o) == (*entry, offset) for s, d, _, o in self.counted)
 
     def open_inputs(self) -> list[str]:
         return [s.key for t in self.tasks.values() if t.is_open for s in t.inputs]

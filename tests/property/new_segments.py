@@ -1,7 +1,7 @@
 """Segments that rules of the state machine register, and registrations of babies."""
 
 from dataclasses import dataclass
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from meta.v1 import common_pb2, nursery_pb2
 from segments.keys import join_key
@@ -33,6 +33,15 @@ def full_key(segment: common_pb2.CreateSegment | common_pb2.SegmentInfo) -> str:
     return join_key(name.prefix.prefix, name.key)
 
 
+# Of the rules by which a dataset's records are judged; 0 = none.
+VERDICTS = (0, 1, 2)
+
+
+def verdict_of(dataset_id: str, number: int) -> str:
+    """Name a rule of a dataset; "" for none."""
+    return f"{UUID(dataset_id).int & 0xFFF_FFFF_FFFF_FFFF:015x}{number}" if number else ""
+
+
 @dataclass(frozen=True)
 class Registration:
     """Babies of one entry, `seen` + 1 to `end`, with their segments; none = offsets only."""
@@ -42,6 +51,7 @@ class Registration:
     seen: int
     end: int
     segments: tuple[common_pb2.CreateSegment, ...]
+    verdict: str = ""
 
     @classmethod
     def of(
@@ -51,7 +61,8 @@ class Registration:
         shift = shift if parts else max(0, shift)
         seen = max(-1, stream.merged_of(dataset_id) + shift)
         new = tuple(new_segment(dataset_id) for _ in range(parts))
-        return cls(stream, dataset_id, seen, seen + count, new)
+        verdict = verdict_of(dataset_id, (count + parts) % len(VERDICTS))
+        return cls(stream, dataset_id, seen, seen + count, new, verdict)
 
     def refusal(self) -> Refusal:
         events = sum(segment.number_of_events for segment in self.segments)
@@ -70,4 +81,9 @@ class Registration:
                     ingest_time_nanos=1,
                 )
             ],
+            quarantined=[
+                nursery_pb2.QuarantinedRecords(stream_id=self.stream.id, verdict=self.verdict)
+            ]
+            if self.verdict
+            else (),
         )

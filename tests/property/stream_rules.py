@@ -263,6 +263,9 @@ class StreamRules(CatalogRules):
         stream.entries[dataset_id].stored = end
         span = Move(stream.id, dataset_id, seen, end, version, bool(asked.segments))
         self.model.moves.append(span)
+        if asked.verdict:
+            offsets = range(seen + 1, end + 1)
+            self.model.counted |= {(stream.id, dataset_id, asked.verdict, o) for o in offsets}
         held = frozenset((stream.id, n) for n in range(seen + 1, end + 1))
         self.note_segments(dataset_id, list(asked.segments), held, version)
 

@@ -143,6 +143,7 @@ class ControlPlane(TableRules):
         self._check_polls()
         check_whereabouts(self.model, self.meta)
         self.check_ledger()
+        self.check_quarantined()
         for pin in self.model.pins:
             self.check_pin(pin)
         for dataset in self.model.live_datasets():
@@ -167,7 +168,7 @@ class ControlPlane(TableRules):
             if number % 2:
                 self.replace(number, True)
         for number in range(len(self.model.tokens)):
-            self.replay(number, number, "complete", True)
+            self.replay(number, number, number % 3, number % 2 == 0, "complete", True)
             self.retire_token(number)
         for number in range(len(self.model.datasets)):
             self.delete_dataset(number)

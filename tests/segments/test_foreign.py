@@ -108,6 +108,24 @@ def test_every_value_of_a_file_is_in_its_record(table: pa.Table) -> None:
 
 
 @pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([[("team", "a")]], pa.map_(pa.string(), pa.string())),
+        pa.array([{"team": "a"}]),
+        pa.array(['{"team":"a"}']),
+    ],
+    ids=["map", "struct", "text"],
+)
+def test_a_column_of_objects_stays_in_its_column(values: pa.Array[Any]) -> None:
+    times = pa.array([1], pa.timestamp("us"))
+
+    file = opened(pa.table({"timestamp": times, "resource_attributes": values}))
+
+    (batch,) = file.batches("logs", 3)
+    assert json.loads(batch.column("resource_attributes")[0].as_py()) == {"team": "a"}
+
+
+@pytest.mark.parametrize(
     ("columns", "rows", "reason"),
     [
         ({"t": pa.array([1])}, 1, "no column 'timestamp'"),

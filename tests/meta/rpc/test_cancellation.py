@@ -4,11 +4,13 @@ import time
 from dataclasses import replace
 
 import grpc
+import psycopg
 import pytest
 
 from meta import config
 from meta.rpc.decoding import LARGE_BYTES
 from meta.rpc.execution import VERSION_WAIT_SECS
+from meta.store.engine.call_scope import CallerLeft, CallScope
 from meta.v1 import (
     catalog_pb2,
     catalog_pb2_grpc,
@@ -146,3 +148,16 @@ def test_callers_that_wait_for_a_version_occupy_no_thread(meta_server: MetaServe
     assert codes == {grpc.StatusCode.UNAVAILABLE}
     # In threads they would wait one after the other.
     assert took_secs < rounds * VERSION_WAIT_SECS / 2
+
+
+def test_a_call_whose_caller_has_left_runs_no_further_statement(database_url: str) -> None:
+    scope = CallScope()
+    scope.check()
+    with psycopg.connect(database_url) as connection:
+        with scope.using(connection):
+            scope.cancel()
+
+        with pytest.raises(CallerLeft):
+            scope.check()
+        with pytest.raises(CallerLeft), scope.using(connection):
+            pass

@@ -1,7 +1,7 @@
 """Buffer of validated exports until a flush, and the memory of exports from their first byte.
 
-A batch is made up when it is due, from the exports of all tokens in turn: a token with a long
-backlog does not delay the exports of the others.
+A batch is made up when it is due by size, records or age, from the exports of all tokens in turn: a
+token with a long backlog does not delay the exports of the others.
 """
 
 import asyncio
@@ -22,6 +22,9 @@ ROOM_WAIT_SECS = 0.25
 OVERHEAD_BYTES = 512
 # Tokens in one batch: each routes to at most three datasets, and a commit names at most 1,000.
 BATCH_TOKENS_MAX = 300
+# A batch with so many records is written at once: a nursery decodes a record to several times its
+# bytes on the wire, so small ones fill its memory before their bytes do.
+BATCH_RECORDS_MAX = 100_000
 
 
 @dataclass(slots=True)
@@ -203,6 +206,7 @@ class Buffer:
     clock: Callable[[], float] = time.monotonic
     _waiting: FairQueue[PendingExport] = field(default_factory=FairQueue)
     _waiting_bytes: int = 0
+    _waiting_records: int = 0
     _arrivals: deque[tuple[float, PendingExport]] = field(default_factory=deque)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _is_draining: bool = False
@@ -212,6 +216,7 @@ class Buffer:
         is_first = not self._waiting
         self._waiting.push(export.token_id, export, export.size_bytes)
         self._waiting_bytes += export.size_bytes
+        self._waiting_records += export.facts.num_records
         self._arrivals.append((self.clock(), export))
         if is_first or self._is_full():
             self._changed.set()
@@ -232,7 +237,8 @@ class Buffer:
 
     def _is_full(self) -> bool:
         is_large = self._waiting_bytes >= self.batch_size_bytes_max
-        return is_large or self._waiting.num_tokens >= BATCH_TOKENS_MAX
+        is_long = self._waiting_records >= BATCH_RECORDS_MAX
+        return is_large or is_long or self._waiting.num_tokens >= BATCH_TOKENS_MAX
 
     def _due_in_secs(self) -> float | None:
         """Seconds until the oldest waiting export is due; None if none waits."""
@@ -245,8 +251,12 @@ class Buffer:
     def _batch(self) -> list[PendingExport]:
         batch: list[PendingExport] = []
         token_ids: set[str] = set()
-        size_bytes = 0
-        while self._waiting and size_bytes < self.batch_size_bytes_max:
+        size_bytes = num_records = 0
+        while (
+            self._waiting
+            and size_bytes < self.batch_size_bytes_max
+            and num_records < BATCH_RECORDS_MAX
+        ):
             token_ids.add(self._waiting.next_token())
             if len(token_ids) > BATCH_TOKENS_MAX:
                 break
@@ -254,7 +264,9 @@ class Buffer:
             export.is_batched = True
             batch.append(export)
             size_bytes += export.size_bytes
+            num_records += export.facts.num_records
         self._waiting_bytes -= size_bytes
+        self._waiting_records -= num_records
         return batch
 
     async def _change(self, wait_secs: float | None) -> None:

@@ -17,11 +17,13 @@ class Settings(SparkProcessSettings):
 
     # Pause between two cycles.
     interval_secs: float = 1.0
-    # A dataset is merged once its oldest baby segment is this old, or batch_bytes_min have gathered
-    # for it, or its stream has stopped.
+    # A dataset is merged once its oldest baby segment is this old, or batch_bytes_min or
+    # batch_records_min have gathered for it, or its stream has stopped.
     wait_secs: float = 2.0
     # Bytes that make a dataset worth merging at once.
     batch_bytes_min: int = 16 * MIB
+    # Records that do so; 0 = none. No constant: datasets of small events and of telemetry differ.
+    batch_records_min: int = 0
     # Bytes of baby segments merged in one cycle.
     batch_bytes_max: int = 512 * MIB
     # Baby segments merged in one cycle.
@@ -55,6 +57,7 @@ def load(env: Environment) -> Settings:
         interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),
         wait_secs=env.seconds("WAIT_SECS", default.wait_secs),
         batch_bytes_min=env.integer("BATCH_BYTES_MIN", default.batch_bytes_min, low=1),
+        batch_records_min=env.integer("BATCH_RECORDS_MIN", default.batch_records_min),
         batch_bytes_max=env.integer("BATCH_BYTES_MAX", default.batch_bytes_max, low=1),
         batch_babies_max=env.integer(
             "BATCH_BABIES_MAX", default.batch_babies_max, low=1, high=10_000

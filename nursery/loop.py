@@ -178,11 +178,11 @@ class Nursery:
             tasks_max=self._tasks_max,
             wait_secs=settings.wait_secs,
             bytes_min=settings.batch_bytes_min,
+            records_min=settings.batch_records_min,
             idle_advance_secs=settings.idle_advance_secs,
             patience=snapshot.patience,
         )
-        streams = [info.stream for info in snapshot.streams]
-        now_nanos = self._database_clock.now_nanos()
+        streams, now_nanos = [s.stream for s in snapshot.streams], self._database_clock.now_nanos()
         return plan(streams, snapshot.specs, limits, now_nanos, self._parked.offsets())
 
     def _merge(self, cycle_plan: Plan) -> bool:

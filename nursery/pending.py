@@ -13,9 +13,9 @@ PATIENCE_MAX = 10.0
 class Limits:
     """Bounds of one cycle and of a due dataset. `tasks_max` is the cluster's parallelism.
 
-    A dataset is due once its oldest unmerged baby is `wait_secs` old, or about `bytes_min` bytes
-    have gathered for it; both are so many times as much for a dataset in `patience`, whose merges
-    are behind.
+    A dataset is due once its oldest unmerged baby is `wait_secs` old, or about `bytes_min` bytes or
+    `records_min` records (0 = any number waits) have gathered for it. All are so many times as much
+    for a dataset in `patience`, whose merges are behind.
     """
 
     bytes_max: int
@@ -23,6 +23,7 @@ class Limits:
     tasks_max: int = 2
     wait_secs: float = 0.0
     bytes_min: int = 1
+    records_min: int = 0
     idle_advance_secs: float = 0.0
     patience: Mapping[str, float] = field(default_factory=dict)
 
@@ -50,6 +51,7 @@ class _Demand:
 
     oldest: int
     size_bytes: float = 0.0
+    num_records: float = 0.0
 
 
 def pending_streams(
@@ -75,17 +77,18 @@ def pending_streams(
 def due_datasets(
     pending: Sequence[PendingStream], limits: Limits, now_nanos: int
 ) -> frozenset[str]:
-    """The datasets that are due by age or size, over all streams."""
+    """The datasets that are due by age, size or records, over all streams."""
     demands: dict[str, _Demand] = {}
     for own in pending:
         for read in own.reads:
             baby = read.baby
-            # A commit names datasets, not their sizes.
-            share_bytes = baby.size_bytes / max(1, len(baby.dataset_ids) or len(read.readers))
+            # A commit names datasets, not their shares.
+            sharers = max(1, len(baby.dataset_ids) or len(read.readers))
             for dataset_id in read.readers:
                 demand = demands.setdefault(dataset_id, _Demand(baby.committed_at))
                 demand.oldest = min(demand.oldest, baby.committed_at)
-                demand.size_bytes += share_bytes
+                demand.size_bytes += baby.size_bytes / sharers
+                demand.num_records += baby.num_records / sharers
     return frozenset(
         dataset_id
         for dataset_id, demand in demands.items()
@@ -102,4 +105,6 @@ def _is_due(demand: _Demand, limits: Limits, times: float, now_nanos: int) -> bo
     # A wait of 0 s would stay one, however many times.
     wait_secs = limits.wait_secs if times == 1.0 else max(limits.wait_secs, 1.0) * times
     is_old = demand.oldest <= now_nanos - int(wait_secs * 1e9)
-    return is_old or demand.size_bytes >= limits.bytes_min * times
+    is_large = demand.size_bytes >= limits.bytes_min * times
+    is_long = 0 < limits.records_min * times <= demand.num_records
+    return is_old or is_large or is_long

@@ -1,18 +1,24 @@
-"""Batches by bytes, time and tokens, and the bounds on what waits."""
+"""Batches by bytes, records, time and tokens, and the bounds on what waits."""
 
 import asyncio
 
 import pytest
 
-from collector.buffer import BATCH_TOKENS_MAX, OVERHEAD_BYTES, Buffer, PendingExport
+from collector.buffer import (
+    BATCH_RECORDS_MAX,
+    BATCH_TOKENS_MAX,
+    OVERHEAD_BYTES,
+    Buffer,
+    PendingExport,
+)
 from segments.otlp.content import PayloadFacts
 from tests.support.clock import SettableClock
 from tests.support.collector.seat import run
 from tests.support.waiting import let_tasks_run
 
 
-def pending(size_bytes: int = 0, token_id: str = "t") -> PendingExport:
-    facts = PayloadFacts(1, (1, 1), False)
+def pending(size_bytes: int = 0, token_id: str = "t", records: int = 1) -> PendingExport:
+    facts = PayloadFacts(records, (1, 1), False)
     payload = bytes(max(0, size_bytes - OVERHEAD_BYTES))
     outcome = asyncio.get_running_loop().create_future()
     return PendingExport("secret", token_id, "logs", payload, b"d", facts, 0, outcome)
@@ -29,6 +35,29 @@ def test_a_batch_leaves_when_it_is_full() -> None:
         buffer.drain()
         assert await buffer.next_batch() == exports[2:]
         assert await buffer.next_batch() == []
+
+    run(scenario())
+
+
+def test_a_batch_leaves_at_a_number_of_records() -> None:
+    async def scenario() -> None:
+        buffer = Buffer(flush_timeout_secs=3600)
+        exports = [pending(records=BATCH_RECORDS_MAX // 2) for _ in range(5)]
+        buffer.add(exports[0])
+        waiting = asyncio.create_task(buffer.next_batch())
+        await let_tasks_run()
+        assert not waiting.done()
+
+        for export in exports[1:]:
+            buffer.add(export)
+
+        assert await waiting == exports[:2]
+        assert await buffer.next_batch() == exports[2:4]
+        last = asyncio.create_task(buffer.next_batch())
+        await let_tasks_run()
+        assert not last.done()
+        buffer.drain()
+        assert await last == exports[4:]
 
     run(scenario())
 

@@ -82,6 +82,19 @@ def test_young_babies_wait_for_company_and_a_backlog_does_not(collector: Collect
     assert jobs.babies == [2]
 
 
+def test_a_number_of_records_is_merged_without_waiting(collector: CollectorDriver) -> None:
+    jobs = Jobs()
+    driver = nursery(collector.client, jobs.run, wait_secs=FOR_EVER, batch_records_min=3)
+    for number in range(3):
+        driver.cycle()
+        assert jobs.babies == []
+        collector.send(f"record {number}")
+
+    driver.cycle()
+
+    assert jobs.babies == [3]
+
+
 def test_there_is_no_pause_between_the_batches_of_a_backlog(collector: CollectorDriver) -> None:
     for number in range(10):
         collector.send(f"behind {number}")

@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import replace
 from uuid import UUID
 
+import pytest
+
 from nursery.pending import Limits
 from nursery.planner import SPANS_MAX, DatasetMove, MergedSpan, Plan, plan
 from nursery.streams import BabyFacts, IngestStream
@@ -14,8 +16,11 @@ WIDE = Limits(bytes_max=10**9, babies_max=10_000, tasks_max=2)
 LOGS, SPANS, GONE = (str(UUID(int=i)) for i in (1, 2, 3))
 
 
-def baby(offset: int, *datasets: str, size: int = 1000, age_secs: float = 60.0) -> BabyFacts:
-    return BabyFacts(offset, size, NOW - int(age_secs * 1e9) + offset, frozenset(datasets))
+def baby(
+    offset: int, *datasets: str, size: int = 1000, age_secs: float = 60.0, records: int = 0
+) -> BabyFacts:
+    committed_at = NOW - int(age_secs * 1e9) + offset
+    return BabyFacts(offset, size, committed_at, frozenset(datasets), num_records=records)
 
 
 def stream(
@@ -50,6 +55,27 @@ def test_a_young_stream_waits() -> None:
     assert plan([replace(young, is_stopped=True)], {}, limits, NOW).tasks
     large = stream(baby(0, LOGS, age_secs=1.0, size=10_000))
     assert plan([large], {}, limits, NOW).tasks
+
+
+@pytest.mark.parametrize(
+    ("records_min", "records", "times", "is_due"),
+    [(0, 10**9, 1.0, False), (100, 99, 1.0, False), (100, 100, 1.0, True), (100, 100, 2.0, False)],
+    ids=["off", "below", "reached", "behind with merges"],
+)
+def test_a_dataset_is_due_at_a_number_of_records(
+    records_min: int, records: int, times: float, is_due: bool
+) -> None:
+    limits = Limits(10**9, 10, wait_secs=60.0, bytes_min=10**9, records_min=records_min)
+    young = stream(
+        baby(0, LOGS, age_secs=1.0, records=records - 40),
+        # The half of its records counts for each of its datasets.
+        baby(1, LOGS, SPANS, age_secs=1.0, records=80),
+        merged={LOGS: -1, SPANS: -1},
+    )
+
+    found = plan([young], {}, replace(limits, patience={LOGS: times}), NOW)
+
+    assert bool(found.tasks) == is_due
 
 
 def test_the_oldest_babies_of_all_streams_go_first() -> None:

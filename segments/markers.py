@@ -1,23 +1,29 @@
-"""Markers in the bucket: segments that are hidden, and objects that were replaced.
+"""Markers in the bucket: segments that are hidden, objects that were replaced or that stay.
 
-A catalog that is rebuilt from the bucket reads them, so that neither is live again. The object that
-replaces another one lies in the same folder.
+A catalog that is rebuilt from the bucket reads them, so that none of them is live again. The object
+that replaces another one lies in the same folder.
 """
 
+import json
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
-from segments.errors import ObjectExists
+from segments.errors import ObjectExists, ObjectMissing
+from segments.ids import is_canonical_uuid
 from segments.keys import (
     HIDDEN_ROOT,
     REPLACED_ROOT,
+    WITNESS_ROOT,
     MarkerKey,
     hidden_key,
     parse_key,
     replaced_key,
 )
 from segments.store.interface import ObjectStore
+
+# One object for each deleted dataset whose objects stay. meta writes below this root alone.
+KEPT_ROOT = f"{WITNESS_ROOT}kept/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,27 @@ def mark_replaced(store: ObjectStore, object_key: str, new_key: str) -> None:
     """Mark an object as replaced; repeating it changes nothing."""
     with suppress(ObjectExists):
         store.put_if_absent(replaced_key(object_key, new_key), b"replaced\n")
+
+
+def mark_kept(store: ObjectStore, dataset_id: str, name: str) -> None:
+    """Mark the objects of a deleted dataset as left for good; repeating it changes nothing."""
+    with suppress(ObjectExists):
+        store.put_if_absent(f"{KEPT_ROOT}{dataset_id}", json.dumps({"name": name}).encode())
+
+
+def read_kept(store: ObjectStore) -> frozenset[str]:
+    """Read the ids of deleted datasets whose objects stay."""
+    ids = (info.key.removeprefix(KEPT_ROOT) for info in store.list(KEPT_ROOT))
+    return frozenset(filter(is_canonical_uuid, ids))
+
+
+def read_kept_name(store: ObjectStore, dataset_id: str) -> str:
+    """Read the name that a deleted dataset had; "" if the marker does not say."""
+    try:
+        name = json.loads(store.get(f"{KEPT_ROOT}{dataset_id}"))["name"]
+    except (ObjectMissing, ValueError, KeyError, TypeError):
+        return ""
+    return name if isinstance(name, str) else ""
 
 
 def read_markers(store: ObjectStore) -> Markers:

@@ -9,6 +9,7 @@ from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.pool import Database
 from meta.watches import (
     identity_watch,
+    kept_watch,
     pin_watch,
     rewrite_watch,
     routing_watch,
@@ -19,6 +20,7 @@ from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
 from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch
 from meta.watches.identity_watch import IdentityWatch
+from meta.watches.kept_watch import KeptWatch
 from meta.watches.pin_watch import PinWatch
 from meta.watches.rewrite_watch import RewriteWatch
 from meta.watches.routing_watch import RoutingWatch
@@ -35,6 +37,7 @@ def of(
     rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)
     routings = RoutingWatch(transactions, shutdown)
     identities = IdentityWatch(transactions, shutdown)
+    kept = KeptWatch(transactions, settings, shutdown)
     return (
         BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
         BackgroundJob("clock", OBSERVE_PAUSE_SECS, ClockWatch(transactions).observe),
@@ -43,5 +46,6 @@ def of(
         BackgroundJob("rewrites", rewrite_watch.PAUSE_SECS, rewrites.run_round),
         BackgroundJob("routing", routing_watch.PAUSE_SECS, routings.run_round),
         BackgroundJob("identities", identity_watch.PAUSE_SECS, identities.run_round),
+        BackgroundJob("kept_files", kept_watch.PAUSE_SECS, kept.run_round),
         BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),
     )

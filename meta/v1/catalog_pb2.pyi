@@ -312,19 +312,26 @@ class DeleteDatasetRequest(_message.Message):
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
+    KEEP_FILES_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Dataset id."""
     name: _builtins.str
     """Dataset name."""
+    keep_files: _builtins.bool
+    """True: once the time to undelete is over, the segments leave the catalog and their objects stay
+    for good, where they are. False: the objects are deleted. INVALID_ARGUMENT if meta keeps no
+    witness in the bucket, where the dataset is noted.
+    """
     def __init__(
         self,
         *,
         id: _builtins.str = ...,
         name: _builtins.str = ...,
+        keep_files: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "keep_files", b"keep_files", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
     _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
@@ -339,16 +346,22 @@ class DeleteDatasetResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
+    KEEPS_FILES_FIELD_NUMBER: _builtins.int
     success: _builtins.bool
     """True if this call deleted it; false if there was none."""
+    keeps_files: _builtins.bool
+    """True if this call deleted it and its objects stay. A meta that does not know keep_files answers
+    false.
+    """
     def __init__(
         self,
         *,
         success: _builtins.bool = ...,
+        keeps_files: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["success", b"success"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keeps_files", b"keeps_files", "success", b"success"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -22,6 +22,7 @@ from segments.keys import (
     parse_key,
     revoked_key,
 )
+from segments.markers import KEPT_ROOT
 from segments.store.interface import ObjectStore
 
 FORMAT = 1
@@ -84,7 +85,7 @@ class WitnessLog:
     def _view(self, own_history: int | None) -> WitnessView:
         numbers: dict[int, int] = {}
         keys: dict[int, list[int]] = {}
-        # Histories and numbers begin with a digit; revoked tokens are many, and come after them.
+        # Histories and numbers begin with a digit; what may be many comes after them.
         for info in self._marks():
             numbers[info.history] = max(info.number, numbers.get(info.history, 0))
             keys.setdefault(info.history, []).append(info.number)
@@ -105,7 +106,7 @@ class WitnessLog:
 
     def _marks(self) -> Iterator[MarkKey]:
         for info in self._store.list(WITNESS_ROOT):
-            if info.key.startswith(REVOKED_ROOT):
+            if info.key.startswith((KEPT_ROOT, REVOKED_ROOT)):
                 return
             key = parse_key(info.key)
             if isinstance(key, MarkKey):

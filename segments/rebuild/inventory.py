@@ -9,7 +9,7 @@ from segments.baby import Baby, decode_baby
 from segments.errors import CorruptObject, ObjectMissing
 from segments.ids import is_canonical_uuid
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
-from segments.markers import read_markers
+from segments.markers import read_kept, read_markers
 from segments.parquet.content import read_content
 from segments.parquet.schema import SegmentSpec
 from segments.rebuild.batches import Dropped
@@ -39,8 +39,12 @@ def read_inventory(store: ObjectStore) -> Inventory:
     """Read the whole bucket; the system must stand still meanwhile."""
     unread: list[Dropped] = []
     merged: list[ObjectInfo] = []
+    kept = read_kept(store)
     for info in store.list(DATASETS_ROOT):
-        if isinstance(parse_key(info.key), MergedKey | AttemptKey):
+        name = parse_key(info.key)
+        if isinstance(name, MergedKey | AttemptKey) and name.dataset_id in kept:
+            unread.append(Dropped(info.key, f"kept: of deleted dataset {name.dataset_id}"))
+        elif isinstance(name, MergedKey | AttemptKey):
             merged.append(info)
         else:
             unread.append(Dropped(info.key, "foreign: not a segment's key"))

@@ -19,6 +19,7 @@ from segplane.dataplane.location import ask_location
 from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor
 from segplane.fsck.footer_check import check_footers
 from segplane.fsck.invariants import Violation
+from segplane.fsck.kept_files import is_kept, kept_ids
 
 OBJECTS_PER_MESSAGE = 1_000
 INVARIANTS = {
@@ -87,12 +88,13 @@ def check_catalog(
     `keep` is called as its key moves; an interrupted check repeats the findings since then. Raises
     StoreError, grpc.RpcError, MetaError.
     """
+    kept = kept_ids(client, store)
     listing = _Listing(store, cursor.after_key, cursor.orphan_age_secs)
     try:
         for reply in client.operations.CheckConsistency(listing.requests()):
             listing.is_answered.set()
             is_further = reply.checked_through != cursor.after_key
-            _advance(cursor, reply)
+            _advance(cursor, reply, kept)
             if is_further:
                 keep(cursor)
     finally:
@@ -117,9 +119,13 @@ def report_of(cursor: CatalogCursor) -> Report:
     return report
 
 
-def _advance(cursor: CatalogCursor, reply: pb.CheckConsistencyResponse) -> None:
+def _advance(
+    cursor: CatalogCursor, reply: pb.CheckConsistencyResponse, kept: frozenset[str]
+) -> None:
     for finding in reply.findings:
         kind = pb.FindingKind.Name(finding.kind).removeprefix("FINDING_KIND_")
+        if kind in (UNKNOWN, UNREGISTERED) and is_kept(finding.object_key, kept):
+            continue
         if kind == UNKNOWN:
             cursor.num_unknown += 1
             _keep(cursor.unknown, finding.object_key)

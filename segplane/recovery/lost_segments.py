@@ -15,8 +15,6 @@ from meta.store.recovery import lost_segments, unknown_streams
 from meta.store.recovery.lost_segments import Returned, ReturnedStream
 from meta.store.recovery.rebuild import RestoredSegment
 from segments.errors import CorruptObject, ObjectMissing
-from segments.keys import DATASETS_ROOT, AttemptKey, MergedKey, parse_key
-from segments.markers import read_markers
 from segments.rebuild.inventory import find_segment
 from segments.rebuild.lost import LostChoice, choose_lost
 from segments.rebuild.plan import BabyFound, LiveSegment, SegmentFound, merge_count_of
@@ -24,8 +22,8 @@ from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import segment_row
 from segplane.recovery.returned_streams import Planned, TailOf, read_babies, streams_of
 from segplane.recovery.unknown_babies import UnknownTail
+from segplane.recovery.unknown_segments import KEYS_AT_ONCE, find_unknown
 
-KEYS_AT_ONCE = 1_000
 # The store's times of objects are whole seconds, and its clock may have been set meanwhile.
 _SKEW_NANOS = 2 * 10**9
 
@@ -58,7 +56,7 @@ def return_segments(
     progress: Callable[[str], None],
 ) -> SegmentsOutcome:
     """Bring lost segments back. Raises MetaError (RaceLost: run it again), StoreError."""
-    by_dataset, hidden = _unknown(transactions, store)
+    by_dataset, hidden = find_unknown(transactions, store)
     left: dict[str, str] = {}
     datasets: list[Planned] = []
     for dataset_id, keys in sorted(by_dataset.items()):
@@ -96,26 +94,6 @@ def return_segments(
         new,
         {str(s.id): tail_of(str(s.id)) for s in returned.streams if s.before is None},
     )
-
-
-def _unknown(
-    transactions: Transactions, store: ObjectStore
-) -> tuple[dict[str, list[str]], list[str]]:
-    """The keys of unknown merged segments by dataset, and those that markers take out."""
-    by_dataset: dict[str, list[str]] = {}
-    hidden: list[str] = []
-    markers = read_markers(store)
-    present = {new for _, new in markers.replaced if _exists(store, new)}
-    keys = (info.key for info in store.list(DATASETS_ROOT))
-    while batch := list(islice(keys, KEYS_AT_ONCE)):
-        unknown = _unknown_keys(transactions, batch)
-        for key in unknown:
-            name = parse_key(key)
-            if markers.reason(key, present):
-                hidden.append(key)
-            elif isinstance(name, MergedKey | AttemptKey):
-                by_dataset.setdefault(name.dataset_id, []).append(key)
-    return by_dataset, hidden
 
 
 def _plan(
@@ -272,14 +250,6 @@ def _replaced_by(dataset: Planned, segment: SegmentFound) -> Iterator[UUID]:
             yield segment_id
 
 
-def _exists(store: ObjectStore, key: str) -> bool:
-    try:
-        store.head(key)
-    except ObjectMissing:
-        return False
-    return True
-
-
 def _is_known(transactions: Transactions, dataset_id: str) -> bool:
     return transactions.read(lambda tx: lost_segments.is_known_dataset(tx, dataset_id))
 
@@ -290,10 +260,6 @@ def _add_dataset(transactions: Transactions, dataset_id: str) -> None:
 
 def _condemn(transactions: Transactions, keys: Sequence[str]) -> None:
     transactions.write(lambda tx: lost_segments.condemn(tx, keys))
-
-
-def _unknown_keys(transactions: Transactions, keys: Sequence[str]) -> tuple[str, ...]:
-    return transactions.read(lambda tx: lost_segments.unknown_keys(tx, keys))
 
 
 def _spans(transactions: Transactions, segment_id: UUID) -> list[tuple[str, int, int]]:

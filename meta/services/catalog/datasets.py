@@ -81,8 +81,19 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.DeleteDatasetResponse:
         """Delete a dataset that no token routes to and no stream has unmerged records of."""
         named = checks.identifier(request)
-        success = self._transactions.write(lambda tx: dataset_deletion.delete(tx, named))
-        return catalog_pb2.DeleteDatasetResponse(success=success)
+        keeps_files = request.keep_files
+        if keeps_files and not self._settings.keeps_witness:
+            raise InvalidArgument(
+                "keep_files needs a meta that keeps a witness in the bucket: set"
+                " META_OBJECT_STORE_URL",
+                field="keep_files",
+            )
+        success = self._transactions.write(
+            lambda tx: dataset_deletion.delete(tx, named, keeps_files=keeps_files)
+        )
+        return catalog_pb2.DeleteDatasetResponse(
+            success=success, keeps_files=success and keeps_files
+        )
 
     def SetShardingFields(
         self, request: catalog_pb2.SetShardingFieldsRequest, context: grpc.ServicerContext

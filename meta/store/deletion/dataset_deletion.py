@@ -15,6 +15,7 @@ from meta.errors import (
 from meta.store.access import audit
 from meta.store.catalog import datasets, links
 from meta.store.catalog.datasets import Dataset
+from meta.store.deletion import kept_files
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.segments import burial, stats
@@ -53,7 +54,7 @@ _BLOCKERS = text("""
 _DELETE = (
     update(datasets_table)
     .where(datasets_table.c.id == bindparam("dataset"))
-    .values(deleted_at=func.clock_timestamp())
+    .values(deleted_at=func.clock_timestamp(), kept_files=bindparam("kept_files"))
 )
 _HIDE = (
     update(dataset_visibility)
@@ -70,7 +71,7 @@ _LOCK_DELETED = text(f"""
 _RESTORE = (
     update(datasets_table)
     .where(datasets_table.c.id == bindparam("dataset"))
-    .values(deleted_at=None)
+    .values(deleted_at=None, kept_files=int(kept_files.State.NONE))
 )
 _SHOW = insert(dataset_visibility)
 _PURGE = text(f"""
@@ -85,22 +86,23 @@ _PURGED_SEGMENTS = text("""
         SELECT id FROM segments
         WHERE dataset_key = d.key AND tombstone_version IS NULL
         ORDER BY created_at, id LIMIT :most) s
-    WHERE d.purged_at IS NOT NULL LIMIT :most
+    WHERE d.purged_at IS NOT NULL AND d.kept_files = 0 LIMIT :most
 """)
 # Nobody can put a hidden segment of a purged dataset back.
 _END_HIDING = text("""
     UPDATE segments SET tombstone_at = clock_timestamp() WHERE id = ANY(ARRAY(
         SELECT s.id FROM datasets d JOIN segments s ON s.dataset_key = d.key
-        WHERE d.purged_at IS NOT NULL AND s.tombstone_version IS NOT NULL
+        WHERE d.purged_at IS NOT NULL AND d.kept_files = 0 AND s.tombstone_version IS NOT NULL
           AND s.tombstone_at = 'infinity' ORDER BY s.id LIMIT :most FOR UPDATE OF s SKIP LOCKED))
 """)
 
 
-def delete(tx: Transaction, identifier: UUID | str) -> bool:
+def delete(tx: Transaction, identifier: UUID | str, *, keeps_files: bool = False) -> bool:
     """Delete a dataset; False if there is none. Raises StillReferenced, DatasetProtected.
 
-    One row hides all its segments: nothing of it is read at versions from now on. Its tasks are
-    dead from then on too, and are closed in pages by `cancel_tasks`.
+    With `keeps_files` its objects stay once it is purged, else they go. One row hides all its
+    segments: nothing of it is read at versions from now on. Its tasks are dead from then on too,
+    and are closed in pages by `cancel_tasks`.
     """
     named = datasets.find_either(tx, identifier)
     if named is None:
@@ -110,10 +112,12 @@ def delete(tx: Transaction, identifier: UUID | str) -> bool:
         return False
     dataset = Dataset(*row)
     _check_deletable(tx, dataset)
-    audit.note(tx, "DeleteDataset", dataset.id, f"name {dataset.name!r}")
+    detail = f"name {dataset.name!r}{', files kept' if keeps_files else ''}"
+    audit.note(tx, "DeleteDataset", dataset.id, detail)
     links.remove_of_dataset(tx, dataset.id)
     version = versions.allocate(tx)
-    tx.execute(_DELETE, {"dataset": dataset.id})
+    state = kept_files.State.REQUESTED if keeps_files else kept_files.State.NONE
+    tx.execute(_DELETE, {"dataset": dataset.id, "kept_files": int(state)})
     tx.execute(_HIDE, {"key": dataset.key, "at_version": version})
     return True
 
@@ -159,7 +163,8 @@ def undelete(
 def purge(tx: Transaction, grace_secs: float) -> int:
     """End the grace of deleted datasets and bury some of their segments; returns how many.
 
-    From the first step on they cannot be undeleted. Their objects are deleted like any other's.
+    From the first step on they cannot be undeleted. Their objects are deleted like any other's,
+    but for those of datasets that keep them, which `kept_files` forgets.
     """
     tx.execute(_PURGE, {"grace": grace_secs})
     tx.execute(_END_HIDING, {"most": SEGMENTS_AT_ONCE})

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
-from meta.store.deletion import unknown_segments
+from meta.store.deletion import kept_files, unknown_segments
 from meta.store.deletion.unknown_segments import UnknownSegment
 from meta.store.engine.pool import Transaction
 from meta.store.iceberg import table_expiry
@@ -65,6 +65,9 @@ def condemn(tx: Transaction, question: Question, *, is_dry_run: bool) -> Judgeme
     garbage = dead | table_expiry.orphans(tx, tables)
     known = object_keys.find(tx, merged + _abandoned(tx, attempts))
     strangers = [k for k in merged + _abandoned(tx, attempts) if k not in known]
+    # No row tells the objects that stay from what writers left beside them.
+    kept = kept_files.keys_among(tx, strangers)
+    strangers = [key for key in strangers if key not in kept]
     proven, holder_keys = _proven(tx, question, strangers)
     if not is_dry_run:
         object_keys.condemn(tx, proven)

@@ -189,11 +189,15 @@ def forget_missing(tx: Transaction, segment_ids: Sequence[UUID], horizon: int) -
         _forget(tx, rows)
 
 
+def remove_rows(tx: Transaction, segment_ids: Sequence[UUID]) -> None:
+    """Remove the rows of segments; their lineage is remembered while a successor lives."""
+    tx.execute(_REMOVE, {"ids": list(segment_ids)})
+    tx.execute(_END_LINEAGE, {"ids": list(segment_ids)})
+
+
 def _forget(tx: Transaction, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
     ids = [row.id for row in rows]
     object_keys.mark_deleted(tx, [join_key(row.prefix, row.object_name) for row in rows])
     tx.execute(_RELEASE_REPLACEMENTS, {"ids": ids})
-    tx.execute(_REMOVE, {"ids": ids})
-    # Their lineage is remembered while a successor lives.
-    tx.execute(_END_LINEAGE, {"ids": ids})
+    remove_rows(tx, ids)
     stats.add(tx, [stats.Change(row.dataset_key, all_segments=-1) for row in rows])

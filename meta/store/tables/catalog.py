@@ -61,6 +61,8 @@ datasets = Table(
     # The number of the rule by which its events have identities, NULL = none, and their column.
     Column("identity_rule", BigInteger),
     Column("identity_column", Text, nullable=False, server_default=text("''")),
+    # Of a deleted dataset, a meta.store.deletion.kept_files.State: whether its objects stay.
+    Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
 )
 Index(
     "datasets_name_live_unique",
@@ -81,6 +83,12 @@ Index(
     "datasets_purging_index",
     datasets.c.key,
     postgresql_where=text("deleted_at IS NOT NULL AND purged_at IS NULL"),
+)
+
+Index(
+    "datasets_kept_index",
+    datasets.c.key,
+    postgresql_where=text("kept_files IN (1, 2)"),
 )
 
 # Versions [from_version, to_version) at which a dataset's segments are visible.

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
+from segments.keys import merged_prefix
 from segplane.cli.commands.dataset_binding import bind, unbind
 from segplane.cli.commands.dataset_events import claim_events
 from segplane.cli.commands.dataset_move import move
@@ -104,12 +105,33 @@ def _format_name(version: int) -> str:
 
 
 @app.command()
-def delete(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
-    """Delete a dataset; for 7 days `datasets undelete` brings it back."""
+def delete(
+    name: Name,
+    keep_files: Annotated[
+        bool,
+        typer.Option(
+            "--keep-files", help="Leave the objects of its segments in the bucket, for good."
+        ),
+    ] = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Delete a dataset; for 7 days `datasets undelete` brings it back.
+
+    After that its segments leave the catalog and their objects are deleted, or stay where they are
+    with --keep-files, listed by `fsck`.
+    """
     with connect(address) as client:
         dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
-        client.catalog.DeleteDataset(catalog_pb2.DeleteDatasetRequest(id=dataset.id))
-    print(f"deleted; bring it back with: segplane datasets undelete {dataset.id}")
+        request = catalog_pb2.DeleteDatasetRequest(id=dataset.id, keep_files=keep_files)
+        reply = client.catalog.DeleteDataset(request)
+    if keep_files and reply.success and not reply.keeps_files:
+        complain(
+            "this meta knows no --keep-files and deletes the objects in 7 days: run `segplane"
+            f" datasets undelete {dataset.id}`, and upgrade it"
+        )
+        raise typer.Exit(EXIT_REFUSED)
+    kept = f", its files stay below {merged_prefix(dataset.id)}" if reply.keeps_files else ""
+    print(f"deleted{kept}; bring it back with: segplane datasets undelete {dataset.id}")
 
 
 @app.command()

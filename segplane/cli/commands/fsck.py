@@ -31,6 +31,7 @@ from segplane.fsck import catalog_check as checks
 from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor, CursorRefused
 from segplane.fsck.footer_check import check_footers
+from segplane.fsck.kept_files import find_kept
 from segplane.fsck.not_known import add_orphans, find_not_known
 from segplane.fsck.repair import repair
 from segplane.fsck.withheld import Withheld, find_withheld, summary, uncounted_by
@@ -121,6 +122,7 @@ def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _
         report.footers = check_footers(client, store, report.add)
     lines = list(repair(client, store, cursor)) if options.is_repair else []
     losses = list(islice(list_losses(client), KEPT_MAX))
+    kept = list(islice(find_kept(client, store), KEPT_MAX))
     withheld = find_withheld(
         store,
         list_parked(client),
@@ -132,6 +134,7 @@ def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _
         more = {
             "repairs": lines,
             "losses": [message_dict(loss) for loss in losses],
+            "kept": [dataclasses.asdict(files) for files in kept],
             "not_known": dataclasses.asdict(not_known),
             "withheld": [dataclasses.asdict(kind) for kind in withheld],
         }
@@ -140,7 +143,7 @@ def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _
         for loss in losses:
             is_back = loss.HasField("withdrawn_version")
             print(f"{'withdrawn' if is_back else 'accepted'} loss: {loss_text(loss)}")
-        for line in not_known.lines():
+        for line in (*not_known.lines(), *(files.line() for files in kept)):
             print(line)
         if cursor.num_unknown > len(cursor.unknown):
             print(f"not known: {cursor.num_unknown - len(cursor.unknown)} further objects")

@@ -24,8 +24,7 @@ from segments.location import StoreLocation
 from segments.named_stores import NamedStore, Stores
 
 GRACE_FLOOR_SECS = 300.0
-# As many as fit into one reply of gRPC's default size, with names of 255 four-byte characters.
-# Settings of 0.1.0 above the limits are read as the limits.
+# As many as a reply holds, with names of 255 four-byte characters; larger settings count as these.
 DATASETS_MAX = 100_000
 TOKENS_MAX = 100_000
 GRACE_OVER_CURSOR_SECS = 300.0
@@ -99,6 +98,7 @@ class Settings:
     peppers: Peppers = field(default=Peppers(), repr=False)
     default_dataset: str = "default"
     datasets_max: int = DATASETS_MAX
+    datasets_per_creator_max: int = 0  # No quota.
     tokens_max: int = TOKENS_MAX
     records_per_month: int = -1
     merge_debt_segments: int = 1_000
@@ -121,9 +121,8 @@ def load(env: Environment) -> Settings:
     auth_token, bind = env.secret("AUTH_TOKEN"), env.text("BIND", "127.0.0.1:9500")
     tls = env.server_tls()
     rules, oidc = identities.certificate_rules(env, tls), identities.oidc(env)
-    # A mapping of names to roles does not mean that other callers need none.
-    has_names = bool(rules.rules) or oidc is not None
-    requires_authentication = env.flag("REQUIRE_AUTHENTICATION") or has_names
+    # A map of names to roles does not mean that callers without a name need none.
+    requires_authentication = env.flag("REQUIRE_AUTHENTICATION") or bool(rules.rules or oidc)
     is_restricted = env.flag("ALLOW_UNAUTHENTICATED") or requires_authentication or auth_token
     if not (is_loopback(bind) or is_restricted):
         _check_open_bind(bind, tls)
@@ -154,6 +153,7 @@ def load(env: Environment) -> Settings:
         peppers=token_peppers.load(env),
         default_dataset=env.text("DEFAULT_DATASET", "default"),
         datasets_max=min(DATASETS_MAX, env.integer("DATASETS_MAX", DATASETS_MAX, low=1)),
+        datasets_per_creator_max=env.integer("DATASETS_PER_CREATOR_MAX", 0, low=0),
         tokens_max=min(TOKENS_MAX, env.integer("TOKENS_MAX", TOKENS_MAX, low=1)),
         records_per_month=env.integer("RECORDS_PER_MONTH", -1, low=-1),
         merge_debt_segments=env.integer("MERGE_DEBT_SEGMENTS", 1_000, low=0),
@@ -252,12 +252,11 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
 
 def _merge_policy(env: Environment) -> Policy:
     base = Policy()
-    quiet_secs = env.seconds("MERGE_QUIET_SECS", base.quiet_nanos / 1e9)
     return replace(
         base,
         files_max=env.integer("MERGE_FILES_MAX", base.files_max, low=1, high=1_000),
         files_quiet=env.integer("MERGE_FILES_QUIET", base.files_quiet, low=1, high=1_000),
-        quiet_nanos=int(quiet_secs * 1e9),
+        quiet_nanos=int(env.seconds("MERGE_QUIET_SECS", base.quiet_nanos / 1e9) * 1e9),
     )
 
 

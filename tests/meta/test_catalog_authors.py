@@ -1,6 +1,7 @@
 """Entries of the catalog say who created, changed and deleted them, and when."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,11 @@ from sqlalchemy import select
 
 from meta.access import Role
 from meta.config import Settings
+from meta.errors import QuotaExceeded
 from meta.store.tables import catalog_authors
 from meta.v1 import catalog_pb2, common_pb2, ingest_token_pb2
 from meta.v1 import operations_pb2 as pb
-from tests.support.meta.dataset_life import set_settings
+from tests.support.meta.dataset_life import delete, set_settings, undelete
 from tests.support.meta.guarded import GuardedServer, guarded
 
 COLUMN = common_pb2.Column(name="a", type=common_pb2.KQL_TYPE_LONG)
@@ -21,6 +23,36 @@ COLUMN = common_pb2.Column(name="a", type=common_pb2.KQL_TYPE_LONG)
 def guard(meta_settings: Settings) -> Iterator[GuardedServer]:
     with guarded(meta_settings) as running:
         yield running
+
+
+class TestQuota:
+    """With at most two datasets of one creator."""
+
+    @pytest.fixture
+    def meta_settings(self, meta_settings: Settings) -> Settings:
+        return replace(meta_settings, datasets_per_creator_max=2)
+
+    def test_a_creator_has_no_more_datasets_than_the_quota_allows(
+        self, guard: GuardedServer
+    ) -> None:
+        """Neither new ones nor deleted ones that come back, whoever asks; others have their own."""
+
+        def make(client: Any, name: str) -> str:
+            return str(client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name)).id)
+
+        with guard.client(Role.CATALOG, "ann") as ann, guard.client(Role.CATALOG, "bob") as bob:
+            first, second = make(ann, "a"), make(ann, "b")
+            assert make(ann, "a") == first
+            with pytest.raises(QuotaExceeded, match="'ann' has created 2 datasets") as refused:
+                make(ann, "c")
+            assert refused.value.metadata["limit"] == "2"
+            make(bob, "c")
+            delete(bob, first)
+            make(ann, "d")
+            with pytest.raises(QuotaExceeded, match="'ann'"):
+                undelete(bob, first)
+            delete(ann, second)
+            assert undelete(bob, first).success
 
 
 def create(client: Any) -> str:

@@ -42,6 +42,7 @@ def undelete_dataset(
             dataset_id,
             grace_secs=server.settings.lifetimes.dataset_grace,
             live_max=server.settings.datasets_max,
+            creator_max=server.settings.datasets_per_creator_max,
         )
     )
     return operations_pb2.UndeleteDatasetResponse(

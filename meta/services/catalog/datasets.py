@@ -12,7 +12,7 @@ from meta.services.catalog.promoted_columns import FORMAT_COLUMNS
 from meta.services.messages import authors, checks, convert, pages
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
-from meta.store.catalog import dataset_layouts, dataset_names, datasets
+from meta.store.catalog import dataset_layouts, dataset_names, dataset_quotas, datasets
 from meta.store.catalog.dataset_layouts import Layout, ShardingField
 from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import dataset_deletion
@@ -43,6 +43,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
             checks.new_name(name)
             made = datasets.create(tx, name, live_max=live_max)
             audit.note(tx, "CreateDataset", made.id, f"name {name!r}")
+            dataset_quotas.check(tx, made.id, self._settings.datasets_per_creator_max)
             return made
 
         dataset = self._transactions.write(work)

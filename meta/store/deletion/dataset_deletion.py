@@ -13,7 +13,7 @@ from meta.errors import (
     UndeleteExpired,
 )
 from meta.store.access import audit
-from meta.store.catalog import datasets, links
+from meta.store.catalog import dataset_quotas, datasets, links
 from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import kept_files
 from meta.store.engine.pool import Transaction
@@ -134,7 +134,7 @@ def cancel_tasks(tx: Transaction) -> int:
 
 
 def undelete(
-    tx: Transaction, dataset_id: UUID, *, grace_secs: float, live_max: int
+    tx: Transaction, dataset_id: UUID, *, grace_secs: float, live_max: int, creator_max: int = 0
 ) -> tuple[Dataset, bool]:
     """Bring a dataset back while its grace lasts; False beside it if it was live.
 
@@ -157,6 +157,7 @@ def undelete(
     datasets.stamp(tx, dataset.id, version)
     if datasets.count_live(tx) > live_max:
         raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
+    dataset_quotas.check(tx, dataset.id, creator_max)
     return dataset, True
 
 

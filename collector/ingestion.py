@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from collector.json_times import TimestampUnit
 from meta.client import MetaClient, location
 from meta.errors import NotFound
 from meta.v1 import ingest_token_pb2 as tokens_pb
@@ -26,6 +27,13 @@ _CHECK_THREADS = 8
 _DEADLINE_SECS = 10.0
 # As many as one GetUsage takes.
 _USAGE_DATASETS_MAX = 1_000
+
+_UNITS: dict[int, TimestampUnit] = {
+    operations_pb.TIMESTAMP_UNIT_SECONDS: "s",
+    operations_pb.TIMESTAMP_UNIT_MILLISECONDS: "ms",
+    operations_pb.TIMESTAMP_UNIT_MICROSECONDS: "us",
+    operations_pb.TIMESTAMP_UNIT_NANOSECONDS: "ns",
+}
 
 _T = TypeVar("_T")
 
@@ -57,6 +65,7 @@ class IngestLimits:
     """Limits that a dataset sets for each ingest token; 0 = the collector's default, none.
 
     `rejects_since` is the version of the dataset's columns if it rejects records by them, else 0.
+    `timestamp_unit` is that of times that are numbers in JSON records; None = as they tell.
     """
 
     bytes_per_sec: int = 0
@@ -65,17 +74,20 @@ class IngestLimits:
     event_age_max_secs: int = 0
     event_lead_max_secs: int = 0
     rejects_since: int = 0
+    timestamp_unit: TimestampUnit | None = None
 
     @classmethod
-    def of(cls, message: operations_pb.IngestLimits, rejects_since: int = 0) -> "IngestLimits":
+    def of(cls, usage: operations_pb.DatasetUsage) -> "IngestLimits":
         """Read the limits from meta's message."""
+        message = usage.ingest_limits
         return cls(
             message.bytes_per_sec,
             message.exports_in_flight,
             message.memory_bytes,
             message.event_age_max_secs,
             message.event_lead_max_secs,
-            rejects_since,
+            usage.rejects_since,
+            _UNITS.get(usage.timestamp_unit),
         )
 
 
@@ -245,7 +257,7 @@ def _usage(message: operations_pb.DatasetUsage) -> MonthlyUsage:
         message.records,
         message.limit,
         message.dataset_name,
-        IngestLimits.of(message.ingest_limits, message.rejects_since),
+        IngestLimits.of(message),
         message.merge_debt,
         message.merge_debt_max,
     )

@@ -49,7 +49,8 @@ def _nanos_of_number(digits: str, unit: TimestampUnit | None) -> int:
             raise Misfit(
                 FIELD,
                 "the number is no time between 1990 and 2100 in seconds, milliseconds,"
-                " microseconds or nanoseconds: name its unit with ?timestamp_unit=",
+                " microseconds or nanoseconds: name its unit with ?timestamp_unit=, or set that of"
+                " the dataset",
             )
         (unit,) = units
     nanos = number * _NANOS[unit]

@@ -65,7 +65,7 @@ class RecordsHttp:
                 form,
                 time.time_ns(),
                 limits.attributes,
-                unit,
+                unit or admission.dataset_limits.timestamp_unit,
                 request.headers.get("traceparent", ""),
                 limits.export_records_max,
             )

@@ -23,6 +23,38 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _TimestampUnit:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TimestampUnitEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TimestampUnit.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TIMESTAMP_UNIT_UNSPECIFIED: _TimestampUnit.ValueType  # 0
+    """Not set: told by the magnitude, if that gives a time between 1990 and 2100."""
+    TIMESTAMP_UNIT_SECONDS: _TimestampUnit.ValueType  # 1
+    """Seconds since the Unix epoch, also with a fraction, as in every unit."""
+    TIMESTAMP_UNIT_MILLISECONDS: _TimestampUnit.ValueType  # 2
+    """Milliseconds since the Unix epoch."""
+    TIMESTAMP_UNIT_MICROSECONDS: _TimestampUnit.ValueType  # 3
+    """Microseconds since the Unix epoch."""
+    TIMESTAMP_UNIT_NANOSECONDS: _TimestampUnit.ValueType  # 4
+    """Nanoseconds since the Unix epoch."""
+
+class TimestampUnit(_TimestampUnit, metaclass=_TimestampUnitEnumTypeWrapper):
+    """Unit of a time that is a number."""
+
+TIMESTAMP_UNIT_UNSPECIFIED: TimestampUnit.ValueType  # 0
+"""Not set: told by the magnitude, if that gives a time between 1990 and 2100."""
+TIMESTAMP_UNIT_SECONDS: TimestampUnit.ValueType  # 1
+"""Seconds since the Unix epoch, also with a fraction, as in every unit."""
+TIMESTAMP_UNIT_MILLISECONDS: TimestampUnit.ValueType  # 2
+"""Milliseconds since the Unix epoch."""
+TIMESTAMP_UNIT_MICROSECONDS: TimestampUnit.ValueType  # 3
+"""Microseconds since the Unix epoch."""
+TIMESTAMP_UNIT_NANOSECONDS: TimestampUnit.ValueType  # 4
+"""Nanoseconds since the Unix epoch."""
+Global___TimestampUnit: _TypeAlias = TimestampUnit  # noqa: Y015
+
 class _NonconformingRecords:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -937,6 +969,7 @@ class DatasetSettings(_message.Message):
     RECORD_IDS_FIELD_NUMBER: _builtins.int
     EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
     EVENT_REPEATS_FIELD_NUMBER: _builtins.int
+    TIMESTAMP_UNIT_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     excess_events_allowed: _builtins.int
@@ -956,6 +989,10 @@ class DatasetSettings(_message.Message):
     """
     event_repeats: _builtins.int
     """Records that were left out because their events are rows already; ignored in requests."""
+    timestamp_unit: Global___TimestampUnit.ValueType
+    """Unit of a `timestamp` that is a number, in JSON records whose request names none. Unset in
+    replies = told by the magnitude.
+    """
     @_builtins.property
     def event_retention(self) -> _duration_pb2.Duration:
         """Segments whose newest event is older are deleted; unset or 0 = kept without limit."""
@@ -1010,10 +1047,11 @@ class DatasetSettings(_message.Message):
         record_ids: _builtins.bool | None = ...,
         event_identity: _common_pb2.EventIdentity | None = ...,
         event_repeats: _builtins.int = ...,
+        timestamp_unit: Global___TimestampUnit.ValueType | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_repeats", b"event_repeats", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "store", b"store", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_repeats", b"event_repeats", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "store", b"store", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__binding: _TypeAlias = _typing.Literal["binding"]  # noqa: Y015
     _WhichOneofArgType__binding: _TypeAlias = _typing.Literal["_binding", b"_binding"]  # noqa: Y015
@@ -1037,6 +1075,8 @@ class DatasetSettings(_message.Message):
     _WhichOneofArgType__record_ids: _TypeAlias = _typing.Literal["_record_ids", b"_record_ids"]  # noqa: Y015
     _WhichOneofReturnType__records_per_month: _TypeAlias = _typing.Literal["records_per_month"]  # noqa: Y015
     _WhichOneofArgType__records_per_month: _TypeAlias = _typing.Literal["_records_per_month", b"_records_per_month"]  # noqa: Y015
+    _WhichOneofReturnType__timestamp_unit: _TypeAlias = _typing.Literal["timestamp_unit"]  # noqa: Y015
+    _WhichOneofArgType__timestamp_unit: _TypeAlias = _typing.Literal["_timestamp_unit", b"_timestamp_unit"]  # noqa: Y015
     _WhichOneofReturnType__tombstone_grace: _TypeAlias = _typing.Literal["tombstone_grace"]  # noqa: Y015
     _WhichOneofArgType__tombstone_grace: _TypeAlias = _typing.Literal["_tombstone_grace", b"_tombstone_grace"]  # noqa: Y015
     @_typing.overload
@@ -1061,6 +1101,8 @@ class DatasetSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__record_ids) -> _WhichOneofReturnType__record_ids | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__records_per_month) -> _WhichOneofReturnType__records_per_month | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__timestamp_unit) -> _WhichOneofReturnType__timestamp_unit | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_grace) -> _WhichOneofReturnType__tombstone_grace | None: ...
 
@@ -2921,6 +2963,7 @@ class DatasetUsage(_message.Message):
     MERGE_DEBT_MAX_FIELD_NUMBER: _builtins.int
     REJECTS_SINCE_FIELD_NUMBER: _builtins.int
     ENFORCED_COLUMNS_FIELD_NUMBER: _builtins.int
+    TIMESTAMP_UNIT_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     month: _builtins.str
@@ -2939,6 +2982,8 @@ class DatasetUsage(_message.Message):
     """
     rejects_since: _builtins.int
     """Version of the last change of a dataset that rejects records; 0 = it rejects none."""
+    timestamp_unit: Global___TimestampUnit.ValueType
+    """Unit of times that are numbers in JSON records whose request names none."""
     @_builtins.property
     def ingest_limits(self) -> Global___IngestLimits:
         """Limits that collectors apply to each ingest token."""
@@ -2960,10 +3005,11 @@ class DatasetUsage(_message.Message):
         merge_debt_max: _builtins.int = ...,
         rejects_since: _builtins.int = ...,
         enforced_columns: _abc.Iterable[_common_pb2.PromotedColumn] | None = ...,
+        timestamp_unit: Global___TimestampUnit.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ingest_limits", b"ingest_limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "enforced_columns", b"enforced_columns", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "enforced_columns", b"enforced_columns", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

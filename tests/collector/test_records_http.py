@@ -17,6 +17,7 @@ from meta.v1 import ingest_token_pb2, operations_pb2
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.http import HttpAnswer, post_to
 from tests.support.collector.process import CollectorProcess, StartCollector
+from tests.support.meta.dataset_life import set_settings
 
 NDJSON = "application/x-ndjson"
 
@@ -167,12 +168,24 @@ def test_bad_requests_are_refused_with_what_is_wrong(sender: Sender) -> None:
     assert sender.answer(records("x"), Idempotency_Key="k" * 255)["accepted"] == 1
 
 
-def test_the_unit_of_numbers_can_be_named(ground: Ground, sender: Sender) -> None:
-    guessed = sender.send(records("x", timestamp=5))
-    named = sender.answer(records("x", timestamp=5), query="?timestamp_unit=s")
+def test_the_dataset_names_the_unit_where_the_request_does_not(
+    ground: Ground, sender: Sender
+) -> None:
+    """A number without either is told by its magnitude from 1990 to 2100, and else rejected."""
+    settings = operations_pb2.DatasetSettings(timestamp_unit=operations_pb2.TIMESTAMP_UNIT_SECONDS)
+    in_seconds = ground.new_token()
+    set_settings(ground.client, in_seconds.dataset_id, settings)
+    other = Sender(sender.collector, in_seconds)
 
-    assert (guessed.status, named["accepted"]) == (400, 1)
-    assert events(ground) == ["x"]
+    assert other.answer(records("x", timestamp=5))["accepted"] == 1
+    assert other.answer(records("x", timestamp=6), query="?timestamp_unit=ms")["accepted"] == 1
+    guessed = sender.answer(records("x", timestamp=1764063000123))
+    refused = sender.send(records("x", timestamp=5))
+
+    assert guessed["accepted"] == 1
+    assert (refused.status, json.loads(refused.body)["errors"][0]["field"]) == (400, "timestamp")
+    times = {log.time_unix_nano for log in ground.committed_logs()}
+    assert times == {5 * 10**9, 6 * 10**6, 1764063000123 * 10**6}
 
 
 def test_records_outside_the_datasets_window_are_rejected(ground: Ground, sender: Sender) -> None:

@@ -92,6 +92,14 @@ def test_an_unknown_command_is_answered_with_the_one_that_was_meant(run: RunComm
     assert "Did you mean 'segments'?" in done.stderr
 
 
+def test_a_unit_of_times_is_set_and_taken_back(run: RunCommand, dataset: str) -> None:
+    changed = run("datasets", "settings", "checkout", "--timestamp-unit", "ms").stdout
+    taken_back = run("datasets", "settings", "checkout", "--timestamp-unit", "guess").stdout
+
+    assert ["timestamp", "unit", "ms"] in [line.split() for line in changed.splitlines()]
+    assert "timestamp unit" not in taken_back
+
+
 def test_a_dataset_is_shown_with_its_figures(
     run: RunCommand, meta_client: MetaClient, dataset: str
 ) -> None:

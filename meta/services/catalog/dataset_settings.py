@@ -128,6 +128,11 @@ def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> d
         )
     if settings.HasField("nonconforming"):
         changes["nonconforming"] = checked_nonconforming(settings.nonconforming)
+    if settings.HasField("timestamp_unit"):
+        if settings.timestamp_unit not in operations_pb2.TimestampUnit.values():
+            unit = settings.timestamp_unit
+            raise InvalidArgument(f"{unit} is no TimestampUnit", field="settings.timestamp_unit")
+        changes["timestamp_unit"] = settings.timestamp_unit
     if settings.HasField("ingest_limits"):
         changes |= ingest_limits.changes(settings.ingest_limits)
     if settings.HasField("foreign_files"):
@@ -227,6 +232,7 @@ def _message(
         binding=dataset_columns.message_of(tx, dataset_id),
         # As before if it is the usual one.
         nonconforming=operations_pb2.NonconformingRecords.ValueType(settings.nonconforming) or None,
+        timestamp_unit=operations_pb2.TimestampUnit.ValueType(settings.timestamp_unit) or None,
         record_ids=dataset_columns.has_record_ids(tx, dataset_id) or None,
         store=dataset.store,
         event_identity=event_identity.message_of(tx, dataset_id),

@@ -137,6 +137,7 @@ def get_usage(
                 merge_debt=debts.get(str(dataset_id), 0),
                 merge_debt_max=server.debts.bound * HELD_AT,
                 rejects_since=used.rejects_since,
+                timestamp_unit=operations_pb2.TimestampUnit.ValueType(used.timestamp_unit),
                 enforced_columns=_enforced(tx, dataset_id) if dataset_id == columns_of else (),
             )
         return reply

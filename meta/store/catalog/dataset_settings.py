@@ -32,6 +32,8 @@ class DatasetSettings:
     foreign_time_column: str = ""
     # A number of NonconformingRecords, 0 = null.
     nonconforming: int = 0
+    # A number of TimestampUnit, 0 = told by the magnitude.
+    timestamp_unit: int = 0
 
 
 _READ: Select[*tuple[Any, ...]] = select(
@@ -47,6 +49,7 @@ _READ: Select[*tuple[Any, ...]] = select(
     datasets.c.refuses_foreign,
     datasets.c.foreign_time_column,
     datasets.c.nonconforming,
+    datasets.c.timestamp_unit,
 ).where(datasets.c.id == bindparam("dataset"))
 _WRITE = (
     update(datasets)
@@ -64,6 +67,7 @@ _WRITE = (
         refuses_foreign=bindparam("refuses_foreign_"),
         foreign_time_column=bindparam("foreign_time_column_"),
         nonconforming=bindparam("nonconforming_"),
+        timestamp_unit=bindparam("timestamp_unit_"),
     )
 )
 
@@ -91,5 +95,6 @@ def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:
         "refuses_foreign_": settings.refuses_foreign,
         "foreign_time_column_": settings.foreign_time_column,
         "nonconforming_": settings.nonconforming,
+        "timestamp_unit_": settings.timestamp_unit,
     }
     tx.execute(_WRITE, values)

@@ -36,6 +36,8 @@ class TokenUsage:
     ingest_limits: tuple[int, int, int, int, int]
     # The version of its last change if it rejects records that do not conform, else 0.
     rejects_since: int = 0
+    # A number of TimestampUnit.
+    timestamp_unit: int = 0
 
 
 _ADD = text(
@@ -49,7 +51,7 @@ _READ = (
     "SELECT d.id, d.name, m AS month, d.records_per_month, d.ingest_bytes_per_sec,"
     " d.ingest_exports_in_flight, d.ingest_memory_bytes, d.event_age_max_secs,"
     " d.event_lead_max_secs,"
-    " d.nonconforming, d.changed_version,"
+    " d.nonconforming, d.changed_version, d.timestamp_unit,"
     " coalesce((SELECT sum(u.records)"
     " FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m), 0)::bigint AS records"
     " FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m"
@@ -120,4 +122,5 @@ def _usage(row: Row[Any]) -> TokenUsage:
         row.name,
         ingest_limits,
         row.changed_version if row.nonconforming == REJECT else 0,
+        row.timestamp_unit,
     )

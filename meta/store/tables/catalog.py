@@ -61,6 +61,8 @@ datasets = Table(
     # The number of the rule by which its events have identities, NULL = none, and their column.
     Column("identity_rule", BigInteger),
     Column("identity_column", Text, nullable=False, server_default=text("''")),
+    # Of times that are numbers in JSON records: a number of TimestampUnit.
+    Column("timestamp_unit", SmallInteger, nullable=False, server_default=text("0")),
     # Of a deleted dataset, a meta.store.deletion.kept_files.State: whether its objects stay.
     Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
 )

@@ -11,7 +11,13 @@ from google.protobuf.duration_pb2 import Duration
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
-from segplane.cli import event_identity, foreign_settings, nonconforming_records, promotions
+from segplane.cli import (
+    event_identity,
+    foreign_settings,
+    nonconforming_records,
+    promotions,
+    timestamp_units,
+)
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.event_identity import IdentityColumn, WindowDays
@@ -19,6 +25,7 @@ from segplane.cli.foreign_settings import RefuseForeign, TimeColumn
 from segplane.cli.nonconforming_records import Nonconforming
 from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
 from segplane.cli.promotions import Promote, PromoteNone
+from segplane.cli.timestamp_units import TimestampUnit
 from segplane.read.lookup import all_datasets, read_usages
 from segplane.terminal.times import parse_age
 
@@ -99,6 +106,7 @@ def settings(
     record_ids: RecordIds = None,
     identity: IdentityColumn = None,
     window_days: WindowDays = None,
+    timestamp_unit: TimestampUnit = None,
     promote: Promote = None,
     promote_none: PromoteNone = False,
     confirm_deletes: ConfirmDeletes = None,
@@ -111,6 +119,7 @@ def settings(
         records_per_month=records_per_month,
         excess_events_allowed=excess_events,
         record_ids=record_ids,
+        timestamp_unit=timestamp_units.number(timestamp_unit),
     )
     nonconforming_records.change(change, nonconforming)
     _set_ages(change, (event_retention, created_retention, grace))
@@ -123,10 +132,8 @@ def settings(
         "event_lead_max_secs": _seconds(event_lead_max),
     }
     with connect(address) as client:
-        dataset_id = _id(client, name)
-        before = _read(client, dataset_id)
-        if any(value is not None for value in limits.values()):
-            change.ingest_limits.CopyFrom(_limits(before.settings, limits))
+        before = _read(client, dataset_id := _id(client, name))
+        _set_limits(change, before.settings, limits)
         foreign_settings.change(change, before.settings, refuse_foreign, time_column)
         event_identity.change(change, before.settings, identity, window_days)
         reply = _change(client, dataset_id, change, confirm_deletes, expected_version, before)
@@ -191,14 +198,16 @@ def _change(
         return client.operations.SetDatasetSettings(update)
 
 
-def _limits(settings: pb.DatasetSettings, changes: Mapping[str, int | None]) -> pb.IngestLimits:
-    """The dataset's limits with the changes that are given; meta replaces them as a whole."""
-    limits = pb.IngestLimits()
-    limits.CopyFrom(settings.ingest_limits)
-    for field, value in changes.items():
-        if value is not None:
-            setattr(limits, field, value)
-    return limits
+def _set_limits(
+    change: pb.DatasetSettings, before: pb.DatasetSettings, limits: Mapping[str, int | None]
+) -> None:
+    """Change the limits that are given; meta replaces them as a whole."""
+    given = {field: value for field, value in limits.items() if value is not None}
+    if given:
+        change.ingest_limits.CopyFrom(before.ingest_limits)
+        # Each by itself: a 0 is a value, which a merge of messages would leave out.
+        for field, value in given.items():
+            setattr(change.ingest_limits, field, value)
 
 
 def _seconds(age: str | None) -> int | None:
@@ -246,6 +255,7 @@ def _print(settings: pb.DatasetSettings) -> None:
             *foreign_settings.facts(settings),
             *nonconforming_records.facts(settings),
             *event_identity.facts(settings),
+            *timestamp_units.facts(settings),
             *[("store of new segments", settings.store)] * bool(settings.store),
         )
     )

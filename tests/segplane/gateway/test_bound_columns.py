@@ -3,14 +3,17 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
 from pyiceberg.catalog import load_catalog
+from pyspark.sql import SparkSession
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
@@ -18,6 +21,8 @@ from meta.v1 import operations_pb2 as pb
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
 from segments.named_stores import Stores
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
 from segplane.dataplane.dataset_layout import read_layout
 from segplane.read import open_dataset
 from tests.support.gateway.server import GatewayServer
@@ -135,9 +140,7 @@ class World:
         with open_dataset(
             "web", meta_address=self.address, columns=list(READ), **options
         ) as opened:
-            return sorted(
-                tuple(row[name] for name in READ) for row in opened.to_table().to_pylist()
-            )
+            return _rows(opened.to_table())
 
     def kql(self) -> list[Row]:
         names = ", ".join(name if name != "took" else "took = took / 1tick * 100" for name in READ)
@@ -155,9 +158,15 @@ class World:
         table = load_catalog("segplane", type="rest", uri=self.gateway.uri).load_table(
             "default.web"
         )
-        return sorted(
-            tuple(row[name] for name in READ) for row in table.scan().to_arrow().to_pylist()
-        )
+        return _rows(table.scan().to_arrow())
+
+    def spark(self, session: SparkSession) -> list[Row]:
+        source = session.read.format("segplane").option("metaAddress", self.address).load("web")
+        rows = _rows(source.select(*READ).toArrow())
+        # Spark's own reader of the files, where it can give them whole.
+        with open_dataset("web", meta_address=self.address) as opened:
+            assert _rows(opened.spark(session).select(*READ).toArrow()) == rows
+        return rows
 
     def bare(self) -> list[Row]:
         files = [str(self.root / key_of(segment)) for segment in find(self.client)]
@@ -174,7 +183,28 @@ def world(meta_server: MetaServer, gateway: GatewayServer, tmp_path: Path) -> Wo
 READERS: list[Callable[[World], list[Row]]] = [World.arrow, World.kql, World.iceberg, World.bare]
 
 
+def _rows(table: pa.Table) -> list[Row]:
+    return sorted(tuple(row[name] for name in READ) for row in table.to_pylist())
+
+
 def test_older_records_have_nulls_for_good_and_later_ones_their_values(world: World) -> None:
+    assert_each_reads_the_same_after_a_merge(world, READERS)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_spark_reads_the_same_before_and_after_a_merge(world: World) -> None:
+    settings = SparkSettings("test of bound columns", "local[2]", driver_memory="768m")
+    session = open_session(settings)
+    try:
+        assert_each_reads_the_same_after_a_merge(world, [partial(World.spark, session=session)])
+    finally:
+        session.stop()
+
+
+def assert_each_reads_the_same_after_a_merge(
+    world: World, readers: Sequence[Callable[[World], list[Row]]]
+) -> None:
     world.send(0)
     world.nursery()
     world.bind()
@@ -183,7 +213,7 @@ def test_older_records_have_nulls_for_good_and_later_ones_their_values(world: Wo
     assert world.arrow(fresh=True) == [nothing(0), expected(1), nothing(2)]
     world.nursery()
     rows = [nothing(0), expected(1), nothing(2)]
-    for read in READERS:
+    for read in readers:
         assert read(world) == rows, read
     for number in range(3, 11):
         world.send(number)
@@ -191,7 +221,7 @@ def test_older_records_have_nulls_for_good_and_later_ones_their_values(world: Wo
     rows = sorted([*rows, *map(expected, range(3, 11))])
     world.merge()
     assert len(find(world.client)) == 1
-    for read in READERS:
+    for read in readers:
         assert read(world) == rows, read
 
 

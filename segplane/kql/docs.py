@@ -14,10 +14,11 @@ _HEAD = """<!-- Written by segplane/kql/docs.py from the table in segplane/kql/c
 # KQL: the subset
 
 Projections and queries are written in a subset of the Kusto Query Language. A text is parsed, checked
-against types and translated to the SQL of DuckDB, Spark 4 or Trino. Whatever is not listed here is
-refused, with line, column and what to do instead; so is what an engine cannot evaluate as KQL defines it.
-The tests run every operator and function on DuckDB and on Spark, and on Trino where `make readers` installed it. The
-column Engines names where each can be written; elsewhere it is refused with its name. Operators between values are
+against types and translated to the SQL of DuckDB, Spark 4 or Trino. Anything that is not listed here is
+refused, with line, column and a remedy; so are queries that an engine cannot evaluate as KQL defines them.
+
+The tests run every operator and function on DuckDB and on Spark, and on Trino if `make readers` installed it. The
+column Engines names the engines of each; elsewhere it is refused with its name. Operators between values are
 available on all three.
 
 A **query** begins with a dataset or view, a function of `let`, `union`, `search`, `print`, `datatable` or `range`; operators follow, each behind
@@ -25,7 +26,7 @@ a `|`. `let name = value;` and `let name = table | ...;` may stand before it, `/
 
 `let f = (x:long, y:long = 1) { let z = x + y; z * 2 };` names a function, and one of a table is
 `let f = (T:(id:long), n:long) { T | top n by id };`, called as `f(T, 3)` or `T | invoke f(3)`. A function sees its
-parameters and what was named before it. `materialize(table | ...)` is accepted: an engine decides by itself what it
+parameters and earlier names. `materialize(table | ...)` is accepted: an engine decides by itself what it
 computes once.
 
 A **query within an expression** is `x in (table | ...)`, where the first column counts, or `toscalar(table | ...)`,
@@ -45,9 +46,9 @@ _MEANING = """
 {types}. Literals: `true`, `1`, `1.5`, `'text'`, `@'a\\b'`, `5m` ({units}), `datetime(2026-01-31T12:00:00Z)`,
 `timespan(1.02:03:04)`, `guid(...)`, `dynamic({{"a": [1]}})`, `int(1)`, `real(nan)`, and `long(null)` of every type but string.
 
-- Numbers widen: int, long, real. What is computed of ints is a long. Division of whole numbers truncates, by zero it is null, as are results beyond the type's
+- Numbers widen: int, long, real. Results of ints are longs. Division of whole numbers truncates, by zero it is null, as are results beyond the type's
   range. Of reals `1.0/0` is infinite and `0.0/0` NaN; JSON has them as `"Infinity"`, `"-Infinity"` and `"NaN"`.
-- Times have microseconds, from the year 1 to 9999; what is computed beyond is null. The nanoseconds of a record's times are the columns `<time>_nanos`.
+- Times have microseconds, from the year 1 to 9999; results beyond are null. The nanoseconds of a record's times are the columns `<time>_nanos`.
 - Timespans have nanoseconds. `duration` is the timespan of `duration_ns`, a long.
 - time - time is a timespan, time ± timespan a time, timespan / timespan a real, timespan * number a timespan.
 - A dynamic value beside a typed one takes its type; two dynamic ones do not compare. Before arithmetic, sort and
@@ -172,14 +173,14 @@ def _signatures(function: Function) -> str:
 
 
 def _columns() -> str:
-    words = "; ".join(
-        f"`{name}` of `{source}`: {', '.join(words)}" for name, (source, words) in WORDS.items()
+    words = "".join(
+        f"- `{name}` of `{source}`: {', '.join(words)}\n" for name, (source, words) in WORDS.items()
     )
     head = (
         "## Columns of a dataset\n\nBeside its promoted columns, which keep their own types. "
         "`web.logs`, `web.metrics` and `web.traces` are the records of one signal of `web`, with its"
-        f" columns.\n\nColumns of words are computed from those of numbers, whatever files hold:"
-        f" {words}. A projection may name them; it yields them only where it does so.\n\n"
+        f" columns.\n\nColumns of words are computed from those of numbers, for all files:"
+        f"\n\n{words}\nA projection may name them; it yields them only then.\n\n"
     )
     by_type = (
         (f"`{type_}`", ", ".join(f"`{n}`" for n, t in FORMAT_COLUMNS.items() if t == type_))

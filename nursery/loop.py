@@ -241,8 +241,8 @@ class Nursery:
 
         More than a registration takes is an error: the next cycle reads half the babies.
         """
-        errors.extend(message for one in finished if (message := beyond_limits(one)))
-        finished = [one for one in finished if not beyond_limits(one)]
+        errors.extend(message for move in finished if (message := beyond_limits(move)))
+        finished = [move for move in finished if not beyond_limits(move)]
         if not finished:
             return 0.0
         started = self._clock.monotonic()

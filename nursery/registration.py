@@ -87,7 +87,7 @@ class Registrations:
 
     def _call(self, registrations: Sequence[_Registration]) -> list[Registered]:
         # The reply of this call has all that is claimed, which the status of the other cannot.
-        if any(one.finished.events for one in registrations):
+        if any(registration.finished.events for registration in registrations):
             return self._in_one_call(registrations)
         if len(registrations) > 1 and self._monotonic() >= self._single_until:
             try:

@@ -50,17 +50,17 @@ def read_report(path: Path) -> AuditReport:
         packages: list[dict[str, Any]] = json.loads(path.read_text())["dependencies"]
     except (OSError, ValueError, KeyError):
         packages = []
-    known = [one for one in packages if "skip_reason" not in one]
+    known = [package for package in packages if "skip_reason" not in package]
     return AuditReport(
-        tuple(one["name"] for one in known),
-        tuple(one["name"] for one in packages if "skip_reason" in one),
-        tuple(_line(one, found) for one in known for found in one["vulns"]),
+        tuple(package["name"] for package in known),
+        tuple(package["name"] for package in packages if "skip_reason" in package),
+        tuple(_line(package, flaw) for package in known for flaw in package["vulns"]),
     )
 
 
-def _line(package: dict[str, Any], found: dict[str, Any]) -> str:
-    fixed = ", ".join(found.get("fix_versions", ())) or "no release"
-    names = ", ".join([found["id"], *found.get("aliases", ())])
+def _line(package: dict[str, Any], flaw: dict[str, Any]) -> str:
+    fixed = ", ".join(flaw.get("fix_versions", ())) or "no release"
+    names = ", ".join([flaw["id"], *flaw.get("aliases", ())])
     return f"{package['name']} {package['version']}: {names}, mended by {fixed}"
 
 

@@ -34,9 +34,11 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     components = read_components(LOCK)
     (folder / "segplane.cdx.json").write_text(json.dumps(document(components), indent=2) + "\n")
-    lines = [f"{one.name} {one.version}: {one.licence}" for one in components]
+    lines = [
+        f"{component.name} {component.version}: {component.licence}" for component in components
+    ]
     (folder / "licences.txt").write_text("\n".join(lines) + "\n")
-    unknown = [one.name for one in components if one.licence == UNKNOWN]
+    unknown = [component.name for component in components if component.licence == UNKNOWN]
     sys.stdout.write(f"{len(components)} components, in {folder}\n")
     if unknown:
         sys.stderr.write(f"without a known licence: {', '.join(unknown)}\n")
@@ -48,15 +50,15 @@ def read_components(lock: Path) -> list[Component]:
 
     Raises PackageNotFoundError for one that is not installed, ValueError for another version.
     """
-    found = []
+    components = []
     for line in lock.read_text().splitlines():
         if not line or line.startswith((" ", "#")):
             continue
         requirement = Requirement(line.rstrip("\\ "))
         if requirement.marker is not None and not requirement.marker.evaluate():
             continue
-        found.append(_component(requirement))
-    return sorted(found, key=lambda one: one.name)
+        components.append(_component(requirement))
+    return sorted(components, key=lambda component: component.name)
 
 
 def document(components: list[Component]) -> dict[str, object]:
@@ -67,7 +69,7 @@ def document(components: list[Component]) -> dict[str, object]:
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": own},
-        "components": [_as_json(one) for one in components],
+        "components": [_as_json(component) for component in components],
     }
 
 

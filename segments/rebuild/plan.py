@@ -209,8 +209,8 @@ def _replayed(segments: Sequence[SegmentFound]) -> list[OffsetSpan]:
     ]
 
 
-def _quarantined(found: SegmentFound) -> Iterator[OffsetSpan]:
-    return (span for _, spans in found.footer.quarantined for span in spans)
+def _quarantined(segment: SegmentFound) -> Iterator[OffsetSpan]:
+    return (span for _, spans in segment.footer.quarantined for span in spans)
 
 
 def _batch(batch_id: str, files: Sequence[SegmentFound]) -> NurseryBatch:

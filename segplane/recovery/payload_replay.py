@@ -112,8 +112,8 @@ def _complete(
 
     dataset_id = written.dataset_id
     segments = [
-        create_segment(dataset_id, location.bucket_of(one.key), one.key, one)
-        for one in written.segments
+        create_segment(dataset_id, location.bucket_of(file.key), file.key, file)
+        for file in written.segments
     ]
     events = [WrittenEvents(written.segments, written.events)] if written.events else []
     request = operations_pb2.CompleteReplayRequest(

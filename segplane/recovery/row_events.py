@@ -47,17 +47,17 @@ def claim_rows(client: MetaClient, address: str, name: str) -> RowEvents:
         raise NoIdentity(
             f"dataset {name!r} has no event identity: see `segplane datasets settings`"
         )
-    identity, found, days = settings.event_identity, RowEvents(), dict[bytes, int]()
+    identity, events, days = settings.event_identity, RowEvents(), dict[bytes, int]()
     columns = list(dict.fromkeys(("timestamp", identity.column)))
     start = f"{identity.window_days}d"
     with open_dataset(name, "logs", start, columns=columns, meta_address=address) as dataset:
         for batch in dataset.to_reader():
-            found.rows += _add(days, batch, identity.column)
+            events.rows += _add(days, batch, identity.column)
             if len(days) >= CHUNK:
-                found.claimed += _claim(client, dataset_id, identity, days)
+                events.claimed += _claim(client, dataset_id, identity, days)
                 days.clear()
-    found.claimed += _claim(client, dataset_id, identity, days)
-    return found
+    events.claimed += _claim(client, dataset_id, identity, days)
+    return events
 
 
 def _add(days: dict[bytes, int], batch: pa.RecordBatch, column: str) -> int:

@@ -1,4 +1,4 @@
-"""The words that the glossary excludes do not appear in what users read."""
+"""Users read short paragraphs, in plain sentences and in the words of the glossary."""
 
 import ast
 import re
@@ -9,6 +9,7 @@ import pytest
 
 from tests.docs.pages import ROOT, pages
 from tests.docs.references import PACKAGES
+from tests.style.sentences import opens_with_question, questions, sentences
 
 _ROW = re.compile(r"^\| `([^`]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
 _METHODS = {"debug", "info", "warning", "error", "exception", "critical"}
@@ -18,6 +19,12 @@ EXCLUDED = _ROW.findall(GLOSSARY.partition("## Words that are not used")[2])
 QUOTING = ("docs/glossary.md", "docs/contributing/style.md", "CHANGELOG.md")
 # Names of 0.1.0 that stay for a release.
 KEPT = ("segplane_janitor_chore_failures_total", "chore_failed", "META_BEAT_LEASE_SECS")
+# Records keep their text.
+RECORDS = ("CHANGELOG.md", "docs/adr/")
+PARAGRAPH_WORDS_MAX = 90
+PARAGRAPH_SEMICOLONS_MAX = 2
+_CODE = re.compile(r"`[^`]+`")
+_COMMENT = re.compile(r"(?:^[ \t]*//.*\n)+", re.MULTILINE)
 
 # Names that others gave.
 OF_OTHERS = (
@@ -52,6 +59,42 @@ def test_a_word_that_is_not_used_appears_nowhere(word: str, texts: dict[str, str
     pattern = re.compile(rf"\b{re.escape(word)}\b".replace(r"\ ", r"\s+"), re.IGNORECASE)
 
     assert {name: hits for name, text in texts.items() if (hits := _hits(pattern, text))} == {}
+
+
+@pytest.fixture(scope="module")
+def paragraphs() -> list[tuple[str, str]]:
+    """Paragraphs of the pages, each with its page's name."""
+    names = (page for page in pages() if not page.name.startswith(RECORDS))
+    return [(page.name, text) for page in names for text in page.paragraphs()]
+
+
+def test_a_paragraph_is_short(paragraphs: list[tuple[str, str]]) -> None:
+    assert len(paragraphs) > 1000
+    assert [(name, text) for name, text in paragraphs if _is_long(text)] == []
+
+
+def test_a_paragraph_does_not_open_with_a_question_word(paragraphs: list[tuple[str, str]]) -> None:
+    opening = [(name, sentences(text)[0]) for name, text in paragraphs]
+
+    assert [(name, text) for name, text in opening if opens_with_question(text)] == []
+
+
+def test_no_sentence_of_protos_and_help_opens_with_a_question_word() -> None:
+    texts = [(path.name, text) for path in _protos() for text in _comments(path.read_text())]
+    texts += [(path.name, text) for path in _commands() for text in _strings(path)]
+
+    assert len(texts) > 1000
+    assert [(name, found) for name, text in texts if (found := questions(text))] == []
+
+
+def _is_long(text: str) -> bool:
+    words, semicolons = len(text.split()), _CODE.sub("", text).count(";")
+    return words > PARAGRAPH_WORDS_MAX or semicolons > PARAGRAPH_SEMICOLONS_MAX
+
+
+def _comments(proto: str) -> Iterator[str]:
+    for lines in _COMMENT.finditer(proto):
+        yield " ".join(line.strip().removeprefix("//") for line in lines[0].splitlines())
 
 
 def _hits(pattern: re.Pattern[str], text: str) -> list[str]:

@@ -1,21 +1,89 @@
-"""A docstring begins with a noun or a verb, not with a question (docs/contributing/style.md)."""
+"""Docstrings, comments and names say what they mean (docs/contributing/style.md, Words)."""
 
 import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
-from tests.style.test_sizes import ROOT, modules
+import pytest
+
+from tests.style.sentences import questions
+from tests.style.test_sizes import ROOT, modules, tree
 
 _QUESTION = re.compile(r"(Who|Whose|What|Which|Where|When|Why|How)\b")
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+# Lines of a comment that has its lines alone.
+_COMMENT = re.compile(r"(?:^[ \t]*# .*\n)+", re.MULTILINE)
+_NOT_NAMES = {"one", "found", "wanted", "told"}
 
 
-def test_no_docstring_begins_with_a_question() -> None:
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    """Every module that people write, parsed."""
+    return {path: tree(path) for path in modules()}
+
+
+def test_no_docstring_begins_with_a_question(trees: dict[Path, ast.Module]) -> None:
     docstrings = {
-        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}": docstring
-        for path in modules()
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, _DOCUMENTED) and (docstring := ast.get_docstring(node))
+        f"{path.relative_to(ROOT)}:{line}": text
+        for path, module in trees.items()
+        for line, text in _docstrings(module)
     }
 
     assert len(docstrings) > 1000
     assert {place: text for place, text in docstrings.items() if _QUESTION.match(text)} == {}
+
+
+def test_no_sentence_of_code_opens_with_a_question_word(trees: dict[Path, ast.Module]) -> None:
+    texts = [
+        (f"{path.relative_to(ROOT)}:{line}", paragraph)
+        for path, module in trees.items()
+        if _is_product(path)
+        for line, text in (*_docstrings(module), *_comments(path.read_text()))
+        for paragraph in text.split("\n\n")
+    ]
+
+    assert len(texts) > 5000
+    assert [(place, found) for place, text in texts if (found := questions(text))] == []
+
+
+def test_the_check_sees_a_question_word() -> None:
+    source = "# What is read stays.\n# Whoever asks waits. Why?\nx = 1\n"
+
+    assert [questions(text) for _, text in _comments(source)] == [
+        ["What is read stays.", "Whoever asks waits."]
+    ]
+
+
+def test_variables_are_named_by_nouns(trees: dict[Path, ast.Module]) -> None:
+    names = {
+        f"{path.relative_to(ROOT)}:{node.lineno}": name
+        for path, module in trees.items()
+        if _is_product(path)
+        for node in ast.walk(module)
+        if isinstance(node, ast.Name | ast.arg) and (name := _bound(node)) in _NOT_NAMES
+    }
+
+    assert names == {}
+
+
+def _is_product(path: Path) -> bool:
+    return path.relative_to(ROOT).parts[0] not in ("tests", "benchmarks")
+
+
+def _docstrings(module: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(module):
+        if isinstance(node, _DOCUMENTED) and (docstring := ast.get_docstring(node)):
+            yield getattr(node, "lineno", 1), docstring
+
+
+def _comments(source: str) -> Iterator[tuple[int, str]]:
+    for lines in _COMMENT.finditer(source):
+        text = " ".join(line.strip().removeprefix("#") for line in lines[0].splitlines())
+        yield source.count("\n", 0, lines.start()) + 1, text
+
+
+def _bound(node: ast.Name | ast.arg) -> str | None:
+    if isinstance(node, ast.arg):
+        return node.arg
+    return node.id if isinstance(node.ctx, ast.Store) else None

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,12 @@ def modules() -> Iterator[Path]:
                 yield path
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    """Parse a module, once for all tests of the style."""
+    return ast.parse(path.read_text())
+
+
 def test_no_module_is_too_long() -> None:
     lengths = {str(path.relative_to(ROOT)): _lines(path) for path in modules()}
 
@@ -56,7 +63,7 @@ def test_no_function_is_too_long() -> None:
     lengths = {
         f"{path.relative_to(ROOT)}:{function.lineno} {function.name}": _span(function)
         for path in modules()
-        for function in ast.walk(ast.parse(path.read_text()))
+        for function in ast.walk(tree(path))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
     }
 

@@ -33,13 +33,15 @@ class EventClaims:
 
 
 def lock_windows(
-    tx: Transaction, wanted: Mapping[UUID, EventClaims], keys: Mapping[UUID, int]
+    tx: Transaction, claims_by_dataset: Mapping[UUID, EventClaims], keys: Mapping[UUID, int]
 ) -> dict[UUID, IdentityWindow]:
     """Lock the claims of the live datasets of calls that claim or count, in the order of datasets.
 
     `keys` are of live datasets. Those whose events have no identity are left out.
     """
-    named_ids = {dataset_id for dataset_id, claims in wanted.items() if not claims.is_empty}
+    named_ids = {
+        dataset_id for dataset_id, claims in claims_by_dataset.items() if not claims.is_empty
+    }
     windows = {
         dataset_id: identities.lock_window(tx, keys[dataset_id])
         for dataset_id in sorted(named_ids & keys.keys())

@@ -110,8 +110,8 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     """
     calls = [Moves(merge.moves, bool(merge.segments or merge.repeats)) for merge in batch]
     state = lock_state(tx, calls)
-    wanted = {m.dataset_id: m.event_claims for m in batch if m.event_claims is not None}
-    windows = event_claims.lock_windows(tx, wanted, state.dataset_keys)
+    named_events = {m.dataset_id: m.event_claims for m in batch if m.event_claims is not None}
+    windows = event_claims.lock_windows(tx, named_events, state.dataset_keys)
     claims = _claim(tx, batch, state)
     answers: list[Version | MetaError | None] = [
         _decide(tx, merge, own, call, is_live=merge.dataset_id in state.dataset_keys)

@@ -87,8 +87,8 @@ def show(
 def _print(rows: list[Shown], problems: list[NameProblem], as_json: bool) -> None:
     unique = list(dict.fromkeys(rows))
     if as_json:
-        found = {"settings": map(asdict, unique), "problems": map(asdict, problems)}
-        print(json.dumps({name: list(part) for name, part in found.items()}, indent=2))
+        document = {"settings": map(asdict, unique), "problems": map(asdict, problems)}
+        print(json.dumps({name: list(part) for name, part in document.items()}, indent=2))
         return
     print_table(("setting", "value", "source"), [(r.setting, r.value, r.source) for r in unique])
     for problem in problems:

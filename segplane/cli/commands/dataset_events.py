@@ -12,8 +12,8 @@ def claim_events(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
     """Give the rows of the window their identities, such as those from before the setting."""
     with connect(address) as client:
         try:
-            found = claim_rows(client, address, name)
+            outcome = claim_rows(client, address, name)
         except (NoIdentity, ReadError) as error:
             complain(str(error))
             raise typer.Exit(EXIT_REFUSED) from None
-    print(f"{found.claimed} identities of {found.rows} rows are claimed now")
+    print(f"{outcome.claimed} identities of {outcome.rows} rows are claimed now")

@@ -6,6 +6,7 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import NameTaken, NotFound, VersionExpired
+from meta.store.pins.pins import Pinned
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pins import PinDriver
@@ -82,6 +83,30 @@ def test_a_pin_of_a_version_alone_does_not_keep_its_changes(
     assert added <= delete_due(writer)
     with pytest.raises(VersionExpired):
         changes(pins, pin.version)
+
+
+def test_changes_since_the_oldest_version_that_is_left_can_be_pinned(
+    writer: Writer, worker: WorkerDriver, dataset: str, pins: PinDriver
+) -> None:
+    merge(writer, worker, dataset)
+    oldest = max(writer.find("web").snapshot_version, 1)
+    delete_due(writer)
+
+    pin = pins.take(version=oldest, holds_changes=True)
+    added = merge(writer, worker, dataset)
+
+    assert pin.version == oldest
+    assert not added & delete_due(writer)
+
+
+def test_a_pin_of_changes_holds_what_came_and_went_since() -> None:
+    version_alone, changes_too = Pinned((5,), None), Pinned((5,), 5)
+
+    # Created and tombstoned at these versions.
+    assert version_alone.holds(5, 6)
+    assert not version_alone.holds(6, 7)
+    assert changes_too.holds(6, 7)
+    assert not changes_too.holds(4, 5)
 
 
 def test_changes_are_forgotten_once_the_pin_is_released(

@@ -93,6 +93,29 @@ def test_a_baby_is_found_in_the_segment_that_was_made_of_it(
     }
 
 
+def test_a_baby_of_two_datasets_is_in_the_segments_of_each(
+    meta_client: MetaClient,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    dataset: str,
+) -> None:
+    other = catalog.dataset("other")
+    token = catalog.token(dataset)
+    catalog.route(token, logs=dataset, traces=other)
+    stream = collector.register(token).stream_id
+    collector.commit(stream, 0, dataset, other)
+
+    keys = {}
+    for each in (dataset, other):
+        segment = nursery.segment(each)
+        nursery.register(each, (stream, -1, 0), segment=segment)
+        keys[each] = [segment.cloud_object_key.key]
+
+    places = locate(meta_client, stream, 0).locations
+    assert {p.dataset_id: [s.cloud_object_key.key for s in p.segments] for p in places} == keys
+
+
 def test_a_baby_is_followed_through_merges(
     meta_server: MetaServer,
     meta_client: MetaClient,

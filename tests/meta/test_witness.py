@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from meta.store.engine.continuity import Continuity
 from meta.store.engine.timelines import VERSION_JUMP
 from meta.store.versions.witness import (
     BEHIND,
@@ -95,3 +96,20 @@ def test_a_database_without_a_witness_takes_one_up_and_an_attempt_is_finished() 
     assert compare(fresh, view(mark(term=OTHER_TERM))) == Verdict(
         2, 201, "the bucket has a witness already"
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "tick", "is_below"),
+    [(9, 2, False), (10, 3, False), (8, 2, True), (9, 1, True)],
+    ids=["same", "further", "version", "tick"],
+)
+def test_a_database_that_shows_less_than_was_seen_is_suspect_until_compared(
+    version: int, tick: int, is_below: bool
+) -> None:
+    memory = Continuity()
+    assert not memory.is_below(memory.floor(), 9, 2)
+
+    assert memory.is_below(memory.floor(), version, tick) is is_below
+    assert memory.is_below(memory.floor(), 20, 20) is is_below
+    memory.forget(version, tick)
+    assert not memory.is_below(memory.floor(), version, tick)

@@ -1,6 +1,6 @@
 """FindSegments over a short and a long history: first page and drain, at every age.
 
-What one call costs over its SQL is measured with the rows of its segments, fetched by psycopg.
+The cost of a call over its SQL is measured with the rows of its segments, fetched by psycopg.
 BENCH_SEGMENTS makes the long history shorter, for a quick look.
 """
 

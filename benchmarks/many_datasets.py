@@ -5,7 +5,7 @@ which the nursery, the janitor's calls and the senders run. The two installation
 each has a Postgres of its own.
 
 - *poll*: a nursery's poll for changes while nothing changed.
-- *start*: what the processes read when they start: the poll of everything, and the configuration.
+- *start*: the reads of processes at their start: the poll of everything, and the configuration.
 - *registration*: a collector that was restarted registers its tokens again.
 - *export*: one export for each dataset that sends, up to its acknowledgement, and the nursery's
   cycles that merge and reap them.

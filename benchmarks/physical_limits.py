@@ -27,7 +27,7 @@ _FILL = f"""
     INSERT INTO stream_heads (stream_id)
     SELECT {_STREAM.format(client="n::text")} FROM generate_series(0, {CALLERS - 1}) n
 """  # noqa: S608
-# What a commit writes, without any check: a baby, and the stream's head.
+# The writes of a commit, without any check: a baby, and the stream's head.
 _COMMIT = """
     WITH head AS (
         UPDATE stream_heads SET committed_offset = committed_offset + 1,

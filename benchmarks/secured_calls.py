@@ -1,8 +1,8 @@
 """CommitOffset and FindSegments with TLS, roles and audit, against the same calls without.
 
-Two servers of the same release, each with a database of its own in one Postgres, take turns. What
-is judged is CPU a call, of meta and of Postgres: other programs of the machine change wall time.
-A caller makes all its calls on one connection, as collectors do for up to an hour; its handshake
+Two servers of the same release, each with a database of its own in one Postgres, take turns. The
+bar is on CPU a call, of meta and of Postgres: other programs of the machine change wall time. A
+caller makes all its calls on one connection, as collectors do for up to an hour; its handshake
 takes as much as some twenty of its calls.
 """
 
@@ -141,7 +141,7 @@ def _compared(
 ) -> Iterator[Result]:
     figures: list[list[CallFigures]] = [[] for _ in contenders]
     for number in range(ROUNDS + 1):
-        # Who goes first changes, and the first calls of a server are slower.
+        # The order changes, because the first calls of a server are slower.
         for place in (0, 1) if number % 2 else (1, 0):
             measured = call(contenders[place])
             if number:

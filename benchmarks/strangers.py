@@ -1,4 +1,4 @@
-"""Calls of a principal beside strangers, who have no credential: their 99th percentile, and memory.
+"""Calls of a principal beside callers without a credential: their 99th percentile, and memory.
 
 `python -m benchmarks strangers` measures each attack on one server, in rounds that take turns.
 `python -m benchmarks.strangers ADDRESS headers` holds one attack on a server that you name, until

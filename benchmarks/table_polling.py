@@ -27,7 +27,7 @@ _TABLE = "web"
 
 
 def run() -> list[Result]:
-    """One client, then fifty; what meta does for the commits themselves is in both."""
+    """One client, then fifty; the work of meta for the commits themselves is in both."""
     port = claim_ports({"metrics": 0})["metrics"]
     with tempfile.TemporaryDirectory() as folder, bench_postgres() as postgres:
         settings = {"META_METRICS_PORT": str(port), "META_OBJECT_STORE_URL": Path(folder).as_uri()}

@@ -19,8 +19,8 @@ class PartClocks:
     """CPU by part of the stack; `roots` are process ids by name.
 
     A process of Spark is counted apart from the JVM that it serves. PySpark's daemon ignores
-    SIGCHLD, so the kernel forgets what its workers used when they end: what each process used at
-    the last reading stays counted, so read several times a second.
+    SIGCHLD, so the kernel forgets the time of its workers when they end. The time of each process
+    at the last reading stays counted, so read several times a second.
     """
 
     roots: Mapping[str, int]

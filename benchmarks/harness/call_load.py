@@ -1,8 +1,8 @@
 """A closed-loop load of prepared requests: N callers, one call each at a time, in a child process.
 
-What is measured is what callers get: answers through gRPC on loopback, with their latencies. The
-child is `benchmarks/loadgen`, which `make loadgen` builds, and without it `call_sender` in Python,
-which takes several times as much CPU from the server beside it.
+Measures answers through gRPC on loopback, as callers get them, with their latencies. The child is
+`benchmarks/loadgen`, which `make loadgen` builds, and without it `call_sender` in Python, which
+takes several times as much CPU from the server beside it.
 """
 
 import json

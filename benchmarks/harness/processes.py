@@ -48,7 +48,7 @@ class TreeClock:
     """CPU seconds of a process and all that it started, those of children nobody waited for too.
 
     A parent that ignores SIGCHLD, as PySpark's daemon does, loses the time of a child that ends:
-    what a child had used at the last reading stays counted.
+    its time at the last reading stays counted.
     """
 
     def __init__(self, root: int) -> None:

@@ -70,7 +70,7 @@ def entries(
         connection.execute(_COUNTERS, {"keys": keys})
         connection.execute(_STREAMS, values)
         connection.execute("VACUUM ANALYZE")
-        # What was written would be flushed while the benchmark runs.
+        # Dirty pages would be flushed while the benchmark runs.
         connection.execute("CHECKPOINT")
     return made
 

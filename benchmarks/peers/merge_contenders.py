@@ -71,7 +71,7 @@ def groups_of(paths: list[Path]) -> list[list[Path]]:
 def merge_ours(
     merger: SparkMerger, jvm: int, paths: list[Path], at_once: int, *, is_sampled: bool = False
 ) -> Round:
-    """Run one merge task a group, so many at once; what they wrote is removed again."""
+    """Run one merge task a group, so many at once; their outputs are removed again."""
     tasks = [_task(group) for group in groups_of(paths)]
     with _sampling(jvm, is_sampled) as memory, ThreadPoolExecutor(at_once) as pool:
         began, cpu_began = perf_counter(), cpu_seconds(jvm)
@@ -89,8 +89,8 @@ def merge_ours(
 def copy_ours(spark: SparkSession, jvm: int, paths: list[Path], *, is_sampled: bool) -> Round:
     """Only read the files and write their rows, group by group, in jobs like those of a merge.
 
-    What is written is uploaded and verified as a merge's output is. No merge with this format on
-    these libraries can be faster.
+    The file is uploaded and verified as a merge's output is. No merge with this format on these
+    libraries can be faster.
     """
     folder = paths[0].parent
 

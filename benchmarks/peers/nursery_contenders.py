@@ -37,7 +37,7 @@ from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
 from segments.store.open import open_store
 
-# What one dataset's worth of rows is called in the JVM's table.
+# Name of the rows of one dataset in the JVM's table.
 _DATASET = "dataset_id"
 _ROWS_PER_BATCH = 10_000
 _DEFAULTS = Settings()

@@ -1,7 +1,7 @@
 """The references: gRPC servers that parse OTLP logs with the official classes.
 
 `threads` and `asyncio` drop what they parsed. `keeping` is the asyncio server that also writes each
-export to a file of its own, without a sync: what the least durable server pays for keeping bytes.
+export to a file of its own, without a sync, like the least durable server that keeps bytes.
 """
 
 from __future__ import annotations

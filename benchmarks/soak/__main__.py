@@ -42,7 +42,7 @@ ALLOWANCES = {
     # Each backend keeps open what it has touched, up to every relation there is.
     "files.postgres": GrowthAllowance(0.25, 50),
     "connections": GrowthAllowance(0.0, 5),
-    # A few cycles' worth: what waits swings with each merge.
+    # A few cycles' worth: the backlog swings with each merge.
     "backlog": GrowthAllowance(0.25, 10),
     "temporary": GrowthAllowance(0.0, 5),
     "objects": GrowthAllowance(0.25, 10),
@@ -143,7 +143,7 @@ class Soak:
             self.findings.append(f"the load was {progress.late_secs:.0f} s behind its schedule")
 
     def _stop_all(self) -> None:
-        """Stop all but meta: whoever reads now reads what will not change any more."""
+        """Stop all but meta: the data does not change any more."""
         stack = self.soak.stack
         for name in (COLLECTOR, *WORKERS):
             child = stack.detach(name)

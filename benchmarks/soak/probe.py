@@ -1,4 +1,4 @@
-"""One sample of a running stack: memory, files and connections; backlog; what lies around."""
+"""One sample of a running stack: memory, files, connections, backlog and leftovers."""
 
 import os
 import threading
@@ -56,7 +56,7 @@ class Probe:
         self._database.close()
 
     def sample(self) -> dict[str, float]:
-        """Figures by name; what comes before the dot is the kind."""
+        """Figures by name; the part before the dot is the kind."""
         values: dict[str, float] = {}
         roots = {name: child.pid for name, child in self._soak.stack.children.items()}
         for name, root in {**roots, "postgres": self._soak.postgres_pid}.items():

@@ -13,8 +13,8 @@ from benchmarks.torture.world import World
 PAUSE_SECS = (4.0, 12.0)
 STOPPED_SECS = (0.5, 8.0)
 KILL_SHARE = 0.6
-# What starts slowly is left alone until it runs and for so long after, or nothing would ever be
-# merged.
+# A process that starts slowly is left alone until it runs and for so long after, or nothing would
+# ever be merged.
 CALM_SECS = {"dev": 90.0, "nursery": 30.0, "merge_worker": 30.0}
 SLOW = ("nursery", "merge_worker")
 

@@ -222,7 +222,7 @@ class Damages:
         deadline = time.monotonic() + 15.0
         while time.monotonic() < deadline:
             for stream in self._streams():
-                # What was committed before may be in a job that goes on in another process.
+                # Earlier commits may be in a job that goes on in another process.
                 known = before.get(stream.stream_id, stream.committed_offset)
                 for offset in range(stream.committed_offset, known, -1):
                     path = self._objects / baby_key(stream.stream_id, offset)

@@ -129,7 +129,7 @@ def read_again_and_again(world: World, ledger: Ledger, is_over: threading.Event)
                 hidden.update(ledger.once_hidden[before:])
                 missing = seen - found.keys() - ledger.lost - hidden
                 if ledger.rollbacks > returns:
-                    missing = set()  # What came after the copy is not back yet.
+                    missing = set()  # Records from after the copy are not back yet.
             if doubled:
                 ledger.findings.append(f"{len(doubled)} doubled, such as {doubled[0]}")
             if missing:

@@ -38,7 +38,7 @@ def test_no_sentence_of_code_opens_with_a_question_word(trees: dict[Path, ast.Mo
     texts = [
         (f"{path.relative_to(ROOT)}:{line}", paragraph)
         for path, module in trees.items()
-        if _is_product(path)
+        if not _is_test(path)
         for line, text in (*_docstrings(module), *_comments(path.read_text()))
         for paragraph in text.split("\n\n")
     ]
@@ -67,8 +67,12 @@ def test_variables_are_named_by_nouns(trees: dict[Path, ast.Module]) -> None:
     assert names == {}
 
 
+def _is_test(path: Path) -> bool:
+    return path.is_relative_to(ROOT / "tests")
+
+
 def _is_product(path: Path) -> bool:
-    return path.relative_to(ROOT).parts[0] not in ("tests", "benchmarks")
+    return not _is_test(path) and not path.is_relative_to(ROOT / "benchmarks")
 
 
 def _docstrings(module: ast.Module) -> Iterator[tuple[int, str]]:

@@ -68,7 +68,11 @@ class Lease:
 
         Unlike a failure, a release adds no back-off and blames no input.
         """
-        time.sleep(max(0.0, self._renewed_at + _UNCLAIM_SECS - time.monotonic()))
+        age_secs = time.monotonic() - self._renewed_at
+        if age_secs >= self._lease_secs:
+            # Without a lease in force, the claim may be another worker's.
+            return False
+        time.sleep(max(0.0, _UNCLAIM_SECS - age_secs))
         request = UnclaimMergeTaskRequest(
             task_id=self._request.task_id, min_claimed_secs=_UNCLAIM_SECS
         )

@@ -40,6 +40,8 @@ RETRY_SECS = 2.0
 OUTPUTS_MAX = 64
 # Worth a retry; any other error is meta's answer.
 _TRANSIENT = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
+# The dataset was bound to columns that the outputs lack: the next claim has the new layout.
+_LAYOUT_CHANGED = "LAYOUT_CHANGED"
 Reply = TypeVar("Reply")
 
 
@@ -128,15 +130,15 @@ class Worker:
         if is_given_up:
             # Not reported as a failure: even an unreleased lease is shorter than that back-off.
             log.info("merge_task_given_up", is_free=lease.release(), **_ids(info))
-            _count("given_up")
 
     def _report(self, info: SegmentMergeTaskInfo, outcome: Outcome, lease: Lease) -> bool:
-        """Report a task's outcome; true if the task was abandoned by the shutdown instead."""
+        """Report a task's outcome; true if the task is to be claimed again instead."""
         if lease.is_lost:
             _count("lost")
         elif isinstance(outcome, Merged):
-            self._complete(info, outcome)
+            return self._complete(info, outcome) == _LAYOUT_CHANGED
         elif self.give_up.is_set() and lease.is_renewed:
+            _count("given_up")
             return True
         else:
             self._fail(info, outcome)
@@ -151,7 +153,8 @@ class Worker:
         default = self.settings.object_store or places.get("") or named[0].location
         return Stores(default, named)
 
-    def _complete(self, info: SegmentMergeTaskInfo, merged: Merged) -> None:
+    def _complete(self, info: SegmentMergeTaskInfo, merged: Merged) -> str:
+        """Report the outputs; returns meta's reason if it refuses them."""
         first, *more = (_created(info, output) for output in merged.outputs)
         request = CompleteSegmentMergeTaskRequest(
             task_id=info.task_id, merged_segment=first, more_segments=more
@@ -168,6 +171,7 @@ class Worker:
                 **_ids(info),
             )
             _count("dropped")
+            return reply.error.reason
         else:
             size_bytes = sum(output.facts.compressed_size_bytes for output in merged.outputs)
             log.info(
@@ -180,6 +184,7 @@ class Worker:
             )
             _count("completed")
             metrics.MERGE_BYTES.inc(size_bytes)
+        return ""
 
     def _fail(self, info: SegmentMergeTaskInfo, failed: Failed) -> None:
         log.warning(

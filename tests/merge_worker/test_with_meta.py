@@ -2,7 +2,9 @@
 
 from collections import Counter
 from pathlib import Path
+from uuid import uuid4
 
+from merge_worker.tasks import ClaimedTask, Outcome
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, janitor_pb2
 from meta.v1.common_pb2 import (
@@ -23,6 +25,7 @@ from segments.parquet.sorting import sort_by
 from segplane.read import open_dataset
 from tests.support.foreign_files import SECOND, ForeignWriter, logs, parquet
 from tests.support.merge_worker.case import Case, Signalling
+from tests.support.meta.bindings import bind, create, price
 from tests.support.meta.server import MetaServer
 from tests.support.parquet.rows import Row, plain
 
@@ -92,6 +95,37 @@ def test_files_of_others_are_merged_and_become_a_segment(
     batches = read_footer(case.store, case.key(merged)).footer.batches
     # Each file is a part of the lineage, so that a rebuild chooses the output.
     assert len(batches) == 12 + 4
+
+
+class Overtaken(Signalling):
+    """The dataset is bound to a schema while the first task is merged."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__(tasks=2)
+        self._case = case
+
+    def run(self, task: ClaimedTask) -> Outcome:
+        outcome = super().run(task)
+        if not self.is_last:
+            schema = create(self._case.client, f"schema-{uuid4().hex}", price("price"))
+            bind(self._case.client, self._case.dataset_id, schema)
+        return outcome
+
+
+def test_a_merge_that_a_binding_overtakes_is_claimed_again_before_its_lease_ends(
+    meta_client: MetaClient, tmp_path: Path
+) -> None:
+    case = Case(meta_client, tmp_path)
+    rows = [row for seed in range(16) for row in case.save(seed)]
+    assert case.plan() == 1
+    merger = Overtaken(case)
+
+    # A lease is a minute.
+    case.work_until(merger, merger.is_reported, within_secs=30)
+
+    (merged,) = case.find()
+    assert merged.number_of_events == len(rows)
+    assert [c.name for c in read_footer(case.store, case.key(merged)).promoted] == ["price"]
 
 
 def records(server: MetaServer, name: str) -> Counter[str]:

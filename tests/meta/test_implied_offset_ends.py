@@ -8,6 +8,7 @@ from sqlalchemy import text
 from meta.errors import NotDrained
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_reads
+from meta.store.streams.merged_offsets import Backlogs
 from meta.store.streams.removable_entries import EXAMINED_MAX, RemovableEntries
 from meta.store.streams.stream_reads import StreamScope
 from meta.store.versions import versions
@@ -154,8 +155,9 @@ def test_a_poll_examines_a_bounded_number_of_entries_for_removal(
 
     with scene.server.running.database.read() as tx:
         first, second, third = (removable.find(tx, [UUID(scene.stream)]) for _ in range(3))
-        entries = merged_offsets.read_unmerged(tx, [UUID(scene.stream)], first)
-        passed = merged_offsets.read_passed(tx, [UUID(scene.stream)])
+        backlogs = Backlogs.whole([UUID(scene.stream)])
+        entries = merged_offsets.read_unmerged(tx, backlogs, first)
+        passed = merged_offsets.read_passed(tx, backlogs)
 
     assert len(first) == len(entries) == EXAMINED_MAX
     assert not passed.whole

@@ -26,6 +26,7 @@ from meta.store.registration import registrations
 from meta.store.segments import stats
 from meta.store.streams import commits, merged_offsets, stream_reads, tokens
 from meta.store.streams.commits import OffsetCommit
+from meta.store.streams.merged_offsets import Backlogs
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.streams.stream_reads import StreamScope
 from meta.store.versions import versions
@@ -98,7 +99,7 @@ def register(tx: Transaction) -> int:
 
 def poll_everything(tx: Transaction) -> int:
     page = stream_reads.read_streams(tx, StreamScope(), GRACE, most=1_000)
-    entries = merged_offsets.read(tx, [row.id for row in page])
+    entries = merged_offsets.read(tx, Backlogs.whole([row.id for row in page]))
     # Each with an entry's newest checkpoint and its dataset's grace.
     return len(page) + len(entries)
 

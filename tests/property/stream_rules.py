@@ -7,7 +7,7 @@ from hypothesis.stateful import rule
 
 from meta.client import refused_part
 from meta.errors import TokenUnknown
-from meta.store.streams import merged_offsets
+from meta.store.streams import merged_floors
 from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, operations_pb2, segment_lookup_pb2
 from tests.property.catalog_rules import PICK, TWICE, CatalogRules, chosen
 from tests.property.guards import when
@@ -170,7 +170,7 @@ class StreamRules(CatalogRules):
         """Floors and stored offsets rise in the background, and nobody sees anything of it."""
         ids = [UUID(stream_id) for stream_id in self.model.streams]
         if raises:
-            self.meta.transactions.write(lambda tx: merged_offsets.raise_floors(tx, ids))
+            self.meta.transactions.write(lambda tx: merged_floors.raise_floors(tx, ids))
         if not rebases:
             return
         keys = [
@@ -178,7 +178,7 @@ class StreamRules(CatalogRules):
             for stream in self.model.streams.values()
             for dataset_id in stream.entries
         ]
-        self.meta.transactions.write(lambda tx: merged_offsets.rebase(tx, keys, 0.0))
+        self.meta.transactions.write(lambda tx: merged_floors.rebase(tx, keys, 0.0))
         for stream in self.model.streams.values():
             for entry in stream.entries.values():
                 entry.stored = max(entry.stored, stream.deleted)

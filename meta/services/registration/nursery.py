@@ -22,6 +22,7 @@ from meta.store.catalog import dataset_layouts, datasets
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_ends, stream_reads, tokens
+from meta.store.streams.merged_offsets import Backlogs
 from meta.store.streams.stream_reads import StreamRow, StreamScope
 from meta.store.streams.streams import Stop, check_owner
 from meta.store.versions import clock, versions
@@ -185,7 +186,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         streams = self._find(tx, scope)
         reply = self._catalog(tx, seq, scope)
         reply.streams.extend(self._streams(tx, streams))
-        reply.routing_history.extend(replies.periods(stream_reads.read_periods(tx, streams)))
+        periods = stream_reads.read_periods(tx, streams, replies.BABIES_MAX)
+        reply.routing_history.extend(replies.periods(periods))
         if not replies.is_within_bound(reply):
             del reply.streams[:]
             reply.streams.extend(self._streams(tx, streams, replies.SHORTEST))
@@ -228,7 +230,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self, tx: Transaction, streams: list[StreamRow], detail: replies.Detail | None = None
     ) -> list[nursery_pb2.IngestStreamInfo]:
         stores = self._settings.stores
-        entries = merged_offsets.read(tx, [stream.id for stream in streams])
+        entries = merged_offsets.read(tx, Backlogs.whole([stream.id for stream in streams]))
         detail = detail or replies.affordable(stores.default, streams, entries)
         return replies.build_streams(tx, stores, streams, entries, detail)
 

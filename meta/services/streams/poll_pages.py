@@ -24,7 +24,7 @@ from meta.store.catalog.datasets import Dataset
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_reads, tokens
-from meta.store.streams.merged_offsets import EntryRow, Passed
+from meta.store.streams.merged_offsets import Backlogs, EntryRow, Passed
 from meta.store.streams.removable_entries import RemovableEntries
 from meta.store.streams.stream_reads import NO_ID, StreamRow, StreamScope
 from meta.store.versions import versions
@@ -110,9 +110,11 @@ class Pages:
             )
             if not rows:
                 return None
-            entries, passed = self._entries(tx, rows, asked.scope)
-            fitting = self._fitting(rows, entries, page.room_bytes)
-            added = self._add_fitting(tx, rows[:fitting], entries, passed, page)
+            # Baby segments alone may fill the page, so entries are read of no more streams.
+            first = rows[: self._fitting(rows, (), page.room_bytes)]
+            entries, passed = self._entries(tx, first, asked.scope)
+            fitting = self._fitting(first, entries, page.room_bytes)
+            added = self._add_fitting(tx, first[:fitting], entries, passed, page)
             if added:
                 after = rows[added - 1].id
             if added < len(rows):
@@ -124,12 +126,15 @@ class Pages:
         self, tx: Transaction, rows: Sequence[StreamRow], scope: StreamScope
     ) -> tuple[Sequence[EntryRow], Passed | None]:
         """The entries of streams, and what all of them have to pass; None = all are asked for."""
-        ids = [row.id for row in rows]
+        backlogs = _backlogs(rows, scope)
         if not scope.omits_merged:
-            return merged_offsets.read(tx, ids), None
-        behind = [row.id for row in rows if row.merged_floor < row.committed_offset]
-        passed = merged_offsets.read_passed(tx, behind) if behind else Passed()
-        return merged_offsets.read_unmerged(tx, ids, self._removable.find(tx, ids)), passed
+            return merged_offsets.read(tx, backlogs), None
+        behind = [row for row in rows if row.merged_floor < row.committed_offset]
+        passed = Passed()
+        if behind:
+            passed = merged_offsets.read_passed(tx, _backlogs(behind, scope))
+        removable = self._removable.find(tx, backlogs.floors)
+        return merged_offsets.read_unmerged(tx, backlogs, removable), passed
 
     def _fitting(
         self, rows: Sequence[StreamRow], entries: Sequence[EntryRow], room_bytes: int
@@ -162,7 +167,7 @@ class Pages:
         detail = DETAIL if passed is None else UNMERGED_DETAIL
         infos = replies.build_streams(tx, self._stores, rows, own, detail)
         history: dict[str, list[nursery_pb2.RoutingPeriod]] = {}
-        for period in replies.periods(stream_reads.read_periods(tx, rows)):
+        for period in replies.periods(stream_reads.read_periods(tx, rows, BABIES_MAX)):
             history.setdefault(period.stream_id, []).append(period)
         known: dict[str, DatasetInfo] = {}
         if passed is not None:
@@ -232,6 +237,16 @@ class Pages:
                 after = row.id
             if len(rows) < TOKENS_PER_READ:
                 return None
+
+
+def _backlogs(rows: Sequence[StreamRow], scope: StreamScope) -> Backlogs:
+    """The search for what the entries of a page have to merge: among the babies that it lists.
+
+    Entries of waiting datasets may be far below the first baby that is listed.
+    """
+    if scope.waiting:
+        return Backlogs.whole(row.id for row in rows)
+    return Backlogs({row.id: row.merged_floor for row in rows}, BABIES_MAX)
 
 
 def _encode(place: PagePosition, asked: PageRequest) -> str:

@@ -13,7 +13,7 @@ from sqlalchemy import TextClause, text
 from meta.store.deletion import dataset_deletion, retention
 from meta.store.deletion.expiry_pages import ExpiryPages
 from meta.store.engine.pool import Transaction
-from meta.store.streams import merged_offsets
+from meta.store.streams import merged_floors
 from meta.store.versions.clock import ago
 
 ROWS_MAX = 5_000
@@ -113,7 +113,7 @@ _PERIODS = text(f"""
       JOIN stream_heads h ON h.stream_id = s.id
       -- Few have a next one; the floor is looked up for those alone.
       WHERE CASE WHEN p.next_offset IS NOT NULL THEN
-        p.next_offset - 1 <= coalesce({merged_offsets.lowest_in("s", "h")}, s.deleted_offset) END
+        p.next_offset - 1 <= coalesce({merged_floors.lowest_in("s", "h")}, s.deleted_offset) END
       LIMIT :most))
 """)  # noqa: S608
 _LINEAGE_ENDS = text("""
@@ -177,7 +177,7 @@ _OLD_USAGE = text("""
 """)
 
 
-_pending_pages = ExpiryPages(_PENDING, merged_offsets.HEADS_AT_ONCE)
+_pending_pages = ExpiryPages(_PENDING, merged_floors.HEADS_AT_ONCE)
 _entry_pages = ExpiryPages(_ENTRIES, KEYS_AT_ONCE)
 _checkpoint_pages = ExpiryPages(_ENTRIES, KEYS_AT_ONCE)
 _period_pages = ExpiryPages(_CARRIED, KEYS_AT_ONCE)
@@ -192,13 +192,13 @@ def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
 
 
 def _raise_floors(tx: Transaction, _ages: Ages) -> int:
-    return merged_offsets.raise_floors(tx, _pending_pages.next(tx)["ids"])
+    return merged_floors.raise_floors(tx, _pending_pages.next(tx)["ids"])
 
 
 def _rebase_entries(tx: Transaction, ages: Ages) -> int:
     page = _entry_pages.next(tx)
     keys = list(zip(page["ids"], page["others"], strict=True))
-    return merged_offsets.rebase(tx, keys, ages.baby_row / 4)
+    return merged_floors.rebase(tx, keys, ages.baby_row / 4)
 
 
 def _remove_checkpoints(tx: Transaction, ages: Ages) -> int:

@@ -41,6 +41,7 @@ from meta.store.registration.registration_state import (
 from meta.store.segments import segments
 from meta.store.segments.segments import Claim, NewSegment
 from meta.store.streams import merged_offsets
+from meta.store.streams.merged_offsets import Backlogs
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions.versions import Version
 
@@ -243,7 +244,7 @@ def _refused_moves(tx: Transaction, merge: Merge, call: CallState) -> MetaError 
         named = moved[:CURRENT_VALUES_MAX]
         current: dict[UUID, object] = {
             entry.stream_id: entry.merged_offset
-            for entry in merged_offsets.read(tx, named, [merge.dataset_id])
+            for entry in merged_offsets.read(tx, Backlogs.whole(named), [merge.dataset_id])
         }
         return OffsetConflict(
             f"{len(moved)} of {len(merge.moves)} merged offsets are not what they were",

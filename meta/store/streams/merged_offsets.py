@@ -18,12 +18,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, text
+from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, text
 
 from meta.store.engine.pool import Transaction
-from meta.store.versions.clock import ago
 
-HEADS_AT_ONCE = 200
 # Entries of a stream that a poll has because they have to pass a foreign stamp.
 PASSING_MAX = 1_000
 
@@ -53,6 +51,32 @@ class Passed:
     foreign: Mapping[UUID, tuple[UUID, ...]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Backlogs:
+    """Streams whose entries are asked for, and the search for what they have to merge.
+
+    A search begins above the stream's floor, at which every entry has merged everything, and takes
+    `babies_max` baby segments, or all (None). Entries that have nothing to merge among these have
+    merged up to the last of them at least, which is what is answered.
+    """
+
+    floors: Mapping[UUID, int]
+    babies_max: int | None = None
+
+    @classmethod
+    def whole(cls, stream_ids: Iterable[UUID]) -> "Backlogs":
+        """A search through everything that is not merged."""
+        return cls(dict.fromkeys(stream_ids, -1))
+
+    def values(self) -> dict[str, object]:
+        """The parameters of its statements."""
+        return {
+            "streams": list(self.floors),
+            "floors": list(self.floors.values()),
+            "babies_max": self.babies_max,
+        }
+
+
 # The stop message that MarkStreamStopped commits has stamps, of no dataset; a commit without stamps
 # has none.
 _HAS_OBJECT = "coalesce(cardinality(b.dataset_ids), 1) > 0"
@@ -64,7 +88,7 @@ _IS_ANYONES = """(b.dataset_ids IS NULL OR EXISTS (
       WHERE x.stream_id = b.stream_id AND x.dataset_id = stamp.id
         AND x.base_offset < b."offset") IS NULL))"""
 # In nanoseconds, like the times that nurseries register.
-_SECONDS = "extract(epoch FROM date_trunc('second', {}))::bigint * 1000000000"
+SECONDS = "extract(epoch FROM date_trunc('second', {}))::bigint * 1000000000"
 _IS_UNMERGED = 'e.merged_offset < b."offset"'
 
 
@@ -119,19 +143,31 @@ def lowest(stream_id: str) -> str:
       JOIN stream_heads x ON x.stream_id = i.id WHERE i.id = {stream_id})"""  # noqa: S608
 
 
+_SEARCH = bindparam("streams", type_=ARRAY(Uuid)), bindparam("floors", type_=ARRAY(BigInteger))
 # Babies of some streams are read once, however many entries there are.
 _HELD = f"""
-    WITH bounds AS MATERIALIZED (
-      SELECT s.id, s.stopped_offset, s.deleted_offset, h.committed_offset,
-        greatest(s.deleted_offset, h.merged_floor) AS floor, (
+    WITH floors AS (
+      SELECT w.id, h.committed_offset, greatest(w.floor, s.deleted_offset, h.merged_floor) AS floor
+      FROM unnest(:streams, :floors) AS w (id, floor)
+        -- Looked up, so that the streams lead.
+        CROSS JOIN LATERAL (SELECT * FROM ingest_streams WHERE id = w.id OFFSET 0) s
+        CROSS JOIN LATERAL (SELECT * FROM stream_heads WHERE stream_id = w.id OFFSET 0) h
+    ), bounds AS MATERIALIZED (
+      SELECT w.id, w.committed_offset, w.floor, coalesce(
+        CASE WHEN w.committed_offset - w.floor > cast(:babies_max AS bigint) THEN (
+          SELECT b."offset" FROM baby_segments b
+          WHERE b.stream_id = w.id AND b."offset" > w.floor
+          ORDER BY b."offset" OFFSET cast(:babies_max AS bigint) - 1 LIMIT 1) END,
+        w.committed_offset) AS last, (
           SELECT committed_at FROM baby_segments b
-          WHERE b.stream_id = s.id AND b."offset" = h.committed_offset) AS committed_at
-      FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id WHERE s.id = ANY(:streams)
+          WHERE b.stream_id = w.id AND b."offset" = w.committed_offset) AS committed_at
+      FROM floors w
     ), held AS MATERIALIZED (
       SELECT b.stream_id, b."offset", stamp.id AS stamp, e.dataset_id, e.merged_offset
       FROM bounds k CROSS JOIN LATERAL (
           SELECT * FROM baby_segments b
-          WHERE b.stream_id = k.id AND b."offset" > k.floor AND {_HAS_OBJECT} OFFSET 0) b
+          WHERE b.stream_id = k.id AND b."offset" > k.floor AND b."offset" <= k.last
+            AND {_HAS_OBJECT} OFFSET 0) b
         LEFT JOIN LATERAL unnest(b.dataset_ids) AS stamp (id) ON true
         -- A look-up a stamp: a join might read all entries.
         LEFT JOIN LATERAL (
@@ -144,13 +180,13 @@ _HELD = f"""
     ), anyones AS MATERIALIZED (
       SELECT DISTINCT stream_id, "offset" FROM held WHERE dataset_id IS NULL
     )"""  # noqa: S608
-_MERGED = """least(k.committed_offset, o.first - 1, (
+_MERGED = """greatest(e.merged_offset, least(k.last, o.first - 1, (
           SELECT min(a."offset") - 1 FROM anyones a
-          WHERE a.stream_id = e.stream_id AND a."offset" > e.merged_offset)) AS merged"""
+          WHERE a.stream_id = e.stream_id AND a."offset" > e.merged_offset))) AS merged"""
 _COLUMNS = f"""stream_id, dataset_id, merged,
       CASE WHEN merged = merged_offset THEN merged_ingest_time_nanos ELSE
-        coalesce(CASE WHEN merged = committed_offset THEN {_SECONDS.format("committed_at")} ELSE (
-            SELECT {_SECONDS.format("b.committed_at")} FROM baby_segments b
+        coalesce(CASE WHEN merged = committed_offset THEN {SECONDS.format("committed_at")} ELSE (
+            SELECT {SECONDS.format("b.committed_at")} FROM baby_segments b
             WHERE b.stream_id = e.stream_id AND b."offset" = merged) END,
           merged_ingest_time_nanos) END,
       (extract(epoch FROM created_at) * 1000000)::bigint * 1000, base_offset"""  # noqa: S608
@@ -162,7 +198,7 @@ _READ = text(f"""{_HELD}, entries AS (
     )
     SELECT {_COLUMNS} FROM entries e ORDER BY stream_id, dataset_id
 """).bindparams(  # noqa: S608
-    bindparam("streams", type_=ARRAY(Uuid)), bindparam("datasets", type_=ARRAY(Uuid))
+    *_SEARCH, bindparam("datasets", type_=ARRAY(Uuid))
 )
 _READ_UNMERGED = text(f"""{_HELD}, passed AS MATERIALIZED (
       SELECT stream_id, max("offset") AS last, bool_or(stamp IS NULL) AS is_whole
@@ -185,7 +221,7 @@ _READ_UNMERGED = text(f"""{_HELD}, passed AS MATERIALIZED (
     )
     SELECT {_COLUMNS} FROM entries e ORDER BY stream_id, dataset_id
 """).bindparams(  # noqa: S608
-    bindparam("streams", type_=ARRAY(Uuid)),
+    *_SEARCH,
     bindparam("named_streams", type_=ARRAY(Uuid)),
     bindparam("named_datasets", type_=ARRAY(Uuid)),
 )
@@ -193,73 +229,36 @@ _READ_PASSED = text(f"""{_HELD}
     SELECT stream_id, bool_or(stamp IS NULL),
       coalesce(array_agg(DISTINCT stamp) FILTER (WHERE stamp IS NOT NULL), '{{}}')
     FROM held WHERE dataset_id IS NULL GROUP BY stream_id
-""").bindparams(bindparam("streams", type_=ARRAY(Uuid)))  # noqa: S608
+""").bindparams(*_SEARCH)  # noqa: S608
 _LOWEST = text(f"SELECT {lowest('cast(:stream AS uuid)')}")
-_LOCK_PENDING = text("""
-    SELECT stream_id FROM stream_heads WHERE stream_id = ANY(:ids) AND is_pending
-    FOR UPDATE SKIP LOCKED
-""")
-# A statement of its own: its snapshot is younger than the locks, so it sees every commit and entry.
-_RAISE = text(f"""
-    UPDATE stream_heads h
-    SET merged_floor = greatest(h.merged_floor, f.floor), is_pending = f.floor < h.committed_offset
-    FROM (SELECT s.id, {lowest_in("s", "x")} AS floor FROM ingest_streams s
-          JOIN stream_heads x ON x.stream_id = s.id
-          WHERE s.id = ANY(cast(:ids AS uuid[]))) f
-    WHERE h.stream_id = f.id AND (f.floor > h.merged_floor OR f.floor = h.committed_offset)
-    RETURNING is_pending
-""")  # noqa: S608
-# Due: the first baby above the stored offset was reaped a while ago, or is forgotten already.
-_REBASE = text(f"""
-    UPDATE stream_datasets e SET merged_offset = p.deleted_offset, base_offset = p.deleted_offset,
-      merged_ingest_time_nanos = coalesce((
-        SELECT {_SECONDS.format("b.committed_at")} FROM baby_segments b
-        WHERE b.stream_id = p.stream_id AND b."offset" = p.deleted_offset),
-        e.merged_ingest_time_nanos)
-    FROM (
-      SELECT due.stream_id, due.dataset_id, s.deleted_offset
-      FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[])) AS page (s, d)
-        -- Looked up, so that the page leads.
-        CROSS JOIN LATERAL (SELECT * FROM ingest_streams WHERE id = page.s OFFSET 0) s
-        CROSS JOIN LATERAL (
-          SELECT stream_id, dataset_id FROM stream_datasets x
-          WHERE x.stream_id = page.s AND x.dataset_id = page.d
-            AND x.merged_offset < s.deleted_offset AND NOT EXISTS (
-              SELECT FROM baby_segments b
-              WHERE b.stream_id = x.stream_id AND b."offset" = x.merged_offset + 1
-                AND b.reaped_at >= {ago(":age")})
-          OFFSET 0) due
-      FOR UPDATE OF due SKIP LOCKED) p
-    WHERE e.stream_id = p.stream_id AND e.dataset_id = p.dataset_id
-""")  # noqa: S608
 
 
 def read(
-    tx: Transaction, stream_ids: Iterable[UUID], dataset_ids: Sequence[UUID] | None = None
+    tx: Transaction, backlogs: Backlogs, dataset_ids: Sequence[UUID] | None = None
 ) -> list[EntryRow]:
     """The entries of streams by their keys, of some datasets or all."""
-    values = {"streams": list(stream_ids), "datasets": dataset_ids}
+    values = {**backlogs.values(), "datasets": dataset_ids}
     return [EntryRow(*row) for row in tx.execute(_READ, values)]
 
 
 def read_unmerged(
-    tx: Transaction, stream_ids: Iterable[UUID], named: Sequence[tuple[UUID, UUID]] = ()
+    tx: Transaction, backlogs: Backlogs, named: Sequence[tuple[UUID, UUID]] = ()
 ) -> list[EntryRow]:
     """The entries with something to merge, and those that are named.
 
     All of a stream in `Passed.whole`; some of those that have to pass a foreign stamp.
     """
     values = {
-        "streams": list(stream_ids),
+        **backlogs.values(),
         "named_streams": [stream_id for stream_id, _ in named],
         "named_datasets": [dataset_id for _, dataset_id in named],
     }
     return [EntryRow(*row) for row in tx.execute(_READ_UNMERGED, values)]
 
 
-def read_passed(tx: Transaction, stream_ids: Iterable[UUID]) -> Passed:
+def read_passed(tx: Transaction, backlogs: Backlogs) -> Passed:
     """Unmerged baby segments that every entry of their stream has to pass."""
-    rows = tx.execute(_READ_PASSED, {"streams": list(stream_ids)}).all()
+    rows = tx.execute(_READ_PASSED, backlogs.values()).all()
     return Passed(
         frozenset(stream_id for stream_id, is_whole, _ in rows if is_whole),
         {stream_id: tuple(foreign) for stream_id, _, foreign in rows},
@@ -270,29 +269,11 @@ def of_stream(
     tx: Transaction, stream_id: UUID, dataset_ids: Sequence[UUID] | None = None
 ) -> dict[UUID, int]:
     """The merged offset of each dataset of a stream, or of some of them."""
-    return {row.dataset_id: row.merged_offset for row in read(tx, [stream_id], dataset_ids)}
+    rows = read(tx, Backlogs.whole([stream_id]), dataset_ids)
+    return {row.dataset_id: row.merged_offset for row in rows}
 
 
 def lowest_of(tx: Transaction, stream_id: UUID) -> int | None:
     """The smallest merged offset of a stream; None if it has no entry."""
     floor: int | None = tx.execute(_LOWEST, {"stream": stream_id}).scalar_one()
     return floor
-
-
-def raise_floors(tx: Transaction, stream_ids: Sequence[UUID]) -> int:
-    """Raise the floors of streams with a backlog; returns how many have none any more."""
-    ids = list(tx.execute(_LOCK_PENDING, {"ids": list(stream_ids)}).scalars())
-    if not ids:
-        return 0
-    return list(tx.execute(_RAISE, {"ids": ids}).scalars()).count(False)
-
-
-def rebase(tx: Transaction, keys: Sequence[tuple[UUID, UUID]], age_secs: float) -> int:
-    """Store the reaped offset for those of some entries that are far behind it; returns how many.
-
-    A server of release 0.2.0 reads stored offsets, and would look for babies that are reaped and
-    forgotten.
-    """
-    streams, datasets = [key[0] for key in keys], [key[1] for key in keys]
-    values = {"streams": streams, "datasets": datasets, "age": age_secs}
-    return tx.execute(_REBASE, values).rowcount

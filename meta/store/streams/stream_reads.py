@@ -170,11 +170,13 @@ _BABIES = text(
 ).bindparams(_STREAMS, bindparam("floors", type_=ARRAY(BigInteger)))
 _PERIODS = text(
     "SELECT p.stream_id, p.token_id, p.from_offset, p.logs_dataset_id, p.traces_dataset_id,"
-    " p.metrics_dataset_id FROM unnest(:streams, :floors) AS k (s, floor)"
-    " JOIN routing_periods p ON p.stream_id = s"
+    " p.metrics_dataset_id FROM ("
+    "  SELECT s FROM unnest(:streams, :floors) AS k (s, floor) WHERE EXISTS (SELECT FROM ("
+    '   SELECT * FROM baby_segments WHERE stream_id = s AND "offset" > floor'
+    '   ORDER BY "offset" LIMIT :most) b'
     # A baby without records has nothing to route.
-    ' WHERE EXISTS (SELECT FROM baby_segments b WHERE b.stream_id = s AND b."offset" > floor'
-    "  AND b.dataset_ids IS NULL AND b.num_records > 0)"
+    "   WHERE b.dataset_ids IS NULL AND b.num_records > 0) OFFSET 0) k"
+    " JOIN routing_periods p ON p.stream_id = s"
     " ORDER BY p.stream_id, p.token_id, p.from_offset"
 ).bindparams(_STREAMS, bindparam("floors", type_=ARRAY(BigInteger)))
 _REMOVED = text(
@@ -242,14 +244,19 @@ def make_baby(row: Sequence[Any]) -> BabyRow:
     return BabyRow(row[0], row[1], row[2], row[3], row[4], row[5], row[6], stamps and tuple(stamps))
 
 
-def read_periods(tx: Transaction, streams: Sequence[StreamRow]) -> list[PeriodRow]:
-    """Routing of the streams that hold unmerged babies without stamps."""
-    return read_periods_of(tx, _floors(streams))
+def read_periods(tx: Transaction, streams: Sequence[StreamRow], most: int) -> list[PeriodRow]:
+    """Routing of the streams with a baby without stamps among their first `most` unmerged ones."""
+    return read_periods_of(tx, _floors(streams), most)
 
 
-def read_periods_of(tx: Transaction, floors: Mapping[str, object]) -> list[PeriodRow]:
-    """Routing of `streams` that hold babies without stamps above the `floors`, one for each."""
-    rows: Iterable[Any] = tx.execute(_PERIODS, floors)
+def read_periods_of(
+    tx: Transaction, floors: Mapping[str, object], most: int | None = None
+) -> list[PeriodRow]:
+    """Routing of `streams` with a baby without stamps above the `floors`, one for each.
+
+    Among the first `most` of each stream, or all.
+    """
+    rows: Iterable[Any] = tx.execute(_PERIODS, {**floors, "most": most})
     return [
         PeriodRow(
             stream_id, token_id, offset, TokenRouting(logs=logs, traces=traces, metrics=metrics)

@@ -21,6 +21,8 @@ _DATASET_ID = _ID.format(kind=1, n="{n}")
 _TOKEN_ID = _ID.format(kind=2, n="n")
 _OWN = _DATASET_ID.format(n="1 + n % 1000")
 _OTHER = _DATASET_ID.format(n="1 + (n + 500) % 1000")
+# A baby segment of one stream in a hundred is not merged yet.
+_IS_PENDING = "n % 100 = 6"
 _FILL = (
     "UPDATE meta_state SET version = 1000",
     # Every hundredth dataset has a grace of a year.
@@ -53,8 +55,9 @@ _FILL = (
     SELECT {_STREAM_ID}, n::text, '', n FROM generate_series(1, :streams) n
     """,
     f"""
-    INSERT INTO stream_heads (stream_id, committed_offset, is_pending)
-    SELECT {_STREAM_ID}, 4, false FROM generate_series(1, :streams) n
+    INSERT INTO stream_heads (stream_id, committed_offset, merged_floor, is_pending)
+    SELECT {_STREAM_ID}, CASE WHEN {_IS_PENDING} THEN 4 ELSE 3 END, 3, {_IS_PENDING}
+    FROM generate_series(1, :streams) n
     """,
     f"""
     INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset, changed_version)
@@ -77,7 +80,7 @@ _FILL = (
     INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes, num_records,
         dataset_ids)
     SELECT {_STREAM_ID}, o, 1, 2, 1000, 10, ARRAY[{_OWN}, {_OTHER}]
-    FROM generate_series(1, :streams) n, generate_series(0, 4) o
+    FROM generate_series(1, :streams) n, generate_series(0, 4) o WHERE o < 4 OR {_IS_PENDING}
     """,
     f"""
     INSERT INTO routing_periods (stream_id, token_id, from_offset)

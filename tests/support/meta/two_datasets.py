@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.store.checks import ledger_checks
-from meta.store.streams import merged_offsets
+from meta.store.streams import merged_floors
 from tests.support.meta.catalog import CatalogDriver, Token
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
@@ -34,10 +34,10 @@ class TwoDatasets:
         """Raise the floor, and store what is implied of entries that are behind."""
         database, ids = self.server.running.database, [UUID(self.stream)]
         with database.write() as tx:
-            merged_offsets.raise_floors(tx, ids)
+            merged_floors.raise_floors(tx, ids)
         with database.write() as tx:
             keys = [(UUID(self.stream), UUID(dataset)) for dataset in (self.web, self.app)]
-            merged_offsets.rebase(tx, keys, 0.0)
+            merged_floors.rebase(tx, keys, 0.0)
 
     def count(self, statement: str) -> int:
         with self.server.running.database.read() as tx:

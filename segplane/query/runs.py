@@ -51,11 +51,11 @@ def plan(
     as_of: int | datetime | None = None,
     is_fresh: bool = False,
 ) -> QueryPlan:
-    """Check and plan a query; at a version by its number, by the names and columns of then.
+    """Check and plan a query; at a version or a time, by the names and columns of then.
 
     Raises QueryError, MetaError.
     """
-    tables = CatalogTables(client, as_of if isinstance(as_of, int) else None)
+    tables = CatalogTables(client, as_of)
     planned = plan_over(tables, text, language, now)
     if is_fresh and tables.views:
         raise QueryError(

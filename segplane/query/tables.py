@@ -9,7 +9,10 @@ from meta.v1 import catalog_pb2
 from segplane.kql.scope import CheckedQuery
 from segplane.kql.typed import Table
 from segplane.query.errors import QueryError
+from segplane.read.bounds import Moment
+from segplane.read.errors import sentence
 from segplane.read.lookup import all_datasets, view_names
+from segplane.read.opening import state_at
 from segplane.read.view_sql import ViewUnreadable, compiled_view, table_of
 
 NamedTable = Table | CheckedQuery
@@ -19,14 +22,14 @@ Found = TypeVar("Found")
 class CatalogTables(Mapping[str, NamedTable]):
     """Datasets and views by name, read when they are first asked for.
 
-    A dataset comes before a view of the same name. With a version, datasets have the names and the
-    columns of then, and views their datasets' of today. Raises QueryError for a view that cannot be
-    read, MetaError if meta cannot be asked.
+    A dataset comes before a view of the same name. With a version or a time, datasets have the
+    names and the columns of then, and views their datasets' of today. Raises QueryError for a view
+    that cannot be read, MetaError if meta cannot be asked.
     """
 
-    def __init__(self, client: MetaClient, version: int | None = None) -> None:
+    def __init__(self, client: MetaClient, as_of: Moment | None = None) -> None:
         self._client = client
-        self._version = version
+        self._as_of = as_of
         self._known: dict[str, NamedTable | None] = {}
         self._names: tuple[str, ...] | None = None
 
@@ -53,13 +56,9 @@ class CatalogTables(Mapping[str, NamedTable]):
         return sum(1 for _ in self)
 
     def _find(self, name: str) -> NamedTable | None:
-        version = self._version
-        request = catalog_pb2.GetDatasetRequest(name=name, at_version=version)
-        dataset = _found(lambda: self._client.catalog.GetDataset(request))
-        if dataset is not None:
-            return table_of(
-                self._client, dataset.id, name, version, is_complete=True, has_words=True
-            )
+        table = _found(lambda: self._dataset(name))
+        if table is not None:
+            return table
         try:
             return _found(
                 lambda: _allowed(lambda: compiled_view(self._client, name, is_complete=True))
@@ -67,11 +66,22 @@ class CatalogTables(Mapping[str, NamedTable]):
         except ViewUnreadable as error:
             raise QueryError(str(error)) from None
 
+    def _dataset(self, name: str) -> Table:
+        as_of = self._as_of
+        if as_of is None or isinstance(as_of, int):
+            request = catalog_pb2.GetDatasetRequest(name=name, at_version=as_of)
+            dataset_id, version = self._client.catalog.GetDataset(request).id, as_of
+        else:
+            dataset_id, version = state_at(self._client, name, as_of)
+        return table_of(self._client, dataset_id, name, version, is_complete=True, has_words=True)
+
 
 def _found(get: Callable[[], Found]) -> Found | None:
     try:
         return get()
-    except NotFound:
+    except NotFound as error:
+        if "as_of_nanos" in error.metadata:
+            raise QueryError(sentence(error)) from None
         return None
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import getpass
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
+from uuid import uuid4
 
 from meta.client import MetaClient
-from meta.errors import VersionExpired
+from meta.errors import MetaError, VersionExpired
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.signals import SIGNALS, Signal
@@ -20,7 +22,7 @@ from segplane.read.errors import ReadError, meta_refusals
 from segplane.read.files import find_files, signals_of
 from segplane.read.fresh import find_fresh
 from segplane.read.left_out import LeftOut, readable, warn
-from segplane.read.pins import VersionPin
+from segplane.read.pins import LEASE_SECS, VersionPin
 
 _OWNER_CHARACTERS_MAX = 255
 # Of a fresh reading that a nursery overtakes.
@@ -134,6 +136,25 @@ def version_at(
             stack.callback(pin.close)
             versions.append(pin.version)
         yield max(versions, default=None)
+
+
+def state_at(client: MetaClient, name: str, as_of: str | datetime) -> tuple[str, int]:
+    """Return the id of the dataset that had a name at a time, and its version then.
+
+    Raises MetaError.
+    """
+    request = ops.PinVersionRequest(
+        pin_id=str(uuid4()),
+        owner=owner(),
+        dataset_name=name,
+        lease_secs=LEASE_SECS,
+        as_of_nanos=moment_nanos("as_of", as_of),
+    )
+    pin = client.operations.PinVersion(request).pin
+    with suppress(MetaError):
+        # It expires with its lease.
+        client.operations.ReleasePin(ops.ReleasePinRequest(pin_id=pin.id))
+    return pin.dataset_id, pin.version
 
 
 def _pinned(client: MetaClient, name: str, as_of: Moment | None) -> VersionPin:

@@ -7,18 +7,13 @@ from meta.errors import InvalidArgument, NameTaken, NotFound
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
-from tests.support.meta.dataset_life import delete, undelete
+from tests.support.meta.dataset_life import delete, rename, undelete
 from tests.support.meta.segments import Writer
 
 
 @pytest.fixture
 def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
-
-
-def rename(client: MetaClient, dataset: str, name: str) -> str:
-    request = pb.RenameDatasetRequest(dataset_id=dataset, new_name=name)
-    return client.operations.RenameDataset(request).name
 
 
 def id_of(client: MetaClient, name: str, version: int | None = None) -> str:

@@ -5,6 +5,7 @@ import pytest
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.v1 import operations_pb2 as ops
 from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.dataset_life import rename
 from tests.support.meta.pins import PinDriver
 from tests.support.meta.segments import WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
@@ -25,6 +26,7 @@ def age(meta_server: MetaServer, hours: int) -> None:
             ("segments", "created_at"),
             ("segments", "tombstone_at"),
             ("datasets", "created_at"),
+            ("dataset_visibility", "from_time"),
         ):
             tx.exec_driver_sql(f"UPDATE {table} SET {column} = {column} {ago}")  # noqa: S608
 
@@ -146,3 +148,31 @@ def test_a_time_after_a_segment_was_hidden_is_without_it(
     assert shown(0.5) == [whole]
     assert sorted(shown(1.5)) == sorted([damaged, whole])
     assert len(shown(0, now(meta_server))) == 2
+
+
+def test_a_time_has_the_names_of_then(
+    meta_server: MetaServer, catalog: CatalogDriver, writer: Writer, pins: PinDriver
+) -> None:
+    dataset = catalog.dataset("web")
+    first = writer.save_many(dataset, 1)
+    age(meta_server, 3)
+    second = writer.save_many(dataset, 1)
+    rename(meta_server.client, dataset, "shop")
+    age(meta_server, 2)
+    # Another dataset takes the name that was given up; nothing is written after the renaming.
+    other = writer.save_many(catalog.dataset("web"), 1)
+    present = now(meta_server)
+
+    def shown(name: str, hours: float) -> list[str]:
+        pin = pins.take(name, as_of_nanos=present - int(hours * HOUR))
+        assert pin.dataset_name == name
+        return writer.find_ids(name, as_of_version=pin.version)
+
+    assert shown("web", 4) == first
+    assert shown("shop", 1) == sorted([*first, *second])
+    assert shown("web", 0) == other
+    assert shown("shop", 0) == sorted([*first, *second])
+    with pytest.raises(NotFound, match="had another name"):
+        pins.take("shop", as_of_nanos=present - 4 * HOUR)
+    with pytest.raises(NotFound):
+        pins.take("web", as_of_nanos=present - HOUR)

@@ -80,3 +80,14 @@ def missing(tx: Transaction, name: str) -> NotFound:
     return NotFound(
         f"dataset {name!r} is now named {row.name!r}", dataset_name=name, renamed_to=row.name
     )
+
+
+def missing_at(tx: Transaction, name: str, nanos: int) -> NotFound:
+    """The refusal of a name that no dataset had at a time."""
+    if datasets.find_by_name(tx, name) is None:
+        return missing(tx, name)
+    return NotFound(
+        "the dataset did not exist yet at this time, or had another name",
+        dataset_name=name,
+        as_of_nanos=nanos,
+    )

@@ -13,7 +13,7 @@ from sqlalchemy import TextClause, text
 from meta.store.deletion import dataset_deletion, retention
 from meta.store.deletion.expiry_pages import ExpiryPages
 from meta.store.engine.pool import Transaction
-from meta.store.streams import merged_floors
+from meta.store.streams import merged_floors, merged_offsets
 from meta.store.versions.clock import ago
 
 ROWS_MAX = 5_000
@@ -113,7 +113,7 @@ _PERIODS = text(f"""
       JOIN stream_heads h ON h.stream_id = s.id
       -- Few have a next one; the floor is looked up for those alone.
       WHERE CASE WHEN p.next_offset IS NOT NULL THEN
-        p.next_offset - 1 <= coalesce({merged_floors.lowest_in("s", "h")}, s.deleted_offset) END
+        p.next_offset - 1 <= coalesce({merged_offsets.lowest_in("s", "h")}, s.deleted_offset) END
       LIMIT :most))
 """)  # noqa: S608
 _LINEAGE_ENDS = text("""

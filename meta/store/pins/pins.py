@@ -25,7 +25,7 @@ from meta.errors import NameTaken, NotFound, QuotaExceeded, VersionExpired
 from meta.store.engine import timelines
 from meta.store.engine.dataset_scope import is_visible
 from meta.store.engine.pool import TimelineChanged, Transaction, run_in
-from meta.store.lookup import lookup
+from meta.store.lookup import lookup, moments
 from meta.store.versions import versions
 from meta.store.versions.clock import NOW
 
@@ -265,7 +265,7 @@ def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> 
     # A caller without a place is refused before the work, and surely in its turn.
     check_number(tx, principal, new.owner, limits)
     if new.as_of_nanos is not None:
-        at = versions.at_time(tx, new.dataset_name, new.as_of_nanos, grace_secs)
+        at = moments.version_at(tx, new.dataset_name, new.as_of_nanos, grace_secs)
         new = replace(new, version=at)
     version = _version(tx, new.version)
     (dataset,) = lookup.visible_datasets(tx, [new.dataset_name], version)

@@ -5,6 +5,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    DateTime,
     Double,
     ForeignKey,
     Identity,
@@ -102,6 +103,8 @@ dataset_visibility = Table(
     Column("to_version", BigInteger),
     # The dataset's name then; NULL = its name of today.
     Column("name", Text),
+    # When the versions began; NULL = unknown.
+    Column("from_time", DateTime(timezone=True), server_default=text("clock_timestamp()")),
 )
 Index(
     "dataset_visibility_names",

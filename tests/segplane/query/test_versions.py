@@ -8,6 +8,7 @@ from meta.v1 import catalog_pb2
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.command_line import RunCommand
 from tests.support.gateway.segments import SegmentWriter
+from tests.support.meta.dataset_life import rename
 from tests.support.meta.schemas import link_view
 from tests.support.nursery.drivers import CollectorDriver
 
@@ -31,6 +32,34 @@ def test_a_query_reads_all_datasets_as_they_were_at_a_time(
     early = run("query", "web | count", "--as-of", "9h")
     assert early.exit_code == 1
     assert "the dataset did not exist yet at this time" in early.stderr
+
+
+def test_a_query_at_a_time_takes_the_names_of_then(
+    segments: SegmentWriter, queries: QueryDriver, run: RunCommand
+) -> None:
+    segments.write(rows=3)
+    rename(queries.client, segments.dataset, "shop")
+    with queries.server.running.database.write() as tx:
+        for change in (
+            "segments SET created_at = created_at - interval '2 hours'",
+            "datasets SET created_at = created_at - interval '2 hours'",
+            "dataset_visibility SET from_time = from_time - interval '1 hour'",
+        ):
+            tx.exec_driver_sql(f"UPDATE {change}")
+    segments.write(rows=4)
+
+    def counted(name: str, as_of: str) -> str:
+        found = run("query", f"{name} | count", "--as-of", as_of, "--format", "csv")
+        return found.stderr if found.exit_code else found.stdout
+
+    assert counted("web", "90m") == counted("shop", "30m") == "Count\n3\n"
+    assert counted("shop", "0s") == "Count\n7\n"
+    assert "had another name" in counted("shop", "90m")
+    assert "'web'" in counted("web", "30m")
+    by_sql = run("query", "SELECT count(*) AS n FROM web", "--as-of", "90m", "--format", "csv")
+    assert by_sql.stdout == "n\n3\n"
+    found = run("segments", "find", "--dataset", "web", "--as-of", "90m", "--urls")
+    assert len(found.stdout.splitlines()) == 1
 
 
 def test_a_fresh_query_reads_what_is_not_merged(

@@ -24,3 +24,8 @@ def set_settings(
 def get_settings(client: MetaClient, dataset: str) -> operations_pb2.DatasetSettings:
     request = operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset)
     return client.operations.GetDatasetSettings(request).settings
+
+
+def rename(client: MetaClient, dataset: str, name: str) -> str:
+    request = operations_pb2.RenameDatasetRequest(dataset_id=dataset, new_name=name)
+    return client.operations.RenameDataset(request).name

@@ -1,0 +1,65 @@
+"""The version that a dataset had at a time, by the name that it had then."""
+
+from sqlalchemy import text
+
+from meta.store.catalog import dataset_names
+from meta.store.engine import dataset_scope
+from meta.store.engine.pool import Transaction
+from meta.store.versions.clock import ago
+
+# The newest change that is not later. A removed segment stays a row for its grace, and so does its
+# removal: within the grace of now, nothing at or below the horizon is later than the time. A hidden
+# one has no time of removal; the ledger has it. The version is one at which the dataset had the
+# name, though a rename changes no segment.
+_AT_TIME = text(f"""
+    WITH moment AS (
+      SELECT timestamptz 'epoch' + (:nanos / 1000) * interval '1 microsecond' AS at
+    ), candidates AS (
+      SELECT key FROM datasets WHERE name = :name AND deleted_at IS NULL
+      UNION SELECT v.dataset_key FROM dataset_visibility v JOIN datasets d ON d.key = v.dataset_key
+      WHERE v.name = :name AND d.deleted_at IS NULL
+    ), names AS (
+      SELECT d.key, coalesce(v.name, d.name) AS name, v.from_version, v.to_version,
+        CASE WHEN row_number() OVER own = 1 THEN d.created_at ELSE v.from_time END AS from_time,
+        lead(v.from_time) OVER own AS to_time
+      FROM candidates c JOIN datasets d ON d.key = c.key
+        JOIN dataset_visibility v ON v.dataset_key = d.key
+      WHERE cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible)
+      WINDOW own AS (PARTITION BY v.dataset_key ORDER BY v.from_version)
+    ), named AS (
+      SELECT n.* FROM names n CROSS JOIN moment m
+      WHERE n.name = :name AND coalesce(n.from_time <= m.at, true)
+        AND coalesce(n.to_time > m.at, true)
+      ORDER BY n.from_time DESC NULLS LAST, n.from_version DESC LIMIT 1
+    )
+    SELECT least(n.to_version - 1, greatest(
+      n.from_version,
+      (SELECT created_version FROM segments
+         WHERE dataset_key = d.key AND tombstone_version IS NULL AND created_at <= m.at
+         ORDER BY created_at DESC, id DESC LIMIT 1),
+      (SELECT max(CASE WHEN tombstone_at <= m.at THEN tombstone_version
+                       WHEN created_at <= m.at THEN created_version END)
+         FROM segments WHERE dataset_key = d.key AND tombstone_version IS NOT NULL),
+      (SELECT max(l.version) FROM segments s JOIN losses l ON l.segment_id = s.id
+         WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL AND l.lost_at <= m.at),
+      CASE WHEN m.at >= {ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")}
+           THEN d.deletion_horizon END))
+    FROM named n JOIN datasets d ON d.key = n.key CROSS JOIN moment m
+""")  # noqa: S608
+
+
+def version_at(tx: Transaction, dataset_name: str, nanos: int, grace_secs: float) -> int:
+    """Return the version that a live dataset had at a time, nanoseconds since 1970.
+
+    It may be expired if the time is longer ago than the grace. Raises NotFound.
+    """
+    values = {
+        "name": dataset_name,
+        "nanos": nanos,
+        "grace": grace_secs,
+        "visible": dataset_scope.visible_ids(),
+    }
+    version = tx.execute(_AT_TIME, values).scalar_one_or_none()
+    if version is None:
+        raise dataset_names.missing_at(tx, dataset_name, nanos)
+    return int(version)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meta.client import MetaClient
+from meta.errors import LayoutChanged
 from meta.v1 import catalog_pb2, operations_pb2
 from segments.errors import ObjectExists
 from segments.parquet.schema import SegmentSpec
@@ -18,6 +19,9 @@ from segplane.recovery.object_attempts import register_once
 if TYPE_CHECKING:
     from nursery.results import DatasetResult
     from segplane.dataplane.babies.payload import Payload
+
+# Bindings that may come between the reading of a layout and the registration.
+_LAYOUTS_MAX = 3
 
 
 class ReplayRefused(Exception):
@@ -66,8 +70,9 @@ def register_payload(
 ) -> operations_pb2.Replay:
     """Write the records of a payload whose replay was begun, and register them.
 
-    `is_as_is` takes records that do not conform to the dataset's schema, with nulls. Raises
-    ReplayRefused, MetaError, SegmentsError.
+    `is_as_is` takes records that do not conform to the dataset's schema, with nulls. They are
+    written anew if the dataset is bound to a schema meanwhile. Raises ReplayRefused, MetaError,
+    SegmentsError.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
     from nursery.replay import StillNonconforming, replay_keys, write_payload
@@ -84,12 +89,16 @@ def register_payload(
         return _complete(client, location, key, written, claimed)
 
     try:
-        spec = _layout(client, dataset_id)
-        if is_as_is:
-            spec = replace(spec, enforced=frozenset())
-        return register_once(
-            client, store, lambda number: replay_keys(key, dataset_id, number), attempt
-        )
+        for is_last in (*[False] * (_LAYOUTS_MAX - 1), True):
+            spec = _layout(client, dataset_id, is_enforced=not is_as_is)
+            try:
+                return register_once(
+                    client, store, lambda number: replay_keys(key, dataset_id, number), attempt
+                )
+            except LayoutChanged:
+                if is_last:
+                    raise
+        raise AssertionError("the last try returns or raises")
     except (UndecodableSlice, UnknownLayout) as error:
         raise ReplayUndecodable(f"{key}: {error}") from None
     except StillNonconforming as error:
@@ -127,10 +136,11 @@ def _complete(
     return reply.replay
 
 
-def _layout(client: MetaClient, dataset_id: str) -> SegmentSpec:
+def _layout(client: MetaClient, dataset_id: str, *, is_enforced: bool) -> SegmentSpec:
     sharding = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=dataset_id))
     settings = client.operations.GetDatasetSettings(
         operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id)
     ).settings
     identity = settings.event_identity if settings.HasField("event_identity") else None
-    return read_layout(sharding.fields, settings.promoted_columns.columns, identity=identity)
+    spec = read_layout(sharding.fields, settings.promoted_columns.columns, identity=identity)
+    return spec if is_enforced else replace(spec, enforced=frozenset())

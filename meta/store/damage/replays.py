@@ -18,7 +18,7 @@ from meta.store.catalog import datasets
 from meta.store.damage import losses
 from meta.store.damage.losses import Acceptance, LossKind, Lost
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims, quarantined_ranges
+from meta.store.registration import bound_columns, event_claims, quarantined_ranges
 from meta.store.registration.event_claims import EventClaims
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
@@ -124,7 +124,7 @@ def complete(
     """Register the objects of a replay; a repetition returns the first call's result.
 
     Raises NothingToRepair unless it was begun, InvalidArgument for another dataset's objects,
-    EventsClaimed, IdentitiesRequired, and the errors of a registration.
+    LayoutChanged, EventsClaimed, IdentitiesRequired, and the errors of a registration.
     """
     datasets.lock_shared(tx, [segment.dataset_id for segment in new])
     replay = _locked(tx, payload)
@@ -137,6 +137,8 @@ def complete(
         raise InvalidArgument(
             f"the replay goes to dataset {replay.dataset_id}", field="segments.dataset_id"
         )
+    if new:
+        bound_columns.check(new, datasets.lock_bound(tx, new[0].dataset_id))
     if replay.dataset_id is not None and (new or event_identities is not None):
         _claim_events(tx, replay.dataset_id, event_identities, has_segments=bool(new))
     claims = segments.claim(tx, new) if new else ()

@@ -15,7 +15,6 @@ from sqlalchemy import text
 from meta.access import NO_CALLER, AuditCaller
 from meta.errors import (
     KeyTaken,
-    LayoutChanged,
     MetaError,
     NotFound,
     OffsetConflict,
@@ -25,6 +24,7 @@ from meta.store.access import audit
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.registration import (
+    bound_columns,
     conservation,
     event_claims,
     quarantined_ranges,
@@ -116,7 +116,7 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     claims = _claim(tx, batch, state)
     answers: list[Version | MetaError | None] = [
         _decide(tx, merge, own, call, is_live=merge.dataset_id in state.dataset_keys)
-        or _lacking(merge, state.bound_field_ids.get(merge.dataset_id, ()))
+        or bound_columns.refusal(merge.segments, state.bound_field_ids.get(merge.dataset_id, ()))
         or _claimed_events(tx, merge, state, windows)
         or conservation.refusal(tx, merge.dataset_id, _events(merge), call.bound, merge.caller)
         for merge, own, call in zip(batch, claims, state.calls, strict=True)
@@ -188,24 +188,6 @@ def _decide(
             object_key=merge.segments[0].object_key,
         )
     return _refused_moves(tx, merge, call)
-
-
-def _lacking(merge: Merge, bound_field_ids: Sequence[int]) -> MetaError | None:
-    """The refusal of segments that lack a column to which their dataset was bound meanwhile.
-
-    Columns that they lack would be null for good. An object without facts is no segment of ours.
-    """
-    if not bound_field_ids:
-        return None
-    for segment in merge.segments:
-        lacking = set(bound_field_ids).difference(segment.promoted_field_ids)
-        if lacking and segment.facts is not None:
-            return LayoutChanged(
-                f"the segment lacks {len(lacking)} columns that its dataset is bound to",
-                dataset_id=merge.dataset_id,
-                field_id=min(lacking),
-            )
-    return None
 
 
 def _claimed_events(

@@ -125,14 +125,18 @@ def of_entry(entry: str, stream: str, head: str) -> str:
       ORDER BY b."offset" LIMIT 1) - 1, {head}.committed_offset)"""  # noqa: S608
 
 
+def has_entries(stream: str) -> str:
+    """A condition of a stream. EXISTS might read the entries of all streams into a hash table."""
+    return f"((SELECT true FROM stream_datasets n WHERE n.stream_id = {stream}.id LIMIT 1) IS TRUE)"  # noqa: S608
+
+
 def lowest_in(stream: str, head: str, and_entry: str = "") -> str:
     """The smallest merged offset of a stream's entries, null if it has none.
 
     Of the entries `e` that meet `and_entry` only; stream and head are rows of the statement.
     """
     floor = f"greatest({stream}.deleted_offset, {head}.merged_floor)"
-    return f"""(CASE WHEN EXISTS (
-        SELECT FROM stream_datasets n WHERE n.stream_id = {stream}.id)
+    return f"""(CASE WHEN {has_entries(stream)}
       THEN coalesce({first_unmerged(f"{stream}.id", floor, and_entry)} - 1,
                     {head}.committed_offset) END)"""
 

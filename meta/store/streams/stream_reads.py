@@ -115,7 +115,7 @@ SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offs
   coalesce({_LOWEST}, s.deleted_offset),
   CASE WHEN (SELECT {IS_HELD} FROM meta_state) THEN s.deleted_offset
        ELSE coalesce({reapable_offsets.REAPABLE}, h.committed_offset) END,
-  EXISTS (SELECT FROM stream_datasets n WHERE n.stream_id = s.id)
+  {merged_offsets.has_entries("s")}
 FROM (
   SELECT * FROM ingest_streams WHERE retired_at IS NULL {{chosen}}
 ) s

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.otlp.arrow import make
 from segments.otlp.decode import decode
-from segments.parquet.schema import wide_columns
+from segments.parquet.schema import SegmentSpec, wide_columns
 from segments.signals import SIGNALS, Signal
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
@@ -97,11 +97,13 @@ def measure_in_spark(babies: BabySet, location: StoreLocation, tasks_max: int) -
     return NurseryRun(seconds, sum(result.bytes_read for result in results), segments)
 
 
-def merge_alone(babies: BabySet, location: StoreLocation) -> float:
-    """Plan and run the same tasks in this process; seconds."""
+def merge_alone(
+    babies: BabySet, location: StoreLocation, specs: Mapping[str, SegmentSpec] | None = None
+) -> float:
+    """Plan and run the same tasks in this process; seconds. `specs` are layouts of datasets."""
     began = time.perf_counter()
     results = []
-    for task in _tasks(babies, 1):
+    for task in _tasks(babies, 1, specs):
         with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
             results.append(execute(task, open_store(location), _BUDGET, Path(folder)))
     seconds = time.perf_counter() - began
@@ -146,9 +148,11 @@ def rows_through_jvm(babies: BabySet, location: StoreLocation, folder: Path) -> 
     return seconds
 
 
-def _tasks(babies: BabySet, tasks_max: int) -> list[Task]:
+def _tasks(
+    babies: BabySet, tasks_max: int, specs: Mapping[str, SegmentSpec] | None = None
+) -> list[Task]:
     limits = Limits(_DEFAULTS.batch_bytes_max, _DEFAULTS.batch_babies_max, tasks_max)
-    found = plan(babies.streams, {}, limits, time.time_ns())
+    found = plan(babies.streams, specs or {}, limits, time.time_ns())
     assert not found.is_cut
     return list(found.tasks)
 

@@ -1,0 +1,76 @@
+"""Bound columns: the CPU of a nursery's tasks with ten of them, and with none.
+
+The same baby segments of logs, spans and data points become segments of one dataset, by the code
+that a nursery's task runs, in this process. CPU time is user and system time of all its threads.
+Pairs of rounds take turns, and their ratios are compared, since single rounds differ by a tenth.
+"""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.harness.babies import BabySet, BabySpec, write_babies
+from benchmarks.harness.results import Result, compare
+from benchmarks.peers.nursery_contenders import merge_alone
+from segments.location import StoreLocation
+from segments.parquet.schema import PromotedColumn, SegmentSpec
+
+PAIRS = 10
+BAR = 0.85
+BABIES = BabySpec(babies=8, datasets=1, streams=1, datasets_per_baby=1, size_bytes=40_000_000)
+_FIRST_FIELD_ID = 5_000
+# Names of columns, their types, and the attributes of records that they read.
+_COLUMNS = (
+    ("http_method", "string", "http.method"),
+    ("http_route", "string", "http.route"),
+    ("user_id", "string", "user.id"),
+    ("thread_id", "long", "thread.id"),
+    ("request_id", "string", "request.id"),
+    ("client_address", "string", "client.address"),
+    ("function_name", "string", "code.function.name"),
+    ("status_code", "int", "http.status_code"),
+    ("peer_port", "int", "net.peer.port"),
+    ("url_path", "string", "url.path"),
+)
+BOUND = SegmentSpec(
+    promoted=tuple(
+        PromotedColumn(name, kql_type, "record", attribute, _FIRST_FIELD_ID + place, is_bound=True)
+        for place, (name, kql_type, attribute) in enumerate(_COLUMNS)
+    )
+)
+
+
+def run() -> list[Result]:
+    """Compare pairs of rounds; the median of each side."""
+    with tempfile.TemporaryDirectory(prefix="segplane-bench-") as folder:
+        location = StoreLocation.from_url(Path(folder).as_uri())
+        babies = write_babies(location, BABIES)
+        specs = {"without": SegmentSpec(), "bound": BOUND}
+        costs: dict[str, list[float]] = {name: [] for name in specs}
+        for spec in specs.values():
+            _cpu_secs(babies, location, spec)
+        for pair in range(PAIRS):
+            for name in list(specs) if pair % 2 else reversed(specs):
+                costs[name].append(_cpu_secs(babies, location, specs[name]))
+    pairs = zip(costs["without"], costs["bound"], strict=True)
+    ratios = sorted(without / bound for without, bound in pairs)
+    print(f"  ratios of pairs {ratios[0]:.3g} to {ratios[-1]:.3g}")
+    rates = {name: babies.records / statistics.median(secs) for name, secs in costs.items()}
+    return [
+        compare(
+            "nursery_bound_columns",
+            rates["bound"],
+            rates["without"],
+            reference_name="a dataset without a schema",
+            unit="records a CPU second with ten columns",
+            bar=BAR,
+        )
+    ]
+
+
+def _cpu_secs(babies: BabySet, location: StoreLocation, spec: SegmentSpec) -> float:
+    (dataset_id,) = babies.streams[0].merged
+    began = time.process_time()
+    merge_alone(babies, location, {dataset_id: spec})
+    return time.process_time() - began

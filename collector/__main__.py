@@ -1,22 +1,30 @@
 """`python -m collector`: OTLP in, baby segments out."""
 
 import sys
+from collections.abc import Callable
 
 import uvloop
 
 from collector import config
 from collector.app import serve
 from collector.processes import run_processes
-from meta.process import ConfigError, configure_logging, fail, load_settings, serve_metrics
+from meta.process import (
+    ConfigError,
+    Environment,
+    configure_logging,
+    fail,
+    load_settings,
+    serve_metrics,
+)
 from meta.process.memory import keep_freed_memory
 from segments.errors import StoreError
 
 
-def main() -> None:
+def main(load: Callable[[Environment], config.Settings] = config.load) -> None:
     """Run until SIGTERM or SIGINT; exit code 0 if everything taken was committed by then."""
     configure_logging("collector")
     try:
-        settings = load_settings("COLLECTOR_", config.load)
+        settings = load_settings("COLLECTOR_", load)
         if settings.processes > 1 and settings.process_index is None:
             sys.exit(run_processes(settings))
         serve_metrics(settings.metrics)

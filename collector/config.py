@@ -7,46 +7,56 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from meta.process import ConfigError, Environment, ServerTls, production
+from meta.process.declared import read_declared, setting
 from segments.ids import new_uuid7
 from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 
 MIB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Settings(ProcessSettings):
     """Everything an operator may set; docs/collector.md has the table.
 
     object_store: the store of babies; None = the one that meta names. Sizes count decompressed OTLP
-    bytes. process_index: this process's number if several share the ports; None = it is alone.
+    bytes.
     """
 
-    grpc_bind: str
-    http_bind: str
-    tls: ServerTls | None
-    cors_origins: tuple[str, ...]
-    collector_id: str
-    state_dir: str
-    export_size_bytes_max: int
-    export_records_max: int
-    attributes_max: int
-    attribute_name_bytes_max: int
-    attribute_value_bytes_max: int
-    buffer_size_bytes_max: int
-    token_buffer_size_bytes_max: int
-    token_cache_secs: float
-    usage_cache_secs: float
-    dedupe_secs: float
-    dedupe_read_bytes_max: int
-    overlapping_puts: int
-    concurrent_exports_max: int
-    token_concurrent_exports_max: int
-    token_bytes_per_sec_max: int
-    conversion_processes: int
-    export_timeout_secs: float
-    drain_secs: float
-    processes: int
-    process_index: int | None
+    grpc_bind: str = setting("127.0.0.1:4317")
+    http_bind: str = setting("127.0.0.1:4318")
+    tls: ServerTls | None = None
+    cors_origins: tuple[str, ...] = ()
+    collector_id: str = setting("", name="ID")
+    state_dir: str = setting("")
+    export_size_bytes_max: int = setting(16 * MIB, low=1024)
+    # Records with their metrics, scopes and resources.
+    export_records_max: int = 500_000
+    # 0 = without a bound.
+    attributes_max: int = setting(1024)
+    attribute_name_bytes_max: int = setting(8 * 1024)
+    attribute_value_bytes_max: int = setting(64 * 1024)
+    buffer_size_bytes_max: int = setting(256 * MIB, low=MIB)
+    # Of one ingest token: half of what all have.
+    token_buffer_size_bytes_max: int = 128 * MIB
+    # A revocation must hold within 5 s, so a token is never trusted for longer.
+    token_cache_secs: float = 3.0
+    # A quota is checked against usage at most 5 s old.
+    usage_cache_secs: float = 5.0
+    dedupe_secs: float = setting(600.0, high=86_400.0)
+    # Bytes of recent babies that a start reads for the digests of their exports.
+    dedupe_read_bytes_max: int = 256 * MIB
+    # Flushes at a time. Their commits keep their order.
+    overlapping_puts: int = 4
+    concurrent_exports_max: int = setting(2048, low=1)
+    # Of one ingest token: half of what all have.
+    token_concurrent_exports_max: int = 1024
+    token_bytes_per_sec_max: int = setting(0)
+    conversion_processes: int = setting(1, low=1, high=64)
+    export_timeout_secs: float = setting(30.0, low=0.1)
+    drain_secs: float = setting(30.0, low=1.0)
+    processes: int = setting(1, low=1, high=64)
+    # This process's number if several share the ports; None = it is alone.
+    process_index: int | None = None
 
 
 def load(env: Environment) -> Settings:
@@ -63,39 +73,21 @@ def load(env: Environment) -> Settings:
 
 def read(env: Environment) -> Settings:
     """Read and check the settings without a change to any file; raises ConfigError."""
-    grpc_bind = env.text("GRPC_BIND", "127.0.0.1:4317")
-    settings = Settings(
+    settings = read_declared(
+        env,
+        Settings,
         **process_values(env),
-        grpc_bind=_bind("COLLECTOR_GRPC_BIND", grpc_bind),
-        http_bind=_bind("COLLECTOR_HTTP_BIND", env.text("HTTP_BIND", "127.0.0.1:4318")),
         tls=env.server_tls(),
         cors_origins=tuple(env.text("HTTP_CORS_ORIGINS", "").replace(",", " ").split()),
-        collector_id=env.text("ID", ""),
-        state_dir=env.text("STATE_DIR", ""),
-        export_size_bytes_max=env.integer("EXPORT_SIZE_BYTES_MAX", 16 * MIB, low=1024),
-        export_records_max=env.integer("EXPORT_RECORDS_MAX", 500_000, low=1),
-        # 0 = without a bound.
-        attributes_max=env.integer("ATTRIBUTES_MAX", 1024),
-        attribute_name_bytes_max=env.integer("ATTRIBUTE_NAME_BYTES_MAX", 8 * 1024),
-        attribute_value_bytes_max=env.integer("ATTRIBUTE_VALUE_BYTES_MAX", 64 * 1024),
-        buffer_size_bytes_max=env.integer("BUFFER_SIZE_BYTES_MAX", 256 * MIB, low=MIB),
-        token_buffer_size_bytes_max=env.integer("TOKEN_BUFFER_SIZE_BYTES_MAX", 128 * MIB, low=MIB),
-        # A revocation must hold within 5 s, so a token is never trusted for longer.
-        token_cache_secs=env.seconds("TOKEN_CACHE_SECS", 3.0, low=0.1, high=5.0),
-        # A quota is checked against usage at most 5 s old.
-        usage_cache_secs=env.seconds("USAGE_CACHE_SECS", 5.0, low=0.1, high=5.0),
-        dedupe_secs=env.seconds("DEDUPE_SECS", 600.0, low=0.0, high=86_400.0),
-        dedupe_read_bytes_max=env.integer("DEDUPE_READ_BYTES_MAX", 256 * MIB),
-        overlapping_puts=env.integer("OVERLAPPING_PUTS", 4, low=1, high=64),
-        concurrent_exports_max=env.integer("CONCURRENT_EXPORTS_MAX", 2048, low=1),
-        token_concurrent_exports_max=env.integer("TOKEN_CONCURRENT_EXPORTS_MAX", 1024, low=1),
-        token_bytes_per_sec_max=env.integer("TOKEN_BYTES_PER_SEC_MAX", 0),
-        conversion_processes=env.integer("CONVERSION_PROCESSES", 1, low=1, high=64),
-        export_timeout_secs=env.seconds("EXPORT_TIMEOUT_SECS", 30.0, low=0.1),
-        drain_secs=env.seconds("DRAIN_SECS", 30.0, low=1.0),
-        processes=env.integer("PROCESSES", 1, low=1, high=64),
         process_index=_index(env),
     )
+    settings = replace(
+        settings,
+        token_buffer_size_bytes_max=settings.buffer_size_bytes_max // 2,
+        token_concurrent_exports_max=max(1, settings.concurrent_exports_max // 2),
+    )
+    _check_bind("COLLECTOR_GRPC_BIND", settings.grpc_bind)
+    _check_bind("COLLECTOR_HTTP_BIND", settings.http_bind)
     refuse_unsafe(env, settings, _plain_ports(settings))
     return settings
 
@@ -124,11 +116,10 @@ def _index(env: Environment) -> int | None:
     return None if index < 0 else index
 
 
-def _bind(name: str, value: str) -> str:
+def _check_bind(name: str, value: str) -> None:
     host, _, port = value.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
         raise ConfigError(f"{name} is {value!r}, not host:port")
-    return value
 
 
 def _stable_id(state_dir: str, grpc_bind: str) -> str:

@@ -16,6 +16,7 @@ from meta.process import (
     ServerTls,
     production,
 )
+from meta.process.declared import read_declared, setting
 from meta.store.access.token_secrets import Peppers
 from meta.store.engine.database_url import is_encrypted
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings
@@ -39,29 +40,30 @@ AUDIT_FLOOR_SECS = 604_800.0
 class StreamDefaults:
     """Settings that collectors receive when they register."""
 
-    flush_timeout_ms: int = 1_000
-    max_segment_size_bytes: int = 16 * 1024 * 1024
+    flush_timeout_ms: int = setting(1_000, low=10, high=600_000)
+    max_segment_size_bytes: int = setting(16 * 1024 * 1024, low=1_024, high=2**30)
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
     """Ages and leases in seconds, on the database's clock."""
 
-    tombstone_grace: float = 2_100.0
-    cursor: float = 1_800.0
+    tombstone_grace: float = setting(2_100.0, name="TOMBSTONE_GRACE_SECS")
+    cursor: float = setting(1_800.0, name="CURSOR_LIFETIME_SECS", low=1)
+    # As long as a cursor, which may name one.
     checkpoint: float = 1_800.0
-    claim_lease: float = 3_600.0
-    beat_lease: float = 60.0
+    claim_lease: float = setting(3_600.0, name="CLAIM_LEASE_SECS", low=1)
+    beat_lease: float = setting(60.0, name="BEAT_LEASE_SECS", low=1)
     nursery_lease: float = 10.0
     # After n failures a merge waits 2^n times as long, at most 60 times.
     fail_backoff: float = 60.0
-    orphan_min_age: float = 86_400.0
-    dataset_grace: float = 604_800.0
+    orphan_min_age: float = setting(86_400.0, name="ORPHAN_MIN_AGE_SECS")
+    dataset_grace: float = setting(604_800.0, name="DATASET_GRACE_SECS")
     baby_row: float = 86_400.0
     identity: float = 2_592_000.0
     finished_task: float = 2_592_000.0
     retired_stream: float = 604_800.0
-    audit: float = 7_776_000.0
+    audit: float = setting(7_776_000.0, name="AUDIT_SECS")
     watch_heartbeat: float = 10.0
 
 
@@ -75,20 +77,21 @@ class Settings:
     named_stores: tuple[NamedStore, ...] = ()
     # Of the database, in the bucket; and whether a restored one revokes all of its tokens.
     keeps_witness: bool = False
-    revokes_on_restore: bool = False
+    revokes_on_restore: bool = setting(False, name="REVOKE_ON_RESTORE")
     threads: int = 64
-    concurrent_rpcs_max: int = 512
+    concurrent_rpcs_max: int = setting(512, low=2, high=100_000)
+    # Of one subject: half of all.
     identity_rpcs_max: int = 256
-    processes: int = 1
+    processes: int = setting(1, low=1, high=64)
     # False: the size of the database's pool is the default, which a start may reduce.
     is_pool_set: bool = True
     metrics: MetricsAddress = NO_METRICS
     # Certificate of all ports but the next; None = plain text.
     tls: ServerTls | None = None
     # A port of plain text for health checks alone; "" = none.
-    health_bind: str = ""
-    drain_secs: float = 20.0
-    database_wait_secs: float = 30.0
+    health_bind: str = setting("")
+    drain_secs: float = setting(20.0)
+    database_wait_secs: float = setting(30.0)
     auth_token: str = field(default="", repr=False)
     # Every call but health needs a credential: META_AUTH_TOKEN or an access token.
     requires_authentication: bool = False
@@ -96,18 +99,18 @@ class Settings:
     certificate_rules: CertificateRules = field(default_factory=CertificateRules)
     oidc: Oidc | None = None
     peppers: Peppers = field(default=Peppers(), repr=False)
-    default_dataset: str = "default"
+    default_dataset: str = setting("default")
     datasets_max: int = DATASETS_MAX
     datasets_per_creator_max: int = 0  # No quota.
     tokens_max: int = TOKENS_MAX
-    records_per_month: int = -1
-    merge_debt_segments: int = 1_000
+    records_per_month: int = setting(-1, low=-1)
+    merge_debt_segments: int = setting(1_000)
     stream: StreamDefaults = StreamDefaults()
     lifetimes: Lifetimes = Lifetimes()
-    deletion_percent_max: int = 50
-    watchers_max: int = 256
+    deletion_percent_max: int = setting(50, low=1, high=100)
+    watchers_max: int = setting(256, low=1, high=10_000)
     pins: PinLimits = field(default_factory=PinLimits)
-    is_unsafe_grace: bool = False
+    is_unsafe_grace: bool = setting(False, name="UNSAFE_SHORT_GRACE")
     merge_policy: Policy = field(default_factory=Policy)
 
     @property
@@ -126,45 +129,35 @@ def load(env: Environment) -> Settings:
     is_restricted = env.flag("ALLOW_UNAUTHENTICATED") or requires_authentication or auth_token
     if not (is_loopback(bind) or is_restricted):
         _check_open_bind(bind, tls)
-    if health_bind := env.text("HEALTH_BIND", ""):
-        is_loopback(health_bind, "META_HEALTH_BIND")
     threads = env.integer("THREADS", 64, low=2, high=1_024)
-    settings = Settings(
+    settings = read_declared(
+        env,
+        Settings,
         bind=bind,
         database=_database(env, threads),
+        threads=threads,
         location=env.location("OBJECT_STORE_URL") or DEFAULT_LOCATION,
         named_stores=env.named_stores("OBJECT_STORES"),
         keeps_witness=env.is_set("OBJECT_STORE_URL"),
-        revokes_on_restore=env.flag("REVOKE_ON_RESTORE"),
-        threads=threads,
-        concurrent_rpcs_max=env.integer("CONCURRENT_RPCS_MAX", 512, low=2, high=100_000),
-        identity_rpcs_max=env.integer("IDENTITY_RPCS_MAX", 256, low=1, high=100_000),
         is_pool_set=env.is_set("DATABASE_POOL"),
-        processes=env.integer("PROCESSES", 1, low=1, high=64),
         metrics=env.metrics(),
         tls=tls,
-        health_bind=health_bind,
-        drain_secs=env.seconds("DRAIN_SECS", 20.0),
-        database_wait_secs=env.seconds("DATABASE_WAIT_SECS", 30.0),
         auth_token=auth_token,
         requires_authentication=requires_authentication,
         certificate_rules=rules,
         oidc=oidc,
         peppers=token_peppers.load(env),
-        default_dataset=env.text("DEFAULT_DATASET", "default"),
         datasets_max=min(DATASETS_MAX, env.integer("DATASETS_MAX", DATASETS_MAX, low=1)),
         datasets_per_creator_max=env.integer("DATASETS_PER_CREATOR_MAX", 0, low=0),
         tokens_max=min(TOKENS_MAX, env.integer("TOKENS_MAX", TOKENS_MAX, low=1)),
-        records_per_month=env.integer("RECORDS_PER_MONTH", -1, low=-1),
-        merge_debt_segments=env.integer("MERGE_DEBT_SEGMENTS", 1_000, low=0),
-        stream=_stream_defaults(env),
+        stream=read_declared(env, StreamDefaults),
         lifetimes=_lifetimes(env),
-        deletion_percent_max=env.integer("DELETION_PERCENT_MAX", 50, low=1, high=100),
-        watchers_max=env.integer("WATCHERS_MAX", 256, low=1, high=10_000),
         pins=_pins(env),
-        is_unsafe_grace=env.flag("UNSAFE_SHORT_GRACE"),
         merge_policy=_merge_policy(env),
     )
+    if settings.health_bind:
+        is_loopback(settings.health_bind, "META_HEALTH_BIND")
+    settings = replace(settings, identity_rpcs_max=settings.concurrent_rpcs_max // 2)
     return _checked(env, settings)
 
 
@@ -208,13 +201,6 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
     yield from production.open_metrics("META_", settings.metrics)
 
 
-def _stream_defaults(env: Environment) -> StreamDefaults:
-    return StreamDefaults(
-        flush_timeout_ms=env.integer("FLUSH_TIMEOUT_MS", 1_000, low=10, high=600_000),
-        max_segment_size_bytes=env.integer("MAX_SEGMENT_SIZE_BYTES", 2**24, low=1_024, high=2**30),
-    )
-
-
 def _check_open_bind(bind: str, tls: ServerTls | None) -> None:
     """Raise ConfigError if anyone on the network could call a server at `bind`."""
     if tls is None or tls.client_ca_file is None:
@@ -244,7 +230,6 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
         url=url,
         # Threads also decode and serialize; two more connections are for background work.
         pool_size=env.integer("DATABASE_POOL", threads // 2 + 2, low=2, high=2_000),
-        lock_timeout_ms=env.integer("LOCK_TIMEOUT_MS", 5_000, low=100),
         statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),
         commit_batches=env.integer("COMMIT_BATCHES", 1, low=1, high=COMMIT_BATCHES_MAX),
     )
@@ -262,38 +247,20 @@ def _merge_policy(env: Environment) -> Policy:
 
 def _pins(env: Environment) -> PinLimits:
     base = PinLimits()
-    return PinLimits(
-        lease_secs=env.seconds("PIN_LEASE_SECS_MAX", base.lease_secs, low=1),
+    return replace(
+        base,
         age_secs=env.seconds("PIN_AGE_SECS_MAX", base.age_secs, low=1),
-        per_owner=env.integer("PINS_PER_OWNER_MAX", base.per_owner, low=1, high=100_000),
-        total=env.integer("PINS_MAX", base.total, low=1, high=100_000),
         held_bytes_per_owner=env.integer("PIN_BYTES_MAX", base.held_bytes_per_owner, low=0),
     )
 
 
 def _lifetimes(env: Environment) -> Lifetimes:
-    is_unsafe, base = env.flag("UNSAFE_SHORT_GRACE"), Lifetimes()
-    cursor = env.seconds("CURSOR_LIFETIME_SECS", base.cursor, low=1)
-    floor = 0.0 if is_unsafe else max(GRACE_FLOOR_SECS, cursor + GRACE_OVER_CURSOR_SECS)
-    grace = env.seconds("TOMBSTONE_GRACE_SECS", base.tombstone_grace)
-    if grace < floor:
+    lifetimes = read_declared(env, Lifetimes)
+    floor = max(GRACE_FLOOR_SECS, lifetimes.cursor + GRACE_OVER_CURSOR_SECS)
+    if lifetimes.tombstone_grace < floor and not env.flag("UNSAFE_SHORT_GRACE"):
         raise ConfigError(
-            f"META_TOMBSTONE_GRACE_SECS is {grace:g}, below {floor:g}: readers with a cursor would"
-            " lose objects (META_UNSAFE_SHORT_GRACE=true allows it, for tests only)"
+            f"META_TOMBSTONE_GRACE_SECS is {lifetimes.tombstone_grace:g}, below {floor:g}: readers"
+            " with a cursor would lose objects (META_UNSAFE_SHORT_GRACE=true allows it, for tests"
+            " only)"
         )
-    return Lifetimes(
-        tombstone_grace=grace,
-        cursor=cursor,
-        checkpoint=env.seconds("CHECKPOINT_LIFETIME_SECS", base.checkpoint, low=1),
-        claim_lease=env.seconds("CLAIM_LEASE_SECS", base.claim_lease, low=1),
-        beat_lease=env.seconds("BEAT_LEASE_SECS", base.beat_lease, low=1),
-        nursery_lease=env.seconds("NURSERY_LEASE_SECS", base.nursery_lease, low=1),
-        fail_backoff=env.seconds("FAIL_BACKOFF_SECS", base.fail_backoff),
-        orphan_min_age=env.seconds("ORPHAN_MIN_AGE_SECS", base.orphan_min_age),
-        dataset_grace=env.seconds("DATASET_GRACE_SECS", base.dataset_grace),
-        baby_row=env.seconds("BABY_ROW_SECS", base.baby_row),
-        identity=env.seconds("IDENTITY_SECS", base.identity),
-        finished_task=env.seconds("FINISHED_TASK_SECS", base.finished_task),
-        retired_stream=env.seconds("RETIRED_STREAM_SECS", base.retired_stream),
-        audit=env.seconds("AUDIT_SECS", base.audit),
-    )
+    return replace(lifetimes, checkpoint=lifetimes.cursor)

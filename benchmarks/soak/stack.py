@@ -33,10 +33,7 @@ PACE = {
 GRACE = {
     "META_UNSAFE_SHORT_GRACE": "true",
     "META_CURSOR_LIFETIME_SECS": "20",
-    "META_CHECKPOINT_LIFETIME_SECS": "20",
     "META_TOMBSTONE_GRACE_SECS": "30",
-    "META_BABY_ROW_SECS": "60",
-    "META_FINISHED_TASK_SECS": "60",
 }
 CYCLE_METRIC = "segplane_nursery_cycle_seconds"
 

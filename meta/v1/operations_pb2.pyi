@@ -3191,7 +3191,7 @@ class PinVersionRequest(_message.Message):
     version: _builtins.int
     """Version to pin; unset = the current one."""
     lease_secs: _builtins.int
-    """Seconds of the lease; 0 = 300, more than META_PIN_LEASE_SECS_MAX counts as that."""
+    """Seconds of the lease; 0 = 300, more than 3600 counts as that."""
     holds_changes: _builtins.bool
     """Also hold segments that later versions removed, so that ListDatasetChanges since the version is
     answered and the segments it names can be read, as long as the pin lasts.
@@ -3336,7 +3336,7 @@ class RenewPinRequest(_message.Message):
     pin_id: _builtins.str
     """Pin id."""
     lease_secs: _builtins.int
-    """Seconds of the lease from now; 0 = 300, more than META_PIN_LEASE_SECS_MAX counts as that. A
+    """Seconds of the lease from now; 0 = 300, more than 3600 counts as that. A
     lease is never shortened.
     """
     def __init__(

@@ -7,12 +7,13 @@ from typing import TypedDict
 from meta.client.addresses import is_loopback_host, split_addresses
 from meta.client.channel import SYSTEM_CA, ClientTls
 from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress, production
+from meta.process.declared import setting
 from segments.location import StoreLocation
 from segments.spark.settings import SparkConf, SparkSettings, parse_conf
 
 
 class ProcessValues(TypedDict):
-    """Values of ProcessSettings, to build a process's own settings from."""
+    """Values of ProcessSettings that no field declares."""
 
     meta_address: str
     meta_auth_token: str
@@ -25,12 +26,7 @@ class ProcessValues(TypedDict):
 class SparkValues(ProcessValues):
     """Values of SparkProcessSettings."""
 
-    drain_secs: float
-    spark_master: str
-    spark_cores_max: int
-    spark_driver_memory: str
     spark_conf: SparkConf
-    spark_start_secs: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +53,17 @@ class SparkProcessSettings(ProcessSettings):
     """Settings of every process that runs Spark jobs."""
 
     # On shutdown, a job under way gets this long to finish before it is cancelled.
-    drain_secs: float = 15.0
+    drain_secs: float = setting(15.0)
     # local[n], local[*], spark://, k8s:// or yarn.
-    spark_master: str = "local[*]"
+    spark_master: str = setting("local[*]")
     # Cores this process may take of a cluster; without a bound the first process takes all.
-    spark_cores_max: int = 8
+    spark_cores_max: int = setting(8, low=1)
     # JVM memory of the driver, as Spark writes it; no record passes through it.
-    spark_driver_memory: str = "768m"
+    spark_driver_memory: str = setting("768m")
     # Any other of Spark's properties, as spark.a=x,spark.b=y; they override Segplane's.
     spark_conf: SparkConf = ()
     # How long a start waits for the first executor of a cluster.
-    spark_start_secs: float = 300.0
+    spark_start_secs: float = setting(300.0, low=1.0)
 
     def spark(self, app_name: str) -> SparkSettings:
         """Settings of the process's one Spark session."""
@@ -144,16 +140,7 @@ def client_tls(env: Environment) -> ClientTls | None:
 
 def spark_values(env: Environment) -> SparkValues:
     """Read the settings of a process that runs Spark jobs; raises ConfigError."""
-    default = SparkProcessSettings()
-    return SparkValues(
-        **process_values(env),
-        drain_secs=env.seconds("DRAIN_SECS", default.drain_secs),
-        spark_master=env.text("SPARK_MASTER", default.spark_master),
-        spark_cores_max=env.integer("SPARK_CORES_MAX", default.spark_cores_max, low=1),
-        spark_driver_memory=env.text("SPARK_DRIVER_MEMORY", default.spark_driver_memory),
-        spark_conf=_spark_conf(env),
-        spark_start_secs=env.seconds("SPARK_START_SECS", default.spark_start_secs, low=1.0),
-    )
+    return SparkValues(**process_values(env), spark_conf=_spark_conf(env))
 
 
 def _spark_conf(env: Environment) -> SparkConf:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from meta.client.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls, production
+from meta.process.declared import read_declared, setting
 from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 from segplane.gateway.http.callers import tokens_of
 from segplane.gateway.iceberg import access_settings
@@ -20,7 +21,7 @@ class Settings(ProcessSettings):
     """Settings of an operator; docs/reading describes the gateway's services."""
 
     # Address that engines connect to.
-    bind: str = "127.0.0.1:9580"
+    bind: str = setting("127.0.0.1:9580")
     # Bearer tokens that callers must send, one a line; empty = none is asked for, on loopback only.
     auth_token: str = field(default="", repr=False)
     # File of the credentials; reread when it changes. "" = from the environment.
@@ -28,15 +29,15 @@ class Settings(ProcessSettings):
     # Certificate of the port and of the metrics; None = plain text.
     tls: ServerTls | None = None
     # How long a table's description is used for further callers.
-    refresh_secs: float = 2.0
+    refresh_secs: float = setting(2.0, low=0.1, high=60.0)
     # Most segments of a table, and of all tables that are kept in memory: about 1 KB each.
-    segments_max: int = 1_000_000
+    segments_max: int = setting(1_000_000, low=1)
     # Access to the store that callers get.
     access: AccessSettings = field(default_factory=AccessSettings)
     # Limits of queries over HTTP.
     queries: QuerySettings = field(default_factory=QuerySettings)
     # On shutdown, requests under way get this long.
-    drain_secs: float = 10.0
+    drain_secs: float = setting(10.0)
 
     @property
     def host(self) -> str:
@@ -51,19 +52,17 @@ class Settings(ProcessSettings):
 
 def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
-    default = Settings()
-    settings = Settings(
+    settings = read_declared(
+        env,
+        Settings,
         **process_values(env),
-        bind=_bind(env.text("BIND", default.bind)),
         auth_token=env.secret("AUTH_TOKEN"),
         auth_token_file=env.file_of("AUTH_TOKEN"),
         tls=env.server_tls(),
-        refresh_secs=env.seconds("REFRESH_SECS", default.refresh_secs, low=0.1, high=60.0),
-        segments_max=env.integer("SEGMENTS_MAX", default.segments_max, low=1),
         access=access_settings.load(env, env.secret("AUTH_TOKEN")),
         queries=query_settings.load(env),
-        drain_secs=env.seconds("DRAIN_SECS", default.drain_secs),
     )
+    _check_bind(settings.bind)
     if not settings.auth_token and not is_loopback_host(settings.host):
         raise ConfigError(
             f"GATEWAY_BIND is {settings.bind}, which other machines reach: set GATEWAY_AUTH_TOKEN,"
@@ -81,8 +80,7 @@ def _violations(settings: Settings) -> Iterable[str]:
         yield from production.weak_secret("GATEWAY_AUTH_TOKEN", token.decode())
 
 
-def _bind(value: str) -> str:
+def _check_bind(value: str) -> None:
     host, _, port = value.rpartition(":")
     if not host or not port.isdecimal() or int(port) > PORT_MAX:
         raise ConfigError(f"GATEWAY_BIND is {value!r}, not host:port such as 127.0.0.1:9580")
-    return value

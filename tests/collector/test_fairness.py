@@ -13,7 +13,7 @@ import grpc
 from benchmarks.harness.stalled_grpc import StalledGrpcCall
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken
-from tests.support.collector.process import CollectorProcess, StartCollector, Stub
+from tests.support.collector.process import CollectorProcess, StartCollector, Stub, impatient
 
 MIB = 1024 * 1024
 # Half of what an export may take; `benchmarks hostile_senders` measures what they do take.
@@ -147,7 +147,7 @@ def test_a_token_has_no_more_exports_in_flight_than_its_limit(
 ) -> None:
     token = ground.new_token()
     collector = start_collector(
-        COLLECTOR_TOKEN_CONCURRENT_EXPORTS_MAX="4", COLLECTOR_EXPORT_TIMEOUT_SECS="2"
+        program=impatient(token_concurrent_exports_max=4), COLLECTOR_EXPORT_TIMEOUT_SECS="2"
     )
 
     with collector.stub() as stub:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -42,7 +43,7 @@ class MetaWithDeletedDatasets(Ingestion):
 @pytest.fixture
 def settings() -> Settings:
     """Settings of a collector that trusts meta's word for a tenth of a second."""
-    return load(Environment("COLLECTOR_", {"COLLECTOR_TOKEN_CACHE_SECS": "0.1"}))
+    return replace(load(Environment("COLLECTOR_", {})), token_cache_secs=0.1)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from tests.support.collector.http import JSON, post
 from tests.support.collector.process import CollectorProcess, StartCollector
 
 MIB = 1024 * 1024
-TOTAL_BYTES_MAX, TOKEN_BYTES_MAX = 96 * MIB, 48 * MIB
+TOTAL_BYTES_MAX = 96 * MIB
 SECONDS = 2.0
 # A conversion takes 30 seconds at most.
 TURN_SECS = 90.0
@@ -30,7 +30,6 @@ def test_memory_stays_below_its_stated_bound_beside_a_hostile_sender(
     small, hostile = ground.new_token(), ground.new_token()
     collector = start_collector(
         COLLECTOR_BUFFER_SIZE_BYTES_MAX=str(TOTAL_BYTES_MAX),
-        COLLECTOR_TOKEN_BUFFER_SIZE_BYTES_MAX=str(TOKEN_BYTES_MAX),
     )
     load = hostile_load.HostileLoad(
         kind,

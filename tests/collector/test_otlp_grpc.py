@@ -10,7 +10,13 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from meta.v1 import ingest_token_pb2
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
-from tests.support.collector.process import LOGS_METHOD, CollectorProcess, StartCollector, Stub
+from tests.support.collector.process import (
+    LOGS_METHOD,
+    CollectorProcess,
+    StartCollector,
+    Stub,
+    impatient,
+)
 from tests.support.collector.refusals import refusal, retry_after_secs
 from tests.support.waiting import wait_until
 
@@ -127,7 +133,6 @@ def test_a_full_buffer_turns_exports_away_until_there_is_room(
     token, other = ground.new_token(), ground.new_token()
     collector = start_collector(
         COLLECTOR_BUFFER_SIZE_BYTES_MAX=str(2 * MIB),
-        COLLECTOR_TOKEN_BUFFER_SIZE_BYTES_MAX=str(MIB),
     )
     with collector.stub() as stub:
         # The first flush brings the stream's flush timeout, which then holds everything back.
@@ -160,7 +165,7 @@ def test_no_answer_from_meta_means_unavailable_and_nothing_is_acknowledged(
     ground: Ground, start_collector: StartCollector
 ) -> None:
     token = ground.new_token()
-    collector = start_collector(COLLECTOR_TOKEN_CACHE_SECS="0.5", COLLECTOR_EXPORT_TIMEOUT_SECS="2")
+    collector = start_collector(program=impatient(), COLLECTOR_EXPORT_TIMEOUT_SECS="2")
     with collector.stub() as stub:
         stub.export(token.token_secret, log_export("before"))
         ground.stop_meta()

@@ -118,9 +118,9 @@ def test_without_a_folder_the_id_comes_from_host_and_port(monkeypatch: pytest.Mo
     [
         ("COLLECTOR_GRPC_BIND", "4317"),
         ("COLLECTOR_HTTP_BIND", "localhost:http"),
-        ("COLLECTOR_TOKEN_CACHE_SECS", "6"),
+        ("COLLECTOR_DEDUPE_SECS", "86401"),
         ("COLLECTOR_OBJECT_STORE_URL", "ftp://x"),
-        ("COLLECTOR_OVERLAPPING_PUTS", "0"),
+        ("COLLECTOR_PROCESSES", "0"),
         ("COLLECTOR_STATE_DIR", "/proc/nowhere"),
     ],
 )

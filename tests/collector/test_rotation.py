@@ -18,19 +18,14 @@ from segments.store.open import open_store
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.http import PROTOBUF, post
-from tests.support.collector.process import CollectorProcess, StartCollector, Stub
+from tests.support.collector.process import CollectorProcess, StartCollector, Stub, impatient
 from tests.support.meta.guarded import GuardedServer, guarded
 from tests.support.meta.server import MetaServer
 from tests.support.repeated_calls import RepeatedCalls
 from tests.support.waiting import wait_until
 
-# A collector that looks at the file of its token at every call, not every 5 s.
-PROGRAM = """
-from meta.client import bearer_token
-bearer_token.CHECK_SECS = 0.0
-from collector.__main__ import main
-main()
-"""
+# Looks at the file of the collector's token at every call, not every 5 s.
+EAGER = "from meta.client import bearer_token; bearer_token.CHECK_SECS = 0.0"
 
 
 @pytest.fixture
@@ -121,10 +116,8 @@ def test_rotated_tokens_fail_no_export_and_lose_no_record(
     own = OwnToken(guard, tmp_path / "token")
     own.renew()
     collector = start_collector(
-        program=("-c", PROGRAM),
+        program=impatient(EAGER),
         COLLECTOR_META_AUTH_TOKEN_FILE=str(own.file),
-        COLLECTOR_TOKEN_CACHE_SECS="0.1",
-        COLLECTOR_USAGE_CACHE_SECS="0.1",
     )
     with collector.stub() as stub:
         senders = Senders(collector, stub, ground.new_token())

@@ -12,12 +12,11 @@ from meta.server import server
 from meta.v1.ingest_token_pb2 import RevokeIngestTokenRequest
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
-from tests.support.collector.process import CollectorProcess, StartCollector
+from tests.support.collector.process import CollectorProcess, StartCollector, impatient
 from tests.support.collector.refusals import refusal
 from tests.support.waiting import wait_until
 
 CODES = grpc.StatusCode
-CACHE_SECS = "0.2"
 BUFFER_BYTES = 4 * 1024 * 1024
 # Until then a call reserves the largest size.
 KNOWN_SIZES = 20
@@ -27,8 +26,7 @@ KNOWN_SIZES = 20
 def collector(start_collector: StartCollector) -> CollectorProcess:
     """Give a collector that trusts answers of meta for a short while."""
     return start_collector(
-        COLLECTOR_TOKEN_CACHE_SECS=CACHE_SECS,
-        COLLECTOR_USAGE_CACHE_SECS=CACHE_SECS,
+        program=impatient(token_buffer_size_bytes_max=2 * BUFFER_BYTES),
         COLLECTOR_BUFFER_SIZE_BYTES_MAX=str(BUFFER_BYTES),
         COLLECTOR_EXPORT_TIMEOUT_SECS="60",
     )

@@ -81,7 +81,7 @@ def exported(text: str) -> dict[str, str]:
 
 def in_place(settings: Mapping[str, str], location: StoreLocation) -> dict[str, str]:
     """The page's settings with the test's store and secrets in place of the example's."""
-    own = {"META_OBJECT_STORE_URL": location.url(), **SECRETS}
+    own = {"SEGPLANE_OBJECT_STORE_URL": location.url(), **SECRETS}
     own["AZURE_STORAGE_KEY"] = clouds.ACCOUNT_KEY
     # The emulator takes no credentials, and has an address without TLS.
     left_out = {"GOOGLE_APPLICATION_CREDENTIALS"}
@@ -92,7 +92,7 @@ def in_place(settings: Mapping[str, str], location: StoreLocation) -> dict[str, 
 def test_the_example_names_a_location_and_no_more_than_its_credentials(kind: str) -> None:
     settings = exported(block(STORES.index(kind)))
 
-    location = StoreLocation.from_url(settings["META_OBJECT_STORE_URL"])
+    location = StoreLocation.from_url(settings["SEGPLANE_OBJECT_STORE_URL"])
     assert location.provider == kind
     credentials = {
         "file": set(),
@@ -100,7 +100,7 @@ def test_the_example_names_a_location_and_no_more_than_its_credentials(kind: str
         "gcs": {"GOOGLE_APPLICATION_CREDENTIALS"},
         "azure": {"AZURE_STORAGE_KEY"},
     }
-    assert settings.keys() - {"META_OBJECT_STORE_URL"} == credentials[kind]
+    assert settings.keys() - {"SEGPLANE_OBJECT_STORE_URL"} == credentials[kind]
 
 
 @pytest.mark.slow

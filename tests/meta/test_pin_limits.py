@@ -140,10 +140,7 @@ def test_pins_taken_in_turn_hold_a_segment_no_longer_than_one(
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("META_PIN_LEASE_SECS_MAX", "0"),
         ("META_PIN_AGE_SECS_MAX", "0"),
-        ("META_PINS_PER_OWNER_MAX", "0"),
-        ("META_PINS_MAX", "100001"),
         ("META_PIN_BYTES_MAX", "-1"),
     ],
 )

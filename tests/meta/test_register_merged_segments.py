@@ -166,7 +166,7 @@ def test_one_whose_rows_are_locked_waits_alone(
     with meta_server.running.database.write() as tx:
         tx.execute(lock, {"id": locked})
         caller.start()
-        # Longer than META_LOCK_TIMEOUT_MS: the batch gives up, and each of its calls runs alone.
+        # Longer than the lock timeout: the batch gives up, and each of its calls runs alone.
         wait_until(
             lambda: all(nursery.merged_offset(stream, d) == 4 for d in others),
             "the others are registered",

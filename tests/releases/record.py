@@ -40,7 +40,7 @@ from tests.support.releases.release import Release
 BUF = Path(sys.executable).with_name("buf")
 # A store's own folder; it is no object.
 TEMPORARY = ".tmp"
-_SETTING = re.compile(r"^\| `([A-Z_]+)` \|", re.MULTILINE)
+_SETTING = re.compile(r"^\| `([A-Z_]+)`[ ,]", re.MULTILINE)
 _SPLIT: dict[Signal, str] = {"logs": "orders", "metrics": "web", "traces": "web"}
 
 

@@ -24,7 +24,6 @@ from tests.support.waiting import wait_until
 RESTLESS = {
     "JANITOR_SCRUB_BYTES_PER_SEC": "1000000000",
     "JANITOR_SCRUB_PASS_SECS": "0",
-    "JANITOR_SCRUB_INTERVAL_SECS": "0.05",
     "META_FLUSH_TIMEOUT_MS": "50",
 }
 

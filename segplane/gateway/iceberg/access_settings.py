@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 from meta.process import ConfigError, Environment
 
-STS_SECS_MIN, STS_SECS_MAX = 900, 43_200
-
 
 @dataclass(frozen=True, slots=True)
 class AccessSettings:
@@ -26,13 +24,11 @@ class AccessSettings:
 
 def load(env: Environment, auth_token: str) -> AccessSettings:
     """Read and check the settings; raises ConfigError."""
-    default = AccessSettings()
     settings = AccessSettings(
         access_key_id=env.text("READ_ACCESS_KEY_ID", ""),
         secret_access_key=env.secret("READ_SECRET_ACCESS_KEY"),
         sts_role_arn=env.text("STS_ROLE_ARN", ""),
         sts_endpoint=env.text("STS_ENDPOINT", ""),
-        sts_secs=env.integer("STS_SECS", default.sts_secs, low=STS_SECS_MIN, high=STS_SECS_MAX),
         are_callers_known=bool(auth_token),
     )
     if bool(settings.access_key_id) != bool(settings.secret_access_key):

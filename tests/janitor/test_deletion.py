@@ -15,10 +15,11 @@ from meta.errors import MetaError
 from meta.process import Shutdown
 from meta.v1.segment_deletion_pb2 import TombstonedSegmentInfo
 from segments.ids import new_uuid7
-from segments.keys import merged_prefix, new_merged_key, split_key
+from segments.keys import merged_prefix, new_merged_key, new_table_key, split_key
 from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.store.open import open_store
+from segplane.dataplane import deletion_permit
 from tests.support.meta.scripted_deletion import Deletion, serve
 
 LOCATION = StoreLocation("s3", "http://127.0.0.1:1", "bucket", "us-east-1", "base")
@@ -181,3 +182,18 @@ def test_an_object_of_another_bucket_is_never_deletable() -> None:
     info = tombstoned(other, dataset_id, merged_prefix(dataset_id), "a.parquet")
 
     assert deletable_key(info, Stores(LOCATION)) is None
+
+
+@pytest.mark.parametrize("is_held", [False, True], ids=["allowed", "held"])
+def test_table_metadata_is_deleted_only_while_deletion_is_allowed(
+    fake_tools: Tools, deletion: Deletion, monkeypatch: pytest.MonkeyPatch, is_held: bool
+) -> None:
+    # Every answer of meta is too old when a deletion begins.
+    monkeypatch.setattr(deletion_permit, "ANSWER_SECS_MAX", -1.0)
+    key = new_table_key(str(new_uuid7()), 1, "manifest.avro")
+    fake_tools.store.put_if_absent(key, b"")
+    deletion.table_keys, deletion.is_held_after_naming = [key], is_held
+
+    jobs.delete_table_metadata(fake_tools)
+
+    assert [info.key for info in fake_tools.store.list("iceberg/")] == ([key] if is_held else [])

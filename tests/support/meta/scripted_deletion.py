@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 
 import grpc
 
-from meta.v1.operations_pb2 import GetServerStateRequest, GetServerStateResponse
+from meta.v1.operations_pb2 import (
+    ExpireTableObjectsRequest,
+    ExpireTableObjectsResponse,
+    GetServerStateRequest,
+    GetServerStateResponse,
+)
 from meta.v1.operations_pb2_grpc import (
     OperationsServiceServicer,
     add_OperationsServiceServicer_to_server,
@@ -38,6 +43,10 @@ class Deletion(SegmentDeletionServiceServicer):
     polls: int = 0
     refusal: str = ""
     is_away: bool = False
+    table_keys: list[str] = field(default_factory=list)
+    # A restore is found after the table's objects were named: deletion is held from then on.
+    is_held_after_naming: bool = False
+    is_held: bool = False
 
     def GetTombstonedSegmentsForDeletion(  # noqa: N802
         self, request: GetTombstonedSegmentsForDeletionRequest, context: Context
@@ -61,13 +70,22 @@ class Deletion(SegmentDeletionServiceServicer):
         return ConfirmTombstoneDeletionResponse(success=success)
 
 
-class ServerState(OperationsServiceServicer):
-    """A state without deletion brakes."""
+class Operations(OperationsServiceServicer):
+    """The state, without deletion brakes, and objects of tables' metadata."""
+
+    def __init__(self, deletion: Deletion) -> None:
+        self._deletion = deletion
 
     def GetServerState(  # noqa: N802
         self, request: GetServerStateRequest, context: Context
     ) -> GetServerStateResponse:
-        return GetServerStateResponse()
+        return GetServerStateResponse(deletion_held=self._deletion.is_held)
+
+    def ExpireTableObjects(  # noqa: N802
+        self, request: ExpireTableObjectsRequest, context: Context
+    ) -> ExpireTableObjectsResponse:
+        self._deletion.is_held = self._deletion.is_held_after_naming
+        return ExpireTableObjectsResponse(object_keys=self._deletion.table_keys)
 
 
 @contextmanager
@@ -75,7 +93,7 @@ def serve(deletion: Deletion) -> Iterator[str]:
     """Serve on a free port; gives the address."""
     server = grpc.server(ThreadPoolExecutor(4))
     add_SegmentDeletionServiceServicer_to_server(deletion, server)
-    add_OperationsServiceServicer_to_server(ServerState(), server)
+    add_OperationsServiceServicer_to_server(Operations(deletion), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

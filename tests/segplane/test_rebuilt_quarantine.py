@@ -284,8 +284,8 @@ def write_as_a_killed_replay(
     collector.client.operations.BeginReplay(request)
     # As the replay takes it: `--as-is` enforces nothing.
     taken = replace(spec, enforced=frozenset())
-    files = write_payload(collector.store, payload, key, collector.dataset_id, taken, folder)
-    return [file.key for file in files]
+    written = write_payload(collector.store, payload, key, collector.dataset_id, taken, folder)
+    return [segment.key for segment in written.segments]
 
 
 def layout(collector: CollectorDriver) -> SegmentSpec:

@@ -27,7 +27,7 @@ def test_every_command_of_the_page_works(
     blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text(), re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
     assert len(lines) == 13
-    shown = {}
+    shown: dict[str, str] = {}
     for line in lines:
         program, *arguments = shlex.split(line)
         assert program == "segplane"

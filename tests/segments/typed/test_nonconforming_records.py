@@ -28,6 +28,7 @@ from segments.typed.payload_check import PayloadCheck
 from segplane.dataplane.babies.columns import DatasetColumns
 from segplane.dataplane.babies.conformity import QuarantinedPart
 from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
+from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
 from tests.support.otlp.messages import fill
@@ -62,6 +63,7 @@ class _Dataset:
     index: int = 0
     columns: DatasetColumns = field(default_factory=DatasetColumns)
     unconverted: Counter[str] = field(default_factory=Counter)
+    events: SeenEvents | None = None
 
     def rows(self) -> Counter[str]:
         return Counter(

@@ -17,6 +17,7 @@ from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal
 from segplane.dataplane.babies.columns import DatasetColumns
 from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
+from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
 from tests.support.otlp import hostile
@@ -39,6 +40,7 @@ class Taker:
     work: DatasetWork = field(default_factory=lambda: DatasetWork("d", SPEC, ()))
     columns: DatasetColumns = field(default_factory=DatasetColumns)
     unconverted: Counter[str] = field(default_factory=Counter)
+    events: SeenEvents | None = None
 
 
 def payload(body: bytes, offset: int = 0, piece: int = 0, signal: Signal = "logs") -> Payload:

@@ -28,7 +28,7 @@ HIDDEN = "***"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SettingReading:
     """A setting that was read.
 
     `variable` is the one that is set, "" = the default is in force; `file` the file that it names.
@@ -59,7 +59,7 @@ class Environment:
 
     prefix: str
     values: Mapping[str, str]
-    readings: dict[str, Reading] = field(default_factory=dict, compare=False)
+    readings: dict[str, SettingReading] = field(default_factory=dict, compare=False)
 
     def text(self, name: str, default: str | None = None, *, is_secret: bool = False) -> str:
         """A string; required when there is no default."""
@@ -67,7 +67,7 @@ class Environment:
         value = self._content(variable, file) if file else self.values.get(variable, default)
         if value is None:
             raise ConfigError(f"{self.prefix}{name} is not set")
-        reading = Reading(value, default or "", variable, file, is_secret)
+        reading = SettingReading(value, default or "", variable, file, is_secret)
         self.readings[self.prefix + name] = reading
         return value
 
@@ -191,7 +191,7 @@ def environment(prefix: str) -> Environment:
     return Environment(prefix, dict(os.environ))
 
 
-def settings_read(prefix: str, load: Callable[[Environment], object]) -> dict[str, Reading]:
+def settings_read(prefix: str, load: Callable[[Environment], object]) -> dict[str, SettingReading]:
     """The settings that `load` reads, by their full names, with their defaults."""
     env = Environment(prefix, _REQUIRED)
     load(env)

@@ -55,6 +55,7 @@ NO_LIMITS = {
     "finite and above 0",
     "A reply above 3.5 MiB",
     "a routing at most 5 seconds",
+    "default and at most 3,600",
     "pages of at most 3.5 MiB",
     "values of up to 32 entries",
     "always stays; up to 120 are",

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from meta.services.catalog import dataset_columns, event_identity, promoted_columns
 from meta.services.catalog.dataset_columns import PROMOTED_FIELD
-from meta.services.catalog.event_identity import EventIdentity
+from meta.services.catalog.event_identity import IdentitySetting
 from meta.store.catalog import bindings, datasets
 from meta.store.catalog.bindings import Binding
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
@@ -28,7 +28,7 @@ class ColumnChanges:
     binding: Binding | None
     enforces: bool
     record_ids: bool | None
-    identity: EventIdentity | None
+    identity: IdentitySetting | None
 
     @classmethod
     def read(cls, settings: operations_pb2.DatasetSettings) -> ColumnChanges:

@@ -30,7 +30,7 @@ _TYPES = (
 
 
 @dataclass(frozen=True, slots=True)
-class EventIdentity:
+class IdentitySetting:
     """The column of identities and the days for which they are kept; no column = no identity."""
 
     column: str
@@ -76,17 +76,17 @@ class EventIdentity:
             )
 
 
-NO_IDENTITY = EventIdentity("", 0)
+NO_IDENTITY = IdentitySetting("", 0)
 
 
-def checked(message: common_pb2.EventIdentity) -> EventIdentity:
+def checked(message: common_pb2.EventIdentity) -> IdentitySetting:
     """Check the setting as far as the message alone tells. Raises InvalidArgument."""
     days = checks.count(message.window_days, f"{FIELD}.window_days", high=WINDOW_DAYS_MAX)
     if not message.column:
         if days:
             raise InvalidArgument("column is not set", field=f"{FIELD}.column")
         return NO_IDENTITY
-    return EventIdentity(checks.name(message.column, f"{FIELD}.column"), days or WINDOW_DAYS)
+    return IdentitySetting(checks.name(message.column, f"{FIELD}.column"), days or WINDOW_DAYS)
 
 
 def message_of(tx: Transaction, dataset_id: UUID) -> common_pb2.EventIdentity | None:
@@ -111,8 +111,8 @@ def check_kept(tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColu
         )
 
 
-def _current(tx: Transaction, dataset_id: UUID) -> EventIdentity | None:
+def _current(tx: Transaction, dataset_id: UUID) -> IdentitySetting | None:
     dataset = datasets.get(tx, dataset_id)
     if dataset.identity_rule is None:
         return None
-    return EventIdentity(dataset.identity_column, identities.window_days(tx, dataset.key))
+    return IdentitySetting(dataset.identity_column, identities.window_days(tx, dataset.key))

@@ -71,7 +71,7 @@ _LOCK_DELETED = text(f"""
 _RESTORE = (
     update(datasets_table)
     .where(datasets_table.c.id == bindparam("dataset"))
-    .values(deleted_at=None, kept_files=int(kept_files.State.NONE))
+    .values(deleted_at=None, kept_files=int(kept_files.KeptFilesState.NONE))
 )
 _SHOW = insert(dataset_visibility)
 _PURGE = text(f"""
@@ -116,7 +116,7 @@ def delete(tx: Transaction, identifier: UUID | str, *, keeps_files: bool = False
     audit.note(tx, "DeleteDataset", dataset.id, detail)
     links.remove_of_dataset(tx, dataset.id)
     version = versions.allocate(tx)
-    state = kept_files.State.REQUESTED if keeps_files else kept_files.State.NONE
+    state = kept_files.KeptFilesState.REQUESTED if keeps_files else kept_files.KeptFilesState.NONE
     tx.execute(_DELETE, {"dataset": dataset.id, "kept_files": int(state)})
     tx.execute(_HIDE, {"key": dataset.key, "at_version": version})
     return True

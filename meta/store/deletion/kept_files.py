@@ -23,8 +23,8 @@ SEGMENTS_AT_ONCE = 1_000
 DATASETS_AT_ONCE = 100
 
 
-class State(IntEnum):
-    """State of a dataset's objects once it is deleted."""
+class KeptFilesState(IntEnum):
+    """KeptFilesState of a dataset's objects once it is deleted."""
 
     # They are deleted with it.
     NONE = 0
@@ -45,19 +45,20 @@ class KeptDataset:
 
 
 _UNNOTED = text(f"""
-    SELECT id, name FROM datasets WHERE kept_files IN (1, 2) AND kept_files = {State.REQUESTED:d}
+    SELECT id, name FROM datasets
+    WHERE kept_files IN (1, 2) AND kept_files = {KeptFilesState.REQUESTED:d}
       AND purged_at IS NOT NULL
     ORDER BY key LIMIT :most
 """)  # noqa: S608
 _NOTE = text(f"""
-    UPDATE datasets SET kept_files = {State.NOTED:d}
-    WHERE id = :dataset AND kept_files = {State.REQUESTED:d} AND purged_at IS NOT NULL
+    UPDATE datasets SET kept_files = {KeptFilesState.NOTED:d}
+    WHERE id = :dataset AND kept_files = {KeptFilesState.REQUESTED:d} AND purged_at IS NOT NULL
 """)  # noqa: S608
 # Readers of versions that show it have their grace, and pins their time, as if it were buried.
 _NEXT = text(f"""
     SELECT d.key, (SELECT max(to_version) FROM dataset_visibility WHERE dataset_key = d.key)
     FROM datasets d
-    WHERE d.kept_files IN (1, 2) AND d.kept_files = {State.NOTED:d}
+    WHERE d.kept_files IN (1, 2) AND d.kept_files = {KeptFilesState.NOTED:d}
       AND d.purged_at < {ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")}
       AND NOT EXISTS (SELECT FROM pins p WHERE p.dataset_key = d.key AND p.expires_at > {NOW})
     ORDER BY d.key LIMIT 1 FOR UPDATE OF d SKIP LOCKED
@@ -79,7 +80,7 @@ _FINISH = text("UPDATE datasets SET kept_files = :state WHERE key = :key")
 _KEPT = text(f"""
     SELECT id::text FROM datasets
     WHERE id = ANY(cast(:ids AS uuid[])) AND purged_at IS NOT NULL
-      AND kept_files <> {State.NONE:d}
+      AND kept_files <> {KeptFilesState.NONE:d}
 """)  # noqa: S608
 
 
@@ -124,7 +125,7 @@ def forget(tx: Transaction, grace_secs: float) -> bool:
         ],
     )
     if len(rows) < SEGMENTS_AT_ONCE:
-        tx.execute(_FINISH, {"key": key, "state": int(State.FORGOTTEN)})
+        tx.execute(_FINISH, {"key": key, "state": int(KeptFilesState.FORGOTTEN)})
     return True
 
 

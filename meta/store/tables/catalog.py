@@ -64,7 +64,7 @@ datasets = Table(
     Column("identity_column", Text, nullable=False, server_default=text("''")),
     # Of times that are numbers in JSON records: a number of TimestampUnit.
     Column("timestamp_unit", SmallInteger, nullable=False, server_default=text("0")),
-    # Of a deleted dataset, a meta.store.deletion.kept_files.State: whether its objects stay.
+    # Whether a deleted dataset's objects stay: a meta.store.deletion.kept_files.KeptFilesState.
     Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
 )
 Index(

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from meta.process import ConfigError, Environment, environment
-from meta.process.environment import Reading, settings_read
+from meta.process.environment import SettingReading, settings_read
 from meta.process.setting_names import RENAMED, NameProblem, find_problems
 from segplane.cli.connection import EXIT_USAGE, complain, usage
 from segplane.cli.output import AsJson, print_table
@@ -95,7 +95,7 @@ def _print(rows: list[Shown], problems: list[NameProblem], as_json: bool) -> Non
         print(f"warning: {problem.text}", file=sys.stderr)
 
 
-def _source(reading: Reading) -> str:
+def _source(reading: SettingReading) -> str:
     if not reading.variable:
         return "default"
     if reading.file:

@@ -98,7 +98,7 @@ CASES = {
     "a service": ("where service_name == 'cart'", ALL // 2),
     "a service by startswith_cs": ("where service_name startswith_cs 'web'", ALL // 2),
     "services by in": ("where service_name in ('cart', 'none')", ALL // 2),
-    "a service by has": ("where service_name has 'cart'", ALL),
+    "a service by has": ("where service_name has 'cart'", ALL // 2),
 }
 
 

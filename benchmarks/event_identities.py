@@ -19,6 +19,7 @@ from meta.store.registration import identities, identity_runs
 from meta.store.registration.identities import DayIdentities
 from meta.store.registration.identity_runs import MergedRuns
 from meta.store.versions import clock
+from segments.event_identity import HASH_BYTES
 
 IDENTITIES = int(os.environ.get("BENCH_IDENTITIES", "4000000"))
 DAYS = int(os.environ.get("BENCH_IDENTITY_DAYS", "7"))
@@ -122,7 +123,7 @@ class _Scene:
         return cpu_seconds(self._postgres_pid) * 1e6
 
     def _claim(self, day: int) -> None:
-        claims = [DayIdentities(day, os.urandom(identities.HASH_BYTES * BATCH))]
+        claims = [DayIdentities(day, os.urandom(HASH_BYTES * BATCH))]
         self._transactions.write(lambda tx: _claim(tx, claims))
 
 

@@ -16,13 +16,14 @@ from nursery.results import TaskResult, UnreadableBaby, unreadable_baby
 from nursery.tasks import Task
 from nursery.writing import write_datasets
 from segments.errors import ObjectMissing, SegmentsError
+from segments.event_identity import IDENTITIES_MAX
 from segments.otlp.wire import UndecodableSlice
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 from segplane.dataplane.babies.columns import DatasetColumns
 from segplane.dataplane.babies.conformity import QuarantinedPart
 from segplane.dataplane.babies.decoding import RoutedPayload, UndecodablePayload, decode_pass
-from segplane.dataplane.babies.events import IDENTITIES_MAX, TooManyEvents
+from segplane.dataplane.babies.events import TooManyEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reader import BabyReader
 from segplane.dataplane.babies.reads import TaskRead

@@ -28,7 +28,7 @@ from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from nursery.event_claims import claims_message
 from nursery.move_tracker import FinishedMove
 from nursery.planner import SPANS_MAX
-from segplane.dataplane.babies.events import IDENTITIES_MAX
+from segments.event_identity import IDENTITIES_MAX
 from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from segments.errors import StoreUnavailable
+from segments.event_identity import HASH_BYTES
 from segments.parquet.footer import SegmentContent
 from segments.parquet.schema import SegmentSpec
-from segplane.dataplane.babies.events import HASH_BYTES
 
 # Columns that a line of the log names.
 LOGGED_COLUMNS_MAX = 100

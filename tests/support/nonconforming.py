@@ -22,7 +22,7 @@ NULL, QUARANTINE, REJECT = (
 )
 
 PRICES = (1, "two", 3, "4", "five")
-# What a reader sees of the orders of PRICES, and what is quarantined.
+# The orders of PRICES that a reader sees, and those that are quarantined.
 CONFORMING, OTHERS = ["0: 1", "2: 3", "3: 4"], ["1: two", "4: five"]
 
 

@@ -3,8 +3,9 @@
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.store.registration.event_claims import EventClaims
-from meta.store.registration.identities import HASH_BYTES, IDENTITIES_MAX, DayIdentities
+from meta.store.registration.identities import DayIdentities
 from meta.v1 import nursery_pb2
+from segments.event_identity import HASH_BYTES, IDENTITIES_MAX
 
 # The days that 64 bits of nanoseconds reach.
 DAYS_MAX = 106_752

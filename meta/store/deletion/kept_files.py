@@ -24,7 +24,7 @@ DATASETS_AT_ONCE = 100
 
 
 class KeptFilesState(IntEnum):
-    """KeptFilesState of a dataset's objects once it is deleted."""
+    """State of a dataset's objects once it is deleted."""
 
     # They are deleted with it.
     NONE = 0

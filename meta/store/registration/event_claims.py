@@ -8,7 +8,8 @@ from meta.errors import EventsClaimed, IdentitiesRequired, LayoutChanged, MetaEr
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities
-from meta.store.registration.identities import HASH_BYTES, DayIdentities, IdentityWindow
+from meta.store.registration.identities import DayIdentities, IdentityWindow
+from segments.event_identity import HASH_BYTES
 
 # Positions of claimed identities in the metadata of a refusal: 7 KB.
 NAMED_POSITIONS_MAX = 1_000

@@ -15,13 +15,10 @@ from meta.store.engine.pool import Transaction
 from meta.store.registration import identity_runs
 from meta.store.registration.identity_runs import FIRST_DAY, OF_DAYS, PREFIX, TODAY, YOUNG
 from meta.store.tables.identities import SLOTS
+from segments.event_identity import HASH_BYTES
 
-HASH_BYTES = 16
 # Days of the longest window. With tomorrow they have a table of pages each, and one is spare.
 WINDOW_DAYS_MAX = 30
-# Identities of one registration: 4 MB, which a message holds. The next one of the dataset waits
-# while they are looked up, at most five seconds, so nurseries take fewer of them where they can.
-IDENTITIES_MAX = 250_000
 # An event of a sender whose clock is ahead may be of tomorrow.
 _LOCK = text(f"""
     SELECT {FIRST_DAY.format(days="days")} AS first, {TODAY} + 1 AS last, key

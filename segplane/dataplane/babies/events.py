@@ -9,13 +9,10 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from segments.event_identity import EventIdentity
+from segments.event_identity import HASH_BYTES, EventIdentity
 from segments.otlp.arrow import Array
 from segments.parquet.lineage import day_of
 
-HASH_BYTES = 16
-# Identities of one registration, as meta allows it.
-IDENTITIES_MAX = 250_000
 # A baby by stream id and offset.
 BabyId = tuple[str, int]
 

@@ -15,16 +15,42 @@ def test_one_of_many(number):
     if number == 10:
         os._exit(3)
 """
+# The crash is noted only after a test has been sent to the closed pipe.
 CONFTEST = """
+import threading
+
 import pytest
+from tests.support import scheduling
+
+
+class NotesCrashesLate(scheduling.SparkTogether):
+    is_sent = threading.Event()
+
+    def add_node(self, node):
+        notify = node.notify_inproc
+
+        def notify_late(event, **kwargs):
+            assert event != "errordown" or self.is_sent.wait(60)
+            notify(event, **kwargs)
+
+        node.notify_inproc = notify_late
+        super().add_node(node)
+
+    def mark_test_complete(self, node, item_index, duration=0):
+        tests = [test for group in self.assigned_work[node].values() for test in group]
+        following = tests[tests.index(self.registered_collections[node][item_index]) + 1 :]
+        is_crash_next = bool(following) and following[0].endswith("[10]")
+        if is_crash_next:
+            node.gateway._io.popen.wait(60)
+        super().mark_test_complete(node, item_index, duration)
+        if is_crash_next:
+            self.is_sent.set()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    from tests.support import scheduling
-
     scheduling.ROOT = config.rootpath
-    return scheduling.SparkTogether(config, log)
+    return NotesCrashesLate(config, log)
 """
 
 

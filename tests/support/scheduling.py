@@ -1,5 +1,6 @@
 """The order in which the workers of pytest-xdist take tests."""
 
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,15 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist is unty
         for other in self.assigned_work:
             self._reschedule(other)
         return crashed[1]
+
+    def _assign_work_unit(self, node: Any) -> None:
+        """Send a group to a worker, which may have crashed without xdist knowing it yet.
+
+        The group counts as the worker's all the same: the event of the crash is in xdist's queue or
+        comes, and with it `remove_node` gives the group to the others.
+        """
+        with suppress(OSError):
+            super()._assign_work_unit(node)
 
     def _reschedule(self, node: Any) -> None:
         if node not in self.registered_collections:

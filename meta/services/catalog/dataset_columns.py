@@ -15,12 +15,12 @@ from meta.store.catalog import (
     former_layouts,
     link_columns,
     schema_versions,
-    schemas,
 )
 from meta.store.catalog.bindings import Binding, BoundAttribute
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.catalog.link_columns import LinkColumn
-from meta.store.catalog.schemas import COLUMNS_MAX
+from meta.store.catalog.named_entries import keep_schema
+from meta.store.catalog.schemas import COLUMNS_MAX, SCHEMAS
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
@@ -77,7 +77,7 @@ def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.SchemaBindin
         return None
     in_force = binding.version
     if in_force is None:
-        in_force = schemas.get(tx, binding.schema_id).version
+        in_force = SCHEMAS.get(tx, binding.schema_id).version
     return operations_pb2.SchemaBinding(
         schema_id=str(binding.schema_id),
         version=binding.version,
@@ -127,7 +127,7 @@ def bind(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
     """
     old = bindings.read(tx, dataset_id)
     if binding is not None:
-        schemas.keep(tx, binding.schema_id)
+        keep_schema(tx, binding.schema_id)
         if binding.version is None:
             _check_followers(tx, dataset_id, binding.schema_id)
     columns = _columns(tx, dataset_id, binding)
@@ -157,7 +157,7 @@ def set_record_ids(tx: Transaction, dataset_id: UUID, *, has_ids: bool) -> None:
 
 def lock_followers(tx: Transaction, named: UUID | str) -> Sequence[UUID]:
     """Lock the datasets that follow a schema, ahead of the schema, in the order of locks."""
-    schema = schemas.find(tx, named)
+    schema = SCHEMAS.find(tx, named)
     if schema is None:
         return ()
     followers = bindings.followers(tx, schema.id, FOLLOWERS_MAX)
@@ -217,7 +217,7 @@ def _columns(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> list
 
 
 def _bound(tx: Transaction, binding: Binding) -> list[PromotedColumnRow]:
-    schema = schemas.get(tx, binding.schema_id)
+    schema = SCHEMAS.get(tx, binding.schema_id)
     columns = schema.columns
     if binding.version not in (None, schema.version):
         columns = schema_versions.read(tx, schema.id, binding.version or 0)

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from meta.errors import InvalidArgument
-from meta.store.catalog import dataset_layouts, link_columns, schemas
+from meta.store.catalog import dataset_layouts, link_columns
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.catalog.link_columns import LinkColumn, TypedLink
-from meta.store.catalog.schemas import SchemaColumn
+from meta.store.catalog.named_entries import keep_schema
+from meta.store.catalog.schemas import SCHEMAS, SchemaColumn
 from meta.store.engine.pool import Transaction
 from meta.v1 import common_pb2
 from segplane.kql import queries
@@ -68,7 +69,7 @@ def check_schema_of(
     projection_id: UUID | None = None,
 ) -> None:
     """Refuse a new schema of a view or projection whose links do not yield it."""
-    schema = schemas.get(tx, schema_id) if schema_id is not None else None
+    schema = SCHEMAS.get(tx, schema_id) if schema_id is not None else None
     if schema is not None:
         expected = as_link_columns(schema.columns)
         link_columns.check_outputs(tx, expected, view_id=view_id, projection_id=projection_id)
@@ -83,8 +84,8 @@ def _schema(tx: Transaction, schema_id: UUID | None) -> Columns:
     if schema_id is None:
         return {}
     # No column is added to it until this link is stored.
-    schemas.keep(tx, schema_id)
-    return {c.name: TYPES[c.kql_type] for c in schemas.get(tx, schema_id).columns}
+    keep_schema(tx, schema_id)
+    return {c.name: TYPES[c.kql_type] for c in SCHEMAS.get(tx, schema_id).columns}
 
 
 def _promoted(row: PromotedColumnRow) -> Promoted:

@@ -8,9 +8,9 @@ import grpc
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, StillReferenced
-from meta.services.catalog import entry_versions, projection_types
-from meta.services.catalog.entry_changes import change_expected, write_audited
-from meta.services.messages import authors, checks, pages
+from meta.services.catalog import projection_types
+from meta.services.catalog.entry_calls import EntryCalls
+from meta.services.messages import checks
 from meta.store.catalog import link_columns, links
 from meta.store.catalog.named_entries import PROJECTIONS, Content, Projection
 from meta.store.engine.pool import Transaction
@@ -40,90 +40,60 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.CreateProjectionRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.CreateProjectionResponse:
         """Create a projection; the same name and content again are the same projection."""
-        name = checks.name(request.name)
-        text = checks.some(request.projection, "projection")
-        schema_id = checks.optional_uuid(request.schema_id, "schema_id")
-        projection = write_audited(
-            self._transactions,
-            PROJECTIONS.find,
-            "CreateProjection",
-            name,
-            lambda tx: _create(tx, name, text, schema_id),
+        content = Content(
+            {
+                "name": checks.name(request.name),
+                "expression": checks.some(request.projection, "projection"),
+                "schema_id": checks.optional_uuid(request.schema_id, "schema_id"),
+            }
         )
+        projection = _CALLS.create(self._transactions, request, content, _create)
         return catalog_pb2.CreateProjectionResponse(**_fields(projection))
 
     def GetProjection(
         self, request: catalog_pb2.GetProjectionRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetProjectionResponse:
         """Read a projection by id or name."""
-        named = checks.identifier(request)
-        projection, by = self._transactions.read(
-            lambda tx: authors.of(tx, PROJECTIONS.get(tx, named))
-        )
-        return catalog_pb2.GetProjectionResponse(
-            **_fields(projection), authors=by, version=entry_versions.of(_content(projection))
-        )
+        projection, by, version = _CALLS.get(self._transactions, request)
+        return catalog_pb2.GetProjectionResponse(**_fields(projection), authors=by, version=version)
 
     def ListProjections(
         self, request: catalog_pb2.ListProjectionsRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.ListProjectionsResponse:
-        """Page through the projections, all or those of projection schema."""
+        """Page through the projections, all or those of one schema."""
         schema_id = checks.filter_uuid(request, "schema_id")
-        window = pages.window(request.pagination, "ListProjections", schema_id)
-        page, by = self._transactions.read(
-            lambda tx: authors.of_page(tx, PROJECTIONS.list_page(tx, window, schema_id))
-        )
+        projections, pagination = _CALLS.list_page(self._transactions, request, schema_id)
         return catalog_pb2.ListProjectionsResponse(
             items=[
-                catalog_pb2.Projection(
-                    **_fields(projection),
-                    authors=by.get(projection.id),
-                    version=entry_versions.of(_content(projection)),
-                )
-                for projection in page.items
+                catalog_pb2.Projection(**_fields(projection), authors=by, version=version)
+                for projection, by, version in projections
             ],
-            pagination=pages.answer(page, "ListProjections", schema_id),
+            pagination=pagination,
         )
 
     def UpdateProjection(
         self, request: catalog_pb2.UpdateProjectionRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.UpdateProjectionResponse:
         """Change the given parts of a projection."""
-        named = checks.identifier(request)
-        change, expected = _change(request), entry_versions.expected(request)
-        changed = write_audited(
-            self._transactions,
-            PROJECTIONS.find,
-            "UpdateProjection",
-            named,
-            lambda tx: _update(tx, named, change, expected),
-        )
+        changed = _CALLS.update(self._transactions, request, _changes(request), _update)
         return catalog_pb2.UpdateProjectionResponse(
-            **_fields(changed), version=entry_versions.of(_content(changed))
+            **_fields(changed), version=_CALLS.version_of(changed)
         )
 
     def DeleteProjection(
         self, request: catalog_pb2.DeleteProjectionRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.DeleteProjectionResponse:
         """Delete a projection and its links."""
-        named = checks.identifier(request)
-        success = write_audited(
-            self._transactions,
-            PROJECTIONS.find,
-            "DeleteProjection",
-            named,
-            lambda tx: PROJECTIONS.remove(tx, named),
-        )
+        success = _CALLS.delete(self._transactions, request)
         return catalog_pb2.DeleteProjectionResponse(success=success)
 
 
-def _create(tx: Transaction, name: str, text: str, schema_id: UUID | None) -> Projection:
+def _create(tx: Transaction, content: Content) -> Projection:
     """Create a checked projection; one that an older release stored unchecked is returned."""
-    content = Content({"name": name, "expression": text, "schema_id": schema_id})
     try:
-        projection_types.check_text(tx, text, schema_id)
+        projection_types.check_text(tx, str(content.values["expression"]), content.schema_id)
     except InvalidArgument:
-        existing = PROJECTIONS.find(tx, name)
+        existing = PROJECTIONS.find(tx, content.name)
         if existing is None or not content.is_of(existing):
             raise
         return existing
@@ -131,14 +101,15 @@ def _create(tx: Transaction, name: str, text: str, schema_id: UUID | None) -> Pr
 
 
 def _update(
-    tx: Transaction, named: UUID | str, change: Content, expected: str | None
+    tx: Transaction, named: UUID | str, changes: Content, expected: str | None
 ) -> Projection:
     """Change a projection whose links still hold afterwards."""
-    changed = change_expected(tx, PROJECTIONS, named, change, expected, _content)
-    if "expression" in change.values:
+    projection, _ = _CALLS.lock(tx, named, changes, expected)
+    changed = PROJECTIONS.change(tx, projection, changes)
+    if "expression" in changes.values:
         projection_types.check_text(tx, changed.expression, changed.schema_id)
         _retype_links(tx, changed)
-    elif "schema_id" in change.values:
+    elif "schema_id" in changes.values:
         schema_id = changed.schema_id
         projection_types.check_schema_of(tx, schema_id, projection_id=changed.id)
     return changed
@@ -165,7 +136,7 @@ def _retype_links(tx: Transaction, projection: Projection) -> None:
         link_columns.replace(tx, link_id, typed)
 
 
-def _change(request: catalog_pb2.UpdateProjectionRequest) -> Content:
+def _changes(request: catalog_pb2.UpdateProjectionRequest) -> Content:
     values: dict[str, str | UUID | None] = {}
     if request.HasField("new_name"):
         values["name"] = checks.name(request.new_name, "new_name")
@@ -187,3 +158,6 @@ def _fields(projection: Projection) -> _ProjectionFields:
         projection=projection.expression,
         schema_id=None if projection.schema_id is None else str(projection.schema_id),
     )
+
+
+_CALLS = EntryCalls(PROJECTIONS, _content)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypedDict
 from uuid import UUID
 
 import grpc
@@ -9,13 +10,22 @@ import grpc
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.services.catalog import dataset_columns, entry_versions, projection_types
-from meta.services.catalog.entry_changes import write_audited
-from meta.services.messages import authors, checks, pages
-from meta.store.catalog import link_columns, schema_versions, schemas
-from meta.store.catalog.schemas import COLUMNS_MAX, Schema, SchemaChange, SchemaColumn
+from meta.services.catalog import dataset_columns, projection_types
+from meta.services.catalog.entry_calls import EntryCalls
+from meta.services.messages import authors, checks
+from meta.store.catalog import link_columns, schema_versions
+from meta.store.catalog.named_entries import Content
+from meta.store.catalog.schemas import COLUMNS_MAX, SCHEMAS, Schema, SchemaChange, SchemaColumn
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, common_pb2
+
+
+class _SchemaFields(TypedDict):
+    """The fields common to all messages about a schema."""
+
+    id: str
+    name: str
+    columns: Sequence[common_pb2.Column]
 
 
 class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
@@ -33,34 +43,26 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         columns = _columns(request.columns, "columns")
         if not columns:
             raise InvalidArgument("a schema needs a column", field="columns")
-        schema = write_audited(
-            self._transactions,
-            schemas.find,
-            "CreateSchema",
-            name,
-            lambda tx: schemas.create(tx, name, columns),
+        schema = _CALLS.create(
+            self._transactions, request, Content({"name": name, "columns": columns})
         )
-        return catalog_pb2.CreateSchemaResponse(
-            id=str(schema.id), name=schema.name, columns=_messages(schema)
-        )
+        return catalog_pb2.CreateSchemaResponse(**_fields(schema))
 
     def GetSchema(
         self, request: catalog_pb2.GetSchemaRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetSchemaResponse:
-        """Read a schema by id or name."""
+        """Read a schema by id or name, with the columns of its newest version or of another."""
         named = checks.identifier(request)
         number = None
         if request.HasField("number"):
             number = checks.count(request.number, "number", low=1)
         schema, by = self._transactions.read(
-            lambda tx: authors.of(tx, _at(tx, schemas.get(tx, named), number))
+            lambda tx: authors.of(tx, _at(tx, SCHEMAS.get(tx, named), number))
         )
         return catalog_pb2.GetSchemaResponse(
-            id=str(schema.id),
-            name=schema.name,
-            columns=_messages(schema),
+            **_fields(schema),
             authors=by,
-            version=entry_versions.of(_content(schema)),
+            version=_CALLS.version_of(schema),
             number=schema.version,
             frozen=schema.is_frozen,
         )
@@ -69,59 +71,35 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.ListSchemasRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.ListSchemasResponse:
         """Page through the schemas."""
-        window = pages.window(request.pagination, "ListSchemas")
-        page, by = self._transactions.read(
-            lambda tx: authors.of_page(tx, schemas.list_page(tx, window))
-        )
+        schemas, pagination = _CALLS.list_page(self._transactions, request)
         return catalog_pb2.ListSchemasResponse(
             items=[
                 catalog_pb2.Schema(
-                    id=str(s.id),
-                    name=s.name,
-                    columns=_messages(s),
-                    authors=by.get(s.id),
-                    version=entry_versions.of(_content(s)),
-                    number=s.version,
-                    frozen=s.is_frozen,
+                    **_fields(schema),
+                    authors=by,
+                    version=version,
+                    number=schema.version,
+                    frozen=schema.is_frozen,
                 )
-                for s in page.items
+                for schema, by, version in schemas
             ],
-            pagination=pages.answer(page, "ListSchemas"),
+            pagination=pagination,
         )
 
     def UpdateSchema(
         self, request: catalog_pb2.UpdateSchemaRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.UpdateSchemaResponse:
         """Rename a schema, add and remove columns, all or nothing."""
-        named = checks.identifier(request)
-        change, expected = _change(request), entry_versions.expected(request)
-        schema = write_audited(
-            self._transactions,
-            schemas.find,
-            "UpdateSchema",
-            named,
-            lambda tx: _update(tx, named, change, expected),
-        )
+        schema = _CALLS.update(self._transactions, request, _changes(request), _update)
         return catalog_pb2.UpdateSchemaResponse(
-            id=str(schema.id),
-            name=schema.name,
-            columns=_messages(schema),
-            version=entry_versions.of(_content(schema)),
-            number=schema.version,
+            **_fields(schema), version=_CALLS.version_of(schema), number=schema.version
         )
 
     def DeleteSchema(
         self, request: catalog_pb2.DeleteSchemaRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.DeleteSchemaResponse:
         """Delete a schema that nothing uses."""
-        named = checks.identifier(request)
-        success = write_audited(
-            self._transactions,
-            schemas.find,
-            "DeleteSchema",
-            named,
-            lambda tx: schemas.remove(tx, named),
-        )
+        success = _CALLS.delete(self._transactions, request)
         return catalog_pb2.DeleteSchemaResponse(success=success)
 
 
@@ -134,27 +112,22 @@ def _at(tx: Transaction, schema: Schema, number: int | None) -> Schema:
 
 
 def _update(
-    tx: Transaction, named: UUID | str, change: SchemaChange, expected: str | None
+    tx: Transaction, named: UUID | str, changes: SchemaChange, expected: str | None
 ) -> Schema:
     """Change a schema that all links of its users yield afterwards."""
     locked = dataset_columns.lock_followers(tx, named)
-    if expected is not None:
-        schema = schemas.lock(tx, named)
-        is_in_effect = schemas.is_in_effect(schema, change)
-        content = _content(schema)
-        entry_versions.check(expected, content, is_in_effect=is_in_effect)
-        if is_in_effect and expected != entry_versions.of(content):
-            # A repetition. For the present version the change is checked like any other.
-            return schema
-    changed = schemas.change(tx, named, change)
+    schema, is_repetition = _CALLS.lock(tx, named, changes, expected)
+    if is_repetition:
+        return schema
+    changed = SCHEMAS.change(tx, schema, changes)
     dataset_columns.follow(tx, changed.id, locked)
-    if change.added:
-        added = projection_types.as_link_columns(change.added)
+    if changes.added:
+        added = projection_types.as_link_columns(changes.added)
         link_columns.check_outputs(tx, added, schema_id=changed.id)
     return changed
 
 
-def _change(request: catalog_pb2.UpdateSchemaRequest) -> SchemaChange:
+def _changes(request: catalog_pb2.UpdateSchemaRequest) -> SchemaChange:
     has_name = request.HasField("new_name")
     added = _columns(request.add_columns, "add_columns")
     checks.at_most(request.remove_columns, "remove_columns", COLUMNS_MAX)
@@ -198,11 +171,15 @@ def _columns(messages: Sequence[common_pb2.Column], field: str) -> tuple[SchemaC
 
 
 def _content(schema: Schema) -> catalog_pb2.Schema:
-    return catalog_pb2.Schema(id=str(schema.id), name=schema.name, columns=_messages(schema))
+    return catalog_pb2.Schema(**_fields(schema))
 
 
-def _messages(schema: Schema) -> list[common_pb2.Column]:
-    return [
+def _fields(schema: Schema) -> _SchemaFields:
+    columns = [
         common_pb2.Column(name=c.name, type=common_pb2.KqlType.ValueType(c.kql_type))
         for c in schema.columns
     ]
+    return _SchemaFields(id=str(schema.id), name=schema.name, columns=columns)
+
+
+_CALLS = EntryCalls(SCHEMAS, _content)

@@ -1,23 +1,32 @@
-"""Views and projections: named entries of the catalog that may have a schema.
+"""Schemas, views and projections: entries of the catalog that have a name of their own."""
 
-Each kind is a table, whose columns have the names of its fields.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Select, Table, Text, Uuid, bindparam, delete, func, select, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Select,
+    Table,
+    Text,
+    Uuid,
+    bindparam,
+    delete,
+    func,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NameTaken, NotFound, RaceLost
 from meta.store.access import catalog_authors
-from meta.store.catalog import schemas
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
-from meta.store.tables import projections, views
+from meta.store.tables import projections, schemas, views
 from segments.ids import new_uuid7
 
 
@@ -47,13 +56,24 @@ class Projection(NamedEntry):
 
 
 Entry = TypeVar("Entry", bound=NamedEntry)
+_NO_BYTES = literal(0)
+_KEEP_SCHEMA = (
+    select(schemas.c.id)
+    .where(schemas.c.id == bindparam("id"))
+    .with_for_update(read=True, key_share=True)
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """Values of an entry by the names of its fields; a field that is absent stays as it is."""
 
-    values: Mapping[str, str | UUID | None]
+    values: Mapping[str, object]
+
+    @property
+    def name(self) -> str:
+        """The name of an entry to create."""
+        return str(self.values["name"])
 
     @property
     def schema_id(self) -> UUID | None:
@@ -66,35 +86,51 @@ class Content:
         return all(getattr(entry, field) == value for field, value in self.values.items())
 
 
-class NamedEntries(Generic[Entry]):
-    """All entries of one kind; `noun` names it in refusals."""
+def keep_schema(tx: Transaction, schema_id: UUID | None) -> None:
+    """Lock a schema that a new row will refer to. Raises NotFound."""
+    if schema_id is None:
+        return
+    if tx.execute(_KEEP_SCHEMA, {"id": schema_id}).one_or_none() is None:
+        raise NotFound("there is no such schema", schema_id=schema_id)
 
-    def __init__(self, noun: str, table: Table, kind: type[Entry]) -> None:
-        self._noun, self._kind = noun, kind
-        columns = [table.c[field.name] for field in fields(kind)]
+
+class NamedEntries(Generic[Entry]):
+    """All entries of one kind; `noun` names it in refusals.
+
+    `columns` are the arguments of `make`, and `other_bytes` the texts that other tables hold.
+    """
+
+    def __init__(
+        self,
+        noun: str,
+        table: Table,
+        make: Callable[..., Entry],
+        columns: Sequence[ColumnElement[Any]],
+        other_bytes: ColumnElement[int] = _NO_BYTES,
+    ) -> None:
+        self._noun, self._table, self._make = noun, table, make
         every = select(*columns)
-        self._by_id = every.where(table.c.id == bindparam("target"))
-        self._lock = self._by_id.with_for_update()
+        is_target = table.c.id == bindparam("target")
+        self._by_id = every.where(is_target)
         self._by_name = every.where(table.c.name == bindparam("target"))
         self._by_ids = every.where(table.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
-        text_bytes = catalog_authors.size_of(table.c.id)
+        self._lock = select(table.c.id).where(is_target).with_for_update()
+        text_bytes = catalog_authors.size_of(table.c.id) + other_bytes
         for column in columns:
             if isinstance(column.type, Text):
                 text_bytes += func.coalesce(func.octet_length(column), 0)
         self._listed: Select[*tuple[Any, ...]] = select(table.c.id, text_bytes)
-        self._listed_of_schema = self._listed.where(table.c.schema_id == bindparam("schema"))
-        self._insert = upsert(table).on_conflict_do_nothing().returning(*columns)
-        is_target = table.c.id == bindparam("target")
-        self._update = update(table).where(is_target).returning(*columns)
+        self._insert = upsert(table).on_conflict_do_nothing().returning(table.c.id)
+        self._update = update(table).where(is_target)
         self._delete = delete(table).where(is_target)
 
     def create(self, tx: Transaction, content: Content) -> Entry:
         """The entry of this name and content, made unless there is one. Raises NameTaken."""
-        schemas.keep(tx, content.schema_id)
-        row = tx.execute(self._insert, {"id": new_uuid7(), **content.values}).one_or_none()
-        if row is not None:
-            return self._kind(*row)
-        existing = self.find(tx, str(content.values["name"]))
+        keep_schema(tx, content.schema_id)
+        entry_id = new_uuid7()
+        if self._store(tx, entry_id, content):
+            return self.get(tx, entry_id)
+        existing = self.find(tx, content.name)
         if existing is None:
             raise RaceLost(f"the {self._noun} of this name was deleted meanwhile")
         if not content.is_of(existing):
@@ -107,54 +143,64 @@ class NamedEntries(Generic[Entry]):
         """The entry with this id or, as text, this name."""
         statement = self._by_id if isinstance(identifier, UUID) else self._by_name
         row = tx.execute(statement, {"target": identifier}).one_or_none()
-        return None if row is None else self._kind(*row)
+        return None if row is None else self._make(*row)
 
     def get(self, tx: Transaction, identifier: UUID | str) -> Entry:
         """Like `find`; raises NotFound."""
         entry = self.find(tx, identifier)
         if entry is None:
-            raise self._missing(identifier)
+            raise NotFound(f"there is no such {self._noun}", **{self._noun: identifier})
         return entry
 
     def list_page(
-        self, tx: Transaction, window: keyset.Window, schema_id: UUID | None
+        self, tx: Transaction, window: keyset.Window, schema_id: UUID | None = None
     ) -> keyset.Page[Entry]:
         """One page of all entries, or of those of a schema."""
-        query = self._listed if schema_id is None else self._listed_of_schema
-        page = keyset.read(tx, query, window, {"schema": schema_id})
+        query = self._listed
+        if schema_id is not None:
+            query = query.where(self._table.c.schema_id == schema_id)
+        page = keyset.read(tx, query, window, {})
         rows = tx.execute(self._by_ids, {"ids": list(page.ids)})
-        by_id = {row.id: self._kind(*row) for row in rows}
+        by_id = {row.id: self._make(*row) for row in rows}
         return page.map(by_id.__getitem__)
 
-    def lock(self, tx: Transaction, identifier: UUID | str, schema_id: UUID | None) -> Entry:
+    def lock(self, tx: Transaction, identifier: UUID | str, schema_id: UUID | None = None) -> Entry:
         """Keep an entry, and its new schema, as they are until the commit. Raises NotFound."""
-        schemas.keep(tx, schema_id)
-        entry = self.get(tx, identifier)
-        row = tx.execute(self._lock, {"target": entry.id}).one_or_none()
-        if row is None:
-            raise self._missing(identifier)
-        return self._kind(*row)
-
-    def change(self, tx: Transaction, identifier: UUID | str, changes: Content) -> Entry:
-        """Change the given fields. Raises NotFound, NameTaken."""
-        schemas.keep(tx, changes.schema_id)
-        entry = self.get(tx, identifier)
-        if not changes.values:
-            return entry
-        statement = self._update.values(dict(changes.values))
-        row = tx.execute(statement, {"target": entry.id}).one_or_none()
-        if row is None:
-            raise self._missing(identifier)
-        return self._kind(*row)
+        keep_schema(tx, schema_id)
+        entry_id = self.get(tx, identifier).id
+        tx.execute(self._lock, {"target": entry_id})
+        # A statement that waited for the lock may have read other tables before.
+        return self.get(tx, entry_id)
 
     def remove(self, tx: Transaction, identifier: UUID | str) -> bool:
         """Delete an entry and its links; False if there is none."""
         entry = self.find(tx, identifier)
         return entry is not None and tx.execute(self._delete, {"target": entry.id}).rowcount > 0
 
-    def _missing(self, identifier: UUID | str) -> NotFound:
-        return NotFound(f"there is no such {self._noun}", **{self._noun: identifier})
+    def _store(self, tx: Transaction, entry_id: UUID, content: Content) -> bool:
+        """Write a new entry; False if its name is taken."""
+        return tx.execute(self._insert, {"id": entry_id, **content.values}).rowcount > 0
 
 
-VIEWS = NamedEntries("view", views, View)
-PROJECTIONS = NamedEntries("projection", projections, Projection)
+class EntriesWithSchema(NamedEntries[Entry]):
+    """Views or projections: a change replaces values of their row."""
+
+    def change(self, tx: Transaction, entry: Entry, changes: Content) -> Entry:
+        """Change the given fields of an entry, locked with its schema. Raises NameTaken."""
+        if changes.values:
+            tx.execute(self._update.values(dict(changes.values)), {"target": entry.id})
+        return self.get(tx, entry.id)
+
+
+VIEWS = EntriesWithSchema(
+    "view",
+    views,
+    View,
+    (views.c.id, views.c.name, views.c.description, views.c.schema_id, views.c.created_at),
+)
+PROJECTIONS = EntriesWithSchema(
+    "projection",
+    projections,
+    Projection,
+    (projections.c.id, projections.c.name, projections.c.expression, projections.c.schema_id),
+)

@@ -2,38 +2,33 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, insert, select, text, update
-from sqlalchemy.dialects.postgresql import insert as upsert
-
-from meta.errors import (
-    InvalidArgument,
-    NameTaken,
-    NotFound,
-    RaceLost,
-    SchemaFrozen,
-    StillReferenced,
+from sqlalchemy import (
+    ARRAY,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    text,
 )
-from meta.store.access import catalog_authors
+
+from meta.errors import InvalidArgument, SchemaFrozen, StillReferenced
 from meta.store.catalog import schema_versions
+from meta.store.catalog.named_entries import Content, NamedEntries, NamedEntry
 from meta.store.catalog.schema_versions import SchemaColumn as SchemaColumn
-from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
 from meta.store.tables import schema_bindings, schema_columns, schemas
-from segments.ids import new_uuid7
 
 COLUMNS_MAX = 1_000
 _SHOWN_BLOCKERS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(NamedEntry):
     """A schema with its columns in order."""
 
-    id: UUID
-    name: str
     columns: tuple[SchemaColumn, ...]
     # Of the columns; the first is 1.
     version: int = 1
@@ -52,44 +47,41 @@ class SchemaChange:
     # All names in their new order; () = it stays.
     order: tuple[str, ...] = ()
 
+    @property
+    def schema_id(self) -> None:
+        """A schema has no schema."""
+        return None
 
-_IDS = bindparam("ids", type_=ARRAY(Uuid))
-_SCHEMA = select(schemas.c.id, schemas.c.name, schemas.c.version, schemas.c.is_frozen)
-_BY_ID = _SCHEMA.where(schemas.c.id == bindparam("id"))
-_BY_NAME = _SCHEMA.where(schemas.c.name == bindparam("name"))
-_BY_IDS = _SCHEMA.where(schemas.c.id == func.any(_IDS))
-_COLUMNS = (
-    select(schema_columns.c.schema_id, schema_columns.c.name, schema_columns.c.type)
-    .where(schema_columns.c.schema_id == func.any(_IDS))
-    .order_by(schema_columns.c.schema_id, schema_columns.c.position)
-)
-_LISTED: Select[*tuple[Any, ...]] = select(
-    schemas.c.id,
-    func.octet_length(schemas.c.name)
-    + catalog_authors.size_of(schemas.c.id)
-    + func.coalesce(
-        select(func.sum(func.octet_length(schema_columns.c.name) + 8))
+    def is_of(self, schema: Schema) -> bool:
+        """True if a schema is as it would be after these changes, whatever else was changed."""
+        return (
+            self.new_name in (None, schema.name)
+            and set(self.added) <= set(schema.columns)
+            and {column.name for column in schema.columns}.isdisjoint(self.removed)
+            and (schema.is_frozen or not self.freezes)
+            and self.order in ((), tuple(column.name for column in schema.columns))
+        )
+
+
+_NAMES, _TYPES = (
+    func.array(
+        select(column)
         .where(schema_columns.c.schema_id == schemas.c.id)
+        .order_by(schema_columns.c.position)
         .scalar_subquery(),
-        0,
-    ),
+        type_=ARRAY(column.type),
+    )
+    for column in (schema_columns.c.name, schema_columns.c.type)
 )
-_INSERT = upsert(schemas).on_conflict_do_nothing().returning(schemas.c.id)
-_INSERT_COLUMN = insert(schema_columns)
-_REMOVE_COLUMNS = (
-    delete(schema_columns)
-    .where(schema_columns.c.schema_id == bindparam("schema"))
-    .where(schema_columns.c.name == func.any(bindparam("names")))
+_COLUMNS_BYTES = func.coalesce(
+    select(func.sum(func.octet_length(schema_columns.c.name) + 8))
+    .where(schema_columns.c.schema_id == schemas.c.id)
+    .scalar_subquery(),
+    0,
 )
-_LAST_POSITION = select(func.coalesce(func.max(schema_columns.c.position), -1)).where(
-    schema_columns.c.schema_id == bindparam("schema")
-)
-_RENAME = (
-    update(schemas).where(schemas.c.id == bindparam("schema")).values(name=bindparam("new_name"))
-)
-_FREEZE = update(schemas).where(schemas.c.id == bindparam("schema")).values(is_frozen=True)
+_ADD_COLUMN = insert(schema_columns)
+_REMOVE_COLUMNS = delete(schema_columns).where(schema_columns.c.schema_id == bindparam("schema"))
 _UNBIND = delete(schema_bindings).where(schema_bindings.c.schema_id == bindparam("schema"))
-_DELETE = delete(schemas).where(schemas.c.id == bindparam("schema"))
 _BLOCKERS = text("""
     SELECT 'view ' || name FROM views WHERE schema_id = :schema
     UNION ALL SELECT 'projection ' || name FROM projections WHERE schema_id = :schema
@@ -100,165 +92,86 @@ _BLOCKERS = text("""
 """)
 
 
-def create(tx: Transaction, name: str, columns: Sequence[SchemaColumn]) -> Schema:
-    """The schema of this name and content, made unless there is one. Raises NameTaken."""
-    schema = Schema(new_uuid7(), name, tuple(columns))
-    if tx.execute(_INSERT, {"id": schema.id, "name": name}).one_or_none() is not None:
-        _add(tx, schema.id, 0, columns)
-        return schema
-    existing = find(tx, name)
-    if existing is None:
-        raise RaceLost("the schema of this name was deleted meanwhile")
-    if existing.columns != schema.columns:
-        raise NameTaken("another schema has this name", schema_id=existing.id)
-    return existing
+class Schemas(NamedEntries[Schema]):
+    """All schemas. Their columns are rows of another table, and a change makes a version."""
+
+    def change(self, tx: Transaction, schema: Schema, changes: SchemaChange) -> Schema:
+        """Change a locked schema, all or nothing; other columns are another version.
+
+        Raises InvalidArgument if the changes do not fit, SchemaFrozen, NameTaken.
+        """
+        if schema.is_frozen and not changes.is_revision and not changes.is_of(schema):
+            raise SchemaFrozen(
+                "the schema is frozen: a revision makes its next version", schema_id=schema.id
+            )
+        columns = _changed_columns(schema, changes)
+        if changes.removed or changes.added or changes.order:
+            schema_versions.advance(tx, schema.id, schema.version, schema.columns)
+            tx.execute(_REMOVE_COLUMNS, {"schema": schema.id})
+            _add(tx, schema.id, columns)
+        name = schema.name if changes.new_name is None else changes.new_name
+        values = {"name": name, "is_frozen": schema.is_frozen or changes.freezes}
+        tx.execute(self._update.values(values), {"target": schema.id})
+        return self.get(tx, schema.id)
+
+    def remove(self, tx: Transaction, identifier: UUID | str) -> bool:
+        """Delete a schema; False if there is none. Raises StillReferenced."""
+        if self.find(tx, identifier) is None:
+            return False
+        schema = self.lock(tx, identifier)
+        values = {"schema": schema.id, "most": _SHOWN_BLOCKERS + 1}
+        blockers = list(tx.execute(_BLOCKERS, values).scalars())
+        if blockers:
+            shown = ", ".join(blockers[:_SHOWN_BLOCKERS])
+            more = ", ..." if len(blockers) > _SHOWN_BLOCKERS else ""
+            raise StillReferenced(
+                "views, projections or datasets use the schema",
+                schema_id=schema.id,
+                blockers=shown + more,
+            )
+        # Of datasets that no undelete brings back.
+        tx.execute(_UNBIND, {"schema": schema.id})
+        return super().remove(tx, schema.id)
+
+    def _store(self, tx: Transaction, entry_id: UUID, content: Content) -> bool:
+        name, columns = content.values["name"], content.values["columns"]
+        assert isinstance(columns, tuple)
+        is_new = super()._store(tx, entry_id, Content({"name": name}))
+        if is_new:
+            _add(tx, entry_id, columns)
+        return is_new
 
 
-def find(tx: Transaction, identifier: UUID | str) -> Schema | None:
-    """The schema with this id or, as text, this name."""
-    return _found(tx, identifier, _BY_ID, _BY_NAME)
+def _schema(
+    schema_id: UUID,
+    name: str,
+    version: int,
+    is_frozen: bool,
+    names: Sequence[str],
+    types: Sequence[int],
+) -> Schema:
+    return Schema(schema_id, name, tuple(map(SchemaColumn, names, types)), version, is_frozen)
 
 
-def get(tx: Transaction, identifier: UUID | str) -> Schema:
-    """Like `find`; raises NotFound."""
-    schema = find(tx, identifier)
-    if schema is None:
-        raise NotFound("there is no such schema", schema=identifier)
-    return schema
+SCHEMAS = Schemas(
+    "schema",
+    schemas,
+    _schema,
+    (schemas.c.id, schemas.c.name, schemas.c.version, schemas.c.is_frozen, _NAMES, _TYPES),
+    _COLUMNS_BYTES,
+)
 
 
-def keep(tx: Transaction, schema_id: UUID | None) -> None:
-    """Lock a schema that a new row will refer to. Raises NotFound."""
-    if schema_id is None:
-        return
-    statement = _BY_ID.with_for_update(read=True, key_share=True)
-    if tx.execute(statement, {"id": schema_id}).one_or_none() is None:
-        raise NotFound("there is no such schema", schema_id=schema_id)
-
-
-def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Schema]:
-    """One page of all schemas."""
-    page = keyset.read(tx, _LISTED, window, {})
-    columns = _columns(tx, page.ids)
-    rows = {row.id: row for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(lambda schema_id: _schema(rows[schema_id], columns.get(schema_id, ())))
-
-
-def lock(tx: Transaction, identifier: UUID | str) -> Schema:
-    """Keep a schema as it is until the commit. Raises NotFound."""
-    schema = _lock(tx, identifier)
-    if schema is None:
-        raise NotFound("there is no such schema", schema=identifier)
-    return schema
-
-
-def is_in_effect(schema: Schema, changes: SchemaChange) -> bool:
-    """True if a schema is as it would be after these changes, whatever else was changed."""
-    return (
-        changes.new_name in (None, schema.name)
-        and set(changes.added) <= set(schema.columns)
-        and {column.name for column in schema.columns}.isdisjoint(changes.removed)
-        and (schema.is_frozen or not changes.freezes)
-        and changes.order in ((), tuple(column.name for column in schema.columns))
-    )
-
-
-def change(tx: Transaction, identifier: UUID | str, changes: SchemaChange) -> Schema:
-    """Rename, add and remove, all or nothing.
-
-    Other columns are another version. Raises InvalidArgument if the changes do not fit, and
-    SchemaFrozen.
-    """
-    schema = lock(tx, identifier)
-    if schema.is_frozen and not changes.is_revision and not is_in_effect(schema, changes):
-        raise SchemaFrozen(
-            "the schema is frozen: a revision makes its next version", schema_id=schema.id
-        )
-    _check_change(schema, changes)
-    if changes.removed or changes.added or changes.order:
-        schema_versions.advance(tx, schema.id, schema.version, schema.columns)
-    if changes.removed:
-        tx.execute(_REMOVE_COLUMNS, {"schema": schema.id, "names": list(changes.removed)})
-    if changes.added:
-        last = tx.execute(_LAST_POSITION, {"schema": schema.id}).scalar_one()
-        _add(tx, schema.id, last + 1, changes.added)
-    if changes.order:
-        _reorder(tx, get(tx, schema.id), changes.order)
-    if changes.new_name is not None:
-        tx.execute(_RENAME, {"schema": schema.id, "new_name": changes.new_name})
-    if changes.freezes:
-        tx.execute(_FREEZE, {"schema": schema.id})
-    return get(tx, schema.id)
-
-
-def remove(tx: Transaction, identifier: UUID | str) -> bool:
-    """Delete a schema; False if there is none. Raises StillReferenced."""
-    schema = _lock(tx, identifier)
-    if schema is None:
-        return False
-    values = {"schema": schema.id, "most": _SHOWN_BLOCKERS + 1}
-    blockers = list(tx.execute(_BLOCKERS, values).scalars())
-    if blockers:
-        shown = ", ".join(blockers[:_SHOWN_BLOCKERS])
-        more = ", ..." if len(blockers) > _SHOWN_BLOCKERS else ""
-        raise StillReferenced(
-            "views, projections or datasets use the schema",
-            schema_id=schema.id,
-            blockers=shown + more,
-        )
-    # Of datasets that no undelete brings back.
-    tx.execute(_UNBIND, {"schema": schema.id})
-    tx.execute(_DELETE, {"schema": schema.id})
-    return True
-
-
-def _lock(tx: Transaction, identifier: UUID | str) -> Schema | None:
-    return _found(tx, identifier, _BY_ID.with_for_update(), _BY_NAME.with_for_update())
-
-
-def _found(tx: Transaction, identifier: UUID | str, by_id: Any, by_name: Any) -> Schema | None:
-    if isinstance(identifier, UUID):
-        row = tx.execute(by_id, {"id": identifier}).one_or_none()
-    else:
-        row = tx.execute(by_name, {"name": identifier}).one_or_none()
-    if row is None:
-        return None
-    return _schema(row, _columns(tx, [row.id]).get(row.id, ()))
-
-
-def _schema(row: Any, columns: tuple[SchemaColumn, ...]) -> Schema:
-    return Schema(row.id, row.name, columns, row.version, row.is_frozen)
-
-
-def _columns(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, tuple[SchemaColumn, ...]]:
-    by_schema: dict[UUID, list[SchemaColumn]] = {}
-    for schema_id, name, kql_type in tx.execute(_COLUMNS, {"ids": list(ids)}):
-        by_schema.setdefault(schema_id, []).append(SchemaColumn(name, kql_type))
-    return {schema_id: tuple(columns) for schema_id, columns in by_schema.items()}
-
-
-def _add(tx: Transaction, schema_id: UUID, first: int, columns: Sequence[SchemaColumn]) -> None:
+def _add(tx: Transaction, schema_id: UUID, columns: Sequence[SchemaColumn]) -> None:
     rows = [
-        {"schema_id": schema_id, "position": first + n, "name": c.name, "type": c.kql_type}
+        {"schema_id": schema_id, "position": n, "name": c.name, "type": c.kql_type}
         for n, c in enumerate(columns)
     ]
-    tx.execute(_INSERT_COLUMN, rows)
+    tx.execute(_ADD_COLUMN, rows)
 
 
-def _reorder(tx: Transaction, schema: Schema, order: Sequence[str]) -> None:
-    """Give the columns positions behind the last one, which are never used again."""
-    columns = {column.name: column for column in schema.columns}
-    if set(order) != set(columns):
-        odd = min(set(order) ^ set(columns))
-        raise InvalidArgument(
-            f"the order names other columns than the schema has: {odd!r}", field="column_order"
-        )
-    last = tx.execute(_LAST_POSITION, {"schema": schema.id}).scalar_one()
-    tx.execute(_REMOVE_COLUMNS, {"schema": schema.id, "names": list(order)})
-    _add(tx, schema.id, last + 1, [columns[name] for name in order])
-
-
-def _check_change(schema: Schema, changes: SchemaChange) -> None:
+def _changed_columns(schema: Schema, changes: SchemaChange) -> list[SchemaColumn]:
+    """The columns after the changes, in order. Raises InvalidArgument."""
     names = {column.name for column in schema.columns}
     for column in changes.added:
         if column.name in names:
@@ -266,10 +179,20 @@ def _check_change(schema: Schema, changes: SchemaChange) -> None:
     for name in changes.removed:
         if name not in names:
             raise InvalidArgument(f"there is no column {name!r}", field="remove_columns")
-    left = len(schema.columns) + len(changes.added) - len(changes.removed)
-    if left < 1:
+    kept = [column for column in schema.columns if column.name not in changes.removed]
+    columns = [*kept, *changes.added]
+    if not columns:
         raise InvalidArgument("no column would stay", field="remove_columns")
-    if left > COLUMNS_MAX:
+    if len(columns) > COLUMNS_MAX:
         raise InvalidArgument(
-            f"there would be {left} columns, more than {COLUMNS_MAX}", field="add_columns"
+            f"there would be {len(columns)} columns, more than {COLUMNS_MAX}", field="add_columns"
         )
+    if not changes.order:
+        return columns
+    by_name = {column.name: column for column in columns}
+    if set(changes.order) != set(by_name):
+        odd = min(set(changes.order) ^ set(by_name))
+        raise InvalidArgument(
+            f"the order names other columns than the schema has: {odd!r}", field="column_order"
+        )
+    return [by_name[name] for name in changes.order]

@@ -22,6 +22,12 @@ def open_stores(stores: Stores, *, is_brief: bool = False) -> ObjectStore:
     return SeveralStores(stores, is_brief=is_brief)
 
 
+def store_names(store: ObjectStore) -> tuple[str, ...]:
+    """The names of the named stores that a store stands for; none for a single one."""
+    names = store.stores.names() if isinstance(store, SeveralStores) else ()
+    return tuple(filter(None, names))
+
+
 @dataclass(frozen=True, slots=True)
 class SeveralStores:
     """An ObjectStore over all stores of a deployment.

@@ -13,6 +13,7 @@ from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, Shardi
 from meta.store.engine.pool import Database
 from meta.store.recovery import rebuild as tables
 from meta.store.recovery.restored_streams import RestoredBaby, RestoredEntry, RestoredStream
+from meta.store.segments import object_stores
 from meta.store.segments.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
 from segments.ids import uuid_of
@@ -22,6 +23,7 @@ from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
 from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
 from segments.store.interface import ObjectStore
+from segments.store_names import store_of
 from segplane.dataplane.registration import segment_facts
 
 NAME_CHARACTERS_MAX = 255
@@ -110,7 +112,12 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
         {key: UUID(dataset_id) for key, dataset_id in rebuilt.replayed.items()},
     )
     with database.write() as tx:
-        return tables.write(tx, catalog, default)
+        version = tables.write(tx, catalog, default)
+        # A meta that is not configured with a store of segments must not start. Its own start
+        # writes the URL.
+        for name in sorted({store_of(row.new.object_key) for row in catalog.segments} - {""}):
+            object_stores.remember(tx, name, "")
+        return version
 
 
 def _layout(spec: SegmentSpec) -> Layout:

@@ -16,10 +16,12 @@ from meta.store.engine.pool import Database
 from meta.store.recovery import gone_segments, unknown_streams
 from meta.store.recovery.gone_segments import RevokedToken
 from meta.store.recovery.restored_streams import RestoredEntry, RestoredStream
+from meta.store.segments import object_stores
 from meta.store.versions import witness_state
 from meta.watches.witness_log import WitnessLog
 from segments.keys import BABIES_ROOT, BabyKey, parse_key
 from segments.store.interface import ObjectStore
+from segments.store.several import store_names
 from segplane.recovery.gone_segments import Decision, GoneSegments, settle_gone
 from segplane.recovery.lost_segments import SegmentsOutcome, return_segments
 from segplane.recovery.rebuild import baby_row
@@ -94,6 +96,20 @@ def check_bucket(transactions: Transactions, store: ObjectStore) -> None:
         )
 
 
+def check_stores(transactions: Transactions, store: ObjectStore) -> None:
+    """Raise ReconcileRefused unless the named stores are those that meta is configured with.
+
+    Without one of them its lost segments would be left out unnoticed, and meta cannot answer
+    segments of one that it does not know.
+    """
+    names, known = store_names(store), transactions.read(object_stores.names)
+    if sorted(names) != sorted(known):
+        raise ReconcileRefused(
+            f"the named stores are {', '.join(names) or 'none'}, and meta is configured with"
+            f" {', '.join(known) or 'none'}: give --object-stores as meta has META_OBJECT_STORES"
+        )
+
+
 def run(
     database: Database,
     store: ObjectStore,
@@ -114,6 +130,7 @@ def run(
         if not is_sole:
             raise ReconcileRefused("another `segplane catalog reconcile` of this database runs")
         check_bucket(transactions, store)
+        check_stores(transactions, store)
         restored_at = transactions.read(unknown_streams.restored_at_nanos)
         stream_ids = _unknown_ids(transactions, store)
         progress(f"{len(stream_ids)} unknown streams")

@@ -10,16 +10,15 @@ from typer.testing import CliRunner, Result
 from janitor import jobs
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools
-from meta.client import MetaClient, location
+from meta.client import MetaClient
 from meta.config import Settings
 from meta.process import Shutdown
 from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
-from meta.v1.ingestion_pb2 import DownloadConfigRequest
 from meta.v1.operations_pb2 import ReleaseDeletionHoldRequest
-from segments.named_stores import Stores
-from segments.store.open import open_store
+from segments.store.several import open_stores
 from segplane.__main__ import app
+from segplane.dataplane.location import ask_location
 from segplane.fsck import catalog_check
 from segplane.recovery import reconcile
 from segplane.recovery.reconcile import ReconcileReport
@@ -40,11 +39,9 @@ def running(settings: Settings, database_url: str = "") -> Iterator[Tools]:
     try:
         address = f"127.0.0.1:{started.port}"
         with MetaClient(address) as client:
-            reply = client.ingestion.DownloadConfig(DownloadConfigRequest(worker_id="test"))
-            at = location(reply.cloud_object_prefix.bucket)
-            yield Tools(
-                client, open_store(at), Stores(at), JanitorSettings(address), Shutdown(), "test"
-            )
+            stores = ask_location(client, "test").stores
+            store = open_stores(stores)
+            yield Tools(client, store, stores, JanitorSettings(address), Shutdown(), "test")
     finally:
         started.stop(2.0)
 
@@ -52,7 +49,9 @@ def running(settings: Settings, database_url: str = "") -> Iterator[Tools]:
 def command(settings: Settings, database_url: str, *arguments: str) -> Result:
     """Run the command beside the servers."""
     options = ("--database-url", database_url, "--object-store-url", settings.location.url())
-    return CliRunner().invoke(app, ["catalog", "reconcile", *options, *arguments])
+    stores = ",".join(f"{store.name}={store.location.url()}" for store in settings.named_stores)
+    named = ("--object-stores", stores)
+    return CliRunner().invoke(app, ["catalog", "reconcile", *options, *named, *arguments])
 
 
 def run(tools: Tools, database_url: str) -> ReconcileReport:

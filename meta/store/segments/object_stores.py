@@ -8,6 +8,7 @@ from meta.store.engine.pool import Transaction
 from segments.store_names import store_folder
 
 _KNOWN = text("SELECT name, url FROM object_stores ORDER BY name FOR UPDATE")
+_NAMES = text("SELECT name FROM object_stores ORDER BY name")
 _REMEMBER = text("""
     INSERT INTO object_stores (name, url) VALUES (:name, :url)
     ON CONFLICT (name) DO UPDATE SET url = excluded.url
@@ -42,9 +43,14 @@ def configure(tx: Transaction, urls: Mapping[str, str]) -> Sequence[str]:
     return sorted(in_use)
 
 
-def unknown(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
+def names(tx: Transaction) -> Sequence[str]:
+    """The names of all stores that the database remembers."""
+    return list(tx.execute(_NAMES).scalars())
+
+
+def unknown(tx: Transaction, configured: Sequence[str]) -> Sequence[str]:
     """Stores that other servers were configured with, beside those of a server."""
-    return list(tx.execute(_UNKNOWN, {"names": list(names)}).scalars())
+    return list(tx.execute(_UNKNOWN, {"names": list(configured)}).scalars())
 
 
 def remember(tx: Transaction, name: str, url: str) -> None:

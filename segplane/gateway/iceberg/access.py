@@ -15,6 +15,7 @@ from urllib.parse import quote
 from segments.keys import table_prefix
 from segments.location import StoreLocation
 from segments.named_stores import Stores
+from segments.store import credentials
 from segments.store_names import store_of
 from segplane.gateway.iceberg import cloud_reads
 from segplane.gateway.iceberg.access_settings import AccessSettings
@@ -24,7 +25,7 @@ from segplane.gateway.iceberg.refusals import AccessRefused, RequestRefused
 if TYPE_CHECKING:
     from segments.store.s3.missing_objects import MissingObjects
     from segments.store.s3.session_keys import SessionKeys
-    from segments.store.s3.signing import ReadRequest
+    from segments.store.s3.signing import AccessKeys, ReadRequest
 
 VENDED, SIGNING = "vended-credentials", "remote-signing"
 KEPT_MAX = 1_000
@@ -76,6 +77,20 @@ class StoreAccess:
             return self._settings.are_callers_known
         return bool(self._settings.access_key_id) and location.provider == "s3"
 
+    def _keys_of(self, location: StoreLocation) -> "AccessKeys":
+        """The keys that sign reads of an S3 store: its bucket's own, if it is a named store.
+
+        The gateway writes in the default store, so reads there are signed with keys of their own,
+        which may read alone. Raises StoreError.
+        """
+        from segments.store.s3.signing import AccessKeys
+
+        if location != self._stores().default:
+            own = credentials.keys_of(location)
+            if own.access_key_id is not None and own.secret_access_key is not None:
+                return AccessKeys(own.access_key_id, own.secret_access_key, own.session_token or "")
+        return AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
+
     @property
     def gives_keys(self) -> bool:
         """True if callers can get keys that expire: one pair for the buckets of all stores."""
@@ -119,13 +134,13 @@ class StoreAccess:
     def sign(self, body: dict[str, Any], dataset_id: str) -> dict[str, Any]:
         """Sign a read of one dataset's object.
 
-        Raises AccessRefused, OtherTable, RequestRefused, ObjectGone.
+        Raises AccessRefused, OtherTable, RequestRefused, ObjectGone, StoreError.
         """
         cloud = self._cloud_of(body)
         if cloud is not None:
             return cloud_reads.sign(cloud, self._present, body, dataset_id)
         # botocore takes a third of a second, which most gateways need not spend.
-        from segments.store.s3.signing import AccessKeys, ReadRequest, sign
+        from segments.store.s3.signing import ReadRequest, sign
 
         if not self.signs:
             raise AccessRefused(
@@ -139,7 +154,7 @@ class StoreAccess:
         request = ReadRequest(method, url, region, _headers(body.get("headers", {})))
         location, object_key = self._find(request)
         cloud_reads.check_key(object_key, dataset_id)
-        keys = AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
+        keys = self._keys_of(location)
         # The store would only say that there is no such key.
         self._present.check(
             object_key,

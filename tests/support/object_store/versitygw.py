@@ -28,7 +28,11 @@ def find_versitygw() -> str | None:
 
 
 @contextmanager
-def running_versitygw(folder: Path, users: Mapping[str, str] = NOBODY) -> Iterator[str]:
+def running_versitygw(
+    folder: Path,
+    users: Mapping[str, str] = NOBODY,
+    root: tuple[str, str] = (ACCESS_KEY, SECRET_KEY),
+) -> Iterator[str]:
     """Run the server over an empty folder of its own; gives its URL, skips without its program.
 
     `users` are names and secrets of accounts beside the root's, which policies of buckets name.
@@ -39,7 +43,7 @@ def running_versitygw(folder: Path, users: Mapping[str, str] = NOBODY) -> Iterat
     (folder / "users").mkdir(exist_ok=True)
     accounts = {name: _account(name, secret) for name, secret in users.items()}
     (folder / "users" / "users.json").write_text(json.dumps({"accessAccounts": accounts}))
-    process, url = _started(program, folder)
+    process, url = _started(program, folder, root)
     try:
         yield url
     finally:
@@ -52,18 +56,22 @@ def _account(name: str, secret: str) -> dict[str, object]:
     return {"access": name, "secret": secret, "role": "user", **ids}
 
 
-def _started(program: str, folder: Path) -> "tuple[subprocess.Popen[bytes], str]":
+def _started(
+    program: str, folder: Path, root: tuple[str, str]
+) -> "tuple[subprocess.Popen[bytes], str]":
     # It does not say which port it got, so it is told one, which another may take meanwhile.
     for _ in range(STARTS):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
-        process = _start(program, folder, port)
+        process = _start(program, folder, port, root)
         if _is_listening(process, port):
             return process, f"http://127.0.0.1:{port}"
     raise AssertionError((folder / "log").read_text())
 
 
-def _start(program: str, folder: Path, port: int) -> "subprocess.Popen[bytes]":
+def _start(
+    program: str, folder: Path, port: int, root: tuple[str, str]
+) -> "subprocess.Popen[bytes]":
     objects, metadata = folder / "objects", folder / "metadata"
     objects.mkdir(exist_ok=True)
     metadata.mkdir(exist_ok=True)
@@ -76,7 +84,7 @@ def _start(program: str, folder: Path, port: int) -> "subprocess.Popen[bytes]":
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env={"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY},
+            env=dict(zip(("ROOT_ACCESS_KEY", "ROOT_SECRET_KEY"), root, strict=True)),
         )
 
 

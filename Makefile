@@ -1,4 +1,4 @@
-# Everything here needs Python 3.11+, Java 17+ and make; the rest is installed into .venv.
+# Everything here needs Python 3.11+ and make, and tests with Spark Java 17+; the rest is installed into .venv.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \

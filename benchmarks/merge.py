@@ -26,7 +26,8 @@ from benchmarks.peers.merge_contenders import (
     merge_ours,
 )
 from benchmarks.peers.merge_libraries import LIBRARIES, THREADS
-from merge_worker.job import SparkMerger
+from merge_worker.job import TaskMerger
+from segments.spark.jobs import SparkJobs
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
 
@@ -50,11 +51,12 @@ def run() -> list[Result]:
         paths = write_segments(inputs, SEGMENTS)
         megabytes = sum(path.stat().st_size for path in paths) / 1e6
         print(f"  {len(paths)} segments, {megabytes:.0f} MB", flush=True)
-        spark = open_session(SparkSettings("benchmark of merges", f"local[{THREADS}]"))
+        settings = SparkSettings("benchmark of merges", f"local[{THREADS}]")
+        spark = open_session(settings)
         try:
             gateway = spark.sparkContext._gateway
             assert gateway is not None
-            merger, jvm = SparkMerger(spark), gateway.proc.pid
+            merger, jvm = TaskMerger(SparkJobs(spark, settings)), gateway.proc.pid
             merge_ours(merger, jvm, paths[:2], THREADS)  # Starts the Python workers.
             with jvm_peers(peers, paths) as contenders:
                 contenders[:0] = [
@@ -82,7 +84,7 @@ def run() -> list[Result]:
     return _speeds(rates) + _cpu(costs) + _memory(peaks, large.peak_bytes / 1e6)
 
 
-def _ours(spark: SparkSession, merger: SparkMerger, jvm: int, paths: list[Path]) -> list[Contender]:
+def _ours(spark: SparkSession, merger: TaskMerger, jvm: int, paths: list[Path]) -> list[Contender]:
     def merge(at_once: int, is_sampled: bool) -> Round:
         return merge_ours(merger, jvm, paths, at_once, is_sampled=is_sampled)
 

@@ -89,7 +89,8 @@ class MemoryBudget:
         try:
             await waiter.admitted
         finally:
-            if not waiter.admitted.done() or waiter.admitted.cancelled():
+            # Bytes that were discharged since it was cancelled have removed it already.
+            if waiter in self._waiters:
                 self._waiters.remove(waiter)
 
     def _token_has_room(self, token_id: str, size_bytes: int, token_size_bytes_max: int) -> bool:

@@ -1,1 +1,1 @@
-"""The merge worker: compacts merged segments in Spark jobs."""
+"""The merge worker: compacts merged segments."""

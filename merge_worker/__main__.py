@@ -6,7 +6,7 @@ import threading
 import structlog
 
 from merge_worker.config import Settings, load
-from merge_worker.job import SparkMerger
+from merge_worker.job import TaskMerger
 from merge_worker.loop import Worker
 from merge_worker.scratch import remove_abandoned
 from meta import metrics
@@ -19,19 +19,19 @@ from meta.process import (
     load_settings,
     serve_metrics,
 )
-from segments.errors import StoreError, StoreUnavailable
-from segments.spark.session import SparkDied, SparkUnusable, cores, open_session
+from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
 from segments.store.several import open_stores
 from segplane.dataplane import meta_connection
 from segplane.dataplane.clocks import watch_skew
 from segplane.dataplane.drain import drain
 from segplane.dataplane.location import Locator
+from segplane.dataplane.task_runner import open_runner
 
 log = structlog.get_logger()
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT; exit code 1 if Spark died or the store does not answer."""
+    """Run until SIGTERM or SIGINT; exit code 1 if no task can run or the store does not answer."""
     configure_logging("merge_worker")
     try:
         settings = load_settings("MERGE_WORKER_", load)
@@ -43,27 +43,26 @@ def main() -> None:
     except StoreUnavailable as error:
         log.error("store_unavailable", error=str(error))
         sys.exit(1)
-    except (ConfigError, StoreError, SparkUnusable) as error:
+    except (ConfigError, StoreError, RunnerUnusable) as error:
         fail(str(error))
-    except SparkDied as error:
-        log.error("spark_died", error=str(error))
+    except RunnerDied as error:
+        log.error("runner_died", error=str(error))
         sys.exit(1)
 
 
 def _probe(locator: Locator) -> None:
     """Check that the object stores are usable before the first task; waits for meta."""
-    # Signals end the process by themselves until Spark is there.
+    # Signals end the process by themselves until the runner is there.
     locator.wait(Shutdown())
     open_stores(locator.stores).probe()
 
 
 def _serve(settings: Settings, meta: MetaClient, locator: Locator) -> int:
-    spark_settings = settings.spark("segplane merge_worker")
     remove_abandoned(settings.work_dir)
-    spark = open_session(spark_settings)
-    # After the session: pyspark takes SIGINT for itself.
+    runner = open_runner(settings.spark("segplane merge_worker"))
+    # After the runner: pyspark takes SIGINT for itself.
     shutdown = Shutdown().install()
-    merger = SparkMerger(spark)
+    merger = TaskMerger(runner)
     worker = Worker(settings, meta, merger, shutdown, threading.Event(), locator)
     deaths: list[BaseException] = []
 
@@ -73,13 +72,13 @@ def _serve(settings: Settings, meta: MetaClient, locator: Locator) -> int:
         except BaseException as error:
             # One dead thread ends the process: its supervisor restarts it.
             deaths.append(error)
-            if not isinstance(error, SparkUnusable):
+            if not isinstance(error, RunnerUnusable):
                 log.exception("merge_worker_died")
             shutdown.request()
 
     threads = [
         threading.Thread(target=work, args=(number,), name=f"merge-{number}", daemon=True)
-        for number in range(settings.concurrent_tasks or cores(spark, spark_settings))
+        for number in range(settings.concurrent_tasks or runner.tasks_max)
     ]
     for thread in threads:
         thread.start()
@@ -94,10 +93,10 @@ def _serve(settings: Settings, meta: MetaClient, locator: Locator) -> int:
     drain(threads, 0.0 if deaths else settings.drain_secs, give_up)
     log.info("merge_worker_stopped")
     for death in deaths:
-        if isinstance(death, SparkUnusable):
+        if isinstance(death, RunnerUnusable):
             raise death
     if not deaths:
-        spark.stop()
+        runner.close()
     return 1 if deaths else 0
 
 

@@ -1,76 +1,57 @@
-"""The Spark job of one merge task: one stage, one Python task, no record through the JVM.
+"""The job of one merge task, alone in its process: a bad input ends no other task."""
 
-Each task is a job of its own: in a shared job a bad input would end the other tasks too.
-"""
-
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
-
-from pyspark.sql import SparkSession
 
 from merge_worker.scratch import progress_writer, scratch_folder
 from merge_worker.tasks import ClaimedTask, Failed, Merged, MergedOutput, Outcome
-from segments.errors import SegmentsError
+from segments.errors import SegmentsError, TaskFailed
 from segments.ids import new_uuid7
 from segments.keys import join_key
 from segments.merging.day_merge import MergedFile, merge_by_day
 from segments.merging.merge import InputFailed, MergeOrder, merge_segments
 from segments.named_stores import Stores
 from segments.parquet.upload import upload_segment
-from segments.spark.session import cancel_jobs, check_alive, check_versions, first_line
-from segments.spark.versions import guarded
 from segments.store.interface import ObjectStore
 from segments.store.several import open_stores
+from segplane.dataplane.task_runner import TaskRunner
 
 
-class SparkMerger:
-    """Runs merge tasks on one session; safe to share between threads."""
+class TaskMerger:
+    """Runs merge tasks by a runner; safe to share between threads."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+    def __init__(self, runner: TaskRunner) -> None:
+        self._runner = runner
 
     def run(self, task: ClaimedTask) -> Outcome:
         """Merge one task's inputs into one verified object.
 
-        An error of the merge is returned as Failed. Raises SparkDied, or SparkUnusable if an
-        executor runs another release.
+        An error of the merge is returned as Failed. Raises RunnerDied, or RunnerUnusable if an
+        operator has to act.
         """
-        context = self._spark.sparkContext
         try:
-            context.setJobGroup(_group(task), f"merge task {task.task_id}", interruptOnCancel=True)
-            (outcome,) = context.parallelize([task], 1).mapPartitions(guarded(merge_all)).collect()
-        except Exception as error:  # noqa: BLE001 - the top of a Spark job
-            check_alive(self._spark)
-            check_versions(error)
-            # The task's process died, for instance of a lack of memory, or the job was cancelled.
-            return Failed(f"the Spark job failed: {first_line(error)}")
-        return outcome
+            return self._runner.run(merge, task, _label(task))
+        except TaskFailed as error:
+            # The task's process died, for instance of a lack of memory, or was cancelled.
+            return Failed(str(error))
 
     def check(self) -> None:
-        """Raise SparkDied if no task can run any more."""
-        check_alive(self._spark)
+        """Raise RunnerDied if no task can run any more."""
+        self._runner.check()
 
     def cancel(self, task: ClaimedTask) -> None:
-        """Cancel a task's job; its `run` returns Failed soon after."""
-        # If the JVM is gone there is nothing to cancel, and `run` reports it.
-        with suppress(Exception):
-            self._spark.sparkContext.cancelJobGroup(_group(task))
+        """Cancel a task; its `run` returns Failed soon after."""
+        self._runner.cancel(_label(task))
 
     def cancel_all(self) -> None:
-        """Cancel all jobs."""
-        cancel_jobs(self._spark)
-
-
-def merge_all(tasks: Iterable[ClaimedTask]) -> Iterator[Outcome]:
-    """Execute the tasks of a partition; each has one."""
-    return map(merge, tasks)
+        """Cancel all tasks."""
+        self._runner.cancel_all()
 
 
 def merge(
     task: ClaimedTask, open_location: Callable[[Stores], ObjectStore] = open_stores
 ) -> Outcome:
-    """Execute one task in an executor; errors are returned, so that no other task is affected."""
+    """Execute one task in its process; errors are returned, so that no other task is affected."""
     try:
         store = open_location(task.stores)
         with scratch_folder(task.work_dir, task.label) as folder:
@@ -117,5 +98,5 @@ def _order(task: ClaimedTask, progress: Callable[[int], None] = lambda _rows: No
     return MergeOrder(task.dataset_id, task.producer, task.spec, task.buffer_bytes_max, progress)
 
 
-def _group(task: ClaimedTask) -> str:
+def _label(task: ClaimedTask) -> str:
     return f"merge-{task.task_id}-{task.attempt}"

@@ -46,7 +46,7 @@ Reply = TypeVar("Reply")
 
 
 class Merger(Protocol):
-    """Executes merge tasks: Spark in production."""
+    """Executes merge tasks."""
 
     def run(self, task: ClaimedTask) -> Outcome:
         """Merge one task."""

@@ -1,1 +1,1 @@
-"""The nursery: turns baby segments into merged segments in Spark jobs."""
+"""The nursery: turns baby segments into merged segments."""

@@ -15,17 +15,17 @@ log = structlog.get_logger()
 
 
 class Cycles:
-    """Runs cycles from `start` until shutdown; `check_spark` raises once no job can run."""
+    """Runs cycles from `start` until shutdown; `check_runner` raises once no task can run."""
 
     def __init__(
         self,
         nursery: Nursery,
-        check_spark: Callable[[], None],
+        check_runner: Callable[[], None],
         interval_secs: float,
         shutdown: Shutdown,
     ) -> None:
         self._nursery = nursery
-        self._check_spark = check_spark
+        self._check_runner = check_runner
         self._interval_secs = interval_secs
         self._shutdown = shutdown
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
@@ -52,8 +52,8 @@ class Cycles:
 
     def _cycle(self) -> bool:
         try:
-            # First, so that a dead session is found even while meta is unavailable.
-            self._check_spark()
+            # First, so that a dead runner is found even while meta is unavailable.
+            self._check_runner()
             return self._nursery.cycle()
         except StoreUnusable:
             raise

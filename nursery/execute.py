@@ -16,7 +16,7 @@ from nursery.results import TaskResult, UnreadableBaby, unreadable_baby
 from nursery.tasks import Task
 from nursery.writing import write_datasets
 from segments.errors import ObjectMissing, SegmentsError
-from segments.event_identity import IDENTITIES_MAX
+from segments.event_identity import CLAIMS_MAX
 from segments.otlp.wire import UndecodableSlice
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
@@ -139,8 +139,8 @@ class _TaskExecution:
             for item, part in left_out.nonconforming:
                 self._quarantine_part(item.dataset, part)
         for dataset in self._datasets:
-            if dataset.events is not None and len(dataset.events) > IDENTITIES_MAX:
-                dataset.fail(TooManyEvents(f"more than {IDENTITIES_MAX} events at once"))
+            if dataset.events is not None and len(dataset.events) > CLAIMS_MAX:
+                dataset.fail(TooManyEvents(f"more than {CLAIMS_MAX} events at once"))
         self._held_bytes = sum(dataset.columns.size_bytes for dataset in self._datasets)
 
     def _reject(self, undecodable: UndecodablePayload[DatasetExecution]) -> None:

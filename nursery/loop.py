@@ -11,7 +11,7 @@ from meta.process import Shutdown
 from meta.telemetry import span
 from nursery import dead_streams, reaper
 from nursery.config import Settings
-from nursery.job import JobFailed, TaskOutcome
+from nursery.job import TaskOutcome
 from nursery.move_tracker import FinishedMove, MoveTracker
 from nursery.once import EventRegistrations
 from nursery.parked import FAILED_JOB_SECS, ParkedStreams
@@ -23,7 +23,7 @@ from nursery.results import TaskResult, UnreadableBaby
 from nursery.shards import ShardSource, open_shards
 from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
 from nursery.tasks import Task
-from segments.errors import StoreError
+from segments.errors import StoreError, TaskFailed
 from segments.named_stores import Stores
 from segments.store.interface import ObjectStore
 from segments.store.several import open_stores
@@ -92,7 +92,7 @@ class Nursery:
     def cycle(self) -> bool:
         """Run one cycle; true if more work is due already.
 
-        Raises MetaError or StoreError if meta or the store is unavailable, SparkDied.
+        Raises MetaError or StoreError if meta or the store is unavailable, RunnerDied.
         """
         with span("nursery.cycle"):
             self._locator.refresh()
@@ -192,7 +192,7 @@ class Nursery:
         registering_secs += self._register(tracker.take_ready(), errors)
         with span("nursery.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies):
             for index, outcome in self._run_tasks(cycle_plan.tasks, self._locator.stores):
-                if isinstance(outcome, JobFailed):
+                if isinstance(outcome, TaskFailed):
                     tracker.fail(index)
                     errors.append(str(outcome))
                     continue

@@ -7,6 +7,7 @@ earlier release has no such call; it gets a call for each.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 
 import structlog
 
@@ -25,10 +26,10 @@ from meta.errors import (
     Unimplemented,
 )
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
-from nursery.event_claims import claims_message
+from nursery.event_claims import claims_message, deadline_secs
 from nursery.move_tracker import FinishedMove
 from nursery.planner import SPANS_MAX
-from segments.event_identity import IDENTITIES_MAX
+from segments.event_identity import CLAIMS_MAX
 from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()
@@ -80,10 +81,18 @@ class Registrations:
         `bucket_of` gives the store that a segment's key names. A move without segments moves the
         offsets alone.
         """
-        registrations = [_Registration(move, _request(bucket_of, move)) for move in finished]
-        calls = list(_calls(registrations))
+        made = [self._made(bucket_of, move) for move in finished]
+        calls = list(_calls([item for item in made if isinstance(item, _Registration)]))
         with ThreadPoolExecutor(min(CALLS_AT_ONCE, max(1, len(calls)))) as pool:
-            return [answer for answers in pool.map(self._call, calls) for answer in answers]
+            answers = chain.from_iterable(pool.map(self._call, calls))
+            return [next(answers) if isinstance(item, _Registration) else item for item in made]
+
+    def _made(self, bucket_of: BucketOf, move: FinishedMove) -> _Registration | Registered:
+        """The request of a move, or its outcome if meta did not take its identities."""
+        try:
+            return _Registration(move, _request(bucket_of, move, self._client))
+        except MetaError as error:
+            return _outcome(move, error)
 
     def _call(self, registrations: Sequence[_Registration]) -> list[Registered]:
         # The reply of this call has all that is claimed, which the status of the other cannot.
@@ -102,7 +111,9 @@ class Registrations:
             registrations=[registration.request for registration in registrations]
         )
         try:
-            results = self._client.operations.RegisterMergedSegments(request).results
+            results = self._client.operations.RegisterMergedSegments(
+                request, timeout=deadline_secs([item.request.identities for item in registrations])
+            ).results
         except Unimplemented:
             raise
         except MetaError as error:
@@ -132,8 +143,8 @@ def beyond_limits(finished: FinishedMove) -> str:
         files = len(finished.segments)
         return f"{files} files of dataset {dataset_id}, more than {SEGMENTS_EACH_MAX}"
     identities = sum(own.events.number for own in finished.events)
-    if identities > IDENTITIES_MAX:
-        return f"{identities} events of dataset {dataset_id}, more than {IDENTITIES_MAX}"
+    if identities > CLAIMS_MAX:
+        return f"{identities} events of dataset {dataset_id}, more than {CLAIMS_MAX}"
     return ""
 
 
@@ -163,7 +174,7 @@ def _calls(registrations: Sequence[_Registration]) -> Iterator[list[_Registratio
 
 
 def _request(
-    bucket_of: BucketOf, finished: FinishedMove
+    bucket_of: BucketOf, finished: FinishedMove, client: MetaClient
 ) -> nursery_pb2.RegisterMergedSegmentRequest:
     move = finished.move
     segments = [
@@ -188,7 +199,7 @@ def _request(
             nursery_pb2.QuarantinedRecords(stream_id=stream_id, verdict=verdict)
             for stream_id, verdict in finished.quarantined.items()
         ],
-        identities=claims_message(finished.events),
+        identities=claims_message(client, finished.events),
     )
 
 

@@ -27,3 +27,15 @@ class StoreUnusable(StoreError):
 
 class CorruptObject(SegmentsError):
     """An object's bytes do not follow its format. Set it aside; reading again will not help."""
+
+
+class TaskFailed(SegmentsError):
+    """A task raised an error, or its process ended. The work of other tasks is not affected."""
+
+
+class RunnerUnusable(SegmentsError):
+    """No task can run as the machine is set up; the message says what an operator must change."""
+
+
+class RunnerDied(SegmentsError):
+    """No task can be run in this process any more: end it, and start it again."""

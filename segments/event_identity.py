@@ -4,9 +4,13 @@ from dataclasses import dataclass
 
 # A hash of an identity.
 HASH_BYTES = 16
-# Identities of one registration: 4 MB, which a message holds. The next one of the dataset waits
-# while they are looked up, at most five seconds, so nurseries take fewer of them where they can.
+# Identities of one message: 4 MB. The next registration of the dataset waits while they are looked
+# up, at most five seconds, so nurseries take fewer of them where they can.
 IDENTITIES_MAX = 250_000
+# Parts that may come before a registration; a baby segment of our collectors needs three.
+STAGED_PARTS_MAX = 8
+# Identities of one registration.
+CLAIMS_MAX = IDENTITIES_MAX * STAGED_PARTS_MAX
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from benchmarks.harness.memory import PeakMemory
 from benchmarks.harness.merged_segments import DATASET_ID
 from benchmarks.harness.processes import cpu_seconds
 from benchmarks.peers.merge_libraries import LIBRARIES, THREADS
-from merge_worker.job import SparkMerger
+from merge_worker.job import TaskMerger
 from merge_worker.scratch import scratch_folder
 from merge_worker.tasks import ClaimedTask, Merged
 from segments.keys import attempt_prefix, join_key
@@ -69,7 +69,7 @@ def groups_of(paths: list[Path]) -> list[list[Path]]:
 
 
 def merge_ours(
-    merger: SparkMerger, jvm: int, paths: list[Path], at_once: int, *, is_sampled: bool = False
+    merger: TaskMerger, jvm: int, paths: list[Path], at_once: int, *, is_sampled: bool = False
 ) -> Round:
     """Run one merge task a group, so many at once; their outputs are removed again."""
     tasks = [_task(group) for group in groups_of(paths)]

@@ -33,6 +33,7 @@ from segments.otlp.arrow import make
 from segments.otlp.decode import decode
 from segments.parquet.schema import SegmentSpec, wide_columns
 from segments.signals import SIGNALS, Signal
+from segments.spark.jobs import SparkJobs
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
 from segments.store.open import open_store
@@ -44,16 +45,18 @@ _DEFAULTS = Settings()
 _BUDGET = Budget(_DEFAULTS.decode_bytes_max, _DEFAULTS.task_bytes_max)
 
 _session: SparkSession | None = None
+_jobs: SparkJobs | None = None
 
 
 def start_spark(master: str, driver_memory: str, libraries: Path | None) -> None:
     """Open this process's session; `libraries` is where it finds what is not installed here."""
-    global _session
+    global _session, _jobs
     if libraries:
         sys.path.append(str(libraries))
         os.environ["PYTHONPATH"] = str(libraries)
     settings = SparkSettings("benchmark of the nursery", master, driver_memory=driver_memory)
     _session = open_session(settings)
+    _jobs = SparkJobs(_session, settings)
 
 
 def stop_spark() -> None:
@@ -87,9 +90,9 @@ def merge_in_spark(babies: BabySet, location: StoreLocation, tasks_max: int) -> 
 
 def measure_in_spark(babies: BabySet, location: StoreLocation, tasks_max: int) -> NurseryRun:
     """Plan and run the nursery's jobs."""
-    assert _session is not None
+    assert _jobs is not None
     began = time.perf_counter()
-    outcomes = job.run(_session, _BUDGET, _tasks(babies, tasks_max), Stores(location))
+    outcomes = job.run(_jobs, _BUDGET, _tasks(babies, tasks_max), Stores(location))
     results = [outcome for _, outcome in outcomes if isinstance(outcome, TaskResult)]
     seconds = time.perf_counter() - began
     _check(results, babies)

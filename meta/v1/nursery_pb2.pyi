@@ -640,13 +640,21 @@ class EventIdentities(_message.Message):
     RULE_FIELD_NUMBER: _builtins.int
     DAYS_FIELD_NUMBER: _builtins.int
     REPEATS_FIELD_NUMBER: _builtins.int
+    STAGED_ID_FIELD_NUMBER: _builtins.int
+    STAGED_PARTS_FIELD_NUMBER: _builtins.int
     rule: _builtins.int
     """The rule of EventIdentity that they were made by."""
     repeats: _builtins.int
     """Records of the baby segments that the segments leave out, since their events are rows already."""
+    staged_id: _builtins.str
+    """Id under which StageIdentities has stored parts; empty = there are none. NOT_FOUND if one of them is
+    not there.
+    """
+    staged_parts: _builtins.int
+    """Number of those parts, 1 to 8. Their identities come before `days`, in the order of the parts."""
     @_builtins.property
     def days(self) -> _containers.RepeatedCompositeFieldContainer[Global___DayIdentities]:
-        """At most 250,000 identities in all."""
+        """At most 250,000 identities in all; further ones come before them, in parts."""
 
     def __init__(
         self,
@@ -654,10 +662,12 @@ class EventIdentities(_message.Message):
         rule: _builtins.int = ...,
         days: _abc.Iterable[Global___DayIdentities] | None = ...,
         repeats: _builtins.int = ...,
+        staged_id: _builtins.str = ...,
+        staged_parts: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["days", b"days", "repeats", b"repeats", "rule", b"rule"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["days", b"days", "repeats", b"repeats", "rule", b"rule", "staged_id", b"staged_id", "staged_parts", b"staged_parts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -5092,6 +5092,55 @@ class ClaimEventsResponse(_message.Message):
 Global___ClaimEventsResponse: _TypeAlias = ClaimEventsResponse  # noqa: Y015
 
 @_typing.final
+class StageIdentitiesRequest(_message.Message):
+    """A part of the identities of one registration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STAGED_ID_FIELD_NUMBER: _builtins.int
+    PART_FIELD_NUMBER: _builtins.int
+    DAYS_FIELD_NUMBER: _builtins.int
+    staged_id: _builtins.str
+    """A fresh UUID, which all parts share and the registration names."""
+    part: _builtins.int
+    """Number of the part, from 0 to 7. A repetition changes nothing."""
+    @_builtins.property
+    def days(self) -> _containers.RepeatedCompositeFieldContainer[_nursery_pb2.DayIdentities]:
+        """At most 250,000 identities, none of them in another part."""
+
+    def __init__(
+        self,
+        *,
+        staged_id: _builtins.str = ...,
+        part: _builtins.int = ...,
+        days: _abc.Iterable[_nursery_pb2.DayIdentities] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["days", b"days", "part", b"part", "staged_id", b"staged_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StageIdentitiesRequest: _TypeAlias = StageIdentitiesRequest  # noqa: Y015
+
+@_typing.final
+class StageIdentitiesResponse(_message.Message):
+    """Response of StageIdentities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StageIdentitiesResponse: _TypeAlias = StageIdentitiesResponse  # noqa: Y015
+
+@_typing.final
 class DropPayloadRequest(_message.Message):
     """A payload to give up."""
 

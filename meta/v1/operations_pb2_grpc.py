@@ -296,6 +296,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.ClaimEventsRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ClaimEventsResponse.FromString,
                 _registered_method=True)
+        self.StageIdentities = channel.unary_unary(
+                '/meta.v1.OperationsService/StageIdentities',
+                request_serializer=meta_dot_v1_dot_operations__pb2.StageIdentitiesRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.StageIdentitiesResponse.FromString,
+                _registered_method=True)
         self.CheckQuarantined = channel.unary_unary(
                 '/meta.v1.OperationsService/CheckQuarantined',
                 request_serializer=meta_dot_v1_dot_operations__pb2.CheckQuarantinedRequest.SerializeToString,
@@ -751,6 +756,14 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def StageIdentities(self, request, context):
+        """Stores a part of the identities of a registration or replay that has more than one message holds. It
+        claims nothing, and is forgotten an hour later. OVERLOADED while too many parts wait.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CheckQuarantined(self, request, context):
         """Tells which payloads of records that did not conform are counted by no registration: left by a
         nursery that died or was overtaken while its dataset's schema or setting changed, so that their
@@ -1088,6 +1101,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ClaimEvents,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ClaimEventsRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ClaimEventsResponse.SerializeToString,
+            ),
+            'StageIdentities': grpc.unary_unary_rpc_method_handler(
+                    servicer.StageIdentities,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.StageIdentitiesRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.StageIdentitiesResponse.SerializeToString,
             ),
             'CheckQuarantined': grpc.unary_unary_rpc_method_handler(
                     servicer.CheckQuarantined,
@@ -2546,6 +2564,33 @@ class OperationsService:
             '/meta.v1.OperationsService/ClaimEvents',
             meta_dot_v1_dot_operations__pb2.ClaimEventsRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.ClaimEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StageIdentities(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/StageIdentities',
+            meta_dot_v1_dot_operations__pb2.StageIdentitiesRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.StageIdentitiesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -200,6 +200,10 @@ class OperationsServiceStub:
     """Claims the identities of events that are rows of a dataset with event_identity, such as from before
     the setting. Those that are claimed already stay as they are.
     """
+    StageIdentities: _grpc.UnaryUnaryMultiCallable[_operations_pb2.StageIdentitiesRequest, _operations_pb2.StageIdentitiesResponse]
+    """Stores a part of the identities of a registration or replay that has more than one message holds. It
+    claims nothing, and is forgotten an hour later. OVERLOADED while too many parts wait.
+    """
     CheckQuarantined: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
     nursery that died or was overtaken while its dataset's schema or setting changed, so that their
@@ -401,6 +405,10 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     ClaimEvents: _aio.UnaryUnaryMultiCallable[_operations_pb2.ClaimEventsRequest, _operations_pb2.ClaimEventsResponse]  # type: ignore[assignment]
     """Claims the identities of events that are rows of a dataset with event_identity, such as from before
     the setting. Those that are claimed already stay as they are.
+    """
+    StageIdentities: _aio.UnaryUnaryMultiCallable[_operations_pb2.StageIdentitiesRequest, _operations_pb2.StageIdentitiesResponse]  # type: ignore[assignment]
+    """Stores a part of the identities of a registration or replay that has more than one message holds. It
+    claims nothing, and is forgotten an hour later. OVERLOADED while too many parts wait.
     """
     CheckQuarantined: _aio.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]  # type: ignore[assignment]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
@@ -860,6 +868,15 @@ class OperationsServiceServicer:
     ) -> _typing.Union[_operations_pb2.ClaimEventsResponse, _abc.Awaitable[_operations_pb2.ClaimEventsResponse]]:
         """Claims the identities of events that are rows of a dataset with event_identity, such as from before
         the setting. Those that are claimed already stay as they are.
+        """
+
+    def StageIdentities(
+        self,
+        request: _operations_pb2.StageIdentitiesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.StageIdentitiesResponse, _abc.Awaitable[_operations_pb2.StageIdentitiesResponse]]:
+        """Stores a part of the identities of a registration or replay that has more than one message holds. It
+        claims nothing, and is forgotten an hour later. OVERLOADED while too many parts wait.
         """
 
     def CheckQuarantined(

@@ -7,7 +7,7 @@ import structlog
 from meta.commits.transactions import Transactions
 from meta.process import Shutdown
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identity_runs
+from meta.store.registration import identity_runs, staged_identities
 from meta.store.registration.identity_runs import MergedRuns
 
 log = structlog.get_logger()
@@ -44,3 +44,4 @@ class IdentityWatch:
             removed = self._transactions.write(identity_runs.expire)
             if removed:
                 log.info("identities_expired", runs=removed)
+        self._transactions.write(staged_identities.expire)

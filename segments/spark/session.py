@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from segments.errors import SegmentsError
+from segments.errors import RunnerDied, RunnerUnusable
 from segments.spark.jvm import signal_of_end
 from segments.spark.settings import SparkSettings
 from segments.spark.versions import (
@@ -41,11 +41,11 @@ _PY4J = "An error occurred while calling"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
-class SparkUnusable(SegmentsError):
+class SparkUnusable(RunnerUnusable):
     """Spark cannot run as the machine is set up; the message says what an operator must change."""
 
 
-class SparkDied(SegmentsError):
+class SparkDied(RunnerDied):
     """The session's JVM is gone. Nothing can be run in this process any more: end it."""
 
 

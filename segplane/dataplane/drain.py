@@ -1,4 +1,4 @@
-"""The end of threads that run Spark jobs, so that no job can hold up a shutdown."""
+"""The end of threads that run jobs, so that no job can hold up a shutdown."""
 
 import threading
 import time

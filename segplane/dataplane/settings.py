@@ -50,7 +50,7 @@ class ProcessSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkProcessSettings(ProcessSettings):
-    """Settings of every process that runs Spark jobs."""
+    """Settings of every process that runs tasks, here or on Spark."""
 
     # On shutdown, a job under way gets this long to finish before it is cancelled.
     drain_secs: float = setting(15.0)
@@ -139,7 +139,7 @@ def client_tls(env: Environment) -> ClientTls | None:
 
 
 def spark_values(env: Environment) -> SparkValues:
-    """Read the settings of a process that runs Spark jobs; raises ConfigError."""
+    """Read the settings of a process that runs tasks, here or on Spark; raises ConfigError."""
     return SparkValues(**process_values(env), spark_conf=_spark_conf(env))
 
 

@@ -116,7 +116,7 @@ def _complete(
     claimed: set[bytes],
 ) -> operations_pb2.Replay:
     """Register what was written; adds to `claimed` and raises EventsTaken if it has to be anew."""
-    from nursery.event_claims import claim_order, claims_message
+    from nursery.event_claims import claim_order, claims_message, deadline_secs
     from nursery.move_tracker import WrittenEvents
 
     dataset_id = written.dataset_id
@@ -126,9 +126,9 @@ def _complete(
     ]
     events = [WrittenEvents(written.segments, written.events)] if written.events else []
     request = operations_pb2.CompleteReplayRequest(
-        object_key=key, segments=segments, identities=claims_message(events)
+        object_key=key, segments=segments, identities=claims_message(client, events)
     )
-    reply = client.operations.CompleteReplay(request)
+    reply = client.operations.CompleteReplay(request, timeout=deadline_secs([request.identities]))
     if reply.claimed_positions:
         order = claim_order(events)
         claimed.update(order[position][1] for position in reply.claimed_positions)

@@ -26,7 +26,7 @@ from segplane.stack.run_lock import RunLock
 COLLECTOR = "collector"
 GATEWAY = "gateway"
 WORKERS = ("nursery", "merge_worker", "janitor")
-SPARK_PARTS = ("nursery", "merge_worker")
+MERGING_PARTS = ("nursery", "merge_worker")
 READY_POLL_SECS = 0.1
 PROGRESS_EVERY_SECS = 10.0
 META_STOP_SECS = 30.0
@@ -134,8 +134,6 @@ class Stack:
 
     def _start(self) -> None:
         config.check_tls(self.settings)
-        if set(self._parts) & set(SPARK_PARTS):
-            preflight.check_java(self.settings.inherited)
         preflight.make_data_dir(self.settings.data_dir)
         self._was_killed = self._run_lock.take()
         self._claim_ports()

@@ -1,23 +1,17 @@
 """Checks before anything starts, so that a failure is one clear line."""
 
 import contextlib
-import os
 import random
-import re
-import shutil
 import socket
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from segplane.stack.config import HOST
 
-JAVA_MAJOR_MIN = 17
 # Below those that Linux gives to outgoing connections: one of these could take a port between its
 # choice and the start of its server.
 CHOSEN_PORTS = range(20_000, 32_768)
 _TRIES = 20
-_JAVA_VERSION = re.compile(r'version "(\d+)')
 
 
 class NotReady(Exception):
@@ -40,21 +34,6 @@ def make_data_dir(data_dir: Path) -> None:
             f"cannot write to {data_dir}: {error.strerror}: choose another data folder "
             "with --data-dir or SEGPLANE_DATA_DIR"
         ) from error
-
-
-def check_java(environment: Mapping[str, str]) -> None:
-    """Refuse a machine without a Java that Spark runs on."""
-    home = environment.get("JAVA_HOME", "")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    advice = f"install Java {JAVA_MAJOR_MIN} or newer (openjdk-{JAVA_MAJOR_MIN}-jre-headless)"
-    if java is None or not os.access(java, os.X_OK):
-        where = f"in JAVA_HOME {home}" if home else "on PATH"
-        raise NotReady(f"no java {where}; Spark needs it: {advice} or set JAVA_HOME")
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    matched = _JAVA_VERSION.search(answer.stderr)
-    if matched is None or int(matched[1]) < JAVA_MAJOR_MIN:
-        version = matched[1] if matched else "of an unknown version"
-        raise NotReady(f"{java} is Java {version}, too old for Spark: {advice} or set JAVA_HOME")
 
 
 def claim_ports(ports: Mapping[str, int], hosts: Mapping[str, str] | None = None) -> dict[str, int]:

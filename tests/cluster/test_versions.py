@@ -20,7 +20,7 @@ def refusal(packages: Path) -> str:
         env={
             **os.environ,
             "NURSERY_META_ADDRESS": "127.0.0.1:9",
-            "NURSERY_SPARK_MASTER": "local[1]",
+            "NURSERY_SPARK_MASTER": "local-cluster[1,1,1024]",
             "NURSERY_SPARK_CONF": f"spark.executorEnv.PYTHONPATH={packages}",
         },
         capture_output=True,

@@ -95,3 +95,21 @@ def test_a_cancelled_waiter_charges_nothing() -> None:
         assert budget.size_bytes == 0
 
     run(scenario())
+
+
+def test_a_waiter_cancelled_as_room_is_made_ends_as_cancelled() -> None:
+    async def scenario() -> None:
+        budget = MemoryBudget(10_000, 6_000)
+        held = budget.open("a")
+        held.grow_to(6_000)
+        waiting = asyncio.create_task(budget.open("a").reserve(1_000))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        # Before the waiter runs again, as when its time is over under load.
+        held.release()
+        await asyncio.wait((waiting,))
+
+        assert waiting.cancelled()
+        assert budget.size_bytes == 0
+
+    run(scenario())

@@ -99,25 +99,25 @@ def test_a_merge_that_outlasts_the_drain_is_given_back_at_once(scene: MergeDrain
 
 
 @pytest.mark.slow
-def test_a_merge_that_ends_within_the_drain_is_completed(scene: MergeDrainScene) -> None:
+def test_a_merge_that_ends_within_the_drain_is_completed(
+    scene: MergeDrainScene, tmp_path: Path
+) -> None:
+    (tmp_path / "before").mkdir()
+    before = Case(scene.meta.client, tmp_path / "before")
+    for seed in range(INPUTS):
+        before.save(seed)
     with scene.worker(drain_secs=LONG_SECS) as process:
-        pythons = executors_pythons(process.pid)
-        assert pythons
-        for pid in pythons:
-            os.kill(pid, signal.SIGSTOP)
+        # A first merge starts the process that runs the second.
+        assert before.plan() == 1
+        process.wait_for("merge_task_completed")
+        (runner,) = children_of(process.pid)
+        os.kill(runner, signal.SIGSTOP)
         assert scene.case.plan() == 1
-        process.wait_for("merge_task_claimed")
+        process.wait_for(f'"dataset_id": "{scene.case.dataset_id}", "attempt": 1, "event": "merge_')
         process.ask_to_end()
-        for pid in pythons:
-            os.kill(pid, signal.SIGCONT)
+        os.kill(runner, signal.SIGCONT)
 
         assert process.exit_code(LONG_SECS) == 0
     (merged,) = scene.case.find()
     assert merged.merge_count == 1
     assert scene.read() == scene.rows
-
-
-def executors_pythons(pid: int) -> list[int]:
-    """Process ids of the Python below a driver's JVM."""
-    below = [child for jvm in children_of(pid) for child in children_of(jvm)]
-    return below + [worker for daemon in below for worker in children_of(daemon)]

@@ -1,4 +1,4 @@
-"""A merge task in Spark: the object is written and verified, errors come back as values."""
+"""A merge task in its process: the object is written and verified, errors come back as values."""
 
 import io
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from merge_worker.job import SparkMerger, merge
+from merge_worker.job import TaskMerger, merge
 from merge_worker.tasks import ClaimedTask, Failed, Merged
 from segments.errors import ObjectMissing
 from segments.keys import attempt_prefix, new_merged_key, parse_key
@@ -19,11 +19,11 @@ from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import read_footer
 from segments.parquet.schema import SegmentSpec
-from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.task_runner import open_runner
 from tests.support.parquet.rows import DATASET, PLAIN, rows_of, write_segment
 
 
@@ -34,10 +34,10 @@ def store(tmp_path: Path) -> ObjectStore:
 
 
 @pytest.fixture(scope="module")
-def merger() -> Iterator[SparkMerger]:
-    spark = open_session(SparkSettings("tests of merge_worker.job", "local[2]"))
-    yield SparkMerger(spark)
-    spark.stop()
+def merger() -> Iterator[TaskMerger]:
+    runner = open_runner(SparkSettings("tests of merge_worker.job", "local[2]"))
+    yield TaskMerger(runner)
+    runner.close()
 
 
 def task_of(store: ObjectStore, folder: Path, seeds: range) -> ClaimedTask:
@@ -130,9 +130,8 @@ def test_a_folder_that_cannot_be_written_is_nobodys_fault(
     assert "FileNotFoundError" in outcome.message
 
 
-@pytest.mark.spark
 def test_a_poison_task_does_not_hurt_the_one_beside_it(
-    store: ObjectStore, tmp_path: Path, merger: SparkMerger
+    store: ObjectStore, tmp_path: Path, merger: TaskMerger
 ) -> None:
     good, poison = task_of(store, tmp_path, range(2)), task_of(store, tmp_path, range(2, 4))
     store.delete([poison.inputs[0].key])

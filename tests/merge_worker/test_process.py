@@ -13,7 +13,9 @@ from tests.support.merge_worker.scripted import ScriptedStage, scripted_stage
 from tests.support.worker_process import DEADLINE_SECS, WorkerProcess
 
 pytestmark = pytest.mark.spark
-Start = Callable[[str], WorkerProcess]
+Start = Callable[[str, str], WorkerProcess]
+# A cluster within one JVM: Spark is for clusters alone.
+ON_SPARK = "local-cluster[1,1,1024]"
 
 
 @pytest.fixture
@@ -27,10 +29,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
     running: list[WorkerProcess] = []
     (tmp_path / "work").mkdir()
 
-    def begin(address: str) -> WorkerProcess:
+    def begin(address: str, master: str) -> WorkerProcess:
         environment = {
             "MERGE_WORKER_META_ADDRESS": address,
-            "MERGE_WORKER_SPARK_MASTER": "local[2]",
+            "MERGE_WORKER_SPARK_MASTER": master,
             "MERGE_WORKER_INTERVAL_SECS": "0.1",
             "MERGE_WORKER_WORK_DIR": str(tmp_path / "work"),
         }
@@ -49,7 +51,7 @@ def test_it_merges_tasks_at_once_and_ends_cleanly(
     for task in tasks:
         stage.meta.tasks.put(task)
 
-    process = start(stage.address)
+    process = start(stage.address, "local[2]")
     process.wait_for("merge_worker_started")
     reports = [stage.meta.reports.get(timeout=DEADLINE_SECS) for _ in tasks]
 
@@ -62,7 +64,7 @@ def test_it_merges_tasks_at_once_and_ends_cleanly(
 
 @pytest.mark.slow
 def test_it_ends_with_an_error_when_its_jvm_dies(stage: ScriptedStage, start: Start) -> None:
-    process = start(stage.address)
+    process = start(stage.address, ON_SPARK)
     process.wait_for("merge_worker_started")
 
     process.kill_children()
@@ -74,7 +76,7 @@ def test_it_ends_with_an_error_when_its_jvm_dies(stage: ScriptedStage, start: St
 def test_a_jvm_that_is_killed_while_it_starts_asks_for_another_start(
     stage: ScriptedStage, start: Start
 ) -> None:
-    process = start(stage.address)
+    process = start(stage.address, ON_SPARK)
 
     process.kill_starting_jvm()
 

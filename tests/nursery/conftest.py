@@ -9,9 +9,14 @@ from pyspark.sql import SparkSession
 from meta import config
 from meta.client import MetaClient
 from meta.process import Environment
+from segments.spark.jobs import SparkJobs
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
+from segplane.dataplane.task_runner import TaskRunner
+from segplane.processes.task_processes import TaskProcesses
 from tests.support.nursery.drivers import CollectorDriver, dataset
+
+SPARK = SparkSettings("tests of the nursery", "local[2]")
 
 
 @pytest.fixture
@@ -42,6 +47,23 @@ def collector(meta_client: MetaClient) -> CollectorDriver:
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
     """Start one session for a module's tests."""
-    session = open_session(SparkSettings("tests of the nursery", "local[2]"))
+    session = open_session(SPARK)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def spark_jobs(spark: SparkSession) -> SparkJobs:
+    """Give jobs on the session."""
+    return SparkJobs(spark, SPARK)
+
+
+@pytest.fixture(scope="module", params=["processes", "Spark"])
+def runner(request: pytest.FixtureRequest) -> Iterator[TaskRunner]:
+    """Give each way to run a nursery's tasks in turn."""
+    if request.param == "Spark":
+        yield request.getfixturevalue("spark_jobs")
+        return
+    processes = TaskProcesses(2)
+    yield processes
+    processes.close()

@@ -2,18 +2,14 @@
 
 from collections.abc import Sequence
 
-import pytest
-from pyspark.sql import SparkSession
-
 from meta.process import Shutdown
 from meta.v1 import segment_lookup_pb2
-from nursery import job
 from nursery.cycles import Cycles
 from nursery.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.tasks import Task
 from segments.named_stores import Stores
-from tests.support.nursery.drivers import BUDGET, CollectorDriver, dataset, nursery, run_here, texts
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here, texts
 from tests.support.waiting import wait_until
 
 FOR_EVER = 10_000.0
@@ -110,28 +106,18 @@ def test_there_is_no_pause_between_the_batches_of_a_backlog(collector: Collector
     assert jobs.babies == [2] * 5
 
 
-@pytest.mark.spark
-def test_spark_gets_a_job_only_when_something_came(
-    collector: CollectorDriver, spark: SparkSession
-) -> None:
-    def jobs() -> int:
-        return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
-
-    def run(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
-        return list(job.run(spark, BUDGET, tasks, where))
-
+def test_a_job_is_run_only_when_something_came(collector: CollectorDriver) -> None:
     # On the same stream, so that its offset moves too, over babies with nothing for it.
     idle = CollectorDriver(collector.client, dataset(collector.client), collector.collector_id)
-    driver = nursery(collector.client, run)
+    jobs = Jobs()
+    driver = nursery(collector.client, jobs.run)
     cycle_often(driver)
-    before = jobs()
-    cycle_often(driver)
-    assert jobs() == before
+    assert jobs.babies == []
 
     collector.send("came")
     cycle_often(driver)
 
-    assert jobs() == before + 1
+    assert jobs.babies == [1]
     assert texts(collector) == ["came"]
     assert set(idle.merged().values()) == {0}
 

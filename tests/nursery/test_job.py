@@ -1,6 +1,7 @@
-"""The job on a real Spark session and a folder store."""
+"""The jobs in processes and on a real Spark session, over a folder store."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,23 +13,24 @@ from uuid import uuid4
 
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
-from pyspark.sql import SparkSession
 
 from nursery import job
 from nursery.execute import Budget
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
+from segments.errors import TaskFailed
 from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_segment
 from segments.parquet.schema import SegmentSpec
-from segments.spark.session import SparkUnusable, check_alive, check_java
+from segments.spark.session import SparkUnusable, check_java
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from segplane.dataplane.task_runner import TaskRunner
 
 pytestmark = pytest.mark.spark
 BUDGET = Budget(1 << 26, 1 << 28)
@@ -71,11 +73,11 @@ def baby_task(store: ObjectStore, text: str) -> Task:
 
 
 def test_every_task_writes_its_segments_and_names_its_index(
-    spark: SparkSession, store: ObjectStore
+    runner: TaskRunner, store: ObjectStore
 ) -> None:
     tasks = [baby_task(store, f"task {i}") for i in range(5)]
 
-    outcomes = dict(job.run(spark, BUDGET, tasks, Stores(store.location)))
+    outcomes = dict(job.run(runner, BUDGET, tasks, Stores(store.location)))
 
     found = []
     for index in range(5):
@@ -86,28 +88,28 @@ def test_every_task_writes_its_segments_and_names_its_index(
     assert found == [f"task {i}" for i in range(5)]
 
 
-def test_a_plan_without_tasks_starts_no_job(spark: SparkSession, store: ObjectStore) -> None:
-    assert list(job.run(spark, BUDGET, [], Stores(store.location))) == []
+def test_a_plan_without_tasks_starts_no_job(runner: TaskRunner, store: ObjectStore) -> None:
+    assert list(job.run(runner, BUDGET, [], Stores(store.location))) == []
 
 
-def test_a_task_that_kills_its_worker_fails_alone(spark: SparkSession, store: ObjectStore) -> None:
+def test_a_task_that_kills_its_worker_fails_alone(runner: TaskRunner, store: ObjectStore) -> None:
     tasks: list[Any] = [_Suicide(), baby_task(store, "beside")]
 
-    outcomes = dict(job.run(spark, BUDGET, tasks, Stores(store.location)))
+    outcomes = dict(job.run(runner, BUDGET, tasks, Stores(store.location)))
 
-    assert isinstance(outcomes[0], job.JobFailed)
-    assert "Python worker exited" in str(outcomes[0])
+    assert isinstance(outcomes[0], TaskFailed)
+    assert re.search("Python worker exited|process ended: SIGKILL", str(outcomes[0]))
     assert isinstance(outcomes[1], TaskResult)
-    check_alive(spark)
+    runner.check()
 
 
 def test_an_outcome_is_there_before_a_slow_task_has_finished(
-    spark: SparkSession, store: ObjectStore, tmp_path: Path
+    runner: TaskRunner, store: ObjectStore, tmp_path: Path
 ) -> None:
     released = tmp_path / "released"
     tasks: list[Any] = [_Slow(released), baby_task(store, "fast")]
 
-    outcomes = job.run(spark, BUDGET, tasks, Stores(store.location))
+    outcomes = job.run(runner, BUDGET, tasks, Stores(store.location))
 
     assert next(outcomes)[0] == 1
     released.touch()
@@ -146,7 +148,11 @@ def test_a_machine_without_a_fit_java_is_refused_in_one_line(
 
 
 def test_the_process_says_in_one_line_what_is_missing(tmp_path: Path) -> None:
-    environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(tmp_path),
+        "NURSERY_SPARK_MASTER": "spark://127.0.0.1:9",
+    }
 
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "nursery"],

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from merge_worker.job import SparkMerger
+from merge_worker.job import TaskMerger
 from merge_worker.tasks import ClaimedTask
 from nursery import job
 from nursery.execute import Budget
@@ -14,7 +13,8 @@ from nursery.tasks import Task
 from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.parquet.schema import SegmentSpec
-from segments.spark.session import SparkUnusable, check_alive, open_session
+from segments.spark.jobs import SparkJobs
+from segments.spark.session import SparkUnusable, open_session
 from segments.spark.settings import SparkSettings
 from tests.support.cluster.versions import pretend_python, pretend_release
 
@@ -31,20 +31,21 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def fickle(packages: Path) -> Iterator[SparkSession]:
+def fickle(packages: Path) -> Iterator[SparkJobs]:
     """Start a session whose every task has a Python of its own, as a new executor has."""
     conf = (
         ("spark.executorEnv.PYTHONPATH", str(packages)),
         ("spark.python.use.daemon", "false"),
         ("spark.python.worker.reuse", "false"),
     )
-    session = open_session(SparkSettings("tests of late executors", "local[1]", conf=conf))
-    yield session
+    settings = SparkSettings("tests of late executors", "local[1]", conf=conf)
+    session = open_session(settings)
+    yield SparkJobs(session, settings)
     session.stop()
 
 
 def test_a_batch_on_an_executor_of_another_release_is_refused_before_anything_is_read(
-    fickle: SparkSession, packages: Path
+    fickle: SparkJobs, packages: Path
 ) -> None:
     assert list(job.run(fickle, BUDGET, [NOTHING], Stores(NOWHERE)))
 
@@ -54,22 +55,22 @@ def test_a_batch_on_an_executor_of_another_release_is_refused_before_anything_is
     ):
         list(job.run(fickle, BUDGET, [NOTHING], Stores(NOWHERE)))
 
-    check_alive(fickle)
+    fickle.check()
 
 
 def test_a_merge_on_an_executor_of_another_release_is_no_failure_of_its_task(
-    fickle: SparkSession, packages: Path, tmp_path: Path
+    fickle: SparkJobs, packages: Path, tmp_path: Path
 ) -> None:
     task = ClaimedTask(
         "t", 1, "d", (), SegmentSpec(), Stores(NOWHERE), "p/", "test", tmp_path, 2**20
     )
 
     with pretend_release(packages), pytest.raises(SparkUnusable, match=r"has segplane 9\.9"):
-        SparkMerger(fickle).run(task)
+        TaskMerger(fickle).run(task)
 
 
 def test_an_executor_of_another_python_is_refused_in_one_line(
-    fickle: SparkSession, packages: Path
+    fickle: SparkJobs, packages: Path
 ) -> None:
     with pretend_python(packages), pytest.raises(SparkUnusable) as refused:
         list(job.run(fickle, BUDGET, [NOTHING], Stores(NOWHERE)))

@@ -11,20 +11,22 @@ import pytest
 from tests.support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.spark
-Start = Callable[[], WorkerProcess]
+Start = Callable[[dict[str, str]], WorkerProcess]
 META_IS_AWAY = {
     "NURSERY_META_ADDRESS": "127.0.0.1:9",
     "NURSERY_SPARK_MASTER": "local[1]",
     "NURSERY_INTERVAL_SECS": "0.1",
 }
+# A cluster within one JVM: Spark is for clusters alone.
+ON_SPARK = {**META_IS_AWAY, "NURSERY_SPARK_MASTER": "local-cluster[1,1,1024]"}
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
     running: list[WorkerProcess] = []
 
-    def begin() -> WorkerProcess:
-        running.append(WorkerProcess("nursery", META_IS_AWAY))
+    def begin(environment: dict[str, str]) -> WorkerProcess:
+        running.append(WorkerProcess("nursery", environment))
         return running[-1]
 
     yield begin
@@ -32,8 +34,8 @@ def start() -> Iterator[Start]:
         process.close()
 
 
-def test_it_waits_for_a_meta_that_is_away_and_ends_cleanly(start: Start) -> None:
-    process = start()
+def test_without_java_it_waits_for_a_meta_that_is_away_and_ends_cleanly(start: Start) -> None:
+    process = start({**META_IS_AWAY, "JAVA_HOME": "/nonexistent"})
     process.wait_for("nursery_started")
     process.wait_for("cycle_failed")
 
@@ -42,17 +44,17 @@ def test_it_waits_for_a_meta_that_is_away_and_ends_cleanly(start: Start) -> None
 
 
 def test_it_ends_with_an_error_when_its_jvm_dies(start: Start) -> None:
-    process = start()
+    process = start(ON_SPARK)
     process.wait_for("nursery_started")
 
     process.kill_children()
 
     assert process.exit_code() == 1
-    process.wait_for("spark_died")
+    process.wait_for("runner_died")
 
 
 def test_a_jvm_that_is_killed_while_it_starts_asks_for_another_start(start: Start) -> None:
-    process = start()
+    process = start(ON_SPARK)
 
     process.kill_starting_jvm()
 
@@ -75,7 +77,7 @@ def dying_python(folder: Path, deaths: int) -> dict[str, str]:
 
 
 def test_a_python_that_is_killed_in_the_first_job_is_started_again(tmp_path: Path) -> None:
-    process = WorkerProcess("nursery", {**META_IS_AWAY, **dying_python(tmp_path, 1)})
+    process = WorkerProcess("nursery", {**ON_SPARK, **dying_python(tmp_path, 1)})
     try:
         process.wait_for("nursery_started")
         assert (tmp_path / "1").exists()
@@ -88,12 +90,12 @@ def test_a_python_that_is_killed_in_the_first_job_is_started_again(tmp_path: Pat
 def test_first_jobs_that_keep_failing_are_no_wrong_setting(
     module: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    environment = {**META_IS_AWAY, **dying_python(tmp_path, 100)}
+    environment = {**ON_SPARK, **dying_python(tmp_path, 100)}
     if module == "merge_worker":
         server = request.getfixturevalue("meta_server")
         environment = {
             "MERGE_WORKER_META_ADDRESS": server.address,
-            "MERGE_WORKER_SPARK_MASTER": "local[1]",
+            "MERGE_WORKER_SPARK_MASTER": ON_SPARK["NURSERY_SPARK_MASTER"],
             "MERGE_WORKER_SPARK_CONF": environment["NURSERY_SPARK_CONF"],
         }
     process = WorkerProcess(module, environment)
@@ -109,7 +111,7 @@ def test_a_jvm_that_refuses_its_options_ends_the_start_in_one_line() -> None:
         [sys.executable, "-P", "-m", "nursery"],
         env={
             **os.environ,
-            **META_IS_AWAY,
+            **ON_SPARK,
             "NURSERY_SPARK_CONF": "spark.driver.extraJavaOptions=-agentlib:nosuch",
         },
         capture_output=True,
@@ -118,7 +120,9 @@ def test_a_jvm_that_refuses_its_options_ends_the_start_in_one_line() -> None:
     )
 
     assert ended.returncode == 2
-    assert ended.stderr.splitlines()[-1].startswith("error: Spark at local[1] did not start: ")
+    assert ended.stderr.splitlines()[-1].startswith(
+        "error: Spark at local-cluster[1,1,1024] did not start: "
+    )
 
 
 def test_a_malformed_setting_is_named_in_one_line() -> None:

@@ -1,4 +1,4 @@
-"""A batch above a task's budget becomes more files; the memory of its Python stays within it."""
+"""A batch above a task's budget becomes more files; the memory of its process stays within it."""
 
 import os
 from collections.abc import Callable
@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
-from pyspark.sql import SparkSession
 
 from nursery import job
 from nursery.execute import Budget
@@ -22,9 +21,9 @@ from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from segplane.processes.task_processes import TaskProcesses
 from tests.support.process_tree import children_of
 
-pytestmark = pytest.mark.spark
 MIB = 1 << 20
 BUDGET = Budget(decode_bytes_max=8 * MIB, held_bytes_max=24 * MIB)
 RECORDS = 2_000
@@ -77,11 +76,8 @@ def task_of(store: ObjectStore, babies: int, export: Callable[[int], LogsData]) 
 
 
 def peaks_mib() -> list[float]:
-    """The peak of resident memory of every Python that Spark runs."""
-    jvms = children_of(os.getpid())
-    daemons = [child for jvm in jvms for child in children_of(jvm)]
-    workers = [child for daemon in daemons for child in children_of(daemon)]
-    return [_peak_mib(pid) for pid in workers]
+    """The peak of resident memory of every process that runs tasks."""
+    return [_peak_mib(pid) for pid in children_of(os.getpid())]
 
 
 def _peak_mib(pid: int) -> float:
@@ -92,14 +88,17 @@ def _peak_mib(pid: int) -> float:
 
 @pytest.mark.parametrize("export", [unlike_bodies, unlike_resources])
 def test_a_batch_larger_than_the_budget_becomes_more_files_and_not_more_memory(
-    spark: SparkSession, store: ObjectStore, export: Callable[[int], LogsData]
+    store: ObjectStore, export: Callable[[int], LogsData]
 ) -> None:
     tasks = [task_of(store, BABIES, export)]
-    ((_, result),) = job.run(spark, BUDGET, tasks, Stores(store.location))
+    processes = TaskProcesses(1)
+    ((_, result),) = job.run(processes, BUDGET, tasks, Stores(store.location))
+    peak_mib = max(peaks_mib())
+    processes.close()
 
     assert isinstance(result, TaskResult)
     (found,) = result.datasets
     assert found.error == ""
     assert sum(one.rows for one in found.segments) == BABIES * RECORDS
     assert len(found.segments) >= 5
-    assert max(peaks_mib()) < ALLOWED_MIB
+    assert peak_mib < ALLOWED_MIB

@@ -140,16 +140,6 @@ def test_a_taken_port_is_refused_before_anything_starts(settings: StackSettings)
     assert not (settings.data_dir / "postgres").exists()
 
 
-def test_dev_without_java_is_refused_in_one_line(settings: StackSettings) -> None:
-    done = _segplane(
-        "dev", "--data-dir", str(settings.data_dir), *FREE_PORTS, JAVA_HOME="/nonexistent"
-    )
-
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: no java in JAVA_HOME /nonexistent")
-    assert done.stderr.count("\n") == 1
-
-
 def test_a_wrong_setting_of_a_process_is_reported_in_one_line(settings: StackSettings) -> None:
     done = _segplane("serve", *_folder(settings), META_THREADS="many")
 

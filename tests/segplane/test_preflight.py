@@ -1,6 +1,5 @@
 """Checks before anything starts."""
 
-import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,25 +31,6 @@ def test_port_zero_becomes_free_ports_that_differ() -> None:
 
     assert len(set(ports.values())) == 3
     assert 0 not in ports.values()
-
-
-def test_a_missing_java_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotReady, match="install Java 17 or newer"):
-        preflight.check_java({"JAVA_HOME": str(tmp_path)})
-
-
-def test_an_old_java_is_refused(tmp_path: Path) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
-    java.chmod(0o755)
-
-    with pytest.raises(NotReady, match="is Java 11, too old"):
-        preflight.check_java({"JAVA_HOME": str(tmp_path)})
-
-
-def test_the_java_of_this_machine_is_accepted() -> None:
-    preflight.check_java({"JAVA_HOME": os.environ.get("JAVA_HOME", "")})
 
 
 def test_a_data_folder_that_is_a_file_is_refused_in_one_line(tmp_path: Path) -> None:

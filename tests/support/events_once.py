@@ -8,6 +8,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from meta.client import MetaClient
 from meta.v1 import common_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as pb
+from segments.ids import new_uuid7
 from tests.support.meta import bindings
 from tests.support.meta.bindings import STRING, Column
 from tests.support.meta.dataset_life import get_settings, set_settings
@@ -55,11 +56,14 @@ def repeats(client: MetaClient, dataset_id: str) -> int:
 
 
 def claim_event(client: Any, dataset_id: str) -> None:
-    """Have each event of a dataset once, and claim one of its rows."""
+    """Have each event of a dataset once, stage an identity, and claim one of its rows."""
     bind_once(client, dataset_id)
     rule = get_settings(client, dataset_id).event_identity.rule
     day = nursery_pb2.DayIdentities(day=time.time_ns() // DAY_NANOS, hashes=bytes(16))
     identities = nursery_pb2.EventIdentities(rule=rule, days=[day])
+    client.operations.StageIdentities(
+        pb.StageIdentitiesRequest(staged_id=str(new_uuid7()), days=[day])
+    )
     client.operations.ClaimEvents(
         pb.ClaimEventsRequest(dataset_id=dataset_id, identities=identities)
     )

@@ -1,11 +1,14 @@
 """Checks of the identities of events that a registration names."""
 
+from collections.abc import Sequence
+
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.store.registration.event_claims import EventClaims
 from meta.store.registration.identities import DayIdentities
+from meta.store.registration.staged_identities import StagedParts
 from meta.v1 import nursery_pb2
-from segments.event_identity import HASH_BYTES, IDENTITIES_MAX
+from segments.event_identity import HASH_BYTES, IDENTITIES_MAX, STAGED_PARTS_MAX
 
 # The days that 64 bits of nanoseconds reach.
 DAYS_MAX = 106_752
@@ -14,19 +17,37 @@ DAYS_MAX = 106_752
 def checked_claims(message: nursery_pb2.EventIdentities, field: str) -> EventClaims:
     """Check identities of a registration. Raises InvalidArgument."""
     repeats = checks.count(message.repeats, f"{field}.repeats", high=checks.EVENTS_MAX)
-    hashes = [day.hashes for day in message.days]
-    checks.count(sum(map(len, hashes)) // HASH_BYTES, f"{field}.days.hashes", high=IDENTITIES_MAX)
-    for index, day in enumerate(message.days):
-        checks.count(day.day, f"{field}.days[{index}].day", low=-DAYS_MAX, high=DAYS_MAX)
+    days = checked_days(message.days, f"{field}.days")
+    return EventClaims(
+        checks.count(message.rule, f"{field}.rule"), days, repeats, _staged(message, field)
+    )
+
+
+def checked_days(
+    messages: Sequence[nursery_pb2.DayIdentities], field: str
+) -> tuple[DayIdentities, ...]:
+    """Check the identities of one message. Raises InvalidArgument."""
+    hashes = [day.hashes for day in messages]
+    checks.count(sum(map(len, hashes)) // HASH_BYTES, f"{field}.hashes", high=IDENTITIES_MAX)
+    for index, day in enumerate(messages):
+        checks.count(day.day, f"{field}[{index}].day", low=-DAYS_MAX, high=DAYS_MAX)
         if not day.hashes or len(day.hashes) % HASH_BYTES:
             raise InvalidArgument(
                 f"it has {len(day.hashes)} bytes, not {HASH_BYTES} for each of some identities",
-                field=f"{field}.days[{index}].hashes",
+                field=f"{field}[{index}].hashes",
             )
-    checks.distinct([day.day for day in message.days], f"{field}.days.day")
+    checks.distinct([day.day for day in messages], f"{field}.day")
     joined = b"".join(hashes)
     each = [joined[at : at + HASH_BYTES] for at in range(0, len(joined), HASH_BYTES)]
     if len(set(each)) < len(each):
-        raise InvalidArgument("an identity is named twice", field=f"{field}.days.hashes")
-    days = tuple([DayIdentities(day.day, day.hashes) for day in message.days])
-    return EventClaims(checks.count(message.rule, f"{field}.rule"), days, repeats)
+        raise InvalidArgument("an identity is named twice", field=f"{field}.hashes")
+    return tuple([DayIdentities(day.day, day.hashes) for day in messages])
+
+
+def _staged(message: nursery_pb2.EventIdentities, field: str) -> StagedParts | None:
+    if not message.staged_id and not message.staged_parts:
+        return None
+    parts = checks.count(
+        message.staged_parts, f"{field}.staged_parts", low=1, high=STAGED_PARTS_MAX
+    )
+    return StagedParts(checks.uuid(message.staged_id, f"{field}.staged_id"), parts)

@@ -1,14 +1,15 @@
 """The part of a registration that keeps each event a row once: its identities, and repeats."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from meta.errors import EventsClaimed, IdentitiesRequired, LayoutChanged, MetaError
+from meta.errors import EventsClaimed, IdentitiesRequired, LayoutChanged, MetaError, NotFound
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identities
+from meta.store.registration import identities, staged_identities
 from meta.store.registration.identities import DayIdentities, IdentityWindow
+from meta.store.registration.staged_identities import StagedParts
 from segments.event_identity import HASH_BYTES
 
 # Positions of claimed identities in the metadata of a refusal: 7 KB.
@@ -20,17 +21,24 @@ class EventClaims:
     """Identities that a registration claims, by the rule that they were made by.
 
     Each is named once. `repeats` are the records of the baby segments that the segments leave out
-    because their events are rows already.
+    because their events are rows already. `staged` are parts that come before `days`.
     """
 
     rule: int
     days: tuple[DayIdentities, ...] = ()
     repeats: int = 0
+    staged: StagedParts | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to look up or to count."""
-        return not self.days and not self.repeats
+        return not self.days and not self.repeats and self.staged is None
+
+    def parts(self, tx: Transaction) -> Iterator[Sequence[DayIdentities]]:
+        """Read the identities, as many at a time as a message holds."""
+        if self.staged is not None:
+            yield from staged_identities.read(tx, self.staged)
+        yield self.days
 
 
 def lock_windows(
@@ -61,7 +69,7 @@ def refusal(
 ) -> MetaError | None:
     """The refusal of claims by another rule than the dataset's, and of identities that are claimed.
 
-    `rule` is None where each record is a row.
+    `rule` is None where each record is a row. Parts that are not there are refused too.
     """
     if claims is None:
         if rule is None or not has_segments:
@@ -72,13 +80,27 @@ def refusal(
         )
     if claims.rule != rule or (window is None and not claims.is_empty):
         return LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
-    claimed = identities.find_claimed(tx, window, claims.days) if window is not None else []
+    if claims.staged is not None and not staged_identities.are_complete(tx, claims.staged):
+        return NotFound("staged identities are not there: stage them again", dataset_id=dataset_id)
+    claimed = _find_claimed(tx, window, claims) if window is not None else []
     return _claimed(dataset_id, claimed) if claimed else None
+
+
+def _find_claimed(tx: Transaction, window: IdentityWindow, claims: EventClaims) -> list[int]:
+    """The positions, over all parts, of the identities that were claimed before."""
+    claimed, first = list[int](), 0
+    for days in claims.parts(tx):
+        claimed += [first + place for place in identities.find_claimed(tx, window, days)]
+        first += sum(day.number for day in days)
+    return claimed
 
 
 def claim(tx: Transaction, claims: EventClaims, window: IdentityWindow) -> None:
     """Claim the identities, none of which is claimed, and count the repeats."""
-    identities.claim(tx, window, claims.days)
+    for days in claims.parts(tx):
+        identities.claim(tx, window, days)
+    if claims.staged is not None:
+        staged_identities.remove(tx, claims.staged)
     identities.add_repeats(tx, window, claims.repeats)
 
 

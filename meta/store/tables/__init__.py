@@ -32,6 +32,7 @@ from meta.store.tables.identities import (
     dataset_repeats,
     day_identity_pages,
     identity_runs,
+    staged_identities,
     young_identity_pages,
 )
 from meta.store.tables.losses import losses, parked_streams, quarantined_ranges, replays
@@ -134,6 +135,7 @@ __all__ = [
     "segment_lineage",
     "segments",
     "sharding_fields",
+    "staged_identities",
     "stream_datasets",
     "stream_heads",
     "stream_removals",

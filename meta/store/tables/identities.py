@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from meta.store.tables.columns import metadata
+from meta.store.tables.columns import metadata, now
 
 # Tables for days that are over: a day has the one of its number modulo this.
 SLOTS = 32
@@ -63,6 +63,20 @@ Index(
     identity_runs.c.tier,
 )
 Index("identity_runs_due_index", identity_runs.c.id, postgresql_where=identity_runs.c.is_due)
+
+# Parts of a registration's identities that came before it; they are not claimed yet.
+staged_identities = Table(
+    "staged_identities",
+    metadata,
+    Column("staged_id", Uuid, nullable=False),
+    Column("part", SmallInteger, nullable=False),
+    # Days since the epoch, and how many of the hashes are of each.
+    Column("days", ARRAY(Integer), nullable=False),
+    Column("numbers", ARRAY(Integer), nullable=False),
+    Column("hashes", LargeBinary, nullable=False),
+    now("staged_at"),
+    PrimaryKeyConstraint("staged_id", "part"),
+)
 
 
 def _pages(name: str) -> Table:

@@ -20,7 +20,7 @@ from segplane.cli.demo.watch import Figures, read_figures, wait_for
 from segplane.cli.output import size_text
 from segplane.dataplane.location import ask_location
 from segplane.fsck import catalog_check
-from segplane.stack.dev import SPARK_PARTS, Stack
+from segplane.stack.dev import MERGING_PARTS, Stack
 
 MACHINE = "machine"
 OWN = "segplane"
@@ -55,7 +55,7 @@ class Demo:
         self.machine_id, token = self._dataset(MACHINE)
         _, own_token = self._dataset(OWN)
         self.relay.open(self.stack.settings.otlp_http_url, own_token)
-        self.stack.start_parts(*SPARK_PARTS)
+        self.stack.start_parts(*MERGING_PARTS)
         self.stages.append(("start", time.monotonic() - self.started))
         # The stack's own logs too: a bare container may have no others.
         self.lines = find_lines((*LOG_ROOTS, str(self.stack.log_dir)))

@@ -20,10 +20,11 @@ from meta.v1 import (
 )
 from nursery.config import Settings
 from nursery.execute import Budget, execute
-from nursery.job import JobFailed, TaskOutcome
+from nursery.job import TaskOutcome
 from nursery.loop import Nursery, RunTasks
 from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, Export, TokenPart, decode_baby, encode_baby
+from segments.errors import TaskFailed
 from segments.keys import baby_key, join_key
 from segments.named_stores import Stores
 from segments.parquet.reader import read_segment
@@ -47,8 +48,8 @@ def run_here(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
 
 
 def fail_all(tasks: Sequence[Task], message: str) -> list[TaskOutcome]:
-    """Fail every task, as if Spark had aborted its job."""
-    return [(index, JobFailed(message)) for index in range(len(tasks))]
+    """Fail every task, as if its process had ended."""
+    return [(index, TaskFailed(message)) for index in range(len(tasks))]
 
 
 def write_and_fail(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:

@@ -223,6 +223,15 @@ def _(world: World, n: int) -> None:
     world.client.operations.CheckQuarantined(ops.CheckQuarantinedRequest(object_keys=[key] * n))
 
 
+@of("parts of identities (`StageIdentities`)")
+def _(world: World, n: int) -> None:
+    (staged_id,) = ids(1)
+    for part in range(n):
+        world.client.operations.StageIdentities(
+            ops.StageIdentitiesRequest(staged_id=staged_id, part=part)
+        )
+
+
 @of("identities of a registration")
 def _(world: World, n: int) -> None:
     stream, dataset = committed(world)

@@ -1,0 +1,91 @@
+"""Parts of the identities of one registration, stored before it: a message does not hold them all.
+
+They claim nothing. The registration reads and removes them; those of a caller that died are
+forgotten.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from uuid import UUID
+
+from sqlalchemy import bindparam, text
+from sqlalchemy.dialects.postgresql import BYTEA
+
+from meta.errors import Overloaded
+from meta.store.engine import pg_arrays
+from meta.store.engine.pool import Transaction
+from meta.store.registration.identities import DayIdentities
+from meta.store.versions.clock import ago
+from segments.event_identity import HASH_BYTES
+
+# Of all callers: 1 GB. Each registration has 8 at most.
+STAGED_MAX = 256
+# A registration follows its parts within seconds.
+KEPT_SECS = 3_600
+_STAGE = text("""
+    INSERT INTO staged_identities (staged_id, part, days, numbers, hashes)
+    SELECT :id, :part, cast(:days AS integer[]), cast(:numbers AS integer[]), :hashes
+    WHERE (SELECT count(*) FROM staged_identities) < :most
+    ON CONFLICT DO NOTHING
+""").bindparams(bindparam("hashes", type_=BYTEA))
+_IS_STAGED = text(
+    "SELECT EXISTS (SELECT FROM staged_identities WHERE staged_id = :id AND part = :part)"
+)
+_COUNT = text("SELECT count(*) FROM staged_identities WHERE staged_id = :id AND part < :parts")
+_READ = text(
+    "SELECT days, numbers, hashes FROM staged_identities WHERE staged_id = :id AND part = :part"
+)
+_REMOVE = text("DELETE FROM staged_identities WHERE staged_id = :id")
+_EXPIRE = text(f"DELETE FROM staged_identities WHERE staged_at < {ago(str(KEPT_SECS))}")  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class StagedParts:
+    """The parts 0 to `number` - 1 that were stored under an id."""
+
+    id: UUID
+    number: int
+
+
+def stage(tx: Transaction, staged_id: UUID, part: int, days: Sequence[DayIdentities]) -> None:
+    """Store a part; a repetition changes nothing. Raises Overloaded while too many wait."""
+    values = {
+        "id": staged_id,
+        "part": part,
+        "days": pg_arrays.numbers([day.day for day in days]),
+        "numbers": pg_arrays.numbers([day.number for day in days]),
+        "hashes": b"".join([day.hashes for day in days]),
+        "most": STAGED_MAX,
+    }
+    if tx.execute(_STAGE, values).rowcount:
+        return
+    if not tx.execute(_IS_STAGED, {"id": staged_id, "part": part}).scalar_one():
+        raise Overloaded(f"{STAGED_MAX} parts of identities wait for their registrations")
+
+
+def are_complete(tx: Transaction, parts: StagedParts) -> bool:
+    """Whether all parts are there."""
+    values = {"id": parts.id, "parts": parts.number}
+    return int(tx.execute(_COUNT, values).scalar_one()) == parts.number
+
+
+def read(tx: Transaction, parts: StagedParts) -> Iterator[tuple[DayIdentities, ...]]:
+    """Read the identities, one part at a time."""
+    for part in range(parts.number):
+        row = tx.execute(_READ, {"id": parts.id, "part": part}).one()
+        hashes, ends = bytes(row.hashes), list(accumulate(row.numbers))
+        yield tuple(
+            DayIdentities(day, hashes[(end - number) * HASH_BYTES : end * HASH_BYTES])
+            for day, number, end in zip(row.days, row.numbers, ends, strict=True)
+        )
+
+
+def remove(tx: Transaction, parts: StagedParts) -> None:
+    """Remove parts that were claimed."""
+    tx.execute(_REMOVE, {"id": parts.id})
+
+
+def expire(tx: Transaction) -> None:
+    """Remove parts whose registration did not come."""
+    tx.execute(_EXPIRE)

@@ -1,0 +1,180 @@
+"""Processes of this machine that run tasks, one after the other, with their imports warm.
+
+A task is a function and its argument, both pickled, as Spark sends them. A process is started for
+a task that finds none free, and is kept for the next. It is not forked: a fork of a process with
+gRPC's threads can hang. It ends when its parent does, whatever ends the parent.
+"""
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import TypeVar, cast
+
+from segments.errors import RunnerDied, TaskFailed
+from segplane.processes.task_process import installed_versions
+
+T = TypeVar("T")
+R = TypeVar("R")
+# Importing takes a second of CPU, and an idle process holds about 100 MB.
+IDLE_SECS = 600.0
+_MODULE = "segplane.processes.task_process"
+
+
+class ReleaseChanged(RunnerDied):
+    """Another release is installed than this process runs; it would misread tasks."""
+
+
+@dataclass(slots=True, eq=False)
+class _TaskProcess:
+    """One process, and the label of the task that it runs."""
+
+    popen: "subprocess.Popen[bytes]"
+    connection: "Connection[object, object]"
+    label: str = ""
+    is_cancelled: bool = False
+    idle_since: float = field(default_factory=time.monotonic)
+
+    def call(self, function: object, item: object) -> object:
+        """Run a task and wait for its result; raises TaskFailed if it fails or the process ends."""
+        try:
+            self.connection.send((function, item))
+        except OSError as error:
+            raise TaskFailed(f"the task's process ended: {self.end()}") from error
+        is_done, result = cast("tuple[bool, object]", self.receive())
+        if not is_done:
+            raise TaskFailed(str(result))
+        return result
+
+    def receive(self) -> object:
+        """Wait for the next message; raises TaskFailed if the process ends."""
+        try:
+            return self.connection.recv()
+        except (EOFError, OSError) as error:
+            raise TaskFailed(f"the task's process ended: {self.end()}") from error
+
+    def cancel(self) -> None:
+        """Kill it; it gets no further task."""
+        self.is_cancelled = True
+        self.popen.kill()
+
+    def end(self) -> str:
+        """Kill it if it runs; returns what ended it."""
+        self.popen.kill()
+        code = self.popen.wait()
+        self.connection.close()
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+class TaskProcesses:
+    """Runs at most `tasks_max` tasks at once, each in a process; safe to share between threads."""
+
+    def __init__(self, tasks_max: int) -> None:
+        self.tasks_max = tasks_max
+        self._free = threading.Semaphore(tasks_max)
+        # Held for moments only, never while a task runs.
+        self._lock = threading.Lock()
+        self._idle: list[_TaskProcess] = []
+        self._running: set[_TaskProcess] = set()
+        self._versions = installed_versions()
+
+    def run(self, function: Callable[[T], R], item: T, label: str = "") -> R:
+        """Run one task and return its result; `cancel` finds it by its label.
+
+        Raises TaskFailed if the function does or its process ends, ReleaseChanged if another
+        release is installed since this process started.
+        """
+        with self._free:
+            process = self._take(label)
+            try:
+                return cast("R", process.call(function, item))
+            finally:
+                self._give_back(process)
+
+    def check(self) -> None:
+        """End processes that had no task for IDLE_SECS; call it often."""
+        with self._lock:
+            due = time.monotonic() - IDLE_SECS
+            ended = [process for process in self._idle if process.idle_since <= due]
+            self._idle = [process for process in self._idle if process.idle_since > due]
+        for process in ended:
+            process.end()
+
+    def cancel(self, label: str) -> None:
+        """Kill the processes of tasks with this label; their `run` raises TaskFailed."""
+        with self._lock:
+            for process in self._running:
+                if process.label == label:
+                    process.cancel()
+
+    def cancel_all(self) -> None:
+        """Kill the processes of all tasks."""
+        with self._lock:
+            for process in self._running:
+                process.cancel()
+
+    def close(self) -> None:
+        """End all processes."""
+        self.cancel_all()
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for process in idle:
+            process.end()
+
+    def _take(self, label: str) -> _TaskProcess:
+        process = self._take_idle() or self._start()
+        with self._lock:
+            process.label = label
+            self._running.add(process)
+        return process
+
+    def _take_idle(self) -> _TaskProcess | None:
+        with self._lock:
+            # The one used last: others become idle long enough to be ended.
+            while self._idle:
+                process = self._idle.pop()
+                if process.popen.poll() is None:
+                    return process
+                process.end()
+        return None
+
+    def _start(self) -> _TaskProcess:
+        process = _start()
+        if process.receive() != self._versions:
+            process.end()
+            raise ReleaseChanged("another release was installed: start this process again")
+        return process
+
+    def _give_back(self, process: _TaskProcess) -> None:
+        with self._lock:
+            self._running.remove(process)
+            is_kept = not process.is_cancelled and process.popen.poll() is None
+            if is_kept:
+                process.idle_since = time.monotonic()
+                self._idle.append(process)
+        if not is_kept:
+            process.end()
+
+
+def _start() -> _TaskProcess:
+    """Start a process; it finds modules where this one does."""
+    ours, theirs = socket.socketpair()
+    safe_path = ["-P"] if sys.flags.safe_path else []
+    try:
+        with theirs:
+            popen = subprocess.Popen(
+                [sys.executable, *safe_path, "-m", _MODULE, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                # Printed text goes where this process logs.
+                stdout=sys.stderr.fileno(),
+                pass_fds=[theirs.fileno()],
+            )
+    except OSError as error:
+        ours.close()
+        raise TaskFailed(f"no process can be started: {error}") from error
+    return _TaskProcess(popen, Connection(ours.detach()))

@@ -1,0 +1,22 @@
+"""The runner that a master names."""
+
+import pytest
+
+from segments.errors import RunnerUnusable
+from segments.spark.settings import SparkSettings
+from segplane.dataplane.task_runner import open_runner
+from segplane.processes.cores import usable_cores
+
+
+@pytest.mark.parametrize(
+    ("master", "tasks_max"),
+    [("local", 1), ("local[3]", 3), ("local[2,4]", 2), ("local[*]", usable_cores())],
+)
+def test_a_local_master_names_the_tasks_that_run_at_once(master: str, tasks_max: int) -> None:
+    assert open_runner(SparkSettings("test", master)).tasks_max == tasks_max
+
+
+@pytest.mark.parametrize("master", ["local[]", "local[0]", "local[two]", "local[2"])
+def test_a_malformed_local_master_is_refused_in_one_line(master: str) -> None:
+    with pytest.raises(RunnerUnusable, match="is no master: use"):
+        open_runner(SparkSettings("test", master))

@@ -1,0 +1,114 @@
+"""More events in one baby segment than a message holds identities of, each of them once."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData, ResourceLogs, ScopeLogs
+
+from meta.config import Settings
+from nursery import event_claims
+from tests.segplane.test_events_once import more_streams, shard
+from tests.support.command_line import RunCommand
+from tests.support.events_once import bind_once, orders, repeats
+from tests.support.meta.server import MetaServer
+from tests.support.nonconforming import QUARANTINE, choose
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here
+from tests.support.visible_segments import find, texts
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """A folder for the objects."""
+    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
+    return meta_settings
+
+
+@pytest.fixture
+def collector(meta_server: MetaServer) -> CollectorDriver:
+    collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
+    bind_once(collector.client, collector.dataset_id)
+    return collector
+
+
+@pytest.fixture
+def few_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_claims, "IDENTITIES_MAX", 2)
+
+
+def send(collector: CollectorDriver, *payloads: bytes) -> None:
+    collector.commit(collector.put(payloads=payloads))
+
+
+@pytest.mark.usefixtures("few_in_a_message")
+def test_events_in_several_parts_are_claimed_with_one_registration(
+    collector: CollectorDriver,
+) -> None:
+    """Another nursery registers events of each part meanwhile."""
+    client, own = collector.client, shard(collector)
+    other = next(one for one in more_streams(collector) if shard(one) != own)
+    send(collector, orders(*"abcde"), orders("f", days_ago=1), orders("a", text=" again"))
+    send(other, orders("a", "e", "f", "g", text=" fast"))
+
+    def overtaken(tasks: Any, where: Any) -> list[Any]:
+        outcomes = run_here(tasks, where)
+        nursery(client, shard_index=1 - own, shard_count=2).cycle()
+        return outcomes
+
+    nursery(client, overtaken, shard_index=own, shard_count=2).cycle()
+
+    assert texts(client, collector.store) == ["a fast", "b", "c", "d", "e fast", "f fast", "g fast"]
+    assert repeats(client, collector.dataset_id) == 4
+    send(collector, orders(*"bcd", "h", text=" later"))
+    nursery(client).cycle()
+    assert repeats(client, collector.dataset_id) == 7
+    assert texts(client, collector.store)[-1] == "h later"
+
+
+@pytest.mark.usefixtures("few_in_a_message")
+def test_a_replay_claims_its_events_in_several_parts(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    choose(collector.client, collector.dataset_id, QUARANTINE)
+    send(collector, orders(*"abcdec", price="high"))
+    nursery(collector.client).cycle()
+    send(collector, orders("e", text=" first"))
+    nursery(collector.client).cycle()
+    (item,) = json.loads(run("quarantine", "list", "--json").stdout)
+
+    done = run("quarantine", "replay", item["key"], "--as-is")
+
+    assert done.exit_code == 0, done.stderr
+    assert texts(collector.client, collector.store) == ["a", "b", "c", "d", "e first"]
+    assert repeats(collector.client, collector.dataset_id) == 2
+
+
+@pytest.mark.slow
+def test_one_export_of_many_tiny_events_is_registered(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    """It passes a message's identities, 250,000; half of them are sent again in the next one."""
+    number = 260_000
+    send(collector, tiny_events(0, number))
+    nursery(collector.client).cycle()
+    send(collector, tiny_events(number // 2, number + number // 2))
+    nursery(collector.client).cycle()
+
+    rows = sum(segment.number_of_events for segment in find(collector.client))
+    assert rows == number + number // 2
+    assert repeats(collector.client, collector.dataset_id) == number // 2
+    assert collector.merged() == {collector.dataset_id: 1}
+    checked = run("fsck")
+    assert checked.exit_code == 0, checked.stdout
+
+
+def tiny_events(first: int, end: int) -> bytes:
+    """Make a payload of records with an order_id alone."""
+    now = time.time_ns()
+    scope = ScopeLogs()
+    for number in range(first, end):
+        record = scope.log_records.add(time_unix_nano=now)
+        record.attributes.add(key="order_id").value.string_value = str(number)
+    return LogsData(resource_logs=[ResourceLogs(scope_logs=[scope])]).SerializeToString()

@@ -3504,6 +3504,7 @@ class ListDatasetChangesRequest(_message.Message):
     SINCE_VERSION_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     WAIT_SECS_FIELD_NUMBER: _builtins.int
+    WITH_COLUMNS_FIELD_NUMBER: _builtins.int
     dataset_name: _builtins.str
     """Name of a live dataset."""
     since_version: _builtins.int
@@ -3516,6 +3517,8 @@ class ListDatasetChangesRequest(_message.Message):
     """
     wait_secs: _builtins.int
     """Seconds to wait for a change; 0 = answer at once, more than 20 counts as 20."""
+    with_columns: _builtins.bool
+    """Also return the dataset's columns."""
     def __init__(
         self,
         *,
@@ -3523,10 +3526,11 @@ class ListDatasetChangesRequest(_message.Message):
         since_version: _builtins.int = ...,
         limit: _builtins.int = ...,
         wait_secs: _builtins.int = ...,
+        with_columns: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_name", b"dataset_name", "limit", b"limit", "since_version", b"since_version", "wait_secs", b"wait_secs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_name", b"dataset_name", "limit", b"limit", "since_version", b"since_version", "wait_secs", b"wait_secs", "with_columns", b"with_columns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3541,13 +3545,21 @@ class ListDatasetChangesResponse(_message.Message):
     CHANGES_FIELD_NUMBER: _builtins.int
     THROUGH_VERSION_FIELD_NUMBER: _builtins.int
     CURRENT_VERSION_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
     through_version: _builtins.int
     """All changes up to and including this version are in this reply or came before."""
     current_version: _builtins.int
     """Version of the server; above through_version if more changes follow."""
+    dataset_id: _builtins.str
+    """Dataset id. A server of 0.2.0 does not send it."""
     @_builtins.property
     def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___DatasetChange]:
         """Changes by version; of one version, those that add segments come first."""
+
+    @_builtins.property
+    def promoted_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.PromotedColumn]:
+        """The promoted columns at the server's version, if they were asked for."""
 
     def __init__(
         self,
@@ -3555,10 +3567,12 @@ class ListDatasetChangesResponse(_message.Message):
         changes: _abc.Iterable[Global___DatasetChange] | None = ...,
         through_version: _builtins.int = ...,
         current_version: _builtins.int = ...,
+        dataset_id: _builtins.str = ...,
+        promoted_columns: _abc.Iterable[_common_pb2.PromotedColumn] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "current_version", b"current_version", "through_version", b"through_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "current_version", b"current_version", "dataset_id", b"dataset_id", "promoted_columns", b"promoted_columns", "through_version", b"through_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

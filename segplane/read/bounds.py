@@ -9,6 +9,7 @@ from segplane.terminal.times import parse_time
 
 Moment = str | int | datetime
 NANOS_MIN, NANOS_MAX = -(2**63), 2**63 - 1
+_WIDER_BY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +85,23 @@ def moment_nanos(name: str, moment: str | datetime) -> int:
     nanos = _nanos(name, moment, datetime.now(UTC))
     assert nanos is not None
     return nanos
+
+
+def widened(bounds: TimeBounds, now: int) -> TimeBounds:
+    """Return bounds that stay the same for a while as the times of a sliding window go on.
+
+    Each moves away by at most an eighth of its distance from now.
+    """
+    start, end = bounds.start, bounds.end
+    if start is not None:
+        grain = _grain(now - start)
+        start = max(NANOS_MIN, start // grain * grain)
+    if end is not None:
+        grain = _grain(now - end)
+        end = None if end >= now else -(-end // grain) * grain
+    return TimeBounds(start, end)
+
+
+def _grain(distance: int) -> int:
+    """Return the greatest power of two that is at most an eighth of a distance."""
+    return 1 << (max(1, abs(distance) // _WIDER_BY).bit_length() - 1)

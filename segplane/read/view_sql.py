@@ -1,6 +1,6 @@
 """Views of the catalog as SQL over tables that are named as their datasets are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from meta.client import MetaClient, paged_lists
 from meta.v1 import catalog_pb2, common_pb2
@@ -96,11 +96,16 @@ def table_of(
     reply = client.operations.GetDatasetSettings(
         ops.GetDatasetSettingsRequest(dataset_id=dataset_id, columns_at=version)
     )
-    columns = [
-        promoted(c.name, TYPES[c.type], _SCOPES[c.scope], c.attribute)
-        for c in reply.settings.promoted_columns.columns
-    ]
-    bound = {c.name for c in reply.settings.promoted_columns.columns if c.bound}
+    columns = reply.settings.promoted_columns.columns
+    return table_with(columns, name, is_complete=is_complete, has_words=has_words)
+
+
+def table_with(
+    stored: Sequence[common_pb2.PromotedColumn], name: str, *, is_complete: bool, has_words: bool
+) -> Table:
+    """Return a dataset with some promoted columns as queries see it."""
+    columns = [promoted(c.name, TYPES[c.type], _SCOPES[c.scope], c.attribute) for c in stored]
+    bound = {c.name for c in stored if c.bound}
     complete = [c.name for c in columns if is_complete and c.name not in bound]
     return dataset_table(name, columns, complete, has_words=has_words)
 

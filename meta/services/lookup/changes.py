@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import NamedTuple
 
 import grpc
 
@@ -10,6 +11,8 @@ from meta.errors import NotFound, Overloaded, ReplyTooLarge
 from meta.services.messages import checks, convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.services.server_parts import ServerParts
+from meta.store.catalog import dataset_layouts
+from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import changes
 from meta.store.lookup.changes import ChangeBatch, SegmentChange, WatchedDataset
@@ -31,15 +34,15 @@ async def list_dataset_changes(
     wait_secs = min(checks.count(request.wait_secs, "wait_secs"), WAIT_SECS_MAX)
     deadline = time.monotonic() + wait_secs
     while True:
-        dataset, batch, current = await _read_changes(server, name, since, most)
+        read = await _read_changes(server, name, since, most, with_columns=request.with_columns)
         left_secs = deadline - time.monotonic()
         if (
-            batch.changes
+            read.batch.changes
             or left_secs <= 0
-            or not await _wait_for_change(server, dataset, left_secs)
+            or not await _wait_for_change(server, read.dataset, left_secs)
         ):
-            return await asyncio.to_thread(_changes_reply, server, batch, current)
-        since = batch.through
+            return await asyncio.to_thread(_changes_reply, server, read)
+        since = read.batch.through
 
 
 async def watch_dataset(
@@ -49,13 +52,13 @@ async def watch_dataset(
     name = checks.name(request.dataset_name, "dataset_name")
     since = checks.count(request.since_version, "since_version")
     with server.feed.place():
-        dataset, batch, current = await _read_changes(server, name, since, PAGE_DEFAULT)
+        dataset, batch, current, _ = await _read_changes(server, name, since, PAGE_DEFAULT)
         while batch.through < current:
             for message in await _change_messages(server, batch, since):
                 yield message
             since = batch.through
             key = dataset.key
-            dataset, batch, current = await _read_changes(server, name, since, PAGE_DEFAULT)
+            dataset, batch, current, _ = await _read_changes(server, name, since, PAGE_DEFAULT)
             if dataset.key != key:
                 raise NotFound("the dataset was deleted", dataset_name=name)
         # At least one, by which the reader sees that it is up to date.
@@ -74,7 +77,7 @@ async def _live_changes(
     try:
         # The feed may have gone on since the last read.
         while position < watcher.position_at_start:
-            _, batch, _ = await _read_changes(server, name, position, PAGE_DEFAULT)
+            _, batch, *_ = await _read_changes(server, name, position, PAGE_DEFAULT)
             for message in await _change_messages(server, batch, position):
                 yield message
             position = batch.through
@@ -95,16 +98,27 @@ async def _live_changes(
         server.feed.unsubscribe(dataset, watcher)
 
 
-async def _read_changes(
-    server: ServerParts, name: str, since: int, most: int
-) -> tuple[WatchedDataset, ChangeBatch, int]:
-    """The dataset as of the batch's end, a batch, and the current version."""
+class _ReadChanges(NamedTuple):
+    """The dataset as of the batch's end, a batch, the current version and its columns."""
 
-    def work(tx: Transaction) -> tuple[WatchedDataset, ChangeBatch, int]:
+    dataset: WatchedDataset
+    batch: ChangeBatch
+    current: int
+    columns: Sequence[PromotedColumnRow]
+
+
+async def _read_changes(
+    server: ServerParts, name: str, since: int, most: int, *, with_columns: bool = False
+) -> _ReadChanges:
+    def work(tx: Transaction) -> _ReadChanges:
         current = int(versions.current(tx))
         dataset = changes.resolve(tx, name, since)
         batch = changes.read(tx, [dataset], current, most)[dataset.key]
-        return WatchedDataset(dataset.key, dataset.id, batch.through), batch, current
+        columns: Sequence[PromotedColumnRow] = ()
+        if with_columns:
+            columns = dataset_layouts.read(tx, [dataset.id])[dataset.id].promoted_columns
+        watched = WatchedDataset(dataset.key, dataset.id, batch.through)
+        return _ReadChanges(watched, batch, current, columns)
 
     return await asyncio.to_thread(server.transactions.read, work)
 
@@ -123,16 +137,16 @@ async def _wait_for_change(server: ServerParts, dataset: WatchedDataset, wait_se
         return False
 
 
-def _changes_reply(
-    server: ServerParts, batch: ChangeBatch, current: int
-) -> pb.ListDatasetChangesResponse:
+def _changes_reply(server: ServerParts, read: _ReadChanges) -> pb.ListDatasetChangesResponse:
     reply = pb.ListDatasetChangesResponse(
-        changes=_change_infos(server, batch.changes),
-        through_version=batch.through,
-        current_version=current,
+        changes=_change_infos(server, read.batch.changes),
+        through_version=read.batch.through,
+        current_version=read.current,
+        dataset_id=str(read.dataset.id),
+        promoted_columns=convert.promoted_messages(read.columns),
     )
     if reply.ByteSize() > REPLY_BYTES_MAX:
-        raise ReplyTooLarge(f"{len(batch.changes)} changes: ask for less, or use WatchDataset")
+        raise ReplyTooLarge(f"{len(read.batch.changes)} changes: ask for less, or use WatchDataset")
     return reply
 
 

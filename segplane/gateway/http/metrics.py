@@ -35,6 +35,15 @@ SCANNED_BYTES = Counter(
     "segplane_gateway_scanned_bytes_total",
     "Bytes that queries read of files, spilled ones included.",
 )
+KEPT_DATASETS_USED = Counter(
+    "segplane_gateway_kept_datasets_used_total",
+    "Datasets that a query found open, as an earlier query of its caller had left them.",
+)
+OPENED_DATASETS = Counter(
+    "segplane_gateway_opened_datasets_total",
+    "Datasets that were opened for queries. A rise beside the ones found open: datasets change"
+    " between queries, or callers ask seldom.",
+)
 WRITTEN_OBJECTS = Counter(
     "segplane_gateway_written_objects_total",
     "Objects of table metadata that this process wrote. A rise: more tables are read, or change"

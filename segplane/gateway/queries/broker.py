@@ -5,7 +5,6 @@ import pickle
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -35,15 +34,14 @@ from segplane.gateway.http.refusals import (
     QueryRefusal,
 )
 from segplane.gateway.queries import wire
+from segplane.gateway.queries.kept_datasets import DatasetUse, KeptDatasets
 from segplane.gateway.queries.previews import no_dataset
 from segplane.gateway.queries.remote import PROVIDER, RemoteDataset
 from segplane.query.errors import QueryError
-from segplane.query.tables import CatalogTables
+from segplane.query.tables import CatalogTables, NamedTable
 from segplane.read.bounds import TimeBounds
-from segplane.read.dataset import OpenDataset
 from segplane.read.errors import PinLost, ReadError
 from segplane.read.files import DatasetFile, newest_files
-from segplane.read.opening import open_through
 
 DATASETS_MAX = 64
 FILES_MAX = 100_000
@@ -61,16 +59,22 @@ class Broker:
     `failure` is the reason why meta or the store did not answer, if they did not.
     """
 
-    def __init__(self, connect: Callable[[], MetaClient], store: StoreLocation | None) -> None:
+    def __init__(
+        self,
+        caller: str,
+        connect: Callable[[], MetaClient],
+        store: StoreLocation | None,
+        kept: KeptDatasets,
+    ) -> None:
+        self._caller = caller
         self._connect = connect
         self._store = store
+        self._kept = kept
         self._client = connect()
         self._tables = CatalogTables(self._client)
         self._lock = threading.Lock()
         self._counting = threading.Lock()
-        self._stack = ExitStack()
-        self._stack.callback(self._client.close)
-        self._opened: list[OpenDataset] = []
+        self._uses: dict[str, DatasetUse] = {}
         self._files: dict[str, tuple[ObjectStore, int]] = {}
         # Called when the process begins with the query.
         self.on_begin: Callable[[], None] = lambda: None
@@ -108,7 +112,7 @@ class Broker:
                 return self._read(request["path"], request["offset"], request["length"])
             case "table":
                 with self._lock:
-                    return pickle.dumps(self._tables.get(str(request["name"])))
+                    return pickle.dumps(self._table(str(request["name"])))
             case "names":
                 with self._lock:
                     return pickle.dumps(tuple(self._tables))
@@ -130,42 +134,69 @@ class Broker:
                 return b""
         raise KeyError(request["op"])
 
+    def _table(self, name: str) -> NamedTable | None:
+        use = self._found(name)
+        return self._tables.get(name) if use is None else use.table(name)
+
     def _open(self, request: Any) -> RemoteDataset:
         bounds = TimeBounds(request["start"], request["end"])
-        columns = [str(name) for name in request["columns"]]
-        opened = self._opened_now(str(request["name"]), bounds, columns, request["as_of"])
-        return self._remote(opened, opened.files())
+        use, version = self._use(str(request["name"]), request["as_of"], bounds)
+        return self._remote(use, version, use.files(bounds))
 
     def _open_newest(self, request: Any) -> RemoteDataset:
         """Open the files of a dataset that can hold its newest rows."""
-        name, limit = str(request["name"]), int(request["limit"])
+        name, limit, always = str(request["name"]), int(request["limit"]), TimeBounds()
         try:
-            opened = self._opened_now(name, TimeBounds(), None, None)
+            use, version = self._use(name, None, always)
         except ReadError as error:
             if isinstance(error.__cause__, NotFound | RoleRefused):
                 self.failure = self.failure or no_dataset(name)
             raise
-        return self._remote(opened, newest_files(opened.files(), limit))
+        return self._remote(use, version, newest_files(use.files(always), limit))
 
-    def _opened_now(
-        self, name: str, bounds: TimeBounds, columns: list[str] | None, as_of: int | None
-    ) -> OpenDataset:
-        if len(self._opened) == DATASETS_MAX:
+    def _use(self, name: str, as_of: int | None, bounds: TimeBounds) -> tuple[DatasetUse, int]:
+        """Return a dataset that is open at a version, None = the current one, and the version.
+
+        Raises ReadError.
+        """
+        use = self._uses.get(name) or self._found(name)
+        if use is not None and not use.is_at(as_of):
+            # Since it was found another dataset was opened, at a later version.
+            self._forget(name)
+            use = self._found(name)
+        if use is None or not use.is_at(as_of):
+            self._forget(name)
+            self._check_number()
+            use = self._kept.open(self._caller, self._connect, name, as_of, bounds)
+            self._uses[name] = use
+        return use, use.through if as_of is None else as_of
+
+    def _found(self, name: str) -> DatasetUse | None:
+        """Return a dataset that is still open from an earlier query, and begin to use it."""
+        self._check_number()
+        use = self._kept.find(self._caller, self._client, name)
+        if use is not None:
+            self._forget(name)
+            self._uses[name] = use
+        return use
+
+    def _forget(self, name: str) -> None:
+        use = self._uses.pop(name, None)
+        if use is not None:
+            use.end()
+
+    def _check_number(self) -> None:
+        if len(self._uses) == DATASETS_MAX:
             raise ReadError(f"a query reads at most {DATASETS_MAX} datasets")
-        # The process looks at files of others: they are not opened here.
-        opened = open_through(self._connect(), name, bounds, columns, as_of, looks_at_files=False)
-        self._stack.callback(opened.close)
-        self._opened.append(opened)
-        return opened
 
-    def _remote(self, opened: OpenDataset, files: Sequence[DatasetFile]) -> RemoteDataset:
+    def _remote(self, use: DatasetUse, version: int, files: Sequence[DatasetFile]) -> RemoteDataset:
         if len(files) > FILES_MAX:
             raise ReadError(
                 f"the query has to read {len(files):,} files, at most {FILES_MAX:,} can be: ask"
                 " for less time"
             )
         shown = tuple(map(self._shown, files))
-        return RemoteDataset(opened.dataset_id, opened.version, shown, opened.promoted_columns)
+        return RemoteDataset(use.dataset_id, version, shown, use.promoted_columns)
 
     def _leave_out(self, texts: list[Any]) -> None:
         """Keep warnings for the caller: a few sentences, since a header carries them."""
@@ -198,16 +229,18 @@ class Broker:
     def check(self) -> str:
         """Return why the query must end, "" if it need not: its files may have been deleted."""
         try:
-            for opened in tuple(self._opened):
-                opened.check()
+            for use in tuple(self._uses.values()):
+                use.check()
         except PinLost as error:
             return str(error)
         return ""
 
     def close(self) -> None:
-        """Release the opened datasets."""
+        """End the use of the opened datasets."""
         with self._lock:
-            self._stack.close()
+            for name in tuple(self._uses):
+                self._forget(name)
+            self._client.close()
 
 
 def failure_of(error: Exception) -> QueryRefusal | None:

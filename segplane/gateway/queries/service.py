@@ -30,6 +30,7 @@ from segplane.gateway.http.refusals import (
 )
 from segplane.gateway.queries.accounts import Account, Accounts
 from segplane.gateway.queries.broker import Broker, failure_of
+from segplane.gateway.queries.kept_datasets import KeptDatasets
 from segplane.gateway.queries.listings import (
     Listing,
     ListingPage,
@@ -73,6 +74,7 @@ class QueryService:
         self._store = store
         self._accounts = Accounts(settings)
         self._pool = pool
+        self._kept = KeptDatasets()
         self._limits = ProcessLimits(
             int(settings.memory_bytes * _BUFFERS_SHARE),
             settings.memory_bytes,
@@ -81,8 +83,9 @@ class QueryService:
         )
 
     def close(self) -> None:
-        """End the processes of queries."""
+        """End the processes of queries, and close the datasets that they read."""
         self._pool.close()
+        self._kept.close()
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Return what answers each path; the name of its route for metrics comes with an answer."""
@@ -202,7 +205,9 @@ class QueryService:
         is_new: bool = False,
     ) -> QueryRun:
         broker = await to_thread.run_sync(
-            lambda: Broker(lambda: self._connect(caller.token), self._store)
+            lambda: Broker(
+                caller.name, lambda: self._connect(caller.token), self._store, self._kept
+            )
         )
         try:
             process = await self._pool.take(self._limits, is_new=is_new)

@@ -4,15 +4,16 @@ Two things are known for sure. A batch that a merge took in was registered. And 
 is still there can be merged again, so records must be found only for babies that are gone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from segments.keys import AttemptKey, MergedKey, parse_key
-from segments.offsets import OffsetSpan, coalesce
+from segments.offsets import coalesce
 from segments.parquet.footer import SegmentContent, SegmentFooter
 from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, settle
 from segments.rebuild.parts import disjoint
+from segments.rebuild.replays import quarantined, replayed_babies, settle_replays
 
 MERGE_INPUTS_MAX = 16
 MERGE_COUNT_MAX = 4
@@ -177,40 +178,25 @@ def settle_dataset(
     for segment in raw:
         if (batch_id := segment.footer.batches[0].batch_id) not in proven_ids:
             batches.setdefault(batch_id, []).append(segment)
+    footers = {i: [file.footer for file in files] for i, files in batches.items()}
+    reasons = settle_replays([file.footer for file in proven], footers, tails)
+    duplicates = [Dropped(f.key, why) for i, why in sorted(reasons.items()) for f in batches[i]]
+    left = {i: files for i, files in sorted(batches.items()) if i not in reasons}
+    known = [file.footer for file in (*proven, *(f for files in left.values() for f in files))]
+    passed = [span for span in replayed_babies(known) if span.stream_id in tails]
     history = settle(
         dataset_id,
-        [_batch(batch_id, files) for batch_id, files in sorted(batches.items())],
-        [*(r for segment in proven for r in segment.footer.ranges), *_replayed(segments)],
+        [_batch(batch_id, files) for batch_id, files in left.items()],
+        [*(r for segment in proven for r in segment.footer.ranges), *passed],
         tails,
         {s: {b.offset: b.dataset_ids for b in run} for s, run in runs.items()},
     )
     return History(
         history.live_keys | live_keys,
         history.merged_offsets,
-        (*dropped, *history.dropped),
+        (*dropped, *duplicates, *history.dropped),
         (*warnings, *history.warnings),
     )
-
-
-def _replayed(segments: Sequence[SegmentFound]) -> list[OffsetSpan]:
-    """Baby segments that were certainly passed: all that a file has of them was replayed.
-
-    Merged again, their records would be rows twice.
-    """
-    covered = coalesce(span for segment in segments for span in segment.footer.ranges)
-    return [
-        span
-        for segment in segments
-        for span in _quarantined(segment)
-        if not any(
-            span.stream_id == own.stream_id and span.start <= own.end and own.start <= span.end
-            for own in covered
-        )
-    ]
-
-
-def _quarantined(segment: SegmentFound) -> Iterator[OffsetSpan]:
-    return (span for _, spans in segment.footer.quarantined for span in spans)
 
 
 def _batch(batch_id: str, files: Sequence[SegmentFound]) -> NurseryBatch:
@@ -237,7 +223,7 @@ def _tails(
     covered: dict[str, int] = dict.fromkeys(by_stream, -1)
     for segments in segments_by_dataset:
         for segment in segments:
-            for span in (*segment.footer.ranges, *_quarantined(segment)):
+            for span in (*segment.footer.ranges, *quarantined(segment.footer)):
                 covered[span.stream_id] = max(covered.get(span.stream_id, -1), span.end)
     return {s: _tail(top, by_stream.get(s, {})) for s, top in covered.items()}
 

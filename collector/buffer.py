@@ -61,10 +61,6 @@ class MemoryBudget:
         if not self.has_room(token_id, size_bytes, token_size_bytes_max):
             raise unavailable("collector's buffer is full")
 
-    def is_half_full(self) -> bool:
-        """Whether more than half of the budget is in use."""
-        return self.size_bytes > self.size_bytes_max // 2
-
     def change(self, token_id: str, size_bytes: int) -> None:
         """Charge (or, if negative, discharge) bytes."""
         self.size_bytes += size_bytes

@@ -24,7 +24,6 @@ from segments.signals import Signal
 log = structlog.get_logger()
 
 CONVERSION_SECS_MAX = 30.0
-STOP_SECS = 5.0
 
 
 @dataclass(slots=True)

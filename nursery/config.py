@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from meta.process import ConfigError, Environment
+from meta.process import Environment
 from meta.process.declared import read_declared, setting
 from meta.v1.common_pb2 import WorkerSettings
 from segplane.dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
@@ -39,10 +39,6 @@ class Settings(SparkProcessSettings):
     reap_interval_secs: float = setting(10.0)
     # A stream without commits for this long is stopped; 0 = never.
     stream_timeout_secs: float = setting(3_600.0)
-    # With a shard_count, this nursery takes streams of shard_index out of shard_count.
-    shard_index: int = setting(0, high=2**31)
-    # Number of nurseries that share the streams; 0 = meta assigns shards to those that run.
-    shard_count: int = setting(0, high=2**31)
 
     def with_given(self, given: WorkerSettings) -> "Settings":
         """These settings with those that operators have set in meta, which win."""
@@ -53,10 +49,5 @@ class Settings(SparkProcessSettings):
 def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
     settings = read_declared(env, Settings, **spark_values(env))
-    if settings.shard_index >= max(1, settings.shard_count):
-        raise ConfigError(
-            f"NURSERY_SHARD_INDEX is {settings.shard_index}, not below NURSERY_SHARD_COUNT"
-            f" {settings.shard_count}"
-        )
     refuse_unsafe(env, settings)
     return settings

@@ -20,7 +20,7 @@ from nursery.planner import Plan, plan
 from nursery.refused import RefusedDatasets
 from nursery.registration import Registered, Registrations, beyond_limits
 from nursery.results import TaskResult, UnreadableBaby
-from nursery.shards import ShardSource, open_shards
+from nursery.shards import LeasedShards, ShardSource
 from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
 from nursery.tasks import Task
 from segments.errors import StoreError, TaskFailed
@@ -77,7 +77,7 @@ class Nursery:
         self._parked = ParkedStreams(client, monotonic)
         self._permit = DeletionPermit(client)
         self._tended_at = float("-inf")
-        self._shard_source = shards or open_shards(client, name, settings, monotonic)
+        self._shard_source = shards or LeasedShards(client, name, monotonic)
         self._shards: Shards | None = None
 
     @property

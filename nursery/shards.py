@@ -1,4 +1,4 @@
-"""The shards of streams that this nursery merges: leased from meta, or fixed by its settings."""
+"""The shards of streams that this nursery merges, leased from meta."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from meta import metrics
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.v1.operations_pb2 import LeaseNurseryShardsRequest, LeaseNurseryShardsResponse
-from nursery.config import Settings
 from segplane.dataplane.stream_poll import Shards
 
 log = structlog.get_logger()
@@ -30,29 +29,6 @@ class ShardSource(Protocol):
     def release(self) -> None:
         """Give the shards back."""
         ...
-
-
-def open_shards(
-    client: MetaClient, nursery_id: str, settings: Settings, monotonic: Callable[[], float]
-) -> ShardSource:
-    """The shards that the settings fix, or else those that meta assigns."""
-    if settings.shard_count:
-        return FixedShard(settings.shard_index, settings.shard_count)
-    return LeasedShards(client, nursery_id, monotonic)
-
-
-class FixedShard:
-    """One shard, by the settings."""
-
-    def __init__(self, index: int, count: int) -> None:
-        self._shards = Shards((index,), count)
-
-    def acquire(self) -> Shards:
-        """The shards to merge in the next cycle."""
-        return self._shards
-
-    def release(self) -> None:
-        """Nothing to give back."""
 
 
 class LeasedShards:

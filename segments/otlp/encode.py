@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,8 +18,6 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Exemplar, Metric, MetricsData
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
-
-from segments.signals import Signal
 
 Row = Mapping[str, Any]
 
@@ -65,13 +63,6 @@ def to_metrics(table: pa.Table) -> MetricsData:
     for row, scope in _containers(table, data.resource_metrics, "scope_metrics"):
         _fill_metric(scope.metrics.add(), row)
     return data
-
-
-TO_OTLP: dict[Signal, Callable[[pa.Table], LogsData | MetricsData | TracesData]] = {
-    "logs": to_logs,
-    "metrics": to_metrics,
-    "traces": to_traces,
-}
 
 
 def _containers(table: pa.Table, resources: Any, member: str) -> Iterator[tuple[Row, Any]]:

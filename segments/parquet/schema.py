@@ -240,11 +240,6 @@ def section_schema(signal: Signal, promoted: Sequence[PromotedColumn] = ()) -> p
     return _schema(section_columns(signal, promoted))
 
 
-def wide_schema(signals: Iterable[Signal], promoted: Sequence[PromotedColumn] = ()) -> pa.Schema:
-    """Return the Arrow schema of a file that holds these signals."""
-    return _schema(wide_columns(signals, promoted))
-
-
 def promoted_type(column: PromotedColumn) -> pa.DataType:
     """Return the Arrow type of a promoted column."""
     return _promoted_column(column).type

@@ -69,4 +69,3 @@ _PARTS: dict[str, Callable[[Expression], Expression]] = {
     "monthofyear": _month,
     "getyear": lambda time: Apply("year_number", (time,), "long"),
 }
-PARTS_OF_DATES = tuple(_PARTS)

@@ -206,8 +206,3 @@ def _cell(value: Any) -> str:
 
 _CSV: dict[KqlType, Cell] = {"timespan": timespan_text}
 _JSON: dict[KqlType, Cell] = {"timespan": timespan_text, "dynamic": dynamic_value}
-
-
-def standard_output() -> IO[bytes]:
-    """Return the binary standard output."""
-    return sys.stdout.buffer

@@ -128,11 +128,11 @@ def test_a_jvm_that_refuses_its_options_ends_the_start_in_one_line() -> None:
 def test_a_malformed_setting_is_named_in_one_line() -> None:
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "nursery"],
-        env={**os.environ, "NURSERY_SHARD_INDEX": "3", "NURSERY_SHARD_COUNT": "1"},
+        env={**os.environ, "NURSERY_INTERVAL_SECS": "often"},
         capture_output=True,
         text=True,
         timeout=60,
     )
 
     assert ended.returncode == 2
-    assert ended.stderr == ("error: NURSERY_SHARD_INDEX is 3, not below NURSERY_SHARD_COUNT 1\n")
+    assert ended.stderr == "error: NURSERY_INTERVAL_SECS is 'often', not a number of seconds\n"

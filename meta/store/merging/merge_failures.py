@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, insert, literal_column, select, text, update
+from sqlalchemy import bindparam, func, literal_column, select, text, update
 
 from meta.store.access import audit
 from meta.store.engine.pool import Transaction
@@ -57,7 +57,6 @@ _HISTORY = (
     .order_by(merge_attempts.c.attempt.desc())
     .limit(bindparam("most"))
 )
-_BEGIN_ATTEMPT = insert(merge_attempts)
 _END_ATTEMPT = (
     update(merge_attempts)
     .where(merge_attempts.c.task_id == bindparam("task"))
@@ -78,11 +77,6 @@ _LAST_COMPLETED = (
     .order_by(tasks_table.c.finished_at.desc())
     .limit(1)
 )
-
-
-def begin_attempt(tx: Transaction, task_id: UUID, attempt: int, worker_id: str) -> None:
-    """Record a claim."""
-    tx.execute(_BEGIN_ATTEMPT, {"task_id": task_id, "attempt": attempt, "worker_id": worker_id})
 
 
 def end_attempt(

@@ -9,10 +9,6 @@ from segplane.kql.scope import Argument
 from segplane.kql.typed import Apply, Expression
 from segplane.kql.types import NUMBERS, KqlType
 
-OF_PAIRS = ("add", "subtract", "multiply", "divide", "pow")
-COMPARED = ("greater", "greater_equals", "less", "less_equals", "equals", "not_equals")
-OF_EACH = ("abs", "sign", "floor", "ceiling", "exp", "log", "sin", "cos", "tan")
-
 
 def _call(name: str, template: str, type_: KqlType, *arguments: Expression) -> Apply:
     return Apply(template, arguments, type_, 0, name)

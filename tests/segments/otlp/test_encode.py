@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segments.otlp.decode import decode
-from segments.otlp.encode import TO_OTLP
+from segments.otlp.encode import to_logs, to_metrics, to_traces
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import SegmentFile
@@ -25,6 +25,7 @@ from tests.support.otlp.messages import fill
 from tests.support.otlp.oracle import KINDS, time_of
 from tests.support.otlp.records import LEVELS, records
 
+TO_OTLP = {"logs": to_logs, "metrics": to_metrics, "traces": to_traces}
 RECEIVED_AT = 1_699_999_999_123_456_789
 
 

@@ -12,7 +12,7 @@ from segments.parquet.schema import (
     section_columns,
     section_schema,
     sort_columns,
-    wide_schema,
+    wide_columns,
 )
 from segments.signals import SIGNALS, Signal
 
@@ -28,14 +28,14 @@ def test_a_section_starts_with_signal_and_timestamp_which_are_never_null(signal:
 
 
 def test_a_file_of_one_signal_has_the_columns_of_that_section_only() -> None:
-    assert wide_schema(["logs"], [STATUS]) == section_schema("logs", [STATUS])
+    assert wide_columns(["logs"], [STATUS]) == section_columns("logs", [STATUS])
 
 
 def test_a_file_of_all_signals_has_each_column_once() -> None:
-    wide = wide_schema(SIGNALS, [STATUS])
+    names = [column.name for column in wide_columns(SIGNALS, [STATUS])]
 
-    assert len(set(wide.names)) == len(wide.names)
-    assert set(wide.names) == reserved_names() | {"http_status"}
+    assert len(set(names)) == len(names)
+    assert set(names) == reserved_names() | {"http_status"}
 
 
 def test_a_column_has_one_type_in_all_sections() -> None:

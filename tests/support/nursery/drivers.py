@@ -22,6 +22,7 @@ from nursery.config import Settings
 from nursery.execute import Budget, execute
 from nursery.job import TaskOutcome
 from nursery.loop import Nursery, RunTasks
+from nursery.shards import ShardSource
 from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, Export, TokenPart, decode_baby, encode_baby
 from segments.errors import TaskFailed
@@ -32,6 +33,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.several import open_stores
 from segplane.dataplane.clocks import Clock
+from segplane.dataplane.stream_poll import Shards
 
 EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0, shard_count=1)
 BUDGET = Budget(1 << 26, 1 << 28)
@@ -63,10 +65,25 @@ def nursery(
     run_tasks: RunTasks = run_here,
     settings: Settings = EAGER,
     clock: Clock | None = None,
+    shards: ShardSource | None = None,
     **changes: float,
 ) -> Nursery:
     """A nursery that merges whatever there is."""
-    return Nursery(client, replace(settings, **changes), run_tasks, 2, clock=clock)  # type: ignore[arg-type]
+    changed = replace(settings, **changes)  # type: ignore[arg-type]
+    return Nursery(client, changed, run_tasks, 2, clock=clock, shards=shards)
+
+
+class FixedShard:
+    """One shard of a number, which meta does not lease."""
+
+    def __init__(self, index: int, count: int) -> None:
+        self._shards = Shards((index,), count)
+
+    def acquire(self) -> Shards:
+        return self._shards
+
+    def release(self) -> None:
+        """Nothing to give back."""
 
 
 def dataset(client: MetaClient) -> str:

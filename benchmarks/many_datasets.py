@@ -47,7 +47,7 @@ EXPORT_BYTES = 4_096
 SENDERS = 16
 BAR = 1.3
 _BUDGET = Budget(64 * 2**20, 256 * 2**20)
-_NURSERY = Settings(wait_secs=0.0, batch_bytes_min=1, reap_interval_secs=0.0, shard_count=1)
+_NURSERY = Settings(wait_secs=0.0, batch_bytes_min=1, reap_interval_secs=0.0)
 
 
 class _Installation:
@@ -58,7 +58,7 @@ class _Installation:
         client = self._crowded.client
         self._nursery = Nursery(client, _NURSERY, _run_here, 1)
         # As in production, where streams are tended each ten seconds.
-        self._idling = Nursery(client, Settings(shard_count=1), _run_here, 1)
+        self._idling = Nursery(client, Settings(), _run_here, 1)
         channel = stack.enter_context(grpc.insecure_channel(self._crowded.otlp_address))
         self._export: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(EXPORT)
         self._senders = stack.enter_context(ThreadPoolExecutor(SENDERS))

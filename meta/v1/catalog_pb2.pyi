@@ -319,7 +319,7 @@ class DeleteDatasetRequest(_message.Message):
     """Dataset name."""
     keep_files: _builtins.bool
     """True: once the time to undelete is over, the segments leave the catalog and their objects stay
-    for good, where they are. False: the objects are deleted. INVALID_ARGUMENT if meta keeps no
+    permanently, where they are. False: the objects are deleted. INVALID_ARGUMENT if meta keeps no
     witness in the bucket, where the dataset is noted.
     """
     def __init__(
@@ -773,7 +773,7 @@ class UpdateSchemaRequest(_message.Message):
     refused (ABORTED, RACE_LOST), unless it is in effect already. Unset = any version.
     """
     freeze: _builtins.bool
-    """Freezes the schema, for good: later changes are SCHEMA_FROZEN unless they are revisions."""
+    """Freezes the schema permanently: later changes are SCHEMA_FROZEN unless they are revisions."""
     is_revision: _builtins.bool
     """This change makes the next version of a schema that may be frozen; the next is frozen too then."""
     @_builtins.property

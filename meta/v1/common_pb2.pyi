@@ -759,7 +759,7 @@ class PromotedColumn(_message.Message):
     """
     bound: _builtins.bool
     """True for a column that is or was one of a schema that the dataset was bound to: a segment that
-    lacks it has nulls for good. Ignored in requests.
+    lacks it always has nulls. Ignored in requests.
     """
     enforced: _builtins.bool
     """True for a column of the schema that the dataset is bound to, if the dataset's setting

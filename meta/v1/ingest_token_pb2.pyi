@@ -432,7 +432,7 @@ class UpdateIngestTokenRoutingResponse(_message.Message):
 
     IS_CONTINUED_FIELD_NUMBER: _builtins.int
     is_continued: _builtins.bool
-    """The token is routed, and a server goes on to let streams follow that carry it: they are too many
+    """The token is routed, and a server continues to let streams follow that carry it: they are too many
     for one call. The same call again helps, and answers false once all of them follow.
     """
     def __init__(

@@ -30,7 +30,7 @@ class _TimestampUnit:
 class _TimestampUnitEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TimestampUnit.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     TIMESTAMP_UNIT_UNSPECIFIED: _TimestampUnit.ValueType  # 0
-    """Not set: told by the magnitude, if that gives a time between 1990 and 2100."""
+    """Not set: derived from the magnitude, if that gives a time between 1990 and 2100."""
     TIMESTAMP_UNIT_SECONDS: _TimestampUnit.ValueType  # 1
     """Seconds since the Unix epoch, also with a fraction, as in every unit."""
     TIMESTAMP_UNIT_MILLISECONDS: _TimestampUnit.ValueType  # 2
@@ -44,7 +44,7 @@ class TimestampUnit(_TimestampUnit, metaclass=_TimestampUnitEnumTypeWrapper):
     """Unit of a time that is a number."""
 
 TIMESTAMP_UNIT_UNSPECIFIED: TimestampUnit.ValueType  # 0
-"""Not set: told by the magnitude, if that gives a time between 1990 and 2100."""
+"""Not set: derived from the magnitude, if that gives a time between 1990 and 2100."""
 TIMESTAMP_UNIT_SECONDS: TimestampUnit.ValueType  # 1
 """Seconds since the Unix epoch, also with a fraction, as in every unit."""
 TIMESTAMP_UNIT_MILLISECONDS: TimestampUnit.ValueType  # 2
@@ -985,13 +985,13 @@ class DatasetSettings(_message.Message):
     record_ids: _builtins.bool
     """Whether segments have the columns id (text: the record's attribute id, or made of its place in its
     stream) and ingested_at (time of receipt). They are in promoted_columns too, with bound = true:
-    older segments have nulls for good. Unset in replies = false.
+    older segments always have nulls. Unset in replies = false.
     """
     event_repeats: _builtins.int
     """Records that were left out because their events are rows already; ignored in requests."""
     timestamp_unit: Global___TimestampUnit.ValueType
     """Unit of a `timestamp` that is a number, in JSON records whose request names none. Unset in
-    replies = told by the magnitude.
+    replies = derived from the magnitude.
     """
     @_builtins.property
     def event_retention(self) -> _duration_pb2.Duration:
@@ -1341,7 +1341,7 @@ class GetDatasetSettingsRequest(_message.Message):
     dataset_id: _builtins.str
     """Dataset id."""
     columns_at: _builtins.int
-    """Version of the catalog at which promoted_columns are read; unset = now. All else is of now."""
+    """Version of the catalog at which promoted_columns are read; unset = now. All else is current."""
     def __init__(
         self,
         *,
@@ -1689,7 +1689,7 @@ class RepairCatalogRequest(_message.Message):
     REPAIRS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def repairs(self) -> _containers.RepeatedCompositeFieldContainer[Global___Repair]:
-        """At most 100, each looked at anew and repaired in a transaction of its own."""
+        """At most 100, each checked again and repaired in a transaction of its own."""
 
     def __init__(
         self,
@@ -2202,7 +2202,7 @@ class ReadSegment(_message.Message):
     """Segment id."""
     @_builtins.property
     def facts(self) -> _common_pb2.SegmentFacts:
-        """Its content. Unset: its footer does not tell; it is not listed again, and readers go on
+        """Its content. Unset: its footer does not say; it is not listed again, and readers continue
         expecting every signal.
         """
 
@@ -2548,7 +2548,7 @@ class RewriteJob(_message.Message):
     FINISHED_AT_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """Its id, as given by whoever created it."""
+    """Its id, as given by its creator."""
     dataset_id: _builtins.str
     """Id of the dataset."""
     dataset_name: _builtins.str
@@ -2977,7 +2977,7 @@ class DatasetUsage(_message.Message):
     merge_debt: _builtins.int
     """Segments that wait for a merge; 0 = fewer than META_MERGE_DEBT_SEGMENTS."""
     merge_debt_max: _builtins.int
-    """From so many on collectors refuse a part of the dataset's exports for some seconds, all of them
+    """From this number on collectors refuse a part of the dataset's exports for some seconds, all of them
     from twice as many on; 0 = none.
     """
     rejects_since: _builtins.int

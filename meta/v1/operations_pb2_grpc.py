@@ -410,7 +410,7 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RenameDataset(self, request, context):
-        """Renames a live dataset. Its id, segments and versions stay; versions of before have the former
+        """Renames a live dataset. Its id, segments and versions stay; earlier versions have the former
         name, under which a reader at one of them finds it. ALREADY_EXISTS (NAME_TAKEN) if a live dataset
         has the name; OK again if it is this one.
         """
@@ -513,7 +513,7 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateRewriteJob(self, request, context):
-        """Begins to write the segments of a dataset anew, each in a merge task of its own, a few tasks at
+        """Begins to rewrite the segments of a dataset, each in a merge task of its own, a few tasks at
         a time. The same id again returns the rewrite as it is now.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -54,7 +54,7 @@ class OperationsServiceStub:
     UndeleteDataset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.UndeleteDatasetRequest, _operations_pb2.UndeleteDatasetResponse]
     """Restores a deleted dataset while its grace lasts and its name is free."""
     RenameDataset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RenameDatasetRequest, _operations_pb2.RenameDatasetResponse]
-    """Renames a live dataset. Its id, segments and versions stay; versions of before have the former
+    """Renames a live dataset. Its id, segments and versions stay; earlier versions have the former
     name, under which a reader at one of them finds it. ALREADY_EXISTS (NAME_TAKEN) if a live dataset
     has the name; OK again if it is this one.
     """
@@ -91,7 +91,7 @@ class OperationsServiceStub:
     ReleaseSegment: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReleaseSegmentRequest, _operations_pb2.ReleaseSegmentResponse]
     """Lets a segment that is excluded from merging be merged again."""
     CreateRewriteJob: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CreateRewriteJobRequest, _operations_pb2.CreateRewriteJobResponse]
-    """Begins to write the segments of a dataset anew, each in a merge task of its own, a few tasks at
+    """Begins to rewrite the segments of a dataset, each in a merge task of its own, a few tasks at
     a time. The same id again returns the rewrite as it is now.
     """
     UpdateRewriteJob: _grpc.UnaryUnaryMultiCallable[_operations_pb2.UpdateRewriteJobRequest, _operations_pb2.UpdateRewriteJobResponse]
@@ -260,7 +260,7 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     UndeleteDataset: _aio.UnaryUnaryMultiCallable[_operations_pb2.UndeleteDatasetRequest, _operations_pb2.UndeleteDatasetResponse]  # type: ignore[assignment]
     """Restores a deleted dataset while its grace lasts and its name is free."""
     RenameDataset: _aio.UnaryUnaryMultiCallable[_operations_pb2.RenameDatasetRequest, _operations_pb2.RenameDatasetResponse]  # type: ignore[assignment]
-    """Renames a live dataset. Its id, segments and versions stay; versions of before have the former
+    """Renames a live dataset. Its id, segments and versions stay; earlier versions have the former
     name, under which a reader at one of them finds it. ALREADY_EXISTS (NAME_TAKEN) if a live dataset
     has the name; OK again if it is this one.
     """
@@ -297,7 +297,7 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     ReleaseSegment: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleaseSegmentRequest, _operations_pb2.ReleaseSegmentResponse]  # type: ignore[assignment]
     """Lets a segment that is excluded from merging be merged again."""
     CreateRewriteJob: _aio.UnaryUnaryMultiCallable[_operations_pb2.CreateRewriteJobRequest, _operations_pb2.CreateRewriteJobResponse]  # type: ignore[assignment]
-    """Begins to write the segments of a dataset anew, each in a merge task of its own, a few tasks at
+    """Begins to rewrite the segments of a dataset, each in a merge task of its own, a few tasks at
     a time. The same id again returns the rewrite as it is now.
     """
     UpdateRewriteJob: _aio.UnaryUnaryMultiCallable[_operations_pb2.UpdateRewriteJobRequest, _operations_pb2.UpdateRewriteJobResponse]  # type: ignore[assignment]
@@ -503,7 +503,7 @@ class OperationsServiceServicer:
         request: _operations_pb2.RenameDatasetRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.RenameDatasetResponse, _abc.Awaitable[_operations_pb2.RenameDatasetResponse]]:
-        """Renames a live dataset. Its id, segments and versions stay; versions of before have the former
+        """Renames a live dataset. Its id, segments and versions stay; earlier versions have the former
         name, under which a reader at one of them finds it. ALREADY_EXISTS (NAME_TAKEN) if a live dataset
         has the name; OK again if it is this one.
         """
@@ -610,7 +610,7 @@ class OperationsServiceServicer:
         request: _operations_pb2.CreateRewriteJobRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.CreateRewriteJobResponse, _abc.Awaitable[_operations_pb2.CreateRewriteJobResponse]]:
-        """Begins to write the segments of a dataset anew, each in a merge task of its own, a few tasks at
+        """Begins to rewrite the segments of a dataset, each in a merge task of its own, a few tasks at
         a time. The same id again returns the rewrite as it is now.
         """
 

@@ -248,7 +248,7 @@ class ExportStamp(_message.Message):
     """Time it was received (nanoseconds since the unix epoch)."""
     crc32c: _builtins.int
     """CRC32C (Castagnoli) of the payload as it is stored. With it the sound payloads of a damaged baby
-    can be told from the others; the digest is of the payload as sent.
+    can be distinguished from the others; the digest is of the payload as sent.
     """
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The option --as-of: a version, or a time that stands for the version of then."""
+"""The option --as-of: a version, or a time, which selects the version at that time."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated

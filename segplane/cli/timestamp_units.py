@@ -22,7 +22,7 @@ TimestampUnit = Annotated[
     UnitChoice | None,
     typer.Option(
         help="Unit of a timestamp that is a number, in JSON records whose request names none."
-        " guess: told by the magnitude, as usual, if that gives a time between 1990 and 2100."
+        " guess: derived from the magnitude, as usual, if that gives a time between 1990 and 2100."
     ),
 ]
 _UNITS = {

@@ -65,7 +65,7 @@ _MEANING = """
 - `==` and `!=` with one null are false and true; with two they are null. `<` and its like are null. `where` keeps only true.
 - `in` and operators over texts are never null; with `!` they are true of null.
 - NaN is equal to nothing and neither less nor greater than anything. Sorted, it is beside the nulls.
-- `sort` puts nulls first if ascending and last if descending, unless told.
+- `sort` puts nulls first if ascending and last if descending, by default.
 - `==`, `in`, `contains_cs` and other `_cs` heed case; `=~`, `in~`, `contains`, `has`, `startswith` do not. Names of columns do,
   but two that differ in case alone are refused: SQL does not tell them apart.
 - Columns that no name is given take that of the column or function within, as in Kusto.
@@ -85,7 +85,7 @@ rewritten where Java's engine means something else by `.`, `$`, `\\s` or `(?i)`.
 | `dcount` is exact | estimated |
 | `percentile` is the nearest rank | estimated for many values |
 | `parse` is anchored at both ends unless it ends with `*` | the same as kind=simple |
-| `tostring` of a real that is no whole number prints as the engine does | as .NET does |
+| `tostring` of a real that is not a whole number prints as the engine does | as .NET does |
 | texts become whole numbers and times only if the whole text is one: `[+-]?[0-9]+`, with nothing but zeros behind a point; ISO 8601 | further forms |
 | no number becomes a timespan by itself | `totimespan` |
 | `endofday` and its like end with .999999, since times have microseconds | .9999999 |

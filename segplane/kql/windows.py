@@ -173,7 +173,7 @@ class _Windows:
         return Apply(f"{call.name}_or", parts, of_value.type, call.offset, call.name)
 
     def number(self, call: syntax.Call, arguments: list[Argument]) -> Expression:
-        """Return the number of the row, which may begin anew."""
+        """Return the number of the row, which may begin again."""
         need(call.name, arguments, call.offset, 0, 2)
         start = (
             _constant(arguments[0], -OFFSET_MAX, OFFSET_MAX) if arguments else Constant(1, "long")
@@ -187,7 +187,7 @@ class _Windows:
         return Apply("row_number_part", parts, "long", call.offset, call.name)
 
     def sum(self, call: syntax.Call, arguments: list[Argument]) -> Expression:
-        """Return the sum up to the row, which may begin anew."""
+        """Return the sum up to the row, which may begin again."""
         need(call.name, arguments, call.offset, 1, 2)
         term = arguments[0]
         type_ = term.value.type
@@ -200,7 +200,7 @@ class _Windows:
         return Apply(f"{name}_part", (term.value, self._row, part), type_, call.offset, call.name)
 
     def rank(self, call: syntax.Call, arguments: list[Argument]) -> Expression:
-        """Return how many different values there are up to the row, which may begin anew."""
+        """Return how many different values there are up to the row, which may begin again."""
         need(call.name, arguments, call.offset, 1)
         value = arguments[0].value
         value = or_empty(value) if value.type == "string" else value

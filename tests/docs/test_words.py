@@ -36,7 +36,8 @@ OF_OTHERS = (
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
     """Texts to search, by name."""
-    found = {page.name: page.text for page in pages() if page.name not in QUOTING}
+    read = (page for page in pages() if page.name not in QUOTING)
+    found = {page.name: page.text for page in read if not page.name.startswith(RECORDS)}
     found |= {str(path.relative_to(ROOT)): path.read_text() for path in _protos()}
     found |= {f"help of {path.stem}": "\n".join(_strings(path)) for path in _commands()}
     found["names of log events"] = "\n".join(_log_events()).replace("_", " ")

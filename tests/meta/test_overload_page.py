@@ -46,7 +46,7 @@ BOUNDS = {
     "credential, by the headers alone": (f"{token_lookups.WAITING_MAX} waiting",),
     "no credential, or a role without the call": (
         f"{refusal_pace.REFUSALS_PER_SEC:g} refusals a second, in a burst of {refusal_pace.BURST}",
-        f"{pipeline.STRANGERS_MAX:,} of strangers wait",
+        f"{pipeline.STRANGERS_MAX:,} calls without a credential wait",
         f"at most {refusal_pace.DELAY_SECS_MAX:g} s",
     ),
     "reflection": (f"{pipeline.REFLECTIONS_MAX} streams of {pipeline.REFLECTION_SECS / 60:g} min",),

@@ -44,9 +44,9 @@ def bind(
 ) -> None:
     """Make every column of a schema a typed column of the dataset.
 
-    Records that are merged from now on have them. Older segments have nulls, for good. A value that
-    does not fit its column's type is null there and stays in the attributes, unless --nonconforming
-    says otherwise.
+    Records that are merged from now on have them. Older segments have nulls permanently. A value
+    that does not fit its column's type is null there and stays in the attributes, unless
+    --nonconforming says otherwise.
     """
     attributes = [_attribute(text) for text in read or ()]
     with connect(address) as client:

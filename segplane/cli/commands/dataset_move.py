@@ -26,14 +26,14 @@ def move(
     tasks_max: rewrites.TasksMax = None,
     mib_per_sec: rewrites.MiBPerSec = None,
     follow: Annotated[
-        bool, typer.Option(help="Print progress until the segments of now are moved.")
+        bool, typer.Option(help="Print progress until the current segments are moved.")
     ] = False,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
     """Move a dataset's segments to another store, while it is written and read.
 
-    New segments go there at once, those of before by a rewrite, which `segplane rewrites` lists,
+    New segments go there at once, existing ones by a rewrite, which `segplane rewrites` lists,
     pauses and bounds. Run again, it moves the remaining segments. Without STORE it shows the store
     of new segments, and the available stores.
     """

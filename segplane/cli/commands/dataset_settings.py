@@ -60,14 +60,14 @@ EventAgeMax = Annotated[
 ]
 EventLeadMax = Annotated[
     str | None,
-    typer.Option(help=f"Reject records whose event is further ahead of now. {AGE_HELP}"),
+    typer.Option(help=f"Reject records whose event is more than this in the future. {AGE_HELP}"),
 ]
 ExcessEvents = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Let registrations hold so many more events than collectors counted, for a dataset "
-        "that waits for that reason; 0 revokes the rest.",
+        help="Let registrations hold this number of events more than collectors counted, for a "
+        "dataset that waits for that reason; 0 revokes the rest.",
     ),
 ]
 ConfirmDeletes = Annotated[
@@ -75,8 +75,8 @@ ConfirmDeletes = Annotated[
     typer.Option(
         min=0,
         metavar="SEGMENTS",
-        help="Confirm that the retention deletes up to so many segments at once; without it the "
-        "deletion brake may hold them.",
+        help="Confirm that the retention deletes up to this number of segments at once; without it "
+        "the deletion brake may hold them.",
     ),
 ]
 RecordIds = Annotated[

@@ -110,7 +110,7 @@ def delete(
     keep_files: Annotated[
         bool,
         typer.Option(
-            "--keep-files", help="Leave the objects of its segments in the bucket, for good."
+            "--keep-files", help="Leave the objects of its segments in the bucket permanently."
         ),
     ] = False,
     address: MetaAddress = DEFAULT_ADDRESS,

@@ -55,7 +55,7 @@ def hold(
     """Hold all deletion and reaping until `segplane deletion release`.
 
     With --take-over a database that stopped, because a copy of it or an older backup took over its
-    bucket, goes on and the other one stops. Stop that one first.
+    bucket, continues and the other one stops. Stop that one first.
     """
     with connect(address) as client:
         reply = client.operations.HoldDeletion(pb.HoldDeletionRequest(take_over=take_over))

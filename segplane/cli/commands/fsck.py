@@ -101,7 +101,7 @@ def _one_line_errors(cursor: Path | None) -> Iterator[None]:
     except CursorRefused as error:
         raise usage(str(error)) from None
     except StoreError as error:
-        hint = "; the same command goes on where it stopped" if cursor else ""
+        hint = "; the same command continues where it stopped" if cursor else ""
         complain(f"the object store cannot be read: {error}{hint}")
         raise typer.Exit(EXIT_REFUSED) from None
 

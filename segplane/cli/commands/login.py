@@ -152,7 +152,7 @@ def _revoke(former: SavedLogin) -> None:
         reason = "it has no revocation endpoint"
     except (IssuerAway, IssuerRefused, LoginError) as error:
         reason = str(error)
-    print(f"{former.issuer} was not told of it: {reason}", file=sys.stderr)
+    print(f"{former.issuer} was not notified: {reason}", file=sys.stderr)
 
 
 def _credential(address: str) -> str:

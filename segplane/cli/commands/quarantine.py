@@ -80,14 +80,14 @@ def list_(
     dataset: Annotated[str, typer.Option(help="Meant for one dataset, by name.")] = "",
     cause: Annotated[str, typer.Option(help="Such as undecodable, no_route, corrupt_slice.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most payloads to print.")] = 100,
-    after: Annotated[str, typer.Option(help="Go on behind this key.")] = "",
+    after: Annotated[str, typer.Option(help="Continue behind this key.")] = "",
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
     """List payloads in the quarantine, a page at a time, from the bucket.
 
-    A page with a filter may be short or empty: it also ends after 10,000 payloads. The key to go on
-    behind is printed below it; with --json on stderr.
+    A page with a filter may be short or empty: it also ends after 10,000 payloads. The key to
+    continue behind is printed below it; with --json on stderr.
     """
     with connect(address) as client, _refusals():
         chosen = quarantine.QuarantineFilter(stream, _dataset_id(client, dataset), cause)

@@ -1,4 +1,4 @@
-"""segplane rewrites: segments written anew as jobs, with pause, limits and progress."""
+"""segplane rewrites: rewrites of segments as jobs, with pause, limits and progress."""
 
 import sys
 import time

@@ -65,7 +65,7 @@ def update(
 
 @app.command()
 def freeze(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
-    """Publish a schema: from now on only `revise` makes another version of it, for good."""
+    """Publish a schema: only `revise` changes it afterwards. Cannot be undone."""
     with connect(address) as client:
         request = catalog_pb2.UpdateSchemaRequest(name=name, freeze=True)
         reply = client.catalog.UpdateSchema(request)

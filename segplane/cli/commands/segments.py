@@ -73,7 +73,7 @@ def find(
         request.time_range.CopyFrom(time_range)
     moment = moment_of(as_of)
     if isinstance(moment, datetime) and not dataset:
-        raise usage("--as-of with a time needs --dataset: a time stands for a dataset's version")
+        raise usage("--as-of with a time needs --dataset: a time selects a dataset's version")
     with (
         refusals(),
         version_at(dataset or (), moment, address) as version,
@@ -235,7 +235,7 @@ def take_back(
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Turn refusals of a repair into one line and an exit code."""
-    # pyarrow is no part of the `cli` extra; only repairs need it.
+    # pyarrow is not part of the `cli` extra; only repairs need it.
     from segplane.recovery.segment_repairs import AlteredFile, RepairRefused
 
     try:

@@ -75,7 +75,7 @@ def skip(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
-    """Give up a baby segment that cannot be read, so that its stream goes on. Cannot be undone.
+    """Give up a baby segment that cannot be read, so that its stream continues. Cannot be undone.
 
     Its records are lost and are written to the loss ledger. They are never merged afterwards, even
     if the object comes back: restore the object first if you can.

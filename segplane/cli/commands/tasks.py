@@ -150,7 +150,7 @@ def rewrite(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
-    """Write every segment anew, such as after a change of sort order, columns or format.
+    """Rewrite every segment, such as after a change of sort order, columns or format.
 
     Without further options a task for each segment is planned at once. With --job (or an option
     that implies it) a rewrite begins that has a few tasks open at a time: it survives restarts, and

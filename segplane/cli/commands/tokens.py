@@ -108,7 +108,7 @@ def route(
         if metrics is not None:
             routing.metrics_dataset_id = _dataset_id(client, metrics)
         update = pb.UpdateIngestTokenRoutingRequest(token_id=token_id, routing=routing)
-        # Each repetition lets more streams follow; meta goes on by itself if this one is stopped.
+        # Each repetition lets more streams follow; meta continues by itself if this one is stopped.
         while client.ingest_token.UpdateIngestTokenRouting(update).is_continued:
             pass
 

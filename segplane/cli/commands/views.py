@@ -1,4 +1,4 @@
-"""segplane views: the catalog's views, and the SQL that they stand for."""
+"""segplane views: the catalog's views, and the equivalent SQL."""
 
 from functools import partial
 from typing import Annotated, cast, get_args

@@ -187,7 +187,7 @@ class Tables:
                 with followed.lock:
                     followed.contents.follow(self._meta)
             except (OtherDataset, VersionExpired, ReplyTooLarge) as error:
-                log.info("table_read_anew", dataset_id=table.dataset_id, cause=str(error))
+                log.info("table_read_again", dataset_id=table.dataset_id, cause=str(error))
             else:
                 with self._lock:
                     self._followed.move_to_end(dataset_name)

@@ -5,7 +5,6 @@ registrations. It starts in seconds, so that several can contend for shards.
 """
 
 import sys
-from dataclasses import replace
 
 import structlog
 
@@ -24,7 +23,7 @@ def main(address: str) -> None:
     log = structlog.get_logger()
     shutdown = Shutdown().install()
     with MetaClient(address) as client:
-        nursery = Nursery(client, replace(EAGER, shard_count=0), run_here, 2, shutdown=shutdown)
+        nursery = Nursery(client, EAGER, run_here, 2, shutdown=shutdown)
         log.info("nursery_started")
         while not shutdown.is_requested:
             try:

@@ -35,7 +35,7 @@ from segments.store.several import open_stores
 from segplane.dataplane.clocks import Clock
 from segplane.dataplane.stream_poll import Shards
 
-EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0, shard_count=1)
+EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0)
 BUDGET = Budget(1 << 26, 1 << 28)
 NOW = 1_700_000_000 * 10**9
 
@@ -70,7 +70,7 @@ def nursery(
 ) -> Nursery:
     """A nursery that merges whatever there is."""
     changed = replace(settings, **changes)  # type: ignore[arg-type]
-    return Nursery(client, changed, run_tasks, 2, clock=clock, shards=shards)
+    return Nursery(client, changed, run_tasks, 2, clock=clock, shards=shards or FixedShard(0, 1))
 
 
 class FixedShard:

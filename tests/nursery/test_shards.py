@@ -13,7 +13,7 @@ from nursery.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.tasks import Task
 from segments.named_stores import Stores
-from tests.support.nursery.drivers import CollectorDriver, FixedShard, nursery, run_here, texts
+from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 from tests.support.waiting import wait_until
 
 STREAMS = 12
@@ -37,7 +37,7 @@ class Shard:
 
     def nursery(self) -> Nursery:
         """Start it."""
-        return nursery(self.client, self.run, shards=FixedShard(self.index, self.count))
+        return nursery(self.client, self.run, shard=(self.index, self.count))
 
     def run(self, tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
         """Run a job, and die before its results are registered if it is the one to die after."""

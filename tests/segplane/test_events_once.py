@@ -22,7 +22,6 @@ from tests.support.meta.server import MetaServer
 from tests.support.nonconforming import QUARANTINE, choose
 from tests.support.nursery.drivers import (
     CollectorDriver,
-    FixedShard,
     dataset,
     nursery,
     run_here,
@@ -139,11 +138,11 @@ def test_events_that_another_nursery_registers_meanwhile_are_left_out(
 
     def overtaken(tasks: Any, where: Any) -> list[Any]:
         outcomes = run_here(tasks, where)
-        nursery(client, shards=FixedShard(1 - own, 2)).cycle()
+        nursery(client, shard=(1 - own, 2)).cycle()
         return outcomes
 
     with capture_logs() as lines:
-        nursery(client, overtaken, shards=FixedShard(own, 2)).cycle()
+        nursery(client, overtaken, shard=(own, 2)).cycle()
 
     assert seen(collector) == ["a slow", "b fast", "c fast", "d fast"]
     assert repeats(client, collector.dataset_id) == 2

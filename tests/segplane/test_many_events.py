@@ -54,10 +54,10 @@ def test_events_in_several_parts_are_claimed_with_one_registration(
 
     def overtaken(tasks: Any, where: Any) -> list[Any]:
         outcomes = run_here(tasks, where)
-        nursery(client, shard_index=1 - own, shard_count=2).cycle()
+        nursery(client, shard=(1 - own, 2)).cycle()
         return outcomes
 
-    nursery(client, overtaken, shard_index=own, shard_count=2).cycle()
+    nursery(client, overtaken, shard=(own, 2)).cycle()
 
     assert texts(client, collector.store) == ["a fast", "b", "c", "d", "e fast", "f fast", "g fast"]
     assert repeats(client, collector.dataset_id) == 4

@@ -22,7 +22,6 @@ from nursery.config import Settings
 from nursery.execute import Budget, execute
 from nursery.job import TaskOutcome
 from nursery.loop import Nursery, RunTasks
-from nursery.shards import ShardSource
 from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, Export, TokenPart, decode_baby, encode_baby
 from segments.errors import TaskFailed
@@ -65,15 +64,15 @@ def nursery(
     run_tasks: RunTasks = run_here,
     settings: Settings = EAGER,
     clock: Clock | None = None,
-    shards: ShardSource | None = None,
+    shard: tuple[int, int] = (0, 1),
     **changes: float,
 ) -> Nursery:
-    """A nursery that merges whatever there is."""
+    """A nursery that merges whatever there is in a shard of a number."""
     changed = replace(settings, **changes)  # type: ignore[arg-type]
-    return Nursery(client, changed, run_tasks, 2, clock=clock, shards=shards or FixedShard(0, 1))
+    return Nursery(client, changed, run_tasks, 2, clock=clock, shards=_FixedShard(*shard))
 
 
-class FixedShard:
+class _FixedShard:
     """One shard of a number, which meta does not lease."""
 
     def __init__(self, index: int, count: int) -> None:

@@ -1,6 +1,6 @@
 """Bodies of requests that create and change datasets."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,20 @@ def asked_schema(content: Any) -> SchemaAsk:
     if not isinstance(attributes, dict):
         raise QueryRefusal("schema.attributes is no object of columns")
     return SchemaAsk(name, version, tuple(_attributes(attributes)))
+
+
+def asked_to_keep_files(parameters: Mapping[str, str]) -> bool:
+    """Say whether the files of a deleted dataset stay; they do not by default.
+
+    Raises QueryRefusal, since a misspelt parameter must not delete them.
+    """
+    unknown = [name for name in parameters if name != "keep_files"]
+    if unknown:
+        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send keep_files")
+    flag = parameters.get("keep_files", "false")
+    if flag not in ("true", "false"):
+        raise QueryRefusal(f"keep_files is {flag[:80]!r}, expected true or false")
+    return flag == "true"
 
 
 def _attributes(columns: dict[Any, Any]) -> Iterable[AttributeAsk]:

@@ -13,6 +13,7 @@ from segplane.gateway.queries.dataset_asks import (
     DatasetAsk,
     asked_dataset,
     asked_schema,
+    asked_to_keep_files,
 )
 from segplane.gateway.queries.requests import body
 from segplane.gateway.queries.responses import refuse
@@ -60,9 +61,11 @@ class DatasetRoutes:
                 )
             case "DELETE":
                 caller = await self._service.author(request)
+                keeps_files = asked_to_keep_files(request.query_params)
                 return _answer(
                     await self._service.read_catalog(
-                        caller, lambda client: datasets.delete(client, name)
+                        caller,
+                        lambda client: datasets.delete(client, name, keeps_files=keeps_files),
                     )
                 )
             case "POST":

@@ -16,6 +16,7 @@ from meta.errors import (
 )
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as ops
+from segments.keys import merged_prefix
 from segplane.gateway.http.refusals import CatalogConflict, NotNow, NotThere, QueryRefusal
 from segplane.gateway.queries.broker import failure_of
 from segplane.gateway.queries.dataset_asks import DatasetAsk, SchemaAsk
@@ -90,15 +91,22 @@ def show(client: MetaClient, name: str) -> Shown:
     }
 
 
-def delete(client: MetaClient, name: str) -> Shown:
-    """Delete a dataset, which can be undeleted for some days. Raises QueryRefusal."""
+def delete(client: MetaClient, name: str, *, keeps_files: bool) -> Shown:
+    """Delete a dataset, which can be undeleted for some days; its files may stay for good.
+
+    Raises QueryRefusal.
+    """
     dataset = _dataset(client, name)
-    _asked(lambda: client.catalog.DeleteDataset(catalog_pb2.DeleteDatasetRequest(id=dataset.id)))
-    return {
-        "id": dataset.id,
-        "name": dataset.name,
-        "undelete": f"segplane datasets undelete {dataset.id}",
-    }
+    request = catalog_pb2.DeleteDatasetRequest(id=dataset.id, keep_files=keeps_files)
+    reply = _asked(lambda: client.catalog.DeleteDataset(request))
+    undelete = f"segplane datasets undelete {dataset.id}"
+    if keeps_files and reply.success and not reply.keeps_files:
+        raise CatalogConflict(
+            f"meta knows no keep_files and deletes the files in 7 days: run `{undelete}`, and"
+            " upgrade it"
+        )
+    shown: Shown = {"id": dataset.id, "name": dataset.name, "undelete": undelete}
+    return shown | ({"kept_below": merged_prefix(dataset.id)} if reply.keeps_files else {})
 
 
 def _asked(call: Callable[[], Value]) -> Value:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
 from pyiceberg.catalog import load_catalog
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
@@ -45,6 +46,7 @@ TYPES = {
     "cart": common_pb2.KQL_TYPE_DYNAMIC,
 }
 COLUMNS = [common_pb2.Column(name=name, type=type_) for name, type_ in TYPES.items()]
+PAID_MICROS = int(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()) * 10**6
 READ = ("body", "number", "code", "ratio", "flag", "order_id", "took", "device", "cart")
 
 
@@ -166,6 +168,10 @@ class World:
         # Spark's own reader of the files, where it can give them whole.
         with open_dataset("web", meta_address=self.address) as opened:
             assert _rows(opened.spark(session).select(*READ).toArrow()) == rows
+        # Of the ninth type; Spark's times have no nanoseconds.
+        paid = source.select("body", functions.unix_micros("paid_at")).collect()
+        times = {row[0]: None if row[1] is None else PAID_MICROS for row in rows}
+        assert dict(paid) == times
         return rows
 
     def bare(self) -> list[Row]:

@@ -10,6 +10,7 @@ from meta.config import Settings
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as ops
 from tests.support.gateway.query_pool import SharedPool
+from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, guarded
@@ -120,6 +121,24 @@ def test_deleting_has_the_safeguards_of_the_command_line(
     assert again.status == 404
     request = ops.UndeleteDatasetRequest(dataset_id=idle)
     assert meta_server.client.operations.UndeleteDataset(request).success
+
+
+def test_deleting_can_keep_the_files(
+    gateway: GatewayServer, meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    dataset = CatalogDriver(meta_server.client).dataset("kept")
+
+    for misspelt in ("keep_files=yes", "keep_files=", "keep-files=true"):
+        refused = gateway.send("DELETE", f"v1/datasets/kept?{misspelt}")
+        assert (refused.status, "keep_files" in refused.message) == (400, True), refused.body
+    kept = gateway.send("DELETE", "v1/datasets/kept?keep_files=true")
+    deleted = gateway.send("DELETE", "v1/datasets/web?keep_files=false")
+
+    assert kept.json["kept_below"] == f"dataset/{dataset}/merged/"
+    assert "kept_below" not in deleted.json
+    with meta_server.running.database.read() as tx:
+        names = tx.exec_driver_sql("SELECT name FROM datasets WHERE kept_files <> 0 ORDER BY name")
+        assert list(names.scalars()) == ["kept"]
 
 
 BAD_BODIES: tuple[tuple[Any, str], ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 
 import pyarrow as pa
@@ -29,6 +29,7 @@ class Array(Protocol):
     def dictionary_encode(self) -> Array: ...
     def filter(self, mask: Array) -> Array: ...
     def flatten(self) -> Array: ...
+    def slice(self, offset: int, length: int) -> Array: ...
     def take(self, indices: Array) -> Array: ...
     def to_pylist(self) -> list[Any]: ...
 
@@ -52,6 +53,11 @@ NO_TEXT = make.scalar(None, pa.string())
 def field(struct: Array, name: str) -> Array:
     """One member of a struct array; null if the struct is."""
     return pc.struct_field(struct, name)
+
+
+def struct(members: Mapping[str, Array]) -> Array:
+    """A struct array of its members."""
+    return _Functions(pa.StructArray).from_arrays(list(members.values()), list(members))
 
 
 def offsets(lists: Array) -> Array:

@@ -24,6 +24,8 @@ from segments.parquet.schema import TIMESTAMP
 Columns = dict[str, Array]
 # Index of the payload that each row came from; not a column of the format.
 SLICE_OF_ROW = ""
+# Attributes of each row, lists of KeyValue whose keys are a dictionary; not one either.
+ATTRIBUTE_LISTS = "attribute_lists"
 
 _ENTITY_REF = (
     ("schema_url", json_text.text_member("schema_url")),
@@ -104,10 +106,16 @@ def names(texts: Array) -> Array:
 def record_columns(records: Array) -> Columns:
     """Columns that log records and spans share."""
     return {
-        "attributes": json_text.attributes(field(records, "attributes")),
+        **attribute_columns(records),
         "flags": signed(field(records, "flags")),
         "dropped_attributes_count": signed(field(records, "dropped_attributes_count")),
     }
+
+
+def attribute_columns(records: Array) -> Columns:
+    """Attributes of records or data points: as JSON, and as the lists that it is made of."""
+    lists = json_text.with_coded_keys(field(records, "attributes"))
+    return {ATTRIBUTE_LISTS: lists, "attributes": json_text.attributes(lists)}
 
 
 def finished(own: Columns, parsed: Frame, scope_of: Array, received_at: Sequence[int]) -> Columns:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from segments.otlp import metrics, wire
 from segments.otlp.arrow import Array, constant, make, pc
-from segments.otlp.columns import SLICE_OF_ROW, Columns, log_columns, span_columns
+from segments.otlp.columns import ATTRIBUTE_LISTS, SLICE_OF_ROW, Columns, log_columns, span_columns
 from segments.otlp.split import UNCHECKED_BYTES_MAX
 from segments.otlp.wire import TooManyElements, UndecodableSlice
 from segments.parquet.schema import section_schema
@@ -33,11 +33,13 @@ class Decoded:
     """The rows of some payloads; `table` is None if they held no records.
 
     `slices` says for each row of the table which payload it came from. Log records and spans come
-    in the order of the payloads, data points so within each kind of metric.
+    in the order of the payloads, data points so within each kind of metric. `attributes` are the
+    lists that the JSON of the rows' attributes was made of, one array for each of `slices`.
     """
 
     table: pa.Table | None = None
     slices: tuple[Array, ...] = ()
+    attributes: tuple[Array, ...] = ()
     failed: tuple[FailedSlice, ...] = ()
 
 
@@ -144,7 +146,7 @@ def _as_section(signal: Signal, columns: Columns, places: Array) -> Decoded:
             array = make.nulls(rows, column.type)
         arrays.append(array if array.type == column.type else array.cast(column.type))
     table = pa.Table.from_arrays(arrays, schema=schema)
-    return Decoded(table, (places.take(columns[SLICE_OF_ROW]),))
+    return Decoded(table, (places.take(columns[SLICE_OF_ROW]),), (columns[ATTRIBUTE_LISTS],))
 
 
 def _joined(parts: Sequence[Decoded]) -> Decoded:
@@ -152,6 +154,7 @@ def _joined(parts: Sequence[Decoded]) -> Decoded:
     if not tables:
         return Decoded()
     slices = tuple(piece for part in parts for piece in part.slices)
+    attributes = tuple(lists for part in parts for lists in part.attributes)
     if len(tables) == 1:
-        return Decoded(tables[0], slices)
-    return Decoded(pa.concat_tables(tables).unify_dictionaries(), slices)
+        return Decoded(tables[0], slices, attributes)
+    return Decoded(pa.concat_tables(tables).unify_dictionaries(), slices, attributes)

@@ -24,6 +24,7 @@ from segments.otlp.arrow import (
     pc,
     regroup,
     spread,
+    struct,
 )
 
 # The official classes take messages nested 100 deep, which is 48 lists within lists in a log body,
@@ -36,6 +37,13 @@ ELEMENTS_MAX = 1_048_576
 _MUST_ESCAPE = r'["\\\x00-\x1f]'
 _escape = json.JSONEncoder(ensure_ascii=False).encode
 _KINDS = ("string", "bool", "int", "double", "bytes", "array", "kvlist", "empty")
+
+
+def with_coded_keys(lists: Array) -> Array:
+    """Lists of KeyValue with a dictionary of their keys; an empty list in place of null."""
+    entries = lists.flatten()
+    keys = field(entries, "key").dictionary_encode()
+    return regroup(lists, struct({"key": keys, "value": field(entries, "value")}))
 
 
 def attributes(lists: Array, depth: int = 0) -> Array:

@@ -18,7 +18,7 @@ from segments.otlp.arrow import (
     signed,
     times,
 )
-from segments.otlp.columns import Columns, finished
+from segments.otlp.columns import Columns, attribute_columns, finished
 from segments.otlp.wire import Frame, refuse_two_members
 
 METRIC_TYPES = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
@@ -78,7 +78,7 @@ def _points(
         "timestamp": times(field(points, "time_unix_nano")),
         "start_timestamp": times(field(points, "start_time_unix_nano")),
         "metric_type": constant(kind, len(points)),
-        "attributes": json_text.attributes(field(points, "attributes")),
+        **attribute_columns(points),
         "flags": signed(field(points, "flags")),
         **described.columns(metric_of),
         **_values(points),

@@ -55,7 +55,7 @@ def promote(
 
 def members(text: str) -> dict[str, JsonValue]:
     """Return the members of a JSON object; of duplicate names the first counts."""
-    values: dict[str, JsonValue] = json.loads(text, object_pairs_hook=_first_of_each)
+    values: dict[str, JsonValue] = json.loads(text, object_pairs_hook=first_of_each)
     return values
 
 
@@ -68,7 +68,7 @@ def _of_scope(
     failures = Counter[str]()
     for column, values in read.items():
         if column.kql_type in _CONVERTED_TEXTS:
-            values, failed = _converted(values.to_pylist(), column)
+            values, failed = converted(values.to_pylist(), column)
             failures[column.name] += failed
         arrays[column] = values
     parsed = [column for column in columns if column not in read]
@@ -99,7 +99,7 @@ def _parsed(
     arrays = []
     failures = Counter[str]()
     for column in columns:
-        dense, failed = _converted([item.get(column.attribute) for item in objects], column)
+        dense, failed = converted([item.get(column.attribute) for item in objects], column)
         arrays.append(dense if place is None else dense.take(place))
         failures[column.name] += failed
     return arrays, failures
@@ -117,26 +117,26 @@ def _mentions(texts: pa.Array[Any], columns: Sequence[PromotedColumn]) -> pa.Arr
     return mentions
 
 
-def _converted(values: Sequence[JsonValue], column: PromotedColumn) -> tuple[pa.Array[Any], int]:
+def converted(values: Sequence[JsonValue], column: PromotedColumn) -> tuple[pa.Array[Any], int]:
     """Convert values of JSON to a column's type; counts those that did not convert."""
     native = NATIVE_TYPES.get(column.kql_type)
-    converted: list[Any] = []
+    typed: list[Any] = []
     failures = 0
     for value in values:
         if value is None or type(value) is native:
-            converted.append(value)
+            typed.append(value)
             continue
         try:
-            converted.append(convert(value, column.kql_type))
+            typed.append(convert(value, column.kql_type))
         except Unconvertible:
-            converted.append(None)
+            typed.append(None)
             failures += 1
     type_ = promoted_type(column)
-    return pa.array(converted, pa.string() if pa.types.is_dictionary(type_) else type_), failures
+    return pa.array(typed, pa.string() if pa.types.is_dictionary(type_) else type_), failures
 
 
-def _first_of_each(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    """Make an object of members in their order; of duplicate names the first counts."""
+def first_of_each(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Make an object of a JSON reader's pairs, in order; of duplicate names the first counts."""
     members = dict(pairs)
     if len(members) < len(pairs):
         members = dict(reversed(pairs))

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
 from segments.otlp.arrow import Array, make, pc
 from segments.otlp.decode import Decoded, decode
-from segments.parquet.promoted import promote
+from segments.otlp.typed_attributes import RecordAttributes
 from segments.parquet.schema import section_schema
 from segments.parquet.sorting import compact
 from segments.signals import Signal
@@ -74,9 +74,15 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
     owners = make.array([item.dataset.index for item in ordered], pa.int32())
     check = PassCheck(signal, bodies, decoded.slices)
     receipts = Receipts(decoded.slices, [item.payload for item in ordered])
+    attributes = RecordAttributes(
+        decoded.attributes,
+        [column.attribute for own in datasets.values() for column in own.work.spec.promoted],
+    )
+    # Messages of a pass in which no dataset has typed columns are not kept beside its rows.
+    decoded = replace(decoded, attributes=())
     for index, rows in _rows_by_dataset(decoded, owners):
         dataset = datasets[index]
-        promoted, unconverted = _with_promoted(rows, signal, dataset, check, receipts)
+        promoted, unconverted = _with_promoted(rows, signal, dataset, check, receipts, attributes)
         if promoted.stop > promoted.start:
             dataset.columns.add(signal, promoted)
         dataset.unconverted.update(unconverted)
@@ -115,7 +121,12 @@ def _rows_by_dataset(decoded: Decoded, owners: Array) -> Iterator[tuple[int, Row
 
 
 def _with_promoted(
-    rows: Rows, signal: Signal, dataset: DecodedDataset, check: PassCheck, receipts: Receipts
+    rows: Rows,
+    signal: Signal,
+    dataset: DecodedDataset,
+    check: PassCheck,
+    receipts: Receipts,
+    attributes: RecordAttributes,
 ) -> tuple[Rows, Counter[str]]:
     """Add the typed columns; leave out what does not conform, and repeats of events.
 
@@ -126,14 +137,14 @@ def _with_promoted(
     if not spec.promoted:
         return rows, unconverted
     schema = section_schema(signal, spec.promoted)
-    attributes = [column for column in spec.promoted if not is_time_of_receipt(column)]
+    reading = [column for column in spec.promoted if not is_time_of_receipt(column)]
     batches = []
     size_bytes, first_row = rows.size_bytes, rows.start
     # Compacted first: a resource's values are promoted, and counted, in the dictionary, which is
     # shared by all datasets of the pass.
     for batch in map(compact, rows.table.to_batches()):
-        read, failures = promote(batch, attributes)
-        by_column = dict(zip(attributes, read, strict=True))
+        read, failures = attributes.promote(batch, reading, first_row)
+        by_column = dict(zip(reading, read, strict=True))
         columns = receipts.complete(spec.promoted, by_column, first_row, batch.num_rows)
         size_bytes += sum(column.nbytes for column in columns)
         typed = pa.record_batch([*batch.columns, *columns], schema=schema)

@@ -46,6 +46,24 @@ def test_each_wait_ends_after_its_own_time_and_leaves_the_answer_open() -> None:
     assert third >= 0.55
 
 
+def test_a_wait_ends_in_time_although_others_follow_without_a_pause() -> None:
+    async def scenario() -> bool:
+        deadlines = Deadlines(0.2)
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        first = asyncio.create_task(deadlines.wait(answer))
+        waits = []
+        began = time.monotonic()
+        while not first.done() and time.monotonic() - began < 10.0:
+            waits.append(asyncio.create_task(deadlines.wait(answer)))
+            await asyncio.sleep(0.01)
+        is_ended = first.done()
+        answer.set_result(None)
+        await asyncio.gather(first, *waits)
+        return is_ended
+
+    assert run(scenario())
+
+
 def test_a_waiter_that_goes_away_leaves_the_answer_to_the_others() -> None:
     async def scenario() -> None:
         deadlines = Deadlines(3600.0)

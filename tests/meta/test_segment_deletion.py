@@ -15,6 +15,7 @@ from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.segments import WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
+from tests.support.meta.tables import execute
 
 
 @pytest.fixture
@@ -87,6 +88,27 @@ class TestWithoutGrace:
         assert reply.error.reason == "GRACE_NOT_OVER"
         assert sorted(reply.error.segment_ids) == sorted(ids)
         assert len(writer.get(*ids)) == 4
+
+    def test_versions_expire_up_to_the_last_commit_in_whatever_order_commits_began(
+        self, meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
+    ) -> None:
+        for _ in range(2):
+            writer.save_many(dataset, 4)
+            worker.plan()
+            worker.merge_all()
+        execute(
+            meta_server,
+            "UPDATE segments SET tombstone_at = tombstone_at - interval '1 day'"
+            " WHERE tombstone_version = (SELECT max(tombstone_version) FROM segments)",
+        )
+
+        due = writer.due()
+        confirmed = writer.confirm(*(segment.segment_id for segment in due))
+
+        assert len({segment.tombstone_version for segment in due}) == 2
+        assert due[0].tombstone_version > due[-1].tombstone_version
+        # Readers at the earlier versions learn VERSION_EXPIRED, as the objects are gone.
+        assert confirmed.success.deleted_count == len(due)
 
     def test_one_live_segment_spoils_a_whole_confirmation(
         self, writer: Writer, worker: WorkerDriver, dataset: str

@@ -23,8 +23,8 @@ from meta.store.versions.witness import (
 TERM, NEXT_TERM, OTHER_TERM = UUID(int=1), UUID(int=2), UUID(int=3)
 
 
-def side(*, history: int | None = 1, number: int = 4, tick: int = 7) -> Side:
-    return Side(100, 200, False, history, number, tick, TERM, NEXT_TERM, None)
+def side(*, history: int | None = 1, number: int = 4, tick: int = 7, ceiling: int = 200) -> Side:
+    return Side(100, ceiling, False, history, number, tick, TERM, NEXT_TERM, None)
 
 
 def mark(
@@ -70,6 +70,18 @@ def test_a_restore_begins_a_history_above_every_version_that_may_be_drawn(
     assert verdict.reason.startswith(reason)
     # Without a whole witness nobody knows how far the earlier history came.
     assert (verdict.history, verdict.version) == (2, 201 + is_jump * VERSION_JUMP)
+
+
+@pytest.mark.parametrize(
+    ("own", "seen"), [(200, 203), (203, 202), (203, 203)], ids=["seen", "own", "both"]
+)
+def test_a_history_begins_above_the_ceilings_of_the_database_and_of_the_bucket(
+    own: int, seen: int
+) -> None:
+    verdict = compare(side(ceiling=own), view(mark(ceiling=seen, term=OTHER_TERM)))
+
+    assert isinstance(verdict, Verdict)
+    assert (verdict.history, verdict.version) == (2, 204)
 
 
 def test_a_mark_counts_only_while_no_other_history_goes_on() -> None:

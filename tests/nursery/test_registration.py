@@ -10,11 +10,14 @@ import pytest
 
 from meta.client import MetaClient
 from meta.metrics import META
-from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc
+from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc, operations_pb2, operations_pb2_grpc
 from nursery.move_tracker import FinishedMove
 from nursery.planner import DatasetMove, MergedSpan
 from nursery.registration import FALLBACK_SECS, REGISTRATIONS_MAX, Registered, Registrations
+from nursery.results import WrittenSegment
+from segments.keys import new_merged_key
 from segments.offsets import OffsetSpan
+from segments.parquet.footer import SegmentContent
 from tests.support.clock import SettableClock
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
@@ -36,10 +39,29 @@ class EarlierMeta(nursery_pb2_grpc.NurseryServiceServicer):
         return nursery_pb2.RegisterMergedSegmentResponse(segment_version=7, response_seq=9)
 
 
+class RecordingMeta(operations_pb2_grpc.OperationsServiceServicer):
+    """A meta that keeps the calls and lets every registration succeed."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[nursery_pb2.RegisterMergedSegmentRequest]] = []
+
+    def RegisterMergedSegments(  # noqa: N802
+        self, request: operations_pb2.RegisterMergedSegmentsRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.RegisterMergedSegmentsResponse:
+        self.calls.append(list(request.registrations))
+        result = operations_pb2.RegistrationResult(segment_version=7)
+        return operations_pb2.RegisterMergedSegmentsResponse(
+            results=[result] * len(request.registrations)
+        )
+
+
 @contextmanager
-def serving(servicer: EarlierMeta) -> Iterator[MetaClient]:
+def serving(servicer: EarlierMeta | RecordingMeta) -> Iterator[MetaClient]:
     server = grpc.server(ThreadPoolExecutor(4))
-    nursery_pb2_grpc.add_NurseryServiceServicer_to_server(servicer, server)
+    if isinstance(servicer, EarlierMeta):
+        nursery_pb2_grpc.add_NurseryServiceServicer_to_server(servicer, server)
+    else:
+        operations_pb2_grpc.add_OperationsServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     with MetaClient(f"127.0.0.1:{port}") as client:
@@ -107,3 +129,18 @@ def test_calls_are_divided_by_their_limits(meta_client: MetaClient, moves: int, 
     assert done == [Registered()] * moves
     # A single one takes the single call.
     assert answered("RegisterMergedSegments") - before == (calls if moves > 1 else 0)
+
+
+def test_a_call_has_at_most_as_many_segments_as_meta_takes() -> None:
+    recording = RecordingMeta()
+    dataset = str(uuid4())
+    segment = WrittenSegment(new_merged_key(dataset), 1, 1, 1, 0, 0, SegmentContent(2, {}), 0)
+    span = MergedSpan(OffsetSpan(str(uuid4()), 5, 9), 7_999_999_999)
+    moves = [FinishedMove(DatasetMove(dataset, (span,)), [segment] * 3)] * REGISTRATIONS_MAX
+    with serving(recording) as client:
+        Registrations(client, SettableClock()).register(lambda _: BUCKET, moves)
+
+    assert sorted(map(len, recording.calls)) == [REGISTRATIONS_MAX - 333, 333]
+    (offsets,) = recording.calls[0][0].stream_offsets
+    assert (offsets.start_merged_offset, offsets.new_merged_offset) == (4, 9)
+    assert offsets.ingest_time_nanos == 7_000_000_000

@@ -59,11 +59,13 @@ def tables(draw: st.DrawFn) -> pa.Table:
     return pa.table(columns)
 
 
-def opened(table: pa.Table, *, rows: int | None = None) -> ForeignFile:
+def opened(
+    table: pa.Table, *, rows: int | None = None, times: tuple[int, int] = (-(2**63), 2**63 - 1)
+) -> ForeignFile:
     buffer = io.BytesIO()
     pq.write_table(table, buffer, row_group_size=2)
     count = table.num_rows if rows is None else rows
-    registered = RegisteredFile("segment", "dataset", count, -(2**63), 2**63 - 1)
+    registered = RegisteredFile("segment", "dataset", count, *times)
     return ForeignFile(io.BytesIO(buffer.getvalue()), registered)
 
 
@@ -145,6 +147,17 @@ def test_a_file_that_is_no_records_says_why(
 ) -> None:
     with pytest.raises(NotMappable, match=reason):
         opened(pa.table(columns), rows=rows)
+
+
+@pytest.mark.parametrize(("start", "end"), [(1_001, 9_000), (0, 2_999)], ids=["before", "after"])
+def test_a_file_with_times_outside_of_its_registration_is_not_readable(
+    start: int, end: int
+) -> None:
+    """A query of a time range finds a file by its registration: it would miss these records."""
+    times = pa.array([1, 3], pa.timestamp("us"))
+
+    with pytest.raises(NotMappable, match=f"holds times 1000..3000, registered are {start}"):
+        opened(pa.table({"timestamp": times}), times=(start, end)).check_rows()
 
 
 def test_text_that_is_no_utf8_makes_a_file_unreadable_and_not_a_read() -> None:

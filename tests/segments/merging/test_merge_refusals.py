@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
+import pyarrow as pa
 import pytest
 
 from segments.errors import CorruptObject
 from segments.location import StoreLocation
 from segments.merging.kway_merge import merge_sorted
 from segments.merging.merge import InputFailed
+from segments.merging.runs import sorted_runs
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.schema import sort_columns
 from segments.parquet.sorting import sort_by
@@ -81,6 +84,19 @@ def test_a_corrupt_page_names_its_input(shelf: Shelf) -> None:
         shelf.merge([good, bad], order())
 
     assert caught.value.segment_id == bad.segment_id
+
+
+def test_a_damaged_scratch_file_is_found_out(tmp_path: Path) -> None:
+    # Random bits do not compress: the file has them as they are, and no codec notices a change.
+    random = Random(1)
+    table = pa.table({"value": [random.getrandbits(63) for _ in range(4_096)]})
+    (run,) = sorted_runs(iter(table.to_batches()), ("value",), tmp_path / "runs.parquet")
+    broken = bytearray(run.path.read_bytes())
+    broken[len(broken) // 2] ^= 1
+    run.path.write_bytes(broken)
+
+    with pytest.raises(OSError, match="CRC"):
+        list(run.batches(1_000))
 
 
 def _shelf(folder: Path) -> Shelf:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -239,20 +239,29 @@ def test_a_small_upload_never_replaces_another_object(store: ObjectStore) -> Non
         upload_small_segment(store, KEY, segment)
 
 
-class ForgetfulStore(FolderStore):
-    """A folder that keeps one byte less than it was given."""
+@dataclass(frozen=True)
+class AlteringStore(FolderStore):
+    """A folder that adds a number to one byte of a page and cuts some off the end."""
+
+    added: int = 0
+    cut: int = 0
 
     def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
-        FolderStore(self.location).put_if_absent(key, body[:-1])
+        kept = bytearray(body[: len(body) - self.cut])
+        kept[100] = (kept[100] + self.added) % 256
+        FolderStore(self.location).put_if_absent(key, bytes(kept))
 
 
+@pytest.mark.parametrize(("added", "cut"), [(0, 1), (1, 0), (-1, 0)], ids=["cut", "more", "less"])
 def test_a_small_upload_of_which_other_bytes_were_kept_is_never_reported(
-    store: ObjectStore,
+    store: ObjectStore, added: int, cut: int
 ) -> None:
+    """The footer is still what its writer counted, unless it was cut."""
     (segment,) = made([{"logs": rows_of("logs", 10)}])
+    assert 0 < segment.body[100] < 255
 
     with pytest.raises(CorruptObject):
-        upload_small_segment(ForgetfulStore(store.location), KEY, segment)
+        upload_small_segment(AlteringStore(store.location, added, cut), KEY, segment)
 
 
 def test_a_small_segment_whose_footer_says_something_else_is_never_reported(

@@ -48,6 +48,7 @@ from tests.support.object_store.faulty_proxy import (
     ProxyAnswer,
     Request,
 )
+from tests.support.object_store.operations import asks
 
 
 @pytest.fixture
@@ -73,11 +74,12 @@ def test_a_put_whose_answer_was_lost_is_recognised_as_its_own(
     assert [r.method for r in proxy.requests[:3]] == ["PUT", "PUT", "GET"]
 
 
+@pytest.mark.parametrize("other", [b"other", b"a longer body"])
 def test_a_put_that_another_beat_is_refused_although_it_was_repeated(
-    store: ObjectStore, proxy: FaultyProxy, s3_location: StoreLocation
+    store: ObjectStore, proxy: FaultyProxy, s3_location: StoreLocation, other: bytes
 ) -> None:
     def other_writes(request: Request, forward: Forward) -> ProxyAnswer:
-        open_store(s3_location).put_if_absent("key", b"other")
+        open_store(s3_location).put_if_absent("key", other)
         raise DroppedConnection
 
     proxy.fault = on_first(is_put, other_writes)
@@ -85,7 +87,23 @@ def test_a_put_that_another_beat_is_refused_although_it_was_repeated(
     with pytest.raises(ObjectExists):
         store.put_if_absent("key", b"mine!")
 
-    assert store.get("key") == b"other"
+    assert store.get("key") == other
+
+
+def test_a_repeated_put_whose_object_is_gone_when_it_looks_is_not_reported(
+    store: ObjectStore, proxy: FaultyProxy, s3_location: StoreLocation
+) -> None:
+    direct = open_store(s3_location)
+
+    def deletes(request: Request, forward: Forward) -> ProxyAnswer:
+        direct.delete(["key"])
+        return forward(request)
+
+    lost, gone = on_first(is_put, lose_answer), on_first(asks("GET"), deletes)
+    proxy.fault = lambda request, forward: lost(request, lambda r: gone(r, forward))
+
+    with pytest.raises(ObjectExists):
+        store.put_if_absent("key", b"mine!")
 
 
 def test_an_upload_whose_completion_was_lost_is_recognised_as_its_own(
@@ -237,12 +255,15 @@ def test_only_uploads_started_before_the_given_time_are_aborted(
         ("InternalError", 500, StoreUnavailable),
         ("", 502, StoreUnavailable),
         ("TooManyRequests", 429, StoreUnavailable),
+        ("", 408, StoreUnavailable),
         ("RequestTimeout", 400, StoreUnavailable),
         ("BadDigest", 400, StoreUnavailable),
         ("AccessDenied", 403, StoreUnusable),
         ("ExpiredToken", 400, StoreUnusable),
         ("NoSuchBucket", 404, StoreUnusable),
         ("PermanentRedirect", 301, StoreUnusable),
+        ("", 307, StoreUnusable),
+        ("AuthorizationHeaderMalformed", 400, StoreUnusable),
         ("EntityTooLarge", 400, StoreError),
     ],
 )

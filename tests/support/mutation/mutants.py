@@ -21,6 +21,9 @@ _LEFT_OUT = (
     "RemoveDecorator",
     "ExceptionReplacer",
 )
+# Nodes that no operator changes: most of all nodes. Leaving them out halves the time of a draw.
+_UNCHANGED_TYPES = {"name", "newline", "string", "param", "endmarker"}
+_PUNCTUATION = set(",.:;()[]{}=") | {"->"}
 
 
 class _Mutation(Visitor):  # type: ignore[misc]
@@ -46,7 +49,12 @@ Changes = list[tuple[str, int]]
 
 def places(path: Path, operators: dict[str, Any]) -> dict[Place, Changes]:
     """List the places of a module that can be changed."""
-    nodes = list(ast_nodes(get_ast(path.read_text())))
+    nodes = [
+        node
+        for node in ast_nodes(get_ast(path.read_text()))
+        if node.type not in _UNCHANGED_TYPES
+        and not (node.type == "operator" and node.value in _PUNCTUATION)
+    ]
     changes: dict[Place, Changes] = {}
     for name, operator in operators.items():
         starts = (start for node in nodes for start, _ in operator.mutation_positions(node))

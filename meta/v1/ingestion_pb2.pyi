@@ -9,6 +9,7 @@ from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from meta.v1 import common_pb2 as _common_pb2
 from meta.v1 import ingest_token_pb2 as _ingest_token_pb2
+from meta.v1 import nursery_pb2 as _nursery_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -115,18 +116,27 @@ class SaveSegmentsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENTS_FIELD_NUMBER: _builtins.int
+    IDENTITIES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]:
         """1 to 1,000 segments, of any datasets; no object key twice."""
+
+    @_builtins.property
+    def identities(self) -> _nursery_pb2.EventIdentities:
+        """The identities of the events of the segments, which then are of one dataset; demanded where it has
+        each event once (IDENTITIES_REQUIRED), refused elsewhere (LAYOUT_CHANGED). If one is claimed already,
+        nothing is registered (EVENTS_CLAIMED). `repeats` is 0.
+        """
 
     def __init__(
         self,
         *,
         segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
+        identities: _nursery_pb2.EventIdentities | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["segments", b"segments"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "segments", b"segments"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

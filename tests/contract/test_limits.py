@@ -95,6 +95,7 @@ ROW_OF_FIELD = {
     "CompleteReplay.identities.days": "identities of a registration",
     "RegisterMergedSegment.identities.days": "identities of a registration",
     "RegisterMergedSegments.registrations.identities.days": "identities of a registration",
+    "SaveSegments.identities.days": "identities of a registration",
     "StageIdentities.days": "identities of a registration",
     "RegisterMergedSegment.more_segments": "segments of `RegisterMergedSegment`",
     "RegisterMergedSegments.registrations.more_segments": (

@@ -22,9 +22,6 @@ from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import dataset_layouts, datasets
 from meta.store.engine.driver_statements import Execute, single_statements
 from meta.store.engine.pool import Conflict, Transaction
-from meta.store.registration import event_claims
-from meta.store.segments import segments
-from meta.store.segments.segments import NewSegment
 from meta.store.streams import (
     commits,
     routing,
@@ -114,7 +111,8 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             for index, segment in enumerate(request.segments)
         ]
         checks.distinct([segment.object_key for segment in new], "segments")
-        ids = self._transactions.write(lambda tx: _save(tx, new))
+        named = saved_segments.checked_claims(request, new)
+        ids = self._transactions.write(lambda tx: saved_segments.save(tx, new, named))
         return ingestion_pb2.SaveSegmentsResponse(ids=[str(i) for i in ids])
 
     def RegisterForStream(
@@ -193,16 +191,6 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             reply.default_dataset.CopyFrom(default)
         reply.other_datasets.extend(infos.values())
         return reply
-
-
-def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
-    claims = segments.claim(tx, new)
-    segments.raise_refusal(claims)
-    if any(claimed.registered_at is None for claimed in claims):
-        event_claims.refuse_unnamed(tx, {segment.dataset_id for segment in new})
-        segments.insert(tx, claims, versions.allocate(tx))
-        saved_segments.note(tx, [c for c in claims if c.registered_at is None])
-    return [claimed.segment_id for claimed in claims]
 
 
 def _lock_token(tx: Transaction, digests: Sequence[bytes]) -> IngestToken:

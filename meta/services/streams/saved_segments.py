@@ -1,11 +1,57 @@
 """Segments that a client registers by SaveSegments."""
 
 import json
+from collections.abc import Sequence
+from uuid import UUID
 
+from meta.errors import InvalidArgument
+from meta.services.messages import event_identities
 from meta.store.access import audit
 from meta.store.engine.pool import Transaction
-from meta.store.segments import foreign_files
-from meta.store.segments.segments import Claim
+from meta.store.registration import event_claims
+from meta.store.registration.event_claims import EventClaims
+from meta.store.segments import foreign_files, segments
+from meta.store.segments.segments import Claim, NewSegment
+from meta.store.versions import versions
+from meta.v1 import ingestion_pb2
+
+
+def checked_claims(
+    request: ingestion_pb2.SaveSegmentsRequest, new: Sequence[NewSegment]
+) -> EventClaims | None:
+    """Check the identities of the events of segments; None if the call names none.
+
+    Raises InvalidArgument.
+    """
+    if not request.HasField("identities"):
+        return None
+    claims = event_identities.checked_claims(request.identities, "identities")
+    if claims.repeats:
+        raise InvalidArgument("no baby segment has them", field="identities.repeats")
+    if len({segment.dataset_id for segment in new}) > 1:
+        raise InvalidArgument("the segments are of several datasets", field="identities")
+    return claims
+
+
+def save(tx: Transaction, new: Sequence[NewSegment], named: EventClaims | None) -> list[UUID]:
+    """Register segments that are not registered, with the identities of their events.
+
+    A repetition claims nothing. Raises the refusals of keys, ForeignRefused, LayoutChanged,
+    EventsClaimed, IdentitiesRequired.
+    """
+    if named is not None:
+        # Before the locks of segments, as in a registration.
+        event_claims.lock_one(tx, new[0].dataset_id, named)
+    claims = segments.claim(tx, new)
+    segments.raise_refusal(claims)
+    if any(claimed.registered_at is None for claimed in claims):
+        if named is None:
+            event_claims.refuse_unnamed(tx, {segment.dataset_id for segment in new})
+        else:
+            event_claims.claim_named(tx, new[0].dataset_id, named, has_segments=True)
+        segments.insert(tx, claims, versions.allocate(tx))
+        note(tx, [c for c in claims if c.registered_at is None])
+    return [claimed.segment_id for claimed in claims]
 
 
 def note(tx: Transaction, saved: list[Claim]) -> None:

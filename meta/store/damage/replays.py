@@ -140,7 +140,7 @@ def complete(
     if new:
         bound_columns.check(new, datasets.lock_bound(tx, new[0].dataset_id))
     if replay.dataset_id is not None and (new or event_identities is not None):
-        _claim_events(tx, replay.dataset_id, event_identities, has_segments=bool(new))
+        event_claims.claim_named(tx, replay.dataset_id, event_identities, has_segments=bool(new))
     claims = segments.claim(tx, new) if new else ()
     segments.raise_refusal(claims)
     audit.note(tx, "CompleteReplay", payload.object_key, f"{len(new)} segments")
@@ -197,23 +197,6 @@ def lost_payload(payload: QuarantinedPayload, dataset_id: UUID | None, records: 
         object_key=payload.object_key,
         records=records,
     )
-
-
-def _claim_events(
-    tx: Transaction, dataset_id: UUID, claims: EventClaims | None, *, has_segments: bool
-) -> None:
-    """Claim the identities of events, as a registration does."""
-    keys = datasets.lock_shared(tx, [dataset_id])
-    if claims is None:
-        event_claims.refuse_unnamed(tx, [dataset_id])
-        return
-    rule = datasets.get(tx, dataset_id).identity_rule
-    window = event_claims.lock_windows(tx, {dataset_id: claims}, keys).get(dataset_id)
-    refusal = event_claims.refusal(tx, dataset_id, claims, rule, window, has_segments=has_segments)
-    if refusal is not None:
-        raise refusal
-    if window is not None:
-        event_claims.claim(tx, claims, window)
 
 
 def _insert(

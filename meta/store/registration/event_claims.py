@@ -129,6 +129,30 @@ def claim_rows(
     return sum(day.number for day in left)
 
 
+def claim_named(
+    tx: Transaction, dataset_id: UUID, claims: EventClaims | None, *, has_segments: bool
+) -> None:
+    """Claim the identities that a call of its own names, as a registration does.
+
+    Raises LayoutChanged, EventsClaimed, NotFound, IdentitiesRequired.
+    """
+    if claims is None:
+        refuse_unnamed(tx, [dataset_id])
+        return
+    rule, window = datasets.get(tx, dataset_id).identity_rule, lock_one(tx, dataset_id, claims)
+    refused = refusal(tx, dataset_id, claims, rule, window, has_segments=has_segments)
+    if refused is not None:
+        raise refused
+    if window is not None:
+        claim(tx, claims, window)
+
+
+def lock_one(tx: Transaction, dataset_id: UUID, claims: EventClaims) -> IdentityWindow | None:
+    """Lock a dataset against deletion, and its claims if there are some in the call."""
+    keys = datasets.lock_shared(tx, [dataset_id])
+    return lock_windows(tx, {dataset_id: claims}, keys).get(dataset_id)
+
+
 def refuse_unnamed(tx: Transaction, dataset_ids: Iterable[UUID]) -> None:
     """Refuse segments by a call that names no identities, for locked datasets that need them.
 

@@ -128,3 +128,18 @@ def test_a_value_nested_too_deeply_is_refused_with_the_limit() -> None:
 
     assert converted.num_rejected == 1
     assert "nested too deeply: more than 100 messages within one another" in converted.cause
+
+
+@pytest.mark.parametrize("level", ["resourceMetrics", "scopeMetrics"])
+def test_each_data_point_of_a_rejected_resource_or_scope_is_counted(level: str) -> None:
+    points = {"gauge": {"dataPoints": [{"asInt": "1"}, {"asInt": "2"}]}}
+    kept = {"metrics": [points]}
+    lost: dict[str, object] = {"metrics": [points, {"name": "without points"}]}
+    if level == "resourceMetrics":
+        tree = [{"scopeMetrics": [kept]}, {"resource": 5, "scopeMetrics": [lost]}]
+    else:
+        tree = [{"scopeMetrics": [kept, lost | {"scope": 5}]}]
+
+    converted = to_protobuf("metrics", json.dumps({"resourceMetrics": tree}).encode())
+
+    assert converted.num_rejected == 3

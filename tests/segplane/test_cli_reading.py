@@ -201,6 +201,13 @@ def test_test_send_refuses_in_a_line(
     assert sentence in done.stderr
 
 
+def test_the_help_of_test_send_names_the_address_that_it_takes(run: RunCommand) -> None:
+    shown = " ".join(run("test-send", "--help").stdout.split())
+
+    assert "OTLP/HTTP address of a collector" in shown
+    assert "OtlpTarget" not in shown
+
+
 def test_an_unreachable_meta_is_an_exit_code_of_its_own(run: RunCommand) -> None:
     for command in (
         ("sql", "-c", "SELECT 1"),

@@ -1,7 +1,9 @@
 """Servers that were configured with different stores."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -12,6 +14,11 @@ from meta.process import ConfigError
 from meta.server import server
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import segment_lookup_pb2
+from meta.v1.catalog_pb2 import CreateDatasetRequest
+from meta.v1.ingestion_pb2 import SaveSegmentsRequest
+from segments.location import StoreLocation
+from segments.named_stores import NamedStore
+from tests.support.meta.segments import segment_of
 from tests.support.meta.server import MetaServer
 from tests.support.placement.two_stores import COLD, Placement
 
@@ -79,3 +86,37 @@ def test_a_page_is_assembled_with_the_bucket_that_each_key_names(
         (COLD, 4),
         (COLD, 3),
     ]
+
+
+def test_stores_whose_names_begin_alike_are_told_apart(
+    meta_settings: config.Settings, tmp_path: Path
+) -> None:
+    """Also in keys of merges, and in those whose length takes two bytes."""
+    names = (COLD, f"{COLD}-2", f"{COLD}{'x' * 27}")
+    paths = {f"store-{name}/": str(tmp_path / name) for name in names}
+    stores = (NamedStore(n, StoreLocation.from_url(f"file://{tmp_path / n}")) for n in names)
+    settings = replace(meta_settings, named_stores=tuple(stores))
+    paths[""] = f"/{settings.location.path}"
+    started = server.start(settings)
+    try:
+        with MetaClient(f"127.0.0.1:{started.port}") as client:
+            name = f"dataset-{uuid4().hex}"
+            dataset_id = client.catalog.CreateDataset(CreateDatasetRequest(name=name)).id
+            expected = {}
+            for folder, attempt in product(paths, ("", f"{uuid4()}-1")):
+                segment = segment_of(dataset_id)
+                prefix = f"dataset/{dataset_id}/merged/{folder}{attempt}".rstrip("/")
+                segment.cloud_object_key.prefix.prefix = prefix
+                saved = client.ingestion.SaveSegments(SaveSegmentsRequest(segments=[segment]))
+                expected[saved.ids[0]] = paths[folder]
+            assert (
+                len(prefix) < 128 <= len(f"dataset/{dataset_id}/merged/store-{names[2]}/{attempt}")
+            )
+
+            request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[name])
+            page = client.segment_lookup.FindSegments(request).segments
+
+            buckets = {s.id: s.cloud_object_key.prefix.bucket.path for s in page}
+            assert {i: f"/{path.lstrip('/')}" for i, path in buckets.items()} == expected
+    finally:
+        started.stop(2.0)

@@ -27,7 +27,8 @@ ACCOUNT_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
 BUCKET = "segments"
-DEADLINE_SECS = 30.0
+# Node reads some thousand files first, which takes a busy machine more than half a minute.
+DEADLINE_SECS = 120.0
 STARTS = 5
 
 

@@ -27,7 +27,7 @@ from segments.typed.conformity import EnforcedColumn
 LENGTH = struct.Struct("!I")
 # Address space of a worker: an export of 16 MiB JSON takes a third of it.
 MEMORY_BYTES_MAX = 2 * 1024**3
-# Conversions give way to the event loop if they share a core.
+# Conversions yield to the event loop if they share a core.
 NICENESS = 5
 
 

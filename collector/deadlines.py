@@ -24,7 +24,7 @@ class Deadlines:
     _timer: "asyncio.TimerHandle | None" = None
 
     async def wait(self, awaited: "asyncio.Future[Any]") -> None:
-        """Return once a future is done or the time is over; the future goes on either way."""
+        """Return once a future is done or the time is over; the future continues either way."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = loop.create_future()
 

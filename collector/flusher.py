@@ -75,7 +75,7 @@ class Flusher:
         slots = asyncio.Semaphore(self._settings.overlapping_puts)
         async with asyncio.TaskGroup() as flushes:
             while True:
-                # A slot first: while all puts are under way, the batch goes on growing.
+                # A slot first: while all puts are under way, the batch keeps growing.
                 await slots.acquire()
                 exports = await self._buffer.next_batch()
                 if not exports:
@@ -103,7 +103,7 @@ class Flusher:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def reopen(self) -> None:
-        """Register and open the stream anew at the next flush: its objects are elsewhere now.
+        """Register and open the stream again at the next flush: its objects are elsewhere now.
 
         Flushes under way end in the stream in which they began; both ends of the stream get along,
         as those of two incarnations do.

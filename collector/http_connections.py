@@ -1,4 +1,4 @@
-"""Connections of the HTTP port: those without an admitted export give way to newer ones.
+"""Connections of the HTTP port: those without an admitted export are closed for newer ones.
 
 A connection costs a file descriptor, and nobody can be refused one by a credential. So what sends
 no request, half a head, or a body that was refused, is kept only as long as there is room.

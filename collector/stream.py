@@ -125,7 +125,7 @@ class StreamTail:
             except TRANSIENT:
                 await backoff.wait()
             except (StopMismatch, NotFound, StreamStopped) as error:
-                # It ended elsewhere already, or another incarnation goes on with it.
+                # It ended elsewhere already, or another incarnation continues with it.
                 log.warning("stream_not_stopped", stream_id=self.stream_id, reason=error.reason)
                 return None
 

@@ -107,7 +107,7 @@ class _Lease:
 
 
 def _position(meta: MetaClient, holder: str, pass_secs: float) -> pb.ScrubPosition | None:
-    """The position to go on from: in the pass that was begun, else the start, once it is due."""
+    """The position to continue from: in the pass that was begun, else the start, once it is due."""
     state = meta.operations.GetScrubState(pb.GetScrubStateRequest())
     metrics.DAMAGED_OBJECTS.set(state.damaged_objects)
     if state.holder not in ("", holder):

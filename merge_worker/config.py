@@ -29,7 +29,7 @@ class Settings(SparkProcessSettings):
     concurrent_tasks: int = setting(0, high=1_024)
     # Bytes of rows that one merge task buffers of all its inputs together, before decoding.
     buffer_bytes_max: int = setting(128 * MIB, low=MIB)
-    # Folder for the output before it is uploaded, and for inputs that must be sorted anew.
+    # Folder for the output before it is uploaded, and for inputs that must be sorted again.
     work_dir: Path = field(default_factory=lambda: Path(gettempdir()))
 
 

@@ -27,7 +27,7 @@ class InForce:
 
 
 def read(settings: Settings, locator: Locator) -> InForce:
-    """Ask meta if its last answer is too old; while it does not answer, that one goes on."""
+    """Ask meta if its last answer is too old; while it does not answer, that one stays in force."""
     try:
         locator.refresh()
     except MetaError as error:

@@ -82,7 +82,7 @@ class RaceLost(MetaError):
 
 
 class LayoutChanged(RaceLost):
-    """The dataset was bound to other columns meanwhile. Read its layout, and write anew."""
+    """The dataset was bound to other columns meanwhile. Read its layout, and write again."""
 
     reason = "LAYOUT_CHANGED"
 
@@ -189,7 +189,7 @@ class ForeignRefused(MetaError):
 
 
 class IdentitiesRequired(MetaError):
-    """The dataset has each event once; this call names no identities. Send the records anew."""
+    """The dataset has each event once; this call names no identities. Send the records again."""
 
     code = Code.FAILED_PRECONDITION
     reason = "IDENTITIES_REQUIRED"

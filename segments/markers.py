@@ -64,7 +64,7 @@ def mark_replaced(store: ObjectStore, object_key: str, new_key: str) -> None:
 
 
 def mark_kept(store: ObjectStore, dataset_id: str, name: str) -> None:
-    """Mark the objects of a deleted dataset as left for good; repeating it changes nothing."""
+    """Mark the objects of a deleted dataset as left permanently; repeating it changes nothing."""
     with suppress(ObjectExists):
         store.put_if_absent(f"{KEPT_ROOT}{dataset_id}", json.dumps({"name": name}).encode())
 

@@ -184,7 +184,7 @@ class UnaryCall:
 class ReplyStream:
     """The replies of one call, received from one server after another.
 
-    A call with one request is sent again until its first reply. WatchDataset goes on after that,
+    A call with one request is sent again until its first reply. WatchDataset continues after that,
     with the changes that are still to come; other streams end with the failure of their server.
     """
 

@@ -2,7 +2,7 @@
 
 A client stays with one server while that answers, so that idle addresses hold no connection. It
 begins with a random one, leaves a server that fails for the one that failed longest ago or never,
-and chooses anew at random every 5 to 15 minutes, so that clients spread again after a restart.
+and chooses again at random every 5 to 15 minutes, so that clients spread again after a restart.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Progress of a stream of changes that goes on at another server."""
+"""Progress of a stream of changes that continues at another server."""
 
 from typing import Any
 

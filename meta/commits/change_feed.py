@@ -130,7 +130,7 @@ class ChangeFeed:
             del self._topics[dataset.key]
 
     async def close(self) -> None:
-        """End all watchers, so that they go on at another server, and the poller."""
+        """End all watchers, so that they continue at another server, and the poller."""
         self._is_closed = True
         self._end_all(_draining())
         if self._poller is not None:

@@ -1,7 +1,7 @@
 """Health checks over gRPC, which need no credential and are answered whatever strangers send.
 
 They have places of their own, beside everything else of a server: one that sends no message, or
-watches, gives way to newer ones.
+watches, is ended for newer ones.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ SERVICE = "/grpc.health.v1.Health"
 CHECKS_MAX, CHECK_SECS = 16, 10.0
 # Displaced checks that are ended: as many as refusals of strangers.
 DISPLACED_PER_SEC = 100.0
-# Seconds of a watch: a probe that watches for longer is asked to begin anew.
+# Seconds of a watch: a probe that watches for longer is asked to start again.
 WATCHES_MAX, WATCH_SECS = 64, 3_600.0
 
 

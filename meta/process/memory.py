@@ -16,7 +16,7 @@ def return_freed_memory() -> None:
     """Return large buffers to the system as soon as they are freed.
 
     By default every thread's arena keeps them: 8 callers with requests of 4 MiB left 100 MB behind
-    for good.
+    permanently.
     """
     _set({_M_MMAP_THRESHOLD: _RETURNED_BYTES_MIN, _M_ARENA_MAX: _ARENAS})
 

@@ -15,7 +15,7 @@ HEADERS_BYTES_MAX = 16 * 1024
 def options(settings: Settings) -> list[tuple[str, int]]:
     """Options of a gRPC server: connections end when they are old or their peer is gone.
 
-    Calls under way go on, and later ones connect anew: to the server, and with the certificates, of
+    Calls under way continue. Later ones connect again, to the server and with the certificates of
     that time.
     """
     # As many as one subject may have at once; a client holds back further ones, which must not be

@@ -24,7 +24,7 @@ OBSERVE_PAUSE_SECS = 5.0
 UNOBSERVED_SECS_MAX = 60.0
 # Clocks that are slewed differ by less.
 STEP_SECS_MIN = 5.0
-# It goes on while a machine is suspended, as a clock that is set from outside does.
+# It continues while a machine is suspended, as a clock that is set from outside does.
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 

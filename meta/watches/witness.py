@@ -44,7 +44,7 @@ RETRY_SECS = 2.0
 TURN_SECS = 3.0
 SUPERSEDED = (
     "another database has taken over the bucket (history {history} of the witness), so this one"
-    " writes and deletes nothing: stop one of the two; if this one is to go on, run"
+    " writes and deletes nothing: stop one of the two; if this one is to continue, run"
     " `segplane deletion hold --take-over`"
 )
 
@@ -263,7 +263,7 @@ class Witness:
             self._newest, self._looked_at = newest, time.monotonic()
             return newest
         self.renew()
-        raise Unavailable("the database was compared with its witness anew; try again")
+        raise Unavailable("the database was compared with its witness in between; try again")
 
     def _stop(self, history: int) -> NoReturn:
         self._memory.refusal = SUPERSEDED.format(history=history)

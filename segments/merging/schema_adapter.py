@@ -36,7 +36,7 @@ class SectionAdapter:
         self.keys = self._stored.order(self._order)
         self._own_remainders = segment.columns(signal, format_version).remainders
         present = {column.definition for column in segment.stored.promoted}
-        # A bound column that a segment lacks is null for good; files of others have attributes.
+        # A bound column that a segment lacks is null permanently; files of others have attributes.
         computes_bound = isinstance(segment, ForeignFile)
         self._computed = tuple(
             column

@@ -172,7 +172,7 @@ def _stored_field(column: Column, order: Sequence[str], shape: Shape) -> pa.Fiel
 
 
 def _stored_type(column: Column, order: Sequence[str], shape: Shape) -> pa.DataType:
-    # Arrow's writer makes the statistics of a dictionary anew for every few values: as text, which
+    # Arrow's writer makes the statistics of a dictionary again for every few values: as text, which
     # becomes the same Parquet dictionary, such a column took 6 ms a row group instead of 24.
     is_text = shape.is_small or _has_statistics(column, order)
     if pa.types.is_dictionary(column.type) and is_text:

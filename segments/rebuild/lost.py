@@ -138,7 +138,7 @@ def _contest(
 ) -> str:
     """The reason for which two lineages of the same baby cannot be told apart; "" if none is.
 
-    A baby is of one batch of a dataset. One that is in two was merged anew after an earlier
+    A baby is of one batch of a dataset. One that is in two was merged again after an earlier
     rollback: both would double it, and a remainder of one would lose a part of it.
     """
     for segment in chosen:

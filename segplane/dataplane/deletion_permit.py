@@ -15,7 +15,7 @@ from meta.v1.operations_pb2 import GetServerStateRequest, GetServerStateResponse
 log = structlog.get_logger()
 # An answer may be this old when a deletion begins.
 ANSWER_SECS_MAX = 5.0
-# It goes on while the process is stopped, and while the machine is suspended.
+# It continues while the process is stopped, and while the machine is suspended.
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 

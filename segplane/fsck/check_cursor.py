@@ -77,15 +77,15 @@ def load(path: Path, begin: Cursor, fixed: tuple[str, ...]) -> Cursor:
         raise CursorRefused(f"{path} cannot be read as a cursor file: {error}") from error
     names = {f.name for f in fields(begin)}  # type: ignore[arg-type]
     if not isinstance(stored, dict) or stored.pop("check", None) != type(begin).__name__:
-        raise CursorRefused(f"{path} is no cursor file of this check: delete it to begin anew")
+        raise CursorRefused(f"{path} is no cursor file of this check: delete it to start again")
     for name in fixed:
         if stored.get(name) != getattr(begin, name):
             raise CursorRefused(
                 f"{path} is of a check with {name} = {stored.get(name)}, not"
-                f" {getattr(begin, name)}: repeat its options, or delete it to begin anew"
+                f" {getattr(begin, name)}: repeat its options, or delete it to start again"
             )
     if set(stored) != names:
-        raise CursorRefused(f"{path} is of another release: delete it to begin anew")
+        raise CursorRefused(f"{path} is of another release: delete it to start again")
     return type(begin)(**stored)
 
 

@@ -95,5 +95,5 @@ def advice(key: str, segment_id: str = "ID") -> str:
     return (
         f"put a sound copy of the object back under {key}, or `segplane segments replace"
         f" {segment_id or 'ID'} FILE`; without one, `segplane segments hide {segment_id or 'ID'}"
-        " --accept-loss` lets queries and merges go on without its records"
+        " --accept-loss` lets queries and merges continue without its records"
     )

@@ -53,7 +53,7 @@ def parse(operator: syntax.Operator, state: CheckedQuery, context: Context) -> C
     if operator.name == "parse-where":
         tested = Apply("match", (text, pattern), "bool", operator.offset, operator.name)
         state = state.over(RowFilter(state.relation, tested, state.relation.columns))
-    # A column of the same name gives way, as in Kusto.
+    # A column of the same name is replaced, as in Kusto.
     others = {n: v for n, v in state.everything().items() if n not in values}
     return state.select({**others, **values}, operator.offset)
 

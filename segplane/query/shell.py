@@ -78,7 +78,7 @@ def _answer(client: MetaClient, text: str, ask: Ask) -> None:
     except MetaError as error:
         print(f"error: {error.message} ({error.reason})", file=sys.stderr)
     except KeyboardInterrupt:
-        # While it was planned, or its result was printed: the prompt goes on.
+        # While it was planned, or its result was printed: the prompt continues.
         print("error: the query was interrupted", file=sys.stderr)
 
 

@@ -77,7 +77,7 @@ def _compared(condition: exp.Expr, alias: str) -> Interval:
     micros = _folded(right)
     if micros is None:
         return ANY
-    # The clock goes on until the query runs.
+    # The clock continues until the query runs.
     high = None if right.find(exp.CurrentTimestamp) else micros
     # Both ends are kept: half a microsecond more or less is cut by the query itself.
     if kind in (exp.GT, exp.GTE):

@@ -88,7 +88,7 @@ def moment_nanos(name: str, moment: str | datetime) -> int:
 
 
 def widened(bounds: TimeBounds, now: int) -> TimeBounds:
-    """Return bounds that stay the same for a while as the times of a sliding window go on.
+    """Return bounds that stay the same for a while as the times of a sliding window advance.
 
     Each moves away by at most an eighth of its distance from now.
     """

@@ -210,7 +210,7 @@ def _garbage(
             if segment.key in chosen or segment.key in left:
                 continue
             if segment.key not in dataset.choice.held:
-                left[segment.key] = "some of its babies are gone, and others were merged anew"
+                left[segment.key] = "some of its babies are gone, and others were merged again"
             elif restored_at and segment.modified_at_nanos < restored_at - _SKEW_NANOS:
                 garbage.append(segment.key)
     return garbage

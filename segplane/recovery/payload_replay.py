@@ -71,7 +71,7 @@ def register_payload(
     """Write the records of a payload whose replay was begun, and register them.
 
     `is_as_is` takes records that do not conform to the dataset's schema, with nulls. They are
-    written anew if the dataset is bound to a schema meanwhile. Raises ReplayRefused, MetaError,
+    written again if the dataset is bound to a schema meanwhile. Raises ReplayRefused, MetaError,
     SegmentsError.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
@@ -115,7 +115,7 @@ def _complete(
     written: "DatasetResult",
     claimed: set[bytes],
 ) -> operations_pb2.Replay:
-    """Register what was written; adds to `claimed` and raises EventsTaken if it has to be anew."""
+    """Register the segments; adds to `claimed` and raises EventsTaken if they must change."""
     from nursery.event_claims import claim_order, claims_message, deadline_secs
     from nursery.move_tracker import WrittenEvents
 

@@ -108,7 +108,7 @@ def replay_baby(
     """Replay the payloads of a baby that are sound; a payload without a dataset is quarantined.
 
     `dataset_id` is that of payloads whose stamps name none. Raises ReplayRefused, MetaError,
-    SegmentsError; a repetition goes on.
+    SegmentsError; a repetition continues.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
     from nursery.quarantine import NONCONFORMING, Quarantine

@@ -20,7 +20,7 @@ class RunLock:
     def take(self) -> bool:
         """Begin a run; true if the last one was killed.
 
-        A folder where another run goes on is left to it: its database and its ports refuse us.
+        A folder where another run continues is left to it: its database and its ports refuse us.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         file = os.open(self._path, flags, 0o600)

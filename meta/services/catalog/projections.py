@@ -16,7 +16,7 @@ from meta.store.catalog.named_entries import PROJECTIONS, Content, Projection
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
-# Each is checked anew when the projection's text changes.
+# Each is checked again when the projection's text changes.
 LINKS_MAX = 1_000
 
 

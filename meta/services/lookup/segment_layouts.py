@@ -27,7 +27,7 @@ def size_bytes(layouts: Iterable[segment_lookup_pb2.SegmentLayout]) -> int:
 
 
 class KnownLayouts:
-    """Layouts whose columns are all known: these keep their field ids for good.
+    """Layouts whose columns are all known: these keep their field ids permanently.
 
     But for a restored database, whose counter has jumped: see `meta.store.engine.timelines`.
     """

@@ -1,4 +1,4 @@
-"""Turns of the datasets that CreateMergeTasks plans: a call ends in time, and the next goes on."""
+"""Turns of the datasets that CreateMergeTasks plans: a call ends in time, the next continues."""
 
 import time
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ _CHANGES = {
 def create_rewrite_job(
     server: ServerParts, request: pb.CreateRewriteJobRequest, context: grpc.ServicerContext
 ) -> pb.CreateRewriteJobResponse:
-    """Begin to write the segments of a dataset anew."""
+    """Begin to write the segments of a dataset again."""
     start_ns = end_ns = None
     if request.HasField("time_range"):
         start_ns, end_ns = checks.half_open_range(request.time_range, "time_range")

@@ -101,7 +101,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     def RevokeIngestToken(
         self, request: ingest_token_pb2.RevokeIngestTokenRequest, context: grpc.ServicerContext
     ) -> ingest_token_pb2.RevokeIngestTokenResponse:
-        """Revoke a token for good; repeating the call keeps the first time of revocation."""
+        """Revoke a token permanently; repeating the call keeps the first time of revocation."""
         token_id = checks.uuid(request.token_id, "token_id")
 
         def work(tx: Transaction) -> None:

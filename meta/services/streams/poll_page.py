@@ -18,7 +18,7 @@ Item = TypeVar("Item", bound=Message)
 
 
 class PollPage:
-    """A reply and the room that is left in it; weighing it anew for every item would be slow."""
+    """A reply and the room that is left in it; weighing it again for every item would be slow."""
 
     def __init__(self, reply: nursery_pb2.GetIngestStreamsResponse) -> None:
         self.reply = reply

@@ -84,7 +84,7 @@ class Pages:
         place = _decode(asked) if asked.cursor else PagePosition(seq=reply.response_seq)
         if place.seq > versions.current(tx) or versions.is_lost(tx, place.seq):
             continuity.look_soon(tx.info)
-            raise VersionExpired("the poll began before a failover; begin anew with since_seq 0")
+            raise VersionExpired("the poll began before a failover; start again with since_seq 0")
         reply.response_seq = place.seq
         page = PollPage(reply)
         while place.section < len(self._sections):

@@ -1,6 +1,6 @@
 """Dataset layouts: sharding fields and promoted columns, which shape a dataset's segments.
 
-A promoted column has a Parquet field id for good. It belongs to all four parts of its definition:
+A promoted column keeps its Parquet field id. It belongs to all four parts of its definition:
 the same column promoted again gets its old id, a changed one a new id. Ids are even; the odd one
 behind is for the remainder that a datetime is stored with.
 """
@@ -217,7 +217,7 @@ def replace_promoted_columns(
 ) -> None:
     """Store the whole list; the caller holds the dataset's row.
 
-    Columns of a schema and of receipt are bound for good, and every later segment must have them.
+    Columns of a schema and of receipt stay bound, and every later segment must have them.
     """
     tx.execute(_CLEAR_COLUMNS, {"dataset": dataset_id})
     rows = [

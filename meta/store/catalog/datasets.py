@@ -246,7 +246,7 @@ def count_live(tx: Transaction) -> int:
 def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:
     """Change a dataset's settings alone. Raises NotFound."""
     dataset = get(tx, identifier)
-    # NO KEY UPDATE: registrations go on meanwhile.
+    # NO KEY UPDATE: registrations continue meanwhile.
     if tx.execute(_LOCK_SETTINGS, {"id": dataset.id}).one_or_none() is None:
         raise NotFound("there is no such dataset", dataset=identifier)
     return dataset

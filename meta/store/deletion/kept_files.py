@@ -130,7 +130,7 @@ def forget(tx: Transaction, grace_secs: float) -> bool:
 
 
 def keys_among(tx: Transaction, keys: Sequence[str]) -> frozenset[str]:
-    """The keys of merged segments that belong to a dataset whose objects stay for good."""
+    """The keys of merged segments that belong to a dataset whose objects stay permanently."""
     owners = {
         key: name.dataset_id
         for key in keys

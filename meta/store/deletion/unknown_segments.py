@@ -60,7 +60,7 @@ _IS_HIDDEN = text("""
                    WHERE s.dataset_key = :key AND s.tombstone_version IS NOT NULL
                      AND s.start_ns <= :end_ns AND s.end_ns >= :start_ns)
 """)
-# After a restore a collector commits offsets anew whose babies were merged and reaped after the
+# After a restore a collector commits offsets again whose babies were merged and reaped after the
 # backup. Rows then say that the dataset has merged them, but the segment alone has their records.
 # Once the restore is reconciled, none is left. The hour is for the difference of the store's clock.
 _IS_FROM_BEFORE_RESTORE = text("""
@@ -78,7 +78,7 @@ _HOLDERS = text("""
 
 
 def of_purged_datasets(tx: Transaction, keys: Sequence[str]) -> set[str]:
-    """The keys of merged segments whose dataset is deleted for good."""
+    """The keys of merged segments whose dataset is deleted permanently."""
     names = {key: parse_key(key) for key in keys}
     owners = {
         key: name.dataset_id

@@ -1,7 +1,7 @@
 """Timelines: the history of the database that the counter belongs to.
 
 A promotion of a standby or a restore begins another history, possibly from an older state. Were the
-counter to go on there, it would give versions out a second time. So whatever draws or reads the
+counter to continue there, it would give versions out a second time. So whatever draws or reads the
 counter compares the server's identifier and timeline with the stored ones in the same statement:
 a check at connect time says nothing of a connection that a promotion or a pooler outlives.
 """

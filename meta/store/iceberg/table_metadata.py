@@ -290,6 +290,6 @@ def _check_keys(tx: Transaction, dataset_id: UUID, keys: Sequence[str]) -> None:
         if abs(now_secs - name.epoch_secs) > REGISTERED_WITHIN_SECS:
             raise InvalidArgument(
                 f"{key!r} was named more than {REGISTERED_WITHIN_SECS} s ago: write the object"
-                " anew, under another key",
+                " again, under another key",
                 field=field,
             )

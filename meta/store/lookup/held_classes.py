@@ -22,7 +22,7 @@ from meta.store.engine.pool import Transaction
 DATASETS_MAX = 100_000
 # Of these a lookup sends so many; some may be deleted, or not be the caller's.
 SENT_MAX = 2_000
-# With so many new segments, the classes are found anew.
+# With so many new segments, the classes are found again.
 NEW_SEGMENTS_MAX = 100
 # By leaps in the index: a probe for each class and one to end.
 _HELD = text("""

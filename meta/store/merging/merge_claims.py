@@ -198,7 +198,7 @@ def _is_whole(claimed: Claimed) -> bool:
 
 
 def _cancel(tx: Transaction, claimed: Claimed) -> None:
-    """End a task that retention took an input of: no merge of the others was planned, so plan anew.
+    """End a task that retention took an input of: no merge of the others was planned; plan again.
 
     Changes the dataset's counters, so nothing that waits for a lock may follow.
     """

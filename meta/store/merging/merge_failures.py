@@ -212,7 +212,7 @@ def split(tx: Transaction, task: MergeTaskRow, failed_segment_id: UUID | None) -
         )
     merge_tasks.close(tx, task, TaskState.SPLIT)
     for half in halves:
-        # A single input is only probed: writing it anew is no merge.
+        # A single input is only probed: writing it again is no merge.
         if len(half) == 1:
             merge_tasks.create(tx, TaskKind.REWRITE, [half], merges_added=0)
         else:

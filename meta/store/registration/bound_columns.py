@@ -11,7 +11,7 @@ def refusal(
 ) -> LayoutChanged | None:
     """The refusal of segments of one dataset, whose row the caller has locked.
 
-    Columns that they lack would be null for good. An object without facts is no segment of ours.
+    Columns that they lack would be null permanently. An object without facts is no segment of ours.
     """
     if not bound_field_ids:
         return None

@@ -1,1 +1,1 @@
-"""Rewrites: segments of a dataset written anew, by calls or as jobs."""
+"""Rewrites: segments of a dataset written again, by calls or as jobs."""

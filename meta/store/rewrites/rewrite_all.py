@@ -1,4 +1,4 @@
-"""Rewrites: every segment of a version is written anew, over as many calls as it takes."""
+"""Rewrites: every segment of a version is written again, over as many calls as it takes."""
 
 import json
 from dataclasses import dataclass

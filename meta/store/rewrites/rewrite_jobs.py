@@ -1,4 +1,4 @@
-"""Rewrites as jobs: a dataset's segments are written anew, a few tasks at a time.
+"""Rewrites as jobs: a dataset's segments are written again, a few tasks at a time.
 
 A job is one row. The server advances it: tasks that ended are counted, and as many are created as
 may be open, each over one segment, in the order of creation. Segments that an open merge has are

@@ -65,7 +65,7 @@ _FLUSHES = text(
     ' AND "offset" BETWEEN :first AND :last AND flush_id IS NOT NULL ORDER BY "offset"'
 )
 # One statement, so one round trip and no more: it locks, checks and writes. Its snapshot may be
-# older than the locks it gets. The head is read anew under its lock. Entries may have been removed
+# older than the locks it gets. The head is read again under its lock. Entries may have been removed
 # since the snapshot, and then removal_count, which the subquery reads in the snapshot, differs. (In
 # plain driver text: SQLAlchemy's own handling costs more than the rest.)
 _COMMIT_BATCH = """

@@ -66,7 +66,7 @@ class RemovableEntries:
         if len(self._positions) >= _POSITIONS_MAX:
             self._positions.clear()
         for stream_id in ids:
-            # One without a position begins anew.
+            # One without a position starts again.
             self._positions.pop(stream_id, None)
         self._positions.update(positions)
         return keys

@@ -82,7 +82,7 @@ def reap(
     """Record that a stream's babies up to an offset are deleted; never backwards.
 
     The head is locked, so a call marks a page of rows only: it returns the offset above which the
-    next call goes on, and None once the stream's own offset has moved. Raises NotFound, or
+    next call continues, and None once the stream's own offset has moved. Raises NotFound, or
     NotDrained if some entry has not merged so far.
     """
     head, stream = _lock(tx, stream_id)

@@ -147,7 +147,7 @@ AND id IN (
 _CHANGED = text(_SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD)).bindparams(
     _WAITING, _INDEXES
 )
-# With many entries, Postgres would plan the statement anew for each poll: it does not know how many
+# With many entries, Postgres would plan the statement for each poll: it does not know how many
 # have changed, so a kept plan looks dearer than it is. With a second bound, which excludes nothing,
 # it expects few, and takes the indexes.
 _KEEP_PLAN = text("SET LOCAL plan_cache_mode = force_generic_plan")

@@ -5,7 +5,7 @@ commits (a stop, a new or removed entry) locks the head, as CommitOffset does.
 
 The owner of a stream is the principal whose collector registered it, and no other writes it. A
 stream that a caller without a role of its own registered (an admin, or anyone on a server that
-needs no credential) has no owner, and any caller that knows its id may go on with it.
+needs no credential) has no owner, and any caller that knows its id may continue with it.
 """
 
 from collections.abc import Iterable

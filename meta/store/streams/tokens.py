@@ -223,7 +223,7 @@ def create(
 
 
 def revoke(tx: Transaction, token_id: UUID) -> None:
-    """Stop a locked token for good."""
+    """Stop a locked token permanently."""
     tx.execute(_REVOKE, {"token": token_id})
 
 

@@ -136,7 +136,7 @@ promoted_columns = Table(
     UniqueConstraint("dataset_id", "name"),
 )
 
-# One row for each promoted column that a dataset ever had, kept for good: an id that segments
+# One row for each promoted column that a dataset ever had, kept permanently: an id that segments
 # carry is never given to another column, and a column that comes back gets its own again.
 promoted_field_ids = Table(
     "promoted_field_ids",
@@ -147,7 +147,7 @@ promoted_field_ids = Table(
     Column("type", SmallInteger, nullable=False),
     Column("scope", SmallInteger, nullable=False),
     Column("attribute", Text, nullable=False),
-    # It was a column of a bound schema: null for good in segments that lack it.
+    # It was a column of a bound schema: null permanently in segments that lack it.
     Column("is_bound", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("dataset_id", "name", "type", "scope", "attribute"),
 )

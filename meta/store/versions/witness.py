@@ -11,7 +11,7 @@ from uuid import UUID
 
 from meta.store.engine.timelines import VERSION_JUMP
 
-# A running server goes on for as many versions while the bucket does not answer.
+# A running server continues for as many versions while the bucket does not answer.
 CEILING_STEP = 2**24
 # A file that the database knows to be in the bucket is not there.
 LOST = "the bucket has lost the witness"
@@ -80,7 +80,7 @@ class WitnessView:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a comparison: the history to go on in, and the least version to go on at.
+    """The result of a comparison: the history to continue in, and the least version to continue at.
 
     With a reason, the database counts as restored and the history is a new one.
     """

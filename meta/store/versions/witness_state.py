@@ -162,7 +162,7 @@ def tick(tx: Transaction, secs: float, written: Mark | None) -> int | None:
 
 
 def supersede(tx: Transaction, history: int) -> None:
-    """Stop for good: another database has begun a newer history in the bucket."""
+    """Stop permanently: another database has begun a newer history in the bucket."""
     tx.execute(_SUPERSEDE, {"history": history})
     tx.execute(_STOP)
 

@@ -1,7 +1,7 @@
 """The columns `id` and `ingested_at`, which follow from how a record was received.
 
 A record's id is the attribute `id` that it came with. Otherwise it is made of the place of its
-payload and its own place among the rows of that, so whoever decodes the payload, and whenever, gets
+payload and its own place among the rows of that, so each decoding of the payload, at any time, gets
 the same id: a nursery that tries again, a replay of the quarantine, and a reading of fresh records.
 """
 

@@ -2,7 +2,7 @@
 
 Connections are bounded in number, so one that is held for nothing keeps a caller out: a request
 must come whole within a time and be small, and its answer must be read. Connections without a whole
-request give way to newer ones.
+request are closed for newer ones.
 """
 
 import asyncio

@@ -61,7 +61,7 @@ class AccessRoutes:
         try:
             signed = self._access.sign(body, dataset_id)
         except OtherTable:
-            # Another gateway may have shown a dataset that was created anew already.
+            # Another gateway may have shown a dataset that was created again already.
             fresh_id = self._names.dataset_id(table, scope, RECHECK_SECS)
             if fresh_id == dataset_id:
                 raise

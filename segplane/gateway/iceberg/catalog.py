@@ -101,7 +101,7 @@ class IcebergCatalog:
                 namespace
             ):
                 # Engines look for metadata tables, such as web.files, as tables of a namespace web
-                # first, and go on only if there is no such table.
+                # first, and continue only if there is no such table.
                 missing = responses.NO_TABLE if kind == "tables" else responses.NO_VIEW
                 return "namespace", refuse(missing, f"there is no {kind[:-1]} {name!r} there")
             case ["namespaces", namespace, *rest]:

@@ -44,7 +44,7 @@ _FOREIGN = (common_pb2.FOREIGN_STATE_MAPPED, common_pb2.FOREIGN_STATE_UNREADABLE
 class UnreadableFile:
     """A segment that engines cannot read; format None = nobody has read its footer yet.
 
-    One that `is_left_out` is of a client, without field ids or no Parquet at all: tables go on
+    One that `is_left_out` is of a client, without field ids or no Parquet at all: tables continue
     without it. The others hold acknowledged records, and refuse the table.
     """
 

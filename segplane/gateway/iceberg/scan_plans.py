@@ -118,7 +118,7 @@ class ScanPlanner:
             # Asked for its version only.
             return {"file-scan-tasks": []}, reply.snapshot_version
         if any(segment.dataset_id != page.dataset_id for segment in reply.segments):
-            raise TableRefused(f"dataset {dataset_name!r} was created anew: load its table again")
+            raise TableRefused(f"dataset {dataset_name!r} was created again: load its table again")
         files = [self._tables.described(segment) for segment in reply.segments]
         unreadable = [file for file in files if isinstance(file, UnreadableFile)]
         for file in unreadable:

@@ -92,7 +92,7 @@ def show(client: MetaClient, name: str) -> Shown:
 
 
 def delete(client: MetaClient, name: str, *, keeps_files: bool) -> Shown:
-    """Delete a dataset, which can be undeleted for some days; its files may stay for good.
+    """Delete a dataset, which can be undeleted for some days; its files may stay permanently.
 
     Raises QueryRefusal.
     """

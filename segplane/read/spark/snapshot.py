@@ -88,7 +88,7 @@ def promoted_columns(
 
 
 def renewed(client: MetaClient, options: SourceOptions, snapshot: Snapshot) -> Snapshot:
-    """Begin the lease anew, by another pin if the first has lapsed and nothing was deleted.
+    """Begin the lease again, by another pin if the first has lapsed and nothing was deleted.
 
     Raises PinLost, MetaError.
     """
@@ -108,7 +108,7 @@ def renewed(client: MetaClient, options: SourceOptions, snapshot: Snapshot) -> S
 def kept(options: SourceOptions, snapshot: Snapshot) -> Iterator[threading.Event]:
     """Renew a pin beside a task that reads; the event is set once it was released or has lapsed.
 
-    If meta does not answer, the lease goes on by itself.
+    If meta does not answer, the lease continues by itself.
     """
     stop, is_lost = threading.Event(), threading.Event()
     interval = max(1.0, snapshot.lease_secs / 3)

@@ -1,7 +1,7 @@
 """A stream of the records added to a dataset: each once, merges not again.
 
 An offset is a version with the pin that keeps the changes since. A new stream reads the dataset as
-it is, in parts that `files` counts, and goes on with the changes. The files of an offset last as
+it is, in parts that `files` counts, and continues with the changes. The files of an offset last as
 long as its pin, so a batch that is repeated has the same files.
 """
 
@@ -114,7 +114,7 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._pins.release_before(end["version"], end["pin"])
 
     def stop(self) -> None:
-        """Close the connection. The pins stay for whoever goes on from the checkpoint."""
+        """Close the connection. The pins stay for a reader that continues from the checkpoint."""
         if self._pins is not None and self._client is not None:
             self._pins.close()
             self._client.close()

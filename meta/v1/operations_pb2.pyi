@@ -5199,6 +5199,9 @@ class CheckQuarantinedRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     OBJECT_KEYS_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset of the records, with a single key: the reply then has `held`. Empty = not asked."""
     @_builtins.property
     def object_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Keys of the quarantine; at most 1,000."""
@@ -5207,10 +5210,11 @@ class CheckQuarantinedRequest(_message.Message):
         self,
         *,
         object_keys: _abc.Iterable[_builtins.str] | None = ...,
+        dataset_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["object_keys", b"object_keys"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "object_keys", b"object_keys"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5223,6 +5227,11 @@ class CheckQuarantinedResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     UNCOUNTED_FIELD_NUMBER: _builtins.int
+    HELD_FIELD_NUMBER: _builtins.int
+    held: _builtins.bool
+    """Whether a registration of the dataset holds the records of the uncounted key: as rows, or in the
+    quarantine by another verdict. The object may be deleted then.
+    """
     @_builtins.property
     def uncounted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Those of the keys that no registration counts."""
@@ -5231,10 +5240,11 @@ class CheckQuarantinedResponse(_message.Message):
         self,
         *,
         uncounted: _abc.Iterable[_builtins.str] | None = ...,
+        held: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["uncounted", b"uncounted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["held", b"held", "uncounted", b"uncounted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -81,3 +81,41 @@ def test_a_payload_whose_records_are_rows_is_no_loss(
     assert json.loads(run("losses", "--json").stdout) == []
     assert len(listed(run)) == 1
     assert seen(collector) == sorted(CONFORMING + OTHERS)
+
+
+def test_an_uncounted_payload_is_discarded_where_its_records_are_held(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    bind(collector.client, collector.dataset_id, QUARANTINE)
+    send(collector, *PRICES)
+    nursery(collector.client, write_and_fail).cycle()
+    (item,) = listed(run)
+    early = run("quarantine", "discard", item["key"])
+    choose(collector.client, collector.dataset_id, NULL)
+    nursery(collector.client).cycle()
+
+    done = run("quarantine", "discard", item["key"])
+
+    assert (early.exit_code, done.exit_code) == (1, 0), done.stderr
+    assert "not yet up to 0" in early.stderr
+    assert listed(run) == []
+    assert withheld(run) == {}
+    assert seen(collector) == sorted(CONFORMING + OTHERS)
+
+
+def test_a_payload_that_counts_or_has_no_note_is_not_discarded(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    bind(collector.client, collector.dataset_id, QUARANTINE)
+    send(collector, *PRICES)
+    nursery(collector.client).cycle()
+    (item,) = listed(run)
+
+    counted = run("quarantine", "discard", item["key"])
+    collector.store.delete([f"{item['key']}.json"])
+    unknown = run("quarantine", "discard", item["key"])
+
+    assert (counted.exit_code, unknown.exit_code) == (1, 1)
+    assert "counts: replay it" in counted.stderr
+    assert "names no dataset" in unknown.stderr
+    assert len(listed(run)) == 1

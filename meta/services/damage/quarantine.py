@@ -76,9 +76,15 @@ def check_quarantined(
     checks.at_most(request.object_keys, "object_keys", CHECKED_MAX)
     keys = list(request.object_keys)
     names = [_payload(key).name for key in keys]
+    dataset_id = checks.optional_uuid(request.dataset_id, "dataset_id")
+    if dataset_id is not None and len(keys) != 1:
+        raise InvalidArgument("it is asked with a single key", field="dataset_id")
     counted = server.transactions.read(lambda tx: quarantined_ranges.are_counted(tx, names))
     uncounted = [key for key, is_counted in zip(keys, counted, strict=True) if not is_counted]
-    return pb.CheckQuarantinedResponse(uncounted=uncounted)
+    held = False
+    if dataset_id is not None and uncounted:
+        held = server.transactions.read(lambda tx: replays.is_held(tx, names[0], dataset_id))
+    return pb.CheckQuarantinedResponse(uncounted=uncounted, held=held)
 
 
 def _payload(object_key: str) -> QuarantinedPayload:

@@ -187,6 +187,15 @@ def restore(tx: Transaction, replayed: Mapping[str, UUID], version: Version, act
         _end(tx, payload, ReplayState.REPLAYED, version, ())
 
 
+def is_held(tx: Transaction, name: QuarantineKey, dataset_id: UUID) -> bool:
+    """Tell whether an uncounted payload is needed no more: a registration holds its records.
+
+    Raises NotDrained while a nursery may still merge its baby segment.
+    """
+    _check_passed(tx, name)
+    return quarantined_ranges.are_held(tx, dataset_id, name)
+
+
 def lost_payload(payload: QuarantinedPayload, dataset_id: UUID | None, records: int | None) -> Lost:
     """The row of the ledger for a payload."""
     return Lost(

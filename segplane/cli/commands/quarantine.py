@@ -34,6 +34,7 @@ from segplane.cli.output import (
 from segplane.recovery import quarantine
 from segplane.recovery.losses import acceptance
 from segplane.recovery.payload_replay import ReplayRefused
+from segplane.recovery.uncounted import discard_held
 
 if TYPE_CHECKING:
     from segplane.recovery.whole_babies import ReplayedBaby
@@ -215,6 +216,18 @@ def drop(
     with connect(address) as client, _refusals():
         reply = quarantine.drop(client, key, acceptance(reason))
     print(f"dropped at version {reply.version}")
+
+
+@app.command()
+def discard(key: Key, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Delete an uncounted payload whose records are rows, or in the quarantine by another verdict.
+
+    Such payloads are left by a nursery that died while a schema changed; `segplane fsck` counts
+    them. Refused wherever a record could be lost.
+    """
+    with connect(address) as client, _refusals():
+        discard_held(client, key)
+    print(f"deleted {key}: its records are held elsewhere")
 
 
 def _dataset_id(client: MetaClient, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -61,12 +61,15 @@ def is_sorted(batch: pa.RecordBatch, names: Sequence[str]) -> bool:
     return True
 
 
-def compact(batch: pa.RecordBatch, above_bytes: int = -1) -> pa.RecordBatch:
+def compact(
+    batch: pa.RecordBatch, above_bytes: int = -1, *, but_for: Collection[str] = ()
+) -> pa.RecordBatch:
     """Drop values that no row uses, and repeated ones, from dictionaries above a size.
 
-    A slice keeps its parent's whole dictionary, and a file would store it.
+    A slice keeps its parent's whole dictionary, and a file would store it. Columns `but_for` which
+    this is done stay as they are.
     """
-    return _compacted(batch, lambda column: column.dictionary.nbytes > above_bytes)
+    return _compacted(batch, lambda column: column.dictionary.nbytes > above_bytes, but_for)
 
 
 def shrink(table: pa.Table) -> pa.Table:
@@ -145,13 +148,15 @@ def _is_constant(column: pa.ChunkedArray[Any]) -> bool:
 
 
 def _compacted(
-    batch: pa.RecordBatch, is_wanted: Callable[[pa.DictionaryArray[Any, Any]], bool]
+    batch: pa.RecordBatch,
+    is_wanted: Callable[[pa.DictionaryArray[Any, Any]], bool],
+    but_for: Collection[str] = (),
 ) -> pa.RecordBatch:
     columns = [
         _compact_dictionary(column)
-        if isinstance(column, pa.DictionaryArray) and is_wanted(column)
+        if isinstance(column, pa.DictionaryArray) and name not in but_for and is_wanted(column)
         else column
-        for column in batch.columns
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
     ]
     return pa.record_batch(columns, schema=batch.schema)
 

@@ -71,7 +71,8 @@ class SegmentWriter:
         self._sections = {s: self._schemas(s) for s in self._signals}
         self._rows: dict[Signal, int] = dict.fromkeys(self._signals, 0)
         self._times: dict[Signal, tuple[int, int]] = {}
-        self._buffer = GroupBuffer()
+        # Of promoted columns, dictionaries have statistics, so the layout stores them as texts.
+        self._buffer = GroupBuffer({column.name for column in spec.promoted})
         self._signal: Signal | None = None
         self._sink = ChecksumSink(path)
         self._writer: ParquetLayout | None = None

@@ -1,5 +1,7 @@
 """The janitor's jobs, one function each. Each may be interrupted anywhere and run again."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -41,6 +43,8 @@ from segplane.dataplane.deletion_permit import DeletionPermit
 log = structlog.get_logger()
 TOMBSTONED_PAGE = 1_000
 NANOS = 1_000_000_000
+# A new pass, or the pass of a janitor that died, begins so much later at most.
+SCRUB_REST_SECS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +195,30 @@ def collect_orphans(tools: Tools) -> None:
     )
 
 
-def scrub(tools: Tools) -> None:
-    """Read stored objects at the set rate and compare them with their checksums."""
+class RestingScrub:
+    """The scrub, which rests for SCRUB_REST_SECS while another janitor scrubs or no pass is due."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._rests_until = float("-inf")
+
+    def __call__(self, tools: Tools) -> None:
+        """Scrub a piece, unless it rests."""
+        if self._monotonic() >= self._rests_until and not scrub(tools):
+            self._rests_until = self._monotonic() + SCRUB_REST_SECS
+
+
+def scrub(tools: Tools) -> bool:
+    """Read stored objects at the set rate and compare them with their checksums.
+
+    False if there is nothing to read now.
+    """
     rate = tools.settings.scrub_bytes_per_sec
     if not rate:
-        return
+        return False
     pace = Pace(rate, tools.shutdown.wait)
     pass_secs = tools.settings.scrub_pass_secs
-    scrub_piece(
+    return scrub_piece(
         tools.meta,
         tools.store,
         tools.shutdown,

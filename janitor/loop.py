@@ -44,7 +44,7 @@ def schedule(settings: Settings) -> tuple[Job, ...]:
         Job("collect_orphans", settings.orphan_interval_secs, jobs.collect_orphans),
         Job("forget_streams", settings.orphan_interval_secs, forget_streams),
         Job("abort_uploads", settings.upload_interval_secs, jobs.abort_uploads),
-        Job("scrub", settings.scrub_interval_secs, jobs.scrub),
+        Job("scrub", settings.scrub_interval_secs, jobs.RestingScrub()),
         Job("read_footers", settings.footer_interval_secs, read_footers),
         Job("measure_clocks", settings.clock_interval_secs, jobs.measure_clocks),
     )

@@ -58,7 +58,7 @@ def run(settings: config.Settings) -> bool:
 
     with meta_connection.connect(settings) as client:
         nursery = Nursery(client, settings, run_tasks, runner.tasks_max, shutdown=shutdown)
-        cycles = Cycles(nursery, runner.check, settings.interval_secs, shutdown)
+        cycles = Cycles(nursery, runner.check, settings.interval_secs, shutdown, settings.wait_secs)
         cycles.start()
         log.info("nursery_started", master=settings.spark_master, meta=settings.meta_address)
         shutdown.wait()

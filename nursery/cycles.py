@@ -12,10 +12,16 @@ from segments.errors import StoreError, StoreUnusable
 from segplane.dataplane.drain import drain
 
 log = structlog.get_logger()
+# Longest pause between two polls while there is nothing to merge.
+IDLE_SECS_MAX = 5.0
 
 
 class Cycles:
-    """Runs cycles from `start` until shutdown; `check_runner` raises once no task can run."""
+    """Runs cycles from `start` until shutdown; `check_runner` raises once no task can run.
+
+    Between two cycles it rests `interval_secs`, or `wait_secs` while there is nothing to merge: a
+    baby that comes right after a poll is due that much later.
+    """
 
     def __init__(
         self,
@@ -23,10 +29,12 @@ class Cycles:
         check_runner: Callable[[], None],
         interval_secs: float,
         shutdown: Shutdown,
+        wait_secs: float = 0.0,
     ) -> None:
         self._nursery = nursery
         self._check_runner = check_runner
         self._interval_secs = interval_secs
+        self._idle_secs = max(interval_secs, min(wait_secs, IDLE_SECS_MAX))
         self._shutdown = shutdown
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
         # The error that ended the cycles, and with them the process.
@@ -44,7 +52,8 @@ class Cycles:
         try:
             while not self._shutdown.is_requested:
                 is_more = self._cycle()
-                self._shutdown.wait(0.0 if is_more else self._interval_secs)
+                rest_secs = self._idle_secs if self._nursery.is_idle else self._interval_secs
+                self._shutdown.wait(0.0 if is_more else rest_secs)
         except BaseException as error:  # noqa: BLE001 - the thread that joins raises it
             self.error = error
         finally:

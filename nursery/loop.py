@@ -77,6 +77,8 @@ class Nursery:
         self._parked = ParkedStreams(client, monotonic)
         self._permit = DeletionPermit(client)
         self._tended_at = float("-inf")
+        # Whether the last poll named nothing to merge.
+        self.is_idle = False
         self._shard_source = shards or LeasedShards(client, name, monotonic)
         self._shards: Shards | None = None
 
@@ -102,7 +104,11 @@ class Nursery:
             if is_tending:
                 self._permit.begin()
             snapshot = self._poll(0 if is_tending else self._seen_seq)
-            if snapshot is None or not snapshot.streams:
+            self.is_idle = snapshot is not None and not snapshot.backlog
+            if snapshot is None:
+                return False
+            if not snapshot.streams:
+                self._tended_at = self._clock.monotonic() if is_tending else self._tended_at
                 return False
             store = self._open_store()
             self._parked.retry(store)
@@ -147,8 +153,8 @@ class Nursery:
         )
         self._unknown_layouts = snapshot.waiting
         self._note_waiting()
-        metrics.NURSERY_BACKLOG_BABIES.set(sum(_backlog(info) for info in snapshot.streams))
-        metrics.NURSERY_LAG_SECONDS.set(_lag_secs(snapshot, self._database_clock.now_nanos()))
+        metrics.NURSERY_BACKLOG_BABIES.set(snapshot.backlog)
+        metrics.NURSERY_LAG_SECONDS.set(snapshot.lag_secs(self._database_clock.now_nanos()))
         return snapshot
 
     def _note_waiting(self) -> None:
@@ -281,17 +287,6 @@ class Nursery:
         silent_nanos = self._database_clock.now_nanos() - info.last_activity
         if timeout_nanos and not info.is_stopped and silent_nanos > timeout_nanos:
             dead_streams.stop_dead(self._client, store, info, timeout_nanos)
-
-
-def _backlog(info: StreamInfo) -> int:
-    merged = info.stream.merged.values()
-    return info.stream.committed_offset - min(merged) if merged else 0
-
-
-def _lag_secs(snapshot: StreamSnapshot, now_nanos: int) -> float:
-    waits = (info.stream.oldest_wait() for info in snapshot.streams)
-    oldest = min((wait for wait in waits if wait is not None), default=now_nanos)
-    return max(0, now_nanos - oldest) / 1e9
 
 
 def _observe(step: str, seconds: float) -> None:

@@ -31,6 +31,12 @@ class StreamInfo:
         return self.stream.stream_id
 
     @property
+    def backlog(self) -> int:
+        """Babies that a dataset has yet to merge or to pass."""
+        merged = self.stream.merged.values()
+        return self.stream.committed_offset - min(merged) if merged else 0
+
+    @property
     def is_stopped(self) -> bool:
         """Whether nothing more is committed to it."""
         return self.stopped_offset is not None
@@ -50,6 +56,17 @@ class StreamSnapshot:
     routed_dataset_ids: frozenset[str]
     # How many times as much gathers for a dataset whose merges are behind.
     patience: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def backlog(self) -> int:
+        """Babies that a dataset has yet to merge or to pass, over all streams."""
+        return sum(info.backlog for info in self.streams)
+
+    def lag_secs(self, now_nanos: int) -> float:
+        """Seconds that the oldest baby has waited by now."""
+        waits = (info.stream.oldest_wait() for info in self.streams)
+        oldest = min((wait for wait in waits if wait is not None), default=now_nanos)
+        return max(0, now_nanos - oldest) / 1e9
 
 
 def read_snapshot(

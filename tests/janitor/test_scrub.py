@@ -183,6 +183,22 @@ def test_a_rate_of_zero_reads_nothing(tools: Tools, case: Case) -> None:
     assert not state(tools).HasField("position")
 
 
+def test_it_rests_while_no_pass_is_due(tools: Tools, case: Case) -> None:
+    now = [0.0]
+    scrub_job = jobs.RestingScrub(lambda: now[0])
+    for _ in range(20):
+        scrub_job(tools)
+    assert state(tools).position.is_complete
+    first = state(tools).position.began_at_nanos
+    due = replace(tools, settings=replace(tools.settings, scrub_pass_secs=0.0))
+
+    scrub_job(due)
+    assert state(tools).position.began_at_nanos == first
+    now[0] = jobs.SCRUB_REST_SECS
+    scrub_job(due)
+    assert state(tools).position.began_at_nanos > first
+
+
 def test_of_two_janitors_one_scrubs_until_its_lease_is_over(
     tools: Tools, case: Case, meta_server: MetaServer
 ) -> None:

@@ -1,0 +1,73 @@
+"""A nursery with nothing to merge: fewer polls, and none of all streams before it is time."""
+
+import pytest
+
+from meta import metrics
+from meta.client import MetaClient
+from meta.process import Shutdown
+from nursery.cycles import IDLE_SECS_MAX, Cycles
+from tests.support.nursery.drivers import CollectorDriver, nursery, texts
+
+
+class NotedRests(Shutdown):
+    """Notes rests without waiting, and requests the end after three."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rests: list[float | None] = []
+
+    def wait(self, seconds: float | None = None) -> bool:
+        self.rests.append(seconds)
+        if len(self.rests) == 3:
+            self.request()
+        return self.is_requested
+
+
+@pytest.mark.parametrize(
+    ("wait_secs", "rest_secs"), [(0.0, 1.0), (2.0, 2.0), (3_600.0, IDLE_SECS_MAX)]
+)
+def test_a_nursery_with_nothing_to_merge_rests_until_a_baby_could_be_due(
+    collector: CollectorDriver, wait_secs: float, rest_secs: float
+) -> None:
+    shutdown = NotedRests()
+    driver = nursery(collector.client)
+    cycles = Cycles(driver, lambda: None, 1.0, shutdown, wait_secs)
+
+    cycles.start()
+
+    assert cycles.end(60.0, lambda: None)
+    assert shutdown.rests == [rest_secs] * 3
+
+
+def test_a_nursery_with_something_to_merge_polls_often(collector: CollectorDriver) -> None:
+    collector.send("waits")
+    shutdown = NotedRests()
+    driver = nursery(collector.client, wait_secs=3_600.0)
+    cycles = Cycles(driver, lambda: None, 1.0, shutdown, 3_600.0)
+
+    cycles.start()
+
+    assert cycles.end(60.0, lambda: None)
+    assert shutdown.rests == [1.0] * 3
+    assert texts(collector) == []
+
+
+def test_without_streams_meta_is_asked_before_deletions_only_when_they_are_due(
+    meta_client: MetaClient,
+) -> None:
+    driver = nursery(meta_client, reap_interval_secs=3_600.0)
+    before = calls("GetServerState")
+
+    for _ in range(5):
+        driver.cycle()
+
+    assert calls("GetServerState") == before + 1
+
+
+def calls(rpc: str) -> float:
+    return sum(
+        sample.value
+        for metric in metrics.RPC_SECONDS.collect()
+        for sample in metric.samples
+        if sample.name == "segplane_rpc_seconds_count" and sample.labels["rpc"] == rpc
+    )

@@ -2,6 +2,7 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,27 @@ def test_a_replay_claims_its_events_in_several_parts(
     assert done.exit_code == 0, done.stderr
     assert texts(collector.client, collector.store) == ["a", "b", "c", "d", "e first"]
     assert repeats(collector.client, collector.dataset_id) == 2
+
+
+def test_two_nurseries_with_half_repeats_do_not_starve_each_other(
+    collector: CollectorDriver,
+) -> None:
+    """Both register in every cycle, whichever claims the shared events first."""
+    client, own = collector.client, shard(collector)
+    other = next(one for one in more_streams(collector) if shard(one) != own)
+    nurseries = [nursery(client, shard=(index, 2)) for index in (own, 1 - own)]
+    for number in range(3):
+        shared = [f"{number}-{n}" for n in range(20)]
+        for stream in (collector, other):
+            events = [f"{number}-{stream.stream_id}-{n}" for n in range(20)]
+            send(stream, orders(*events, *shared))
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(lambda each: each.cycle(), nurseries))
+        merged = [stream.merged() for stream in (collector, other)]
+        assert merged == [{collector.dataset_id: number}] * 2
+
+    assert len(texts(client, collector.store)) == 3 * 60
+    assert repeats(client, collector.dataset_id) == 3 * 20
 
 
 @pytest.mark.slow

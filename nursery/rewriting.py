@@ -1,7 +1,8 @@
 """Writes segments again without the events that are rows already.
 
 All files of a batch that loses rows become files of a new batch. So a catalog that is rebuilt
-from the bucket chooses between the two and prefers the newer one, which was registered.
+from the bucket chooses between the two and prefers the newer one, which was registered. A batch
+that loses all rows has no newer one, so its files are deleted: a rebuild would bring them back.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -47,6 +48,10 @@ def without_events(
             written += own
             continue
         left = [segment for segment, rows in zip(own, kept, strict=True) if rows]
+        if not left:
+            # Never registered: meta refused the call that named them, or was not asked yet.
+            store.delete([segment.key for segment in own])
+            continue
         # A file that is left out may be the only one of a baby.
         footer = merged_footer(work.dataset_id, PRODUCER, footers[batch_id])
         written += _rewritten(store, work, left, excluded, footer, folder)

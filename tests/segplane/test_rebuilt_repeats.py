@@ -1,0 +1,49 @@
+"""A rebuild from the bucket brings no event back that a registration left out as a repeat."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from meta.config import Settings
+from segplane.recovery.rebuild import read_plan
+from tests.segplane.test_events_once import more_streams, shard
+from tests.support.events_once import bind_once, orders
+from tests.support.meta.server import MetaServer
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here
+from tests.support.visible_segments import find, key_of, texts
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """A folder for the objects."""
+    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
+    return meta_settings
+
+
+@pytest.fixture
+def collector(meta_server: MetaServer) -> CollectorDriver:
+    collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
+    bind_once(collector.client, collector.dataset_id)
+    return collector
+
+
+def test_a_rebuild_finds_no_segment_of_a_move_that_had_repeats_alone(
+    collector: CollectorDriver,
+) -> None:
+    """Its refused segment had rows, and no registered one of the same babies takes its place."""
+    client, own = collector.client, shard(collector)
+    other = next(stream for stream in more_streams(collector) if shard(stream) != own)
+    collector.commit(collector.put(payloads=(orders("a", "b", text=" slow"),)))
+    other.commit(other.put(payloads=(orders("a", "b", text=" fast"),)))
+
+    def overtaken(tasks: Any, where: Any) -> list[Any]:
+        outcomes = run_here(tasks, where)
+        nursery(client, shard=(1 - own, 2)).cycle()
+        return outcomes
+
+    nursery(client, overtaken, shard=(own, 2)).cycle()
+
+    assert texts(client, collector.store) == ["a fast", "b fast"]
+    rebuilt = read_plan(collector.store).segments
+    assert {live.segment.key for live in rebuilt} == {key_of(segment) for segment in find(client)}

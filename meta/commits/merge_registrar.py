@@ -55,7 +55,11 @@ class MergeRegistrar:
         return await asyncio.to_thread(answered, self._alone, merge)
 
     def _alone(self, merge: Merge) -> Version:
-        return self._transactions.write(lambda tx: registrations.register(tx, merge))
+        # A refusal is committed too: it forgets the parts of identities that were stored for it.
+        (answer,) = self._transactions.write(lambda tx: registrations.register_batch(tx, [merge]))
+        if isinstance(answer, MetaError):
+            raise answer
+        return answer
 
 
 def _weight(merge: Merge) -> int:

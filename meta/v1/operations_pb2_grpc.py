@@ -758,7 +758,8 @@ class OperationsServiceServicer:
 
     def StageIdentities(self, request, context):
         """Stores a part of the identities of a registration or replay that has more than one message holds. It
-        claims nothing, and is forgotten an hour later. OVERLOADED while too many parts wait.
+        claims nothing, and is forgotten an hour later or once the registration is refused. OVERLOADED while
+        too many parts wait.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -202,7 +202,8 @@ class OperationsServiceStub:
     """
     StageIdentities: _grpc.UnaryUnaryMultiCallable[_operations_pb2.StageIdentitiesRequest, _operations_pb2.StageIdentitiesResponse]
     """Stores a part of the identities of a registration or replay that has more than one message holds. It
-    claims nothing, and is forgotten an hour later. OVERLOADED while too many parts wait.
+    claims nothing, and is forgotten an hour later or once the registration is refused. OVERLOADED while
+    too many parts wait.
     """
     CheckQuarantined: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
@@ -408,7 +409,8 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """
     StageIdentities: _aio.UnaryUnaryMultiCallable[_operations_pb2.StageIdentitiesRequest, _operations_pb2.StageIdentitiesResponse]  # type: ignore[assignment]
     """Stores a part of the identities of a registration or replay that has more than one message holds. It
-    claims nothing, and is forgotten an hour later. OVERLOADED while too many parts wait.
+    claims nothing, and is forgotten an hour later or once the registration is refused. OVERLOADED while
+    too many parts wait.
     """
     CheckQuarantined: _aio.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]  # type: ignore[assignment]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
@@ -876,7 +878,8 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.StageIdentitiesResponse, _abc.Awaitable[_operations_pb2.StageIdentitiesResponse]]:
         """Stores a part of the identities of a registration or replay that has more than one message holds. It
-        claims nothing, and is forgotten an hour later. OVERLOADED while too many parts wait.
+        claims nothing, and is forgotten an hour later or once the registration is refused. OVERLOADED while
+        too many parts wait.
         """
 
     def CheckQuarantined(

@@ -93,7 +93,7 @@ def commit(tx: Transaction) -> int:
 
 def register(tx: Transaction) -> int:
     move = EntryMove(DATASET, OffsetSpan(str(STREAM), 4, 4), 1)
-    registrations.register(tx, registrations.Merge(DATASET, (), (move,)))
+    registrations.register_batch(tx, [registrations.Merge(DATASET, (), (move,))])
     return 1
 
 

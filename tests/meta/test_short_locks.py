@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
+from meta.errors import MetaError
 from meta.store.catalog import datasets
 from meta.store.deletion import dataset_deletion
 from meta.store.deletion.lifetimes import LOCK_KEY
@@ -26,6 +27,7 @@ from meta.store.streams import commits, stream_datasets, streams
 from meta.store.streams.commits import Committed
 from meta.store.streams.stream_datasets import EntryMove, NewEntry
 from meta.store.versions import versions
+from meta.store.versions.versions import Version
 from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
 from segments.keys import join_key
 from segments.offsets import OffsetSpan
@@ -249,10 +251,12 @@ def test_a_large_registration_writes_its_rows_before_it_takes_the_counter(
     transactions: Transactions, catalog: CatalogDriver, dataset: str
 ) -> None:
     merge = large_merge(transactions, dataset)
-    done: list[int] = []
+    done: list[Version] = []
 
     def register() -> None:
-        done.append(transactions.write(lambda tx: registrations.register(tx, merge)))
+        (version,) = transactions.write(lambda tx: registrations.register_batch(tx, [merge]))
+        assert not isinstance(version, MetaError)
+        done.append(version)
 
     other = Thread(target=register)
     with transactions.database.write() as tx:

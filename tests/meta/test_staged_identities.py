@@ -35,7 +35,7 @@ def stage(transactions: Transactions, staged_id: UUID, number: int, *names: int)
 
 
 def are_complete(transactions: Transactions, parts: StagedParts) -> bool:
-    return transactions.read(lambda tx: staged_identities.are_complete(tx, parts))
+    return transactions.write(lambda tx: staged_identities.lock(tx, parts))
 
 
 def test_parts_are_read_as_they_were_stored(transactions: Transactions) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData, ResourceLogs, ScopeLogs
+from sqlalchemy import create_engine, text
 
 from meta.config import Settings
 from nursery import event_claims
@@ -66,6 +67,22 @@ def test_events_in_several_parts_are_claimed_with_one_registration(
     nursery(client).cycle()
     assert repeats(client, collector.dataset_id) == 7
     assert texts(client, collector.store)[-1] == "h later"
+
+
+@pytest.mark.usefixtures("few_in_a_message")
+def test_parts_of_a_refused_registration_do_not_wait(
+    collector: CollectorDriver, database_url: str
+) -> None:
+    """Otherwise a nursery that is refused again and again uses up what all may store."""
+    send(collector, orders(*"abc"))
+    nursery(collector.client).cycle()
+    send(collector, orders(*"cdef"))
+    nursery(collector.client).cycle()
+
+    assert repeats(collector.client, collector.dataset_id) == 1
+    with create_engine(database_url).connect() as connection:
+        parts = connection.execute(text("SELECT staged_id, part FROM staged_identities")).all()
+    assert parts == []
 
 
 @pytest.mark.usefixtures("few_in_a_message")

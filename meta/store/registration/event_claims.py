@@ -80,7 +80,7 @@ def refusal(
         )
     if claims.rule != rule or (window is None and not claims.is_empty):
         return LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
-    if claims.staged is not None and not staged_identities.are_complete(tx, claims.staged):
+    if claims.staged is not None and not staged_identities.lock(tx, claims.staged):
         return NotFound("staged identities are not there: stage them again", dataset_id=dataset_id)
     claimed = _find_claimed(tx, window, claims) if window is not None else []
     return _claimed(dataset_id, claimed) if claimed else None
@@ -99,9 +99,14 @@ def claim(tx: Transaction, claims: EventClaims, window: IdentityWindow) -> None:
     """Claim the identities, none of which is claimed, and count the repeats."""
     for days in claims.parts(tx):
         identities.claim(tx, window, days)
+    forget_parts(tx, claims)
+    identities.add_repeats(tx, window, claims.repeats)
+
+
+def forget_parts(tx: Transaction, claims: EventClaims) -> None:
+    """Remove the parts of a call that was decided; another try stores its own."""
     if claims.staged is not None:
         staged_identities.remove(tx, claims.staged)
-    identities.add_repeats(tx, window, claims.repeats)
 
 
 def claim_rows(

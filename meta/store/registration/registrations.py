@@ -95,14 +95,6 @@ def keys(merge: Merge) -> list[Hashable]:
     return [*(m.key for m in merge.moves), *(s.object_key for s in merge.segments), *shared]
 
 
-def register(tx: Transaction, merge: Merge) -> Version:
-    """Register one call; answers the version that shows it, raises its refusal."""
-    (answer,) = register_batch(tx, [merge])
-    if isinstance(answer, MetaError):
-        raise answer
-    return answer
-
-
 def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | MetaError]:
     """Register calls that share no entry and no object key, all at one version.
 
@@ -123,6 +115,9 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     ]
     refused = [own for own, answer in zip(claims, answers, strict=True) if answer is not None]
     segments.release(tx, [claimed for own in refused for claimed in own])
+    for merge, answer in zip(batch, answers, strict=True):
+        if answer is not None and merge.event_claims is not None:
+            event_claims.forget_parts(tx, merge.event_claims)
     fresh = [
         (merge, own)
         for merge, own, answer in zip(batch, claims, answers, strict=True)

@@ -32,7 +32,10 @@ _STAGE = text("""
 _IS_STAGED = text(
     "SELECT EXISTS (SELECT FROM staged_identities WHERE staged_id = :id AND part = :part)"
 )
-_COUNT = text("SELECT count(*) FROM staged_identities WHERE staged_id = :id AND part < :parts")
+# Locked, so that they neither expire nor serve a second call until they are claimed.
+_LOCK = text(
+    "SELECT part FROM staged_identities WHERE staged_id = :id AND part < :parts FOR UPDATE"
+)
 _READ = text(
     "SELECT days, numbers, hashes FROM staged_identities WHERE staged_id = :id AND part = :part"
 )
@@ -64,10 +67,10 @@ def stage(tx: Transaction, staged_id: UUID, part: int, days: Sequence[DayIdentit
         raise Overloaded(f"{STAGED_MAX} parts of identities wait for their registrations")
 
 
-def are_complete(tx: Transaction, parts: StagedParts) -> bool:
-    """Whether all parts are there."""
+def lock(tx: Transaction, parts: StagedParts) -> bool:
+    """Lock the parts; false unless all of them are there."""
     values = {"id": parts.id, "parts": parts.number}
-    return int(tx.execute(_COUNT, values).scalar_one()) == parts.number
+    return len(tx.execute(_LOCK, values).all()) == parts.number
 
 
 def read(tx: Transaction, parts: StagedParts) -> Iterator[tuple[DayIdentities, ...]]:
@@ -82,7 +85,7 @@ def read(tx: Transaction, parts: StagedParts) -> Iterator[tuple[DayIdentities, .
 
 
 def remove(tx: Transaction, parts: StagedParts) -> None:
-    """Remove parts that were claimed."""
+    """Remove parts whose registration was decided."""
     tx.execute(_REMOVE, {"id": parts.id})
 
 

@@ -5164,12 +5164,17 @@ class DropPayloadRequest(_message.Message):
     DATASET_ID_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
     ACCEPTANCE_FIELD_NUMBER: _builtins.int
+    HELD_FIELD_NUMBER: _builtins.int
     object_key: _builtins.str
     """Key of the payload's object."""
     dataset_id: _builtins.str
     """Dataset that its records were meant for; empty = not known."""
     records: _builtins.int
     """Number of its records; absent = not known."""
+    held: _builtins.bool
+    """Give up a payload that no registration counts while one of `dataset_id` holds its records, so that
+    nothing is lost: no consent is needed, and the ledger gets no row. NOTHING_TO_REPAIR for any other.
+    """
     @_builtins.property
     def acceptance(self) -> Global___LossAcceptance:
         """Consent to the loss."""
@@ -5181,10 +5186,11 @@ class DropPayloadRequest(_message.Message):
         dataset_id: _builtins.str = ...,
         records: _builtins.int | None = ...,
         acceptance: Global___LossAcceptance | None = ...,
+        held: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_records", b"_records", "acceptance", b"acceptance", "records", b"records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_records", b"_records", "acceptance", b"acceptance", "dataset_id", b"dataset_id", "object_key", b"object_key", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_records", b"_records", "acceptance", b"acceptance", "dataset_id", b"dataset_id", "held", b"held", "object_key", b"object_key", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__records: _TypeAlias = _typing.Literal["records"]  # noqa: Y015
     _WhichOneofArgType__records: _TypeAlias = _typing.Literal["_records", b"_records"]  # noqa: Y015
@@ -5258,7 +5264,7 @@ class DropPayloadResponse(_message.Message):
 
     VERSION_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """Version of the row in the loss ledger."""
+    """Version of the row in the loss ledger; 0 with `held`."""
     def __init__(
         self,
         *,

@@ -7,7 +7,7 @@ from segplane.recovery.payload_replay import ReplayRefused
 from segplane.recovery.quarantine import find, open_quarantine
 
 
-def discard_held(client: MetaClient, key: str) -> None:
+def discard_held(client: MetaClient, key: str, acceptance: operations_pb2.LossAcceptance) -> None:
     """Delete a payload that no registration counts and whose records another one holds.
 
     Nothing is lost with it, and neither fact changes any more. Raises ReplayRefused for any other
@@ -26,4 +26,10 @@ def discard_held(client: MetaClient, key: str) -> None:
         raise ReplayRefused(
             f"no registration is known that holds the records of {key}: replay it with --uncounted"
         )
+    # Checked again, and audited, before the object goes.
+    client.operations.DropPayload(
+        operations_pb2.DropPayloadRequest(
+            object_key=key, dataset_id=item.dataset_id, acceptance=acceptance, held=True
+        )
+    )
     store.delete([key, quarantine_note_key(key)])

@@ -94,10 +94,15 @@ def test_an_uncounted_payload_is_discarded_where_its_records_are_held(
     choose(collector.client, collector.dataset_id, NULL)
     nursery(collector.client).cycle()
 
-    done = run("quarantine", "discard", item["key"])
+    done = run("quarantine", "discard", item["key"], "--reason", "rows")
 
     assert (early.exit_code, done.exit_code) == (1, 0), done.stderr
     assert "not yet up to 0" in early.stderr
+    request = pb.ListAuditRecordsRequest(rpc="DropPayload")
+    (noted,) = collector.client.operations.ListAuditRecords(request).records
+    assert noted.subject_id == item["key"]
+    assert noted.detail.startswith(f"held in dataset {collector.dataset_id}, ")
+    assert noted.detail.endswith(": rows")
     assert listed(run) == []
     assert withheld(run) == {}
     assert seen(collector) == sorted(CONFORMING + OTHERS)
@@ -112,6 +117,11 @@ def test_a_payload_that_counts_or_has_no_note_is_not_discarded(
     (item,) = listed(run)
 
     counted = run("quarantine", "discard", item["key"])
+    request = pb.DropPayloadRequest(
+        object_key=item["key"], dataset_id=collector.dataset_id, held=True, acceptance=CONSENT
+    )
+    with pytest.raises(NothingToRepair, match="the payload counts"):
+        collector.client.operations.DropPayload(request)
     collector.store.delete([f"{item['key']}.json"])
     unknown = run("quarantine", "discard", item["key"])
 

@@ -6,7 +6,7 @@ from meta.errors import EventsClaimed, InvalidArgument
 from meta.services.damage.damage import acceptance_of, consent_of
 from meta.services.messages import checks, convert, event_identities
 from meta.services.server_parts import ServerParts
-from meta.store.damage import replays
+from meta.store.damage import held_payloads, replays
 from meta.store.damage.replays import QuarantinedPayload, Replay
 from meta.store.registration import quarantined_ranges
 from meta.v1 import operations_pb2 as pb
@@ -63,6 +63,14 @@ def drop_payload(
     payload = _payload(request.object_key)
     dataset_id = checks.optional_uuid(request.dataset_id, "dataset_id")
     records = checks.count(request.records, "records") if request.HasField("records") else None
+    if request.held:
+        if dataset_id is None:
+            raise InvalidArgument("it must be given with held", field="dataset_id")
+        consent = consent_of(request.acceptance)
+        server.transactions.write(
+            lambda tx: held_payloads.discard(tx, payload, dataset_id, consent)
+        )
+        return pb.DropPayloadResponse()
     acceptance = acceptance_of(request.acceptance)
     lost = replays.lost_payload(payload, dataset_id, records)
     version = server.transactions.write(lambda tx: replays.drop(tx, payload, lost, acceptance))
@@ -83,7 +91,7 @@ def check_quarantined(
     uncounted = [key for key, is_counted in zip(keys, counted, strict=True) if not is_counted]
     held = False
     if dataset_id is not None and uncounted:
-        held = server.transactions.read(lambda tx: replays.is_held(tx, names[0], dataset_id))
+        held = server.transactions.read(lambda tx: held_payloads.is_held(tx, names[0], dataset_id))
     return pb.CheckQuarantinedResponse(uncounted=uncounted, held=held)
 
 

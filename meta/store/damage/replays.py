@@ -97,7 +97,7 @@ def begin(
         # Two payloads of one baby segment, by two verdicts, are not counted at once.
         datasets.lock_columns(tx, [dataset_id])
     datasets.lock_shared(tx, [dataset_id])
-    _check_passed(tx, payload.name)
+    check_passed(tx, payload.name)
     _check_baby(tx, payload.name)
     if _insert(tx, payload, dataset_id, acceptance):
         if is_uncounted:
@@ -162,7 +162,7 @@ def drop(
     Raises NothingToRepair for a replayed one, and for one that no registration counts: nothing is
     lost with it. Raises NotDrained while a nursery may still merge it.
     """
-    _check_passed(tx, payload.name)
+    check_passed(tx, payload.name)
     _insert(tx, payload, None, acceptance)
     replay = _locked(tx, payload)
     if replay.state is ReplayState.REPLAYED:
@@ -185,15 +185,6 @@ def restore(tx: Transaction, replayed: Mapping[str, UUID], version: Version, act
         payload = QuarantinedPayload(object_key, name)
         _insert(tx, payload, dataset_id, Acceptance(actor, "its segment was found"))
         _end(tx, payload, ReplayState.REPLAYED, version, ())
-
-
-def is_held(tx: Transaction, name: QuarantineKey, dataset_id: UUID) -> bool:
-    """Tell whether an uncounted payload is needed no more: a registration holds its records.
-
-    Raises NotDrained while a nursery may still merge its baby segment.
-    """
-    _check_passed(tx, name)
-    return quarantined_ranges.are_held(tx, dataset_id, name)
 
 
 def lost_payload(payload: QuarantinedPayload, dataset_id: UUID | None, records: int | None) -> Lost:
@@ -278,7 +269,7 @@ def _count(tx: Transaction, payload: QuarantinedPayload, dataset_id: UUID) -> No
     quarantined_ranges.add(tx, dataset_id, verdicts, [span])
 
 
-def _check_passed(tx: Transaction, name: QuarantineKey) -> None:
+def check_passed(tx: Transaction, name: QuarantineKey) -> None:
     """Refuse a payload of a baby that a nursery may read again: its dataset may have an entry then.
 
     A stream that is not known has retired.

@@ -219,14 +219,14 @@ def drop(
 
 
 @app.command()
-def discard(key: Key, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+def discard(key: Key, reason: Reason = "", address: MetaAddress = DEFAULT_ADDRESS) -> None:
     """Delete an uncounted payload whose records are rows, or in the quarantine by another verdict.
 
     Such payloads are left by a nursery that died while a schema changed; `segplane fsck` counts
     them. Refused wherever a record could be lost.
     """
     with connect(address) as client, _refusals():
-        discard_held(client, key)
+        discard_held(client, key, acceptance(reason))
     print(f"deleted {key}: its records are held elsewhere")
 
 

@@ -89,7 +89,7 @@ ROW_OF_FIELD = {
         "`UpdateSchema.add_columns`, and the columns that the schema has then"
     ),
     "GetIngestStreamsForNursery.shard_indexes": (
-        "`GetIngestStreamsForNursery.shard_count`, and so many `shard_indexes`"
+        "`GetIngestStreamsForNursery.shard_count`, and the number of `shard_indexes`"
     ),
     "ClaimEvents.identities.days": "identities of a registration",
     "CompleteReplay.identities.days": "identities of a registration",

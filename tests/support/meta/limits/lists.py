@@ -137,7 +137,7 @@ def poll(world: World, **fields: object) -> None:
     world.client.nursery.GetIngestStreamsForNursery(request)
 
 
-@of("`GetIngestStreamsForNursery.shard_count`, and so many `shard_indexes`")
+@of("`GetIngestStreamsForNursery.shard_count`, and the number of `shard_indexes`")
 def _(world: World, n: int) -> None:
     poll(world, shard_count=n)
     poll(world, shard_count=n, shard_indexes=range(n))

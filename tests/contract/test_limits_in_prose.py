@@ -25,7 +25,7 @@ ROWS = {
     "registrations with up to 1,000 segments": (
         "segments of all registrations of `RegisterMergedSegments`"
     ),
-    "babies. If more than 10,000 streams": "removals since `since_seq`",
+    "- If more than 10,000 streams": "removals since `since_seq`",
     "(`more_segments`, additive; at most 64 outputs": "outputs of `CompleteSegmentMergeTask`",
     "is 1,000, more than 10,000 counts": "`FindSegments.limit`",
     "missing ones, at most 1,000": "`GetSegmentsByIds.segment_ids`",

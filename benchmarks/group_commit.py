@@ -16,6 +16,7 @@ from benchmarks.harness.server import bench_postgres
 from meta import migrations
 from meta.commits.group_commit import Committer
 from meta.commits.transactions import Transactions
+from meta.errors import MetaError
 from meta.event_loop import EventLoop
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Database, DatabaseSettings, Transaction
@@ -71,7 +72,9 @@ def run() -> list[Result]:
 
 
 def _alone(transactions: Transactions, merge: Merge) -> Version:
-    return transactions.write(lambda tx: registrations.register(tx, merge))
+    (answer,) = transactions.write(lambda tx: registrations.register_batch(tx, [merge]))
+    assert not isinstance(answer, MetaError), answer
+    return answer
 
 
 def _rate(fleet: _Fleet, register: Register) -> float:

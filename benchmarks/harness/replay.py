@@ -49,7 +49,7 @@ def _recorded(database_url: str, count: int) -> Sequence[Sequence[_Statement]]:
 
         with database.engine.connect() as tx:
             event.listen(tx, "before_cursor_execute", catch)
-            store.register(tx, merge)
+            store.register_batch(tx, [merge])
             tx.rollback()
         recorded.append(statements)
     database.close()

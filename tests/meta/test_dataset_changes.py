@@ -35,8 +35,12 @@ def start(writer: Writer, dataset: str) -> int:
     return int(writer.find("web").snapshot_version)
 
 
-def changes(client: MetaClient, since: int, **fields: int) -> pb.ListDatasetChangesResponse:
-    request = pb.ListDatasetChangesRequest(dataset_name="web", since_version=since, **fields)
+def changes(
+    client: MetaClient, since: int, limit: int = 0, wait_secs: int = 0
+) -> pb.ListDatasetChangesResponse:
+    request = pb.ListDatasetChangesRequest(
+        dataset_name="web", since_version=since, limit=limit, wait_secs=wait_secs
+    )
     return client.operations.ListDatasetChanges(request)
 
 

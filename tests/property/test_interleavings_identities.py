@@ -8,7 +8,7 @@ import pytest
 from meta.errors import EventsClaimed, ExcessEvents, LayoutChanged, OffsetConflict
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identities, registrations
+from meta.store.registration import identities
 from meta.store.registration.event_claims import EventClaims
 from meta.store.registration.identities import DayIdentities
 from meta.store.registration.registrations import Merge
@@ -17,7 +17,7 @@ from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions import clock
 from meta.store.versions.versions import Version
 from segments.offsets import OffsetSpan
-from tests.support.interleaving.in_process_calls import InProcessScene, new_segment
+from tests.support.interleaving.in_process_calls import InProcessScene, new_segment, register
 from tests.support.interleaving.interleaver import Interleaver, Work
 from tests.support.meta.event_identities import hash_of
 
@@ -61,7 +61,7 @@ class Once:
             (EntryMove(self.dataset_id, OffsetSpan(str(stream_id), 0, 0), 1),),
             event_claims=EventClaims(rule, (day,) if names else (), repeats),
         )
-        return self.scene.transactions.write(lambda tx: registrations.register(tx, merge))
+        return register(self.scene.transactions, merge)
 
     def repeats(self) -> int:
         """The ledger's entry."""

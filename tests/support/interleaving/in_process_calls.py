@@ -50,6 +50,14 @@ from tests.support.meta.server import MetaServer
 NO_CONTEXT = cast(grpc.ServicerContext, None)
 
 
+def register(transactions: Transactions, merge: Merge) -> Version:
+    """Register one call in a transaction, which also commits its refusal, and raise that."""
+    (answer,) = transactions.write(lambda tx: registrations.register_batch(tx, [merge]))
+    if isinstance(answer, MetaError):
+        raise answer
+    return answer
+
+
 @dataclass(frozen=True)
 class Read:
     """Answer of FindSegments: the ids, and their version."""
@@ -101,7 +109,7 @@ class InProcessScene:
     ) -> Version:
         span = OffsetSpan(str(stream_id), seen + 1, merged)
         merge = Merge(dataset_id, new, (EntryMove(dataset_id, span, 1),))
-        return self.transactions.write(lambda tx: registrations.register(tx, merge))
+        return register(self.transactions, merge)
 
     def save(self, *new: NewSegment) -> tuple[Version, list[UUID]]:
         """Register segments that no stream brought."""

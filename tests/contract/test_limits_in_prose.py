@@ -66,7 +66,7 @@ NO_LIMITS = {
     "is never below 5 minutes",
     "0 is below 1 MiB",
     "16 inputs, fewer than 8 if",
-    "are merged at most 4 times",
+    "segment has at most 4 merges",
     "In total at most 5 times",
     "alone) and at most 3.5 MiB",
     "page has up to 1,000",

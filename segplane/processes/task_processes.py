@@ -32,21 +32,23 @@ class ReleaseChanged(RunnerDied):
 
 @dataclass(slots=True, eq=False)
 class _TaskProcess:
-    """One process, and the label of the task that it runs."""
+    """One process."""
 
     popen: "subprocess.Popen[bytes]"
     connection: "Connection[object, object]"
-    label: str = ""
-    is_cancelled: bool = False
+    # False from the sending of a task to its whole answer: its next message would be that.
+    is_ready: bool = True
     idle_since: float = field(default_factory=time.monotonic)
 
     def call(self, function: object, item: object) -> object:
         """Run a task and wait for its result; raises TaskFailed if it fails or the process ends."""
+        self.is_ready = False
         try:
             self.connection.send((function, item))
         except OSError as error:
             raise TaskFailed(f"the task's process ended: {self.end()}") from error
         is_done, result = cast("tuple[bool, object]", self.receive())
+        self.is_ready = True
         if not is_done:
             raise TaskFailed(str(result))
         return result
@@ -58,17 +60,27 @@ class _TaskProcess:
         except (EOFError, OSError) as error:
             raise TaskFailed(f"the task's process ended: {self.end()}") from error
 
-    def cancel(self) -> None:
-        """Kill it; it gets no further task."""
-        self.is_cancelled = True
-        self.popen.kill()
-
     def end(self) -> str:
         """Kill it if it runs; returns what ended it."""
         self.popen.kill()
         code = self.popen.wait()
         self.connection.close()
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+@dataclass(slots=True, eq=False)
+class _Task:
+    """A task that waits for a process, or runs in one."""
+
+    label: str
+    process: _TaskProcess | None = None
+    is_cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Kill its process, or have it begin with none."""
+        self.is_cancelled = True
+        if self.process is not None:
+            self.process.popen.kill()
 
 
 class TaskProcesses:
@@ -80,7 +92,8 @@ class TaskProcesses:
         # Held for moments only, never while a task runs.
         self._lock = threading.Lock()
         self._idle: list[_TaskProcess] = []
-        self._running: set[_TaskProcess] = set()
+        self._tasks: set[_Task] = set()
+        self._is_closed = False
         self._versions = installed_versions()
 
     def run(self, function: Callable[[T], R], item: T, label: str = "") -> R:
@@ -89,12 +102,19 @@ class TaskProcesses:
         Raises TaskFailed if the function does or its process ends, ReleaseChanged if another
         release is installed since this process started.
         """
-        with self._free:
-            process = self._take(label)
-            try:
-                return cast("R", process.call(function, item))
-            finally:
-                self._give_back(process)
+        task = _Task(label)
+        with self._lock:
+            self._tasks.add(task)
+        try:
+            with self._free:
+                process = self._take(task)
+                try:
+                    return cast("R", process.call(function, item))
+                finally:
+                    self._give_back(task, process)
+        finally:
+            with self._lock:
+                self._tasks.remove(task)
 
     def check(self) -> None:
         """End processes that had no task for IDLE_SECS; call it often."""
@@ -106,31 +126,39 @@ class TaskProcesses:
             process.end()
 
     def cancel(self, label: str) -> None:
-        """Kill the processes of tasks with this label; their `run` raises TaskFailed."""
+        """Kill the processes of tasks with this label; their `run` raises TaskFailed.
+
+        A task that still waits for a process does not begin.
+        """
         with self._lock:
-            for process in self._running:
-                if process.label == label:
-                    process.cancel()
+            for task in self._tasks:
+                if task.label == label:
+                    task.cancel()
 
     def cancel_all(self) -> None:
         """Kill the processes of all tasks."""
         with self._lock:
-            for process in self._running:
-                process.cancel()
+            for task in self._tasks:
+                task.cancel()
 
     def close(self) -> None:
-        """End all processes."""
-        self.cancel_all()
+        """End all processes; no task begins afterwards."""
         with self._lock:
+            self._is_closed = True
             idle, self._idle = self._idle, []
+        self.cancel_all()
         for process in idle:
             process.end()
 
-    def _take(self, label: str) -> _TaskProcess:
+    def _take(self, task: _Task) -> _TaskProcess:
         process = self._take_idle() or self._start()
         with self._lock:
-            process.label = label
-            self._running.add(process)
+            is_wanted = not (task.is_cancelled or self._is_closed)
+            if is_wanted:
+                task.process = process
+        if not is_wanted:
+            self._give_back(task, process)
+            raise TaskFailed("the task was cancelled before it began")
         return process
 
     def _take_idle(self) -> _TaskProcess | None:
@@ -150,10 +178,12 @@ class TaskProcesses:
             raise ReleaseChanged("another release was installed: start this process again")
         return process
 
-    def _give_back(self, process: _TaskProcess) -> None:
+    def _give_back(self, task: _Task, process: _TaskProcess) -> None:
         with self._lock:
-            self._running.remove(process)
-            is_kept = not process.is_cancelled and process.popen.poll() is None
+            was_killed = task.is_cancelled and task.process is process
+            task.process = None
+            is_usable = process.is_ready and process.popen.poll() is None
+            is_kept = is_usable and not (was_killed or self._is_closed)
             if is_kept:
                 process.idle_since = time.monotonic()
                 self._idle.append(process)

@@ -181,8 +181,9 @@ class KeptDatasets:
         """Close every dataset."""
         with self._changed:
             self._is_closed = True
-            going = [*self._kept.values(), *self._leaving]
-            self._kept.clear()
+            for key, kept in list(self._kept.items()):
+                self._drop(key, kept)
+            going = list(self._leaving)
             self._leaving.clear()
             self._changed.notify()
         if going:

@@ -112,6 +112,52 @@ def test_a_task_is_cancelled_by_its_label_alone(processes: TaskProcesses, tmp_pa
         assert kept.result(60.0) == processes.run(process_id, None)
 
 
+def test_a_task_that_waits_for_a_process_is_cancelled(tmp_path: Path) -> None:
+    processes, released = TaskProcesses(1), tmp_path / "released"
+    began = tmp_path / "began"
+    with ThreadPoolExecutor(2) as pool:
+        running = pool.submit(processes.run, wait_for_file, str(released), "a")
+        wait_until(lambda: len(processes._tasks) == 1, "the first task is there")
+        waiting = pool.submit(processes.run, wait_for_ever, str(began), "b")
+        wait_until(lambda: len(processes._tasks) == 2, "the second one waits")
+
+        processes.cancel("b")
+        released.touch()
+
+        with pytest.raises(TaskFailed, match="cancelled before it began"):
+            waiting.result(60.0)
+        assert not began.exists()
+        assert running.result(60.0) == processes.run(process_id, None)
+    processes.close()
+
+
+def test_no_task_begins_after_the_end(processes: TaskProcesses) -> None:
+    pid = processes.run(process_id, None)
+    processes.close()
+
+    with pytest.raises(TaskFailed, match="cancelled before it began"):
+        processes.run(process_id, None)
+    assert not is_alive(pid)
+    assert not processes._idle
+
+
+def test_a_process_whose_answer_was_not_read_gets_no_further_task(
+    processes: TaskProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid = processes.run(process_id, None)
+
+    def fail_to_read(_: object) -> object:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(task_processes._TaskProcess, "receive", fail_to_read)
+        with pytest.raises(MemoryError):
+            processes.run(process_id, None)
+
+    assert not is_alive(pid)
+    assert processes.run(process_id, None) != pid
+
+
 def test_no_more_tasks_run_at_once_than_allowed(processes: TaskProcesses) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(lambda _: processes.run(process_id, None), range(40)))) <= 2

@@ -7,11 +7,14 @@ import re
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+import structlog
+
 from segments.errors import RunnerUnusable
 from segments.spark.settings import SparkSettings
 from segplane.processes.cores import usable_cores
 from segplane.processes.task_processes import TaskProcesses
 
+log = structlog.get_logger()
 T = TypeVar("T")
 R = TypeVar("R")
 _LOCAL = re.compile(r"local(?:\[(\*|[1-9]\d*)(?:,\s*\d+)?\])?")
@@ -55,6 +58,9 @@ def open_runner(settings: SparkSettings) -> TaskRunner:
         from segments.spark.session import open_session
 
         return SparkJobs(open_session(settings), settings)
+    if settings.conf:
+        names = ", ".join(name for name, _ in settings.conf)
+        log.warning("spark_conf_ignored", properties=names, why="a local master runs no Spark")
     return TaskProcesses(_local_cores(settings.master))
 
 

@@ -1,6 +1,7 @@
 """The runner that a master names."""
 
 import pytest
+from structlog.testing import capture_logs
 
 from segments.errors import RunnerUnusable
 from segments.spark.settings import SparkSettings
@@ -20,3 +21,14 @@ def test_a_local_master_names_the_tasks_that_run_at_once(master: str, tasks_max:
 def test_a_malformed_local_master_is_refused_in_one_line(master: str) -> None:
     with pytest.raises(RunnerUnusable, match="is no master: use"):
         open_runner(SparkSettings("test", master))
+
+
+def test_spark_properties_of_a_local_master_are_reported_as_ignored() -> None:
+    properties = (("spark.executor.memory", "2g"), ("spark.ui.enabled", "true"))
+    with capture_logs() as logged:
+        open_runner(SparkSettings("test", "local[2]", conf=properties))
+        open_runner(SparkSettings("test", "local[2]"))
+
+    (warning,) = logged
+    assert (warning["event"], warning["log_level"]) == ("spark_conf_ignored", "warning")
+    assert warning["properties"] == "spark.executor.memory, spark.ui.enabled"

@@ -66,8 +66,8 @@ def compact(
 ) -> pa.RecordBatch:
     """Drop values that no row uses, and repeated ones, from dictionaries above a size.
 
-    A slice keeps its parent's whole dictionary, and a file would store it. Columns `but_for` which
-    this is done stay as they are.
+    A slice keeps its parent's whole dictionary, and a file would store it. Columns that `but_for`
+    names stay as they are.
     """
     return _compacted(batch, lambda column: column.dictionary.nbytes > above_bytes, but_for)
 

@@ -9,16 +9,25 @@ from tests.support.waiting import wait_until
 
 # Its shell scripts name the class too, but no Java.
 _JVM = "java -cp"
+# Places in /proc/PID/stat, counted from the process's state.
+_PARENT, _START_TIME = 1, 19
 
 
 def children_of(pid: int) -> list[int]:
-    """Process ids of the children of all of a process's threads."""
-    children: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        # A thread may end while we look at it.
+    """Process ids of a process's children, the oldest first.
+
+    Each child names its parent. The lists of children that /proc keeps for each thread lack a child
+    at times: it moves from a thread that ends to one whose list was read before.
+    """
+    born = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        # A process may end while we look at it.
         with suppress(OSError):
-            children += map(int, path.read_text().split())
-    return children
+            # The name before the bracket may hold anything, also spaces and brackets.
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[_PARENT]) == pid:
+                born[int(path.parent.name)] = int(fields[_START_TIME])
+    return sorted(born, key=lambda child: (born[child], child))
 
 
 def command_of(pid: int) -> str:

@@ -1,10 +1,13 @@
-"""Identities of events: bytes and CPU of Postgres for each, with many present in a week's window.
+"""Identities of events: bytes and CPU for each, with many present in a week's window.
 
 Every registration brings identities of its own, in the order of their days; runs are merged as they
-become due. Then registrations of new events are timed with all of them present.
+become due. Then registrations of new events are timed with all of them present, and their merges.
+The CPU is that of Postgres and of meta's store, which runs in this process. Days pass in seconds
+here, so the table of young runs is vacuumed at the end of each, which autovacuum does every minute.
 """
 
 import os
+import time
 from collections.abc import Callable, Sequence
 
 from sqlalchemy import text
@@ -28,6 +31,7 @@ TIMED_BATCHES = 8
 BYTES_MAX = 40
 _KEY = 1
 _SWITCH_ON = text("INSERT INTO dataset_identities (dataset_key, days) VALUES (:key, :days)")
+_VACUUM = text(f"VACUUM {identity_runs.YOUNG}")
 _SIZE = text("SELECT pg_total_relation_size(cast(:name AS regclass))")
 
 
@@ -50,14 +54,14 @@ def run() -> list[Result]:
             new_micros,
             filled_micros,
             reference_name=f"while they were claimed and merged; {present}",
-            unit="microseconds of CPU of Postgres an identity",
+            unit="microseconds of CPU of Postgres and meta an identity",
             higher_is_better=False,
         ),
     ]
 
 
 def claim_micros() -> float:
-    """CPU microseconds of Postgres to claim a new identity, with all present."""
+    """CPU microseconds of Postgres and meta to claim and merge a new one, with all present."""
     return _measure()[2]
 
 
@@ -66,7 +70,7 @@ def _measure() -> tuple[float, int, float]:
         assert postgres.pid is not None
         database = Database(DatabaseSettings(url=postgres.url))
         migrations.upgrade(database)
-        scene = _Scene(Transactions(database), postgres.pid)
+        scene = _Scene(database, postgres.pid)
         filled_micros = scene.fill()
         size_bytes = scene.size_bytes()
         new_micros = scene.claim_new()
@@ -77,11 +81,12 @@ def _measure() -> tuple[float, int, float]:
 class _Scene:
     """A database in which one dataset claims identities."""
 
-    def __init__(self, transactions: Transactions, postgres_pid: int) -> None:
-        self._transactions, self._postgres_pid = transactions, postgres_pid
+    def __init__(self, database: Database, postgres_pid: int) -> None:
+        self._database, self._postgres_pid = database, postgres_pid
+        self._transactions = Transactions(database)
         values = {"key": _KEY, "days": DAYS}
-        transactions.write(lambda tx: tx.execute(_SWITCH_ON, values))
-        self._today = transactions.read(clock.now_nanos) // (86_400 * 10**9)
+        self._transactions.write(lambda tx: tx.execute(_SWITCH_ON, values))
+        self._today = self._transactions.read(clock.now_nanos) // (86_400 * 10**9)
 
     def fill(self) -> float:
         """Claim all identities and merge what is due; CPU microseconds for each."""
@@ -91,20 +96,20 @@ class _Scene:
             day = first_day + first * DAYS // IDENTITIES
             if day > former:
                 self._merge(identity_runs.merge_over)
+                with self._database.single() as tx:
+                    tx.execute(_VACUUM)
             self._claim(day)
             self._merge(identity_runs.merge_due)
             former = day
         return (self._cpu_micros() - began) / IDENTITIES
 
     def claim_new(self) -> float:
-        """Claim new identities of today; CPU microseconds for each."""
-        micros = 0.0
+        """Claim new identities of today and merge what is due; CPU microseconds for each."""
+        began = self._cpu_micros()
         for _ in range(TIMED_BATCHES):
-            began = self._cpu_micros()
             self._claim(self._today)
-            micros += self._cpu_micros() - began
             self._merge(identity_runs.merge_due)
-        return micros / (TIMED_BATCHES * BATCH)
+        return (self._cpu_micros() - began) / (TIMED_BATCHES * BATCH)
 
     def size_bytes(self) -> int:
         """The bytes of all pages, dead ones too."""
@@ -120,7 +125,7 @@ class _Scene:
             pass
 
     def _cpu_micros(self) -> float:
-        return cpu_seconds(self._postgres_pid) * 1e6
+        return (cpu_seconds(self._postgres_pid) + time.process_time()) * 1e6
 
     def _claim(self, day: int) -> None:
         claims = [DayIdentities(day, os.urandom(HASH_BYTES * BATCH))]

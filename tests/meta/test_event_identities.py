@@ -56,12 +56,23 @@ def test_identities_outside_the_window_are_not_kept(claims: Claims) -> None:
     assert claims.runs() == 0
 
 
-@pytest.mark.parametrize("number", [1, 96, 97, 5_000])
+@pytest.mark.parametrize("number", [1, 224, 225, 256, 5_000])
 def test_runs_of_any_size_find_all_their_identities(claims: Claims, number: int) -> None:
     claims.claim(claims.day(0, *range(number)))
 
     assert claims.claim(claims.day(0, *range(number))) == list(range(number))
     assert claims.claim(claims.day(0, *range(number, 2 * number))) == []
+
+
+def test_runs_of_more_and_of_fewer_pages_than_hashes_are_looked_up(claims: Claims) -> None:
+    """The pages of a large run are read by their keys, those of small ones all."""
+    claims.claim(claims.day(1, *range(120_000)))
+    claims.claim(claims.day(0, *range(120_000, 121_000)))
+    claims.claim(claims.day(2, 121_000))
+
+    given = [119_999, *range(200_000, 200_400), 120_000, 120_999, 121_000, 0]
+
+    assert claims.claim(claims.day(0, *given)) == [0, 401, 402, 403, 404]
 
 
 def test_full_tiers_are_merged_in_steps_and_lose_nothing(
@@ -98,7 +109,7 @@ def test_a_day_that_is_over_becomes_one_run_in_its_own_table(
     assert transactions.write(identity_runs.merge_over) == MergedRuns(2, 300)
 
     assert claims.runs() == 2
-    assert claims.pages_of_day(1) == 4
+    assert claims.pages_of_day(1) == 2
     assert claims.claim(claims.day(0, *range(302))) == list(range(301))
 
 
@@ -147,6 +158,7 @@ def test_a_server_merges_and_expires_in_the_background(
     assert claims.runs() == 1
 
 
+@pytest.mark.parametrize("many", [identities.MANY, 1])
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(
@@ -159,9 +171,14 @@ def test_a_server_merges_and_expires_in_the_background(
     )
 )
 def test_claims_are_those_of_a_dict(
-    transactions: Transactions, steps: list[list[tuple[int, int]] | str]
+    transactions: Transactions,
+    monkeypatch: pytest.MonkeyPatch,
+    many: int,
+    steps: list[list[tuple[int, int]] | str],
 ) -> None:
     """Whatever is merged and expired in between, an identity is claimed once while it is kept."""
+    monkeypatch.setattr(identities, "MANY", many)
+    monkeypatch.setattr(identity_runs, "PAGE_HASHES", 4)
     claims, model = Claims(transactions), dict[int, int]()
 
     for step in steps:

@@ -4,9 +4,17 @@ psycopg dumps a list element by element in Python; a joined literal costs a tent
 2.4 ms of CPU against 0.2). The values hold nothing that needs quoting.
 """
 
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
+import psycopg
+from psycopg.adapt import Buffer, Dumper
+from psycopg.pq import Format
+
+_UUID = psycopg.postgres.types["uuid"]
+_LENGTH = struct.pack("!i", 16)
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\"})
 
 
@@ -46,3 +54,27 @@ def quoted(values: Iterable[str]) -> str:
 def texts(values: Iterable[str]) -> str:
     """A text[] literal of texts without quotes and backslashes."""
     return "{" + ",".join([f'"{v}"' for v in values]) + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class Uuids:
+    """A uuid[] of values of 16 bytes, sent in Postgres' binary form."""
+
+    values: Sequence[bytes]
+
+
+class _UuidsDumper(Dumper):
+    """One dimension from 1 on, without nulls; before each value its length."""
+
+    format = Format.BINARY
+    oid = _UUID.array_oid
+
+    def dump(self, obj: Uuids) -> Buffer:
+        number = len(obj.values)
+        header = struct.pack("!5i", 1, 0, _UUID.oid, number, 1)
+        return (
+            _LENGTH.join([header, *obj.values]) if number else struct.pack("!3i", 0, 0, _UUID.oid)
+        )
+
+
+psycopg.adapters.register_dumper(Uuids, _UuidsDumper)

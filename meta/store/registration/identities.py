@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 
 from sqlalchemy import TextClause, text
 
+from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identity_runs
 from meta.store.registration.identity_runs import FIRST_DAY, OF_DAYS, PREFIX, TODAY, YOUNG
@@ -19,6 +21,8 @@ from segments.event_identity import HASH_BYTES
 
 # Days of the longest window. With tomorrow they have a table of pages each, and one is spare.
 WINDOW_DAYS_MAX = 30
+# So many identities are compared with whole runs too; fewer are not worth its planning.
+MANY = 256
 # An event of a sender whose clock is ahead may be of tomorrow.
 _LOCK = text(f"""
     SELECT {FIRST_DAY.format(days="days")} AS first, {TODAY} + 1 AS last, key
@@ -41,22 +45,35 @@ _REPEATS = text(
     "SELECT coalesce((SELECT records FROM dataset_repeats WHERE dataset_key = :dataset), 0)"
 )
 _ALL_REPEATS = text("SELECT coalesce(sum(records), 0)::bigint FROM dataset_repeats")
-# Hashes in order, so that neighbours are in one page. All runs are read in one snapshot with their
-# pages: a merge of runs replaces both at once. OFFSET 0 keeps the planner, which does not know how
-# large a run is, from reading all of it. width_bucket searches the sorted page by halves.
+# Given hashes are sorted. All runs are read in one snapshot with their pages, since a merge of runs
+# replaces both at once. OFFSET 0 keeps the planner, which does not know how large a run is, from
+# reading all of it. width_bucket searches a sorted array by halves, and counts what is not above.
 _GIVEN = f"""
-    WITH given AS MATERIALIZED (
+    WITH given AS MATERIALIZED (SELECT cast(:hashes AS uuid[]) AS all_hashes),
+    each AS MATERIALIZED (
       SELECT h, n, {PREFIX.format("h")} AS prefix
-      FROM unnest(cast(:hashes AS uuid[])) WITH ORDINALITY AS k (h, n) ORDER BY h
+      FROM given CROSS JOIN unnest(all_hashes) WITH ORDINALITY AS k (h, n)
     )
 """  # noqa: S608
-_CLAIMED = """
-    SELECT n FROM identity_runs r CROSS JOIN given CROSS JOIN LATERAL (
-      SELECT FROM {pages} p WHERE p.run = r.id AND p.bucket = given.prefix >> (24 - r.bits)
-        AND given.h = p.hashes[width_bucket(given.h, p.hashes)] OFFSET 0) f
-    WHERE r.dataset_key = :dataset AND {runs}
+# For a run of more pages than hashes: the page of each hash by its key.
+_FEW = """
+    SELECT f.n FROM identity_runs r CROSS JOIN LATERAL (
+      SELECT n FROM each CROSS JOIN LATERAL (
+        SELECT FROM {pages} p WHERE p.run = r.id AND p.bucket = each.prefix >> (24 - r.bits)
+          AND each.h = p.hashes[width_bucket(each.h, p.hashes)] OFFSET 0) c OFFSET 0) f
+    WHERE r.dataset_key = :dataset AND r.bits > :bits AND {runs}
 """
-_YOUNG = _CLAIMED.format(pages=YOUNG, runs="r.is_young AND r.day BETWEEN {first} AND {last}")
+# For a smaller run: all its pages, and of each the hashes between its first and its last.
+_MANY = """
+    SELECT f.n FROM identity_runs r CROSS JOIN given CROSS JOIN LATERAL (
+      SELECT n FROM (
+        SELECT hashes, generate_series(
+          greatest(width_bucket(hashes[1], all_hashes), 1),
+          width_bucket(hashes[cardinality(hashes)], all_hashes)) AS n
+        FROM {pages} p WHERE p.run = r.id OFFSET 0) c
+      WHERE all_hashes[n] = hashes[width_bucket(all_hashes[n], hashes)] OFFSET 0) f
+    WHERE r.dataset_key = :dataset AND r.bits <= :bits AND {runs}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +89,30 @@ class DayIdentities:
         return len(self.hashes) // HASH_BYTES
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IdentityWindow:
-    """The days of which a dataset retains identities, from `first` to `last`."""
+    """The days of which a dataset retains identities, for one transaction: `first` to `last`."""
 
     dataset_key: int
     first: int
     last: int
     key: bytes = field(default=b"", repr=False)
+    # Hashes that were looked up are claimed next.
+    _last: tuple[Sequence[DayIdentities], list[list[bytes]]] | None = field(
+        default=None, init=False, repr=False
+    )
 
-    def keyed(self, hashes: bytes) -> bytes:
-        """Hash hashes with the dataset's secret, by which they are kept."""
-        starts = range(0, len(hashes), HASH_BYTES)
+    def kept(self, hashes: bytes) -> list[bytes]:
+        """Hash hashes with the dataset's secret, as they are kept."""
         own = partial(blake2b, key=self.key, digest_size=HASH_BYTES)
-        return b"".join([own(hashes[at : at + HASH_BYTES]).digest() for at in starts])
+        starts = range(0, len(hashes), HASH_BYTES)
+        return [own(hashes[start : start + HASH_BYTES]).digest() for start in starts]
+
+    def ordered(self, days: Sequence[DayIdentities]) -> list[list[bytes]]:
+        """The hashes of each day as they are kept, in order."""
+        if self._last is None or self._last[0] is not days:
+            self._last = days, [sorted(self.kept(day.hashes)) for day in days]
+        return self._last[1]
 
 
 def lock_window(tx: Transaction, dataset_key: int) -> IdentityWindow | None:
@@ -106,20 +133,25 @@ def find_claimed(
     tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentities]
 ) -> list[int]:
     """The positions, in order, of the identities that were claimed before, over all days given."""
-    hashes = b"".join([day.hashes for day in claims])
-    if not hashes:
+    # Days in order are merged, not sorted.
+    ordered = sorted(chain.from_iterable(window.ordered(claims)))
+    if not ordered:
         return []
-    values = {"dataset": window.dataset_key, "hashes": hash_array(window.keyed(hashes))}
-    rows = tx.execute(_lookup(window), values).scalars()
-    return sorted({int(number) - 1 for number in rows})
+    # To read a run of as many pages as hashes takes as long as to look up the page of each.
+    bits = len(ordered).bit_length() - 1 if len(ordered) >= MANY else -1
+    values = {"dataset": window.dataset_key, "hashes": pg_arrays.Uuids(ordered), "bits": bits}
+    claimed = {ordered[n - 1] for n in tx.execute(_lookup(window, bits), values).scalars()}
+    if not claimed:
+        return []
+    given = chain.from_iterable(window.kept(day.hashes) for day in claims)
+    return [place for place, digest in enumerate(given) if digest in claimed]
 
 
 def claim(tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentities]) -> None:
     """Claim distinct identities, none of them claimed; those outside the window are not kept."""
-    for day in claims:
-        if window.first <= day.day <= window.last and day.hashes:
-            hashes = hash_array(window.keyed(day.hashes))
-            identity_runs.add(tx, window.dataset_key, day.day, hashes, day.number)
+    for day, hashes in zip(claims, window.ordered(claims), strict=True):
+        if window.first <= day.day <= window.last and hashes:
+            identity_runs.add(tx, window.dataset_key, day.day, hashes)
 
 
 def keep(tx: Transaction, dataset_key: int, days: int, secret: bytes | None) -> None:
@@ -156,17 +188,15 @@ def count_all_repeats(tx: Transaction) -> int:
     return int(tx.execute(_ALL_REPEATS).scalar_one())
 
 
-def hash_array(hashes: bytes) -> str:
-    """A uuid[] literal of hashes."""
-    digits = hashes.hex()
-    width = 2 * HASH_BYTES
-    return "{" + ",".join([digits[i : i + width] for i in range(0, len(digits), width)]) + "}"
-
-
-def _lookup(window: IdentityWindow) -> TextClause:
+def _lookup(window: IdentityWindow, bits: int) -> TextClause:
     """A statement over the tables of a window's days: a planner would open all of them."""
-    parts = [_YOUNG.format(first=window.first, last=window.last)]
-    for day in range(window.first, window.last + 1):
-        runs = f"NOT r.is_young AND r.day = {day}"
-        parts.append(_CLAIMED.format(pages=OF_DAYS[day % SLOTS], runs=runs))
+    young = f"r.is_young AND r.day BETWEEN {window.first} AND {window.last}"
+    tables = {YOUNG: young} | {
+        OF_DAYS[day % SLOTS]: f"NOT r.is_young AND r.day = {day}"
+        for day in range(window.first, window.last + 1)
+    }
+    forms = (_FEW, _MANY) if bits >= 0 else (_FEW,)
+    parts = [
+        form.format(pages=table, runs=runs) for form in forms for table, runs in tables.items()
+    ]
     return text(_GIVEN + " UNION ALL ".join(parts))

@@ -2,9 +2,11 @@
 
 Four young runs of a tier become one of the next tier. Once a day is over, its young runs become one
 in the table of the day, which is dropped as a whole. A page holds the hashes of a run that begin
-with the same bits, 48 to 96 on average, so a look-up reads one page of each run by its key.
+with the same bits, 112 to 224 on average, so a look-up reads one page of each run by its key.
 """
 
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -15,18 +17,19 @@ from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.tables.identities import SLOTS, day_identity_pages, young_identity_pages
 from meta.store.versions.clock import NOW, ago
+from segments.event_identity import HASH_BYTES
 
 # Room that merges leave in the young table is used again; those of days have none to leave.
 YOUNG = young_identity_pages.name
 OF_DAYS = tuple(table.name for table in day_identity_pages)
-PAGE_HASHES = 96
+PAGE_HASHES = 224
 # As many runs of a tier are merged. Fewer would be merged more often, more would be looked up.
 FAN_IN = 4
 TIER_MIN = 1_024
 # Larger runs are not merged: 5 GB.
 RUN_MAX = 256 * 1024 * 1024
-# Hashes that one statement of a merge writes, in seconds.
-STEP_HASHES = 1024 * 1024
+# Hashes that one statement of a merge sorts, within Postgres' default of work_mem.
+STEP_HASHES = 64 * 1024
 BITS_MAX = 24
 # The first 24 bits of a hash.
 PREFIX = (
@@ -43,21 +46,32 @@ _ADD_RUN = text("""
         AND tier = :tier AND is_young) >= :others
     RETURNING id
 """)
-_PAGES = """
+_CUT = text(f"""
+    INSERT INTO {YOUNG} (run, bucket, hashes)
+    SELECT :run, bucket, (cast(:hashes AS uuid[]))[low + 1:high]
+    FROM unnest(cast(:buckets AS integer[]), cast(:lows AS integer[]), cast(:highs AS integer[]))
+      AS k (bucket, low, high)
+""")  # noqa: S608
+# A page of a source may reach beyond the step's part of the hashes. `ends` are the highest hashes
+# that the pages of the step may have, `start` the lowest of the first one.
+_MERGE = """
+    WITH old AS MATERIALIZED (
+      SELECT array_agg(h ORDER BY h) AS hashes FROM (
+        SELECT unnest(hashes) AS h
+        FROM unnest(cast(:runs AS bigint[]), cast(:run_bits AS bigint[])) AS r (id, bits)
+        CROSS JOIN LATERAL (
+          SELECT hashes FROM {young} p WHERE p.run = r.id
+            AND p.bucket BETWEEN :low >> (24 - r.bits)::int AND :high >> (24 - r.bits)::int
+          OFFSET 0) p) h
+      WHERE h BETWEEN cast(:start AS uuid) AND cast(:end AS uuid)
+    )
     INSERT INTO {pages} (run, bucket, hashes)
-    SELECT :run, bucket, array_agg(h ORDER BY h)
-    FROM (SELECT h, {prefix} >> (24 - :bits) AS bucket FROM {source}) b GROUP BY bucket
-"""
-_GIVEN = "unnest(cast(:hashes AS uuid[])) AS given (h)"
-# A page of a source may reach beyond the step's part of the hashes.
-_OLD = """
-    (SELECT h FROM unnest(cast(:runs AS bigint[]), cast(:run_bits AS bigint[])) AS r (id, bits)
-       CROSS JOIN LATERAL (
-         SELECT hashes FROM {young} p WHERE p.run = r.id
-           AND p.bucket BETWEEN :low >> (24 - r.bits)::int AND :high >> (24 - r.bits)::int
-         OFFSET 0) p
-       CROSS JOIN unnest(p.hashes) AS h) AS old
-    WHERE {prefix} BETWEEN :low AND :high
+    SELECT :run, :bucket + page - 1, hashes[low + 1:high] FROM (
+      SELECT hashes, page, width_bucket("end", hashes) AS high,
+        coalesce(width_bucket((cast(:ends AS uuid[]))[page - 1], hashes), 0) AS low
+      FROM old CROSS JOIN unnest(cast(:ends AS uuid[])) WITH ORDINALITY AS k ("end", page)
+      OFFSET 0) c
+    WHERE high > low
 """
 _DUE = text("""
     SELECT dataset_key, day, tier FROM identity_runs WHERE is_due
@@ -99,11 +113,17 @@ class MergedRuns:
     identities: int
 
 
-def add(tx: Transaction, dataset_key: int, day: int, hashes: str, number: int) -> None:
-    """Write a young run of distinct hashes, a uuid[] literal."""
-    run, bits = _add_run(tx, dataset_key, day, number, is_young=True)
-    values = {"run": run, "bits": bits, "hashes": hashes}
-    tx.execute(_statement(_PAGES.replace("{source}", _GIVEN), YOUNG), values)
+def add(tx: Transaction, dataset_key: int, day: int, hashes: Sequence[bytes]) -> None:
+    """Write a young run of distinct hashes, in order."""
+    run, bits = _add_run(tx, dataset_key, day, len(hashes), is_young=True)
+    ends = [bisect_right(hashes, end) for end in _page_ends(range(1 << bits), bits)]
+    pages = [
+        (bucket, low, high) for bucket, (low, high) in enumerate(pairwise([0, *ends])) if high > low
+    ]
+    buckets, lows, highs = map(pg_arrays.numbers, zip(*pages, strict=True))
+    values = {"run": run, "hashes": pg_arrays.Uuids(hashes)}
+    values |= {"buckets": buckets, "lows": lows, "highs": highs}
+    tx.execute(_CUT, values)
 
 
 def merge_due(tx: Transaction) -> MergedRuns | None:
@@ -140,14 +160,11 @@ def _merge(
     # Before the new run is added: it counts the runs of its tier.
     tx.execute(_REMOVE_RUNS, {"runs": runs})
     run, bits = _add_run(tx, dataset_key, day, identities, is_young=is_young)
-    values = {"run": run, "bits": bits, "runs": runs}
-    values["run_bits"] = pg_arrays.numbers([row.bits for row in rows])
+    values = {"run": run, "runs": runs, "run_bits": pg_arrays.numbers([row.bits for row in rows])}
     steps = min(1 << bits, -(-identities // STEP_HASHES))
-    bounds = [((step << bits) // steps) << (BITS_MAX - bits) for step in range(steps + 1)]
-    target = YOUNG if is_young else OF_DAYS[day % SLOTS]
-    for low, high in pairwise(bounds):
-        step = {**values, "low": low, "high": high - 1}
-        tx.execute(_statement(_PAGES.replace("{source}", _OLD), target), step)
+    merge = _statement(_MERGE, YOUNG if is_young else OF_DAYS[day % SLOTS])
+    for first, end in pairwise([(step << bits) // steps for step in range(steps + 1)]):
+        tx.execute(merge, values | _step(range(first, end), bits))
     tx.execute(_statement(_REMOVE_PAGES, YOUNG), {"runs": runs})
     return MergedRuns(len(rows), identities)
 
@@ -170,6 +187,25 @@ def expire(tx: Transaction) -> int:
     return len(expired)
 
 
+def _step(buckets: range, bits: int) -> dict[str, object]:
+    """The values of the step of a merge that writes these pages."""
+    ends = _page_ends(buckets, bits)
+    return {
+        "bucket": buckets.start,
+        "low": buckets.start << (BITS_MAX - bits),
+        "high": (buckets.stop << (BITS_MAX - bits)) - 1,
+        "start": (buckets.start << (8 * HASH_BYTES - bits)).to_bytes(HASH_BYTES).hex(),
+        "end": ends[-1].hex(),
+        "ends": pg_arrays.Uuids(ends),
+    }
+
+
+def _page_ends(buckets: Iterable[int], bits: int) -> list[bytes]:
+    """The highest hashes that pages of a run may have."""
+    room = 8 * HASH_BYTES - bits
+    return [(((bucket + 1) << room) - 1).to_bytes(HASH_BYTES) for bucket in buckets]
+
+
 def _add_run(
     tx: Transaction, dataset_key: int, day: int, identities: int, *, is_young: bool
 ) -> tuple[int, int]:
@@ -190,4 +226,4 @@ def _add_run(
 # The statements are few: one of each kind for each table.
 @lru_cache(maxsize=4 * SLOTS)
 def _statement(pattern: str, table: str) -> TextClause:
-    return text(pattern.format(pages=table, young=YOUNG, prefix=PREFIX.format("h")))
+    return text(pattern.format(pages=table, young=YOUNG))

@@ -130,9 +130,9 @@ class Collector:
                 ("grpc.max_receive_message_length", self._settings.export_size_bytes_max),
                 # Two collectors on one port would each get half of the exports by accident.
                 ("grpc.so_reuseport", int(self._shares_ports)),
-                # Else a window grows with the connection's speed, and bodies that nobody reads yet
-                # fill it: 80 stalled ones took up to 415 MB in place of 210. A body that is read
-                # has a window of its own size all the same.
+                # Otherwise a window grows with the connection's speed, and bodies that nobody reads
+                # yet fill it: 80 stalled ones took up to 415 MB in place of 210. A body that is
+                # read has a window of its own size all the same.
                 ("grpc.http2.bdp_probe", 0),
             ),
         )
@@ -169,7 +169,7 @@ class Collector:
             )
         except OSError as error:
             raise _taken("COLLECTOR_HTTP_BIND", settings.http_bind) from error
-        # Before the connections end: no new one comes.
+        # Runs before the connections end, so that no new one comes.
         stack.callback(listener.close)
         bound: int = listener.sockets[0].getsockname()[1]
         return bound
@@ -249,7 +249,7 @@ def _limits(settings: Settings) -> IntakeLimits:
 
 
 async def _prepare(settings: Settings, locator: Locator, stop: asyncio.Event) -> bool:
-    """Find the store and prove that it never overwrites; false if told to stop meanwhile.
+    """Find the store and prove that it never overwrites; false if the process is to stop.
 
     Raises StoreError, which ends the process: a collector without a store can keep nothing.
     """

@@ -54,13 +54,13 @@ class AttributeBounds:
         """Bytes above which a resource, scope or record may exceed the bounds."""
         sizes = (self.name_bytes_max, self.value_bytes_max)
         smallest = min((size for size in sizes if size), default=EXAMINED_BYTES_MIN)
-        # The least that an attribute with a name takes; four beside a value.
+        # The least size of an attribute with a name; four more with a value.
         by_number = 8 * self.attributes_max or EXAMINED_BYTES_MIN
         is_any = any((self.attributes_max, *sizes))
         return min(EXAMINED_BYTES_MIN, smallest, by_number) if is_any else _UNBOUNDED
 
     def is_within(self, attributes: Sequence[bytes]) -> bool:
-        """Tell whether a list of encoded attributes is certainly within the bounds."""
+        """Return whether a list of encoded attributes is certainly within the bounds."""
         if len(attributes) > (self.attributes_max or _UNBOUNDED):
             return False
         bytes_max = min(self.name_bytes_max or _UNBOUNDED, self.value_bytes_max or _UNBOUNDED)
@@ -73,15 +73,15 @@ class AttributeBounds:
         )
 
     def is_long_name(self, name: str) -> bool:
-        """Tell whether a name is beyond its bound."""
+        """Return whether a name is beyond its bound."""
         return len(name.encode()) > (self.name_bytes_max or _UNBOUNDED)
 
 
 def may_exceed(signal: Signal, payload: bytes, bounds: AttributeBounds) -> bool:
-    """Tell whether the large parts of a valid export may hold attributes beyond the bounds.
+    """Return whether the large parts of a valid export may hold attributes beyond the bounds.
 
     Quick, since records with long bodies or stack traces are common. Large data points are rare,
-    and not told apart from their attributes.
+    and are not distinguished from their attributes.
     """
     if signal == "metrics":
         return True
@@ -199,7 +199,7 @@ class _Cutter:
         if kind == "string_value":
             encoded = value.string_value.encode()
             if len(encoded) > bytes_max:
-                # Not within a character.
+                # A character is never cut in two.
                 value.string_value = encoded[:bytes_max].decode(errors="ignore")
                 self.num_shortened += 1
         elif kind == "bytes_value":

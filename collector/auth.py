@@ -21,7 +21,7 @@ from meta.process.failed_attempts import FailedAttempts
 
 log = structlog.get_logger()
 
-# As many as there may be. Unknown ones are anybody's, so fewer of them are kept.
+# A server has at most 100,000 tokens. Anybody can send unknown ones, so fewer of them are kept.
 TOKENS_MAX, UNKNOWN_MAX = 100_000, 10_000
 TOKEN_CHARS_MAX = 256
 CHECK_LATER = "ingest token cannot be checked now"

@@ -18,7 +18,7 @@ from segments.signals import Signal
 
 # Long enough for bodies under way to arrive; a store or a meta that is slow takes longer.
 ROOM_WAIT_SECS = 0.25
-# Memory of an export beside its payload.
+# Memory of an export in addition to its payload.
 OVERHEAD_BYTES = 512
 # Tokens in one batch: each routes to at most three datasets, and a commit names at most 1,000.
 BATCH_TOKENS_MAX = 300

@@ -45,7 +45,7 @@ class Settings(ProcessSettings):
     dedupe_secs: float = setting(600.0, high=86_400.0)
     # Bytes of recent babies that a start reads for the digests of their exports.
     dedupe_read_bytes_max: int = 256 * MIB
-    # Flushes at a time. Their commits keep their order.
+    # Flushes that may run at a time; their commits keep their order.
     overlapping_puts: int = 4
     concurrent_exports_max: int = setting(2048, low=1)
     # Of one ingest token: half of what all have.

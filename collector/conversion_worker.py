@@ -61,7 +61,7 @@ def main() -> None:
         try:
             _write(replies, _converted(request))
         except BrokenPipeError:
-            # The collector was killed meanwhile; nothing is left to flush at exit either.
+            # The collector was killed; nothing is left to flush at exit either.
             os._exit(1)
 
 

@@ -31,7 +31,7 @@ class Deadlines:
         def wake(_: object) -> None:
             _end(waiter)
 
-        # Not awaited itself: a caller that goes away must not cancel it for the others.
+        # The task itself is not awaited: a caller that goes away would cancel it for the others.
         awaited.add_done_callback(wake)
         self._forget_ended()
         self._waits.append(_Wait(loop.time() + self.timeout_secs, waiter))

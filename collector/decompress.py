@@ -137,7 +137,7 @@ def _identity(body: bytes, _: int) -> bytes:
     return body
 
 
-# By the names that the OpenTelemetry Collector and the SDKs use; an empty name means none.
+# The names are those of the OpenTelemetry Collector and the SDKs; an empty name means none.
 DECOMPRESSORS: dict[str, Callable[[bytes, int], bytes]] = {
     "": _identity,
     "identity": _identity,

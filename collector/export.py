@@ -98,7 +98,7 @@ class CommittedDigests:
     clock: Callable[[], float] = time.monotonic
     # Insertion order is commit order, so the oldest are in front.
     _committed_at: dict[bytes, float] = field(default_factory=dict)
-    # Of exports that were stored in part, by schemas of then.
+    # Rejections of exports that were stored in part, by the schemas in force at the time.
     _rejected: dict[bytes, bytes] = field(default_factory=dict)
 
     def __contains__(self, digest: bytes) -> bool:
@@ -106,7 +106,7 @@ class CommittedDigests:
         return at is not None and self.clock() - at < self.keep_secs
 
     def is_whole(self, digest: bytes) -> bool:
-        """Tell whether an equal export was stored of which nothing was found not to conform."""
+        """Return whether an equal export was stored of which nothing was found not to conform."""
         return digest in self and digest[:DIGEST_BYTES] not in self._rejected
 
     def judged_otherwise(self, digest: bytes) -> Refusal | None:
@@ -143,7 +143,7 @@ class CommittedDigests:
 
 
 def warning(signal: Signal, num_records: int, keep_secs: float) -> str:
-    """Tell the sender that its records count once, and how to send equal ones again."""
+    """Return the warning that records count once, and how to send equal ones again."""
     return (
         f"the {num_records} {TRAITS[signal].records} of this export are stored already and count"
         f" once: an equal export came within the last {keep_secs:.0f} s; to store them again,"

@@ -160,7 +160,7 @@ class Flusher:
             if not exports:
                 return None
             stream = await self._registered({export.token_secret for export in exports}, exports)
-            # After registration: opening a stream reads the digests that are committed on it.
+            # This follows registration, because opening a stream reads the digests committed on it.
             for export in exports:
                 if export.digest in self._digests:
                     export.resolve(self._digests.judged_otherwise(export.digest))

@@ -59,7 +59,7 @@ class Bodies:
         if declared_bytes > self.size_bytes_max:
             raise too_large(self.size_bytes_max)
         if declared_bytes:
-            # Before the first byte: bodies that wait for room half read would wait for one another.
+            # Room is reserved before the first byte; half-read bodies would wait for one another.
             await charge.reserve(declared_bytes)
         body = bytearray()
         async for piece in request.content.iter_any():

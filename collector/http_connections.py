@@ -17,10 +17,10 @@ from aiohttp import web
 from collector.http_conventions import Handler
 from meta.process import ServerTls
 
-# Some 80 MB of them. Of the file descriptors, stores and other connections need the other half.
+# They take some 80 MB. Stores and other connections need the other half of the file descriptors.
 IDLE_MAX = 4_096
 FILES_SHARE = 2
-# From a connection, or a head's first byte, to the head's last.
+# Time from a connection, or from a head's first byte, to the head's last byte.
 HEAD_SECS = 10.0
 TLS_HANDSHAKE_SECS = 10.0
 
@@ -130,7 +130,7 @@ def kept(request: web.Request) -> AbstractContextManager[None]:
 
 @web.middleware
 async def heads(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Tell the connection of a request that its head has come."""
+    """Note at the connection of a request that its head has come."""
     protocol = request.protocol
     with protocol.answering() if isinstance(protocol, BoundedHandler) else nullcontext():
         return await handler(request)

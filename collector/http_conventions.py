@@ -16,12 +16,12 @@ from aiohttp import web
 
 from meta.errors import Code
 
-# Of all connections together.
+# Rate of all connections together.
 BYTES_PER_SEC = 16 * 1024 * 1024
-# After this the connection is closed, whatever is left.
+# After this time the connection is closed even if a part of the body is left.
 DISCARD_SECS = 10.0
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
-# Without versions, which tell an attacker what to try.
+# It names no versions, because they show an attacker which faults to try.
 SERVER = "segplane"
 CORS_MAX_AGE_SECS = 7200
 _CODES = {HTTPStatus.NOT_FOUND: Code.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED: Code.UNIMPLEMENTED}

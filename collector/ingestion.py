@@ -25,7 +25,7 @@ from segplane.dataplane.enforced_columns import read_enforced
 _THREADS = 8
 _CHECK_THREADS = 8
 _DEADLINE_SECS = 10.0
-# As many as one GetUsage takes.
+# One GetUsage takes as many.
 _USAGE_DATASETS_MAX = 1_000
 
 _UNITS: dict[int, TimestampUnit] = {
@@ -65,7 +65,7 @@ class IngestLimits:
     """Limits that a dataset sets for each ingest token; 0 = the collector's default, none.
 
     `rejects_since` is the version of the dataset's columns if it rejects records by them, else 0.
-    `timestamp_unit` is that of times that are numbers in JSON records; None = as they tell.
+    `timestamp_unit` is that of times that are numbers in JSON records; None = by their magnitude.
     """
 
     bytes_per_sec: int = 0

@@ -196,8 +196,8 @@ class Intake:
 
         Returns the stored payload, the number of damaged records that were left out, and a warning
         if an equal export was stored before. `converted` is the result of a conversion, if the
-        payload is not the one that was sent; `digest` is that of a resend, if the payload alone
-        does not tell.
+        payload is not the one that was sent; `digest` is that of a resend, if it does not follow
+        from the payload alone.
         """
         signal, size_bytes = admission.signal, len(payload) + OVERHEAD_BYTES
         admission.charge.grow_to(size_bytes)

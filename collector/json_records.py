@@ -62,14 +62,14 @@ class RecordError:
 class ConvertedRecords(PartialSuccess):
     """The export made of the records that could be kept, and the first errors of the others.
 
-    `are_told_apart` is true if every record has an id or a timestamp, so that equal bytes are a
-    repeat and not another event.
+    `are_distinguishable` is true if all records have an id or a timestamp, so that equal bytes are
+    a repeat and not another event.
     """
 
     num_accepted: int
     errors: tuple[RecordError, ...] = ()
-    are_told_apart: bool = False
-    # Of each record of the export, its place in the request.
+    are_distinguishable: bool = False
+    # The place in the request of each record of the export.
     places: tuple[int, ...] = ()
 
     def taken(self, valid: PartialSuccess) -> "TakenRecords":
@@ -126,7 +126,7 @@ def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:
         num_rejected=num_records - len(logs),
         num_accepted=len(logs),
         errors=tuple(errors),
-        are_told_apart=reader.are_told_apart,
+        are_distinguishable=reader.are_distinguishable,
         places=tuple(places),
     )
 
@@ -163,10 +163,10 @@ class _Reader:
     """Makes log records of one request's records."""
 
     def __init__(self, options: RecordOptions) -> None:
-        self.are_told_apart = True
+        self.are_distinguishable = True
         self._options = options
         traceparent = _TRACEPARENT.fullmatch(options.traceparent.strip().lower())
-        # Not a valid one is as none, as the specification asks.
+        # An invalid traceparent counts as none, as the specification asks.
         self._trace = tuple(map(bytes.fromhex, traceparent.groups())) if traceparent else None
         self._fields: dict[str, Callable[[LogRecord, Any], None]] = {
             "timestamp": self._timestamp,
@@ -194,7 +194,7 @@ class _Reader:
         if self._trace and not log.trace_id:
             log.trace_id, log.span_id = self._trace[0], log.span_id or self._trace[1]
         self._check(log)
-        self.are_told_apart = self.are_told_apart and (has_id or bool(log.time_unix_nano))
+        self.are_distinguishable = self.are_distinguishable and (has_id or bool(log.time_unix_nano))
         return log
 
     def _add(self, log: LogRecord, name: str, value: Any, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Times of JSON records: RFC 3339, or a number in a unit that is named or told by its magnitude."""
+"""Times of JSON records: RFC 3339, or a number in a named unit or that of its magnitude."""
 
 import re
 from datetime import UTC, datetime
@@ -10,15 +10,15 @@ from collector.json_values import Misfit, NotJson, Number
 TimestampUnit = Literal["s", "ms", "us", "ns"]
 TIMESTAMP_UNITS: tuple[TimestampUnit, ...] = get_args(TimestampUnit)
 _NANOS: dict[TimestampUnit, int] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-# 1990 to 2100 in seconds: in these bounds a number tells its unit by its magnitude.
+# 1990 to 2100 in seconds: in these bounds the magnitude of a number shows its unit.
 _GUESSED_SECS = (631_152_000, 4_102_444_800)
-# As for OTLP: a time must fit a signed column, and 0 means that there is none.
+# The rule is that of OTLP: a time must fit a signed column, and 0 means that there is none.
 _TIME_MAX = (1 << 63) - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC_3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
-# Of a number that is a time.
+# Digits of a number that is a time.
 _DIGITS_MAX = 40
 FIELD = "timestamp"
 
@@ -37,7 +37,7 @@ def nanos(value: Any, unit: TimestampUnit | None) -> int:
 
 
 def _nanos_of_number(digits: str, unit: TimestampUnit | None) -> int:
-    # Before it is multiplied: ten letters can stand for a number of a million digits.
+    # Checked before the multiplication: ten letters can name a number of a million digits.
     exponent = digits.lower().partition("e")[2] or "0"
     if len(digits) > _DIGITS_MAX or abs(int(exponent)) > _DIGITS_MAX:
         raise Misfit(FIELD, "the number has too many digits for a time")

@@ -112,7 +112,7 @@ def _fill_nested(target: AnyValue, value: Any, path: str, depth: int) -> None:
     if not depth:
         raise Misfit(path, f"more than {DEPTH_MAX} objects and lists within one another")
     if isinstance(value, Members):
-        # Also if it is empty: an empty object is not null.
+        # This is also done for an empty object, because it is not null.
         target.kvlist_value.CopyFrom(KeyValueList())
         for name, member, own_path in named(value, path):
             entry = target.kvlist_value.values.add(key=name)

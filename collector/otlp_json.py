@@ -134,7 +134,7 @@ def _base64(hex_id: str) -> str:
 
 
 def _refused(signal: Signal, error: Exception) -> Exception:
-    # The parser's own message may quote the payload, so only its kind is told.
+    # The parser's own message may quote the payload, so only its kind is reported.
     return malformed(f"body is not an OTLP/JSON {signal} export ({_cause(error)})")
 
 

@@ -32,7 +32,7 @@ FIELDS_MAX = 100_000
 # Field number of the next level's messages, in the order of the levels.
 CHILDREN = (1, 2, 2)
 RECORD = len(CHILDREN)
-# Of a metric: its kinds of data, and in each the data points.
+# Fields of a metric: its kinds of data, and in each the data points.
 _METRIC_DATA = (5, 7, 9, 10, 11)
 _DATA_POINTS = 1
 # A time of 0 or from here on counts as absent: it would not fit a signed column.
@@ -225,7 +225,7 @@ def json_answer(signal: Signal, result: PartialSuccess) -> bytes:
 
 
 def _response(signal: Signal, result: PartialSuccess) -> Message:
-    # By OTLP's rules, a message beside a number of 0 is a warning.
+    # By OTLP's rules, a message with a number of 0 is a warning.
     rejected = f"rejected_{TRAITS[signal].records.replace(' ', '_')}"
     return _RESPONSES[signal](
         partial_success={rejected: result.num_rejected, "error_message": _message(signal, result)}

@@ -1,7 +1,7 @@
 """JSON records over HTTP: `POST /v1/datasets/NAME/records`, for programs without an OTLP library.
 
 The ingest token decides the dataset of records, as for OTLP; the name in the path only has to
-agree, so that a token for one dataset tells nothing about others.
+agree, so that a token for one dataset reveals nothing about others.
 """
 
 import time
@@ -91,7 +91,7 @@ class RecordsHttp:
 
 def _digest(token_id: str, key: str, body: bytes, converted: ConvertedRecords) -> bytes:
     """Digest that a repeat of these records shares; of two equal clicks each has its own."""
-    if not key and not converted.are_told_apart:
+    if not key and not converted.are_distinguishable:
         return urandom(DIGEST_BYTES)
     kind = "key" if key else "body"
     digest = blake3(f"{token_id}\0records\0{kind}\0".encode())

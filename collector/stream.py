@@ -40,7 +40,7 @@ from segplane.dataplane.baby_facts import CommitFacts, FoundBaby
 
 log = structlog.get_logger()
 FLUSH_ID_BYTES = 16
-# More than any collector has puts under way: a baby further off is not part of the tail.
+# No collector has as many puts under way, so a baby further off is not part of the tail.
 HOLE_OFFSETS_MAX = 1000
 # Meta forgets a baby's commit 24 h after its deletion. A flush as old as this (a process that was
 # stopped for hours) might have been committed and forgotten, so it is not written a second time.
@@ -275,7 +275,8 @@ class StreamWriter:
         except OffsetTaken as taken:
             raise self._lost(slot.offset, baby, taken) from taken
         finally:
-            # Even after a failure: the next commit then finds a gap and adopts this offset.
+            # It is done even after a failure: the next commit then finds a gap and adopts this
+            # offset.
             slot.done.set()
 
     def _take_slot(self) -> _Slot:

@@ -226,7 +226,7 @@ class Quotas:
         return allowance.usage.ingest_limits
 
     def take(self, dataset_id: str, num_records: int) -> Allowance:
-        """Count accepted records; raises Refused if the quota was reached meanwhile."""
+        """Count accepted records; raises Refused if the quota has been reached."""
         allowance = self._allowances.get(dataset_id)
         if allowance is None:
             # Forgotten while the export's conversion waited for its turn.
@@ -296,5 +296,5 @@ def _behind(usage: MonthlyUsage) -> Refused:
 
 def _spent(usage: MonthlyUsage) -> Refusal:
     text = f"dataset {usage.name} has taken its {usage.limit} records of {usage.month} (UTC)"
-    # Without a delay, which by OTLP's rules tells exporters to drop it: the month may be long.
+    # No delay is given, so that exporters drop it by OTLP's rules: the month may be long.
     return Refusal(Code.RESOURCE_EXHAUSTED, text, reason=QuotaExceeded.reason)

@@ -35,7 +35,7 @@ READS_AT_ONCE = 4
 
 
 def read_footers(tools: Tools) -> None:
-    """Tell meta the content of all segments that it does not know, page by page."""
+    """Report to meta the content of all segments that it does not know, page by page."""
     after = ""
     with ThreadPoolExecutor(READS_AT_ONCE) as pool:
         while not tools.shutdown.is_requested:

@@ -181,7 +181,7 @@ def collect_orphans(tools: Tools) -> None:
     condemn = Condemnation(tools.meta, tools.store, note_left)
     # The writer of a younger object may still register it.
     min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
-    # By the store's clock: the objects' times are the store's.
+    # The store's clock is used, because the objects' times are the store's.
     until = tools.store.now_nanos() - min_age.ToNanoseconds()
     permit = DeletionPermit(tools.meta).begin()
     swept = sweep(tools.store, condemn, until, tools.shutdown, permit.is_valid)

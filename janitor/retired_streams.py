@@ -13,7 +13,7 @@ LISTED_MAX = 1_000
 
 
 def forget_streams(tools: Tools) -> None:
-    """Tell meta, interval by interval, which streams have an object; it forgets the others."""
+    """Report to meta the streams that have an object, by interval; it forgets the others."""
     streams = _listed(tools)
     after = ""
     while not tools.shutdown.is_requested:

@@ -90,7 +90,7 @@ def scrub_piece(
 
 @dataclass(slots=True)
 class _Lease:
-    """Keeps reads at their rate and renews the lease of the scrub meanwhile."""
+    """Keeps reads at their rate, and renews the lease of the scrub while it does."""
 
     meta: MetaClient
     position: pb.ScrubPosition
@@ -141,7 +141,7 @@ def _report(
     reply = report(meta, checked, position, holder)
     metrics.DAMAGED_OBJECTS.set(reply.damaged_objects)
     metrics.SCRUBBED_BYTES.inc(sum(item.size_bytes for item in checked))
-    # An object that was deleted meanwhile, because nothing needs it, is not damaged.
+    # An object that was deleted since, because nothing needs it, is not damaged.
     damaged_keys = set(reply.damaged_keys)
     for item in checked:
         if item.is_read and item.damage and item.stored.object_key in damaged_keys:

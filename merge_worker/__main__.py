@@ -60,7 +60,7 @@ def _probe(locator: Locator) -> None:
 def _serve(settings: Settings, meta: MetaClient, locator: Locator) -> int:
     remove_abandoned(settings.work_dir)
     runner = open_runner(settings.spark("segplane merge_worker"))
-    # After the runner: pyspark takes SIGINT for itself.
+    # Installed after the runner, because pyspark takes SIGINT for itself.
     shutdown = Shutdown().install()
     merger = TaskMerger(runner)
     worker = Worker(settings, meta, merger, shutdown, threading.Event(), locator)

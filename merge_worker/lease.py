@@ -105,7 +105,7 @@ class Lease:
         except NotFound:
             return self._lose("the task is unknown")
         except MetaError as error:
-            # If the lease expires meanwhile, meta refuses the completion by the attempt's prefix.
+            # If the lease expires first, meta refuses the completion by the attempt's prefix.
             log.warning(
                 "merge_heartbeat_failed", task_id=self._request.task_id, error=error.message
             )

@@ -17,7 +17,8 @@ from meta.process.supervision import watch_parent
 from meta.server import server, supervisor
 
 # A thread that computes keeps the event loop waiting for so long. With Python's own 5 ms the p99 of
-# calls beside large requests was twice as long; with 0.5 ms commits were 2 to 4 % fewer.
+# calls that ran while large requests did was twice as long; with 0.5 ms commits were 2 to 4 %
+# fewer.
 SWITCH_INTERVAL_SECS = 0.002
 
 

@@ -278,7 +278,7 @@ def is_scoped(service: str, rpc: str) -> bool:
 
 
 def rows() -> Iterator[tuple[str, str, tuple[Role, ...]]]:
-    """Service, RPC and the roles beside admin that may call it."""
+    """Service, RPC and the roles other than admin that may call it."""
     for service, rpcs in _ROWS.items():
         for rpc, roles in rpcs.items():
             yield service, rpc, roles

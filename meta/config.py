@@ -25,7 +25,7 @@ from segments.location import StoreLocation
 from segments.named_stores import NamedStore, Stores
 
 GRACE_FLOOR_SECS = 300.0
-# As many as a reply holds, with names of 255 four-byte characters; larger settings count as these.
+# A reply holds as many, with names of 255 four-byte characters; larger settings count as these.
 DATASETS_MAX = 100_000
 TOKENS_MAX = 100_000
 GRACE_OVER_CURSOR_SECS = 300.0
@@ -50,7 +50,7 @@ class Lifetimes:
 
     tombstone_grace: float = setting(2_100.0, name="TOMBSTONE_GRACE_SECS")
     cursor: float = setting(1_800.0, name="CURSOR_LIFETIME_SECS", low=1)
-    # As long as a cursor, which may name one.
+    # A checkpoint lives as long as a cursor, which may name it.
     checkpoint: float = 1_800.0
     claim_lease: float = setting(3_600.0, name="CLAIM_LEASE_SECS", low=1)
     beat_lease: float = setting(60.0, name="BEAT_LEASE_SECS", low=1)
@@ -75,12 +75,13 @@ class Settings:
     database: DatabaseSettings
     location: StoreLocation
     named_stores: tuple[NamedStore, ...] = ()
-    # Of the database, in the bucket; and whether a restored one revokes all of its tokens.
+    # Whether a witness of the database is kept in the bucket, and whether a restored database
+    # revokes all of its tokens.
     keeps_witness: bool = False
     revokes_on_restore: bool = setting(False, name="REVOKE_ON_RESTORE")
     threads: int = 64
     concurrent_rpcs_max: int = setting(512, low=2, high=100_000)
-    # Of one subject: half of all.
+    # Calls of one subject: half of all.
     identity_rpcs_max: int = 256
     processes: int = setting(1, low=1, high=64)
     # False: the size of the database's pool is the default, which a start may reduce.

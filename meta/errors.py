@@ -82,7 +82,7 @@ class RaceLost(MetaError):
 
 
 class LayoutChanged(RaceLost):
-    """The dataset was bound to other columns meanwhile. Read its layout, and write again."""
+    """The dataset has been bound to other columns. Read its layout, and write again."""
 
     reason = "LAYOUT_CHANGED"
 

@@ -18,7 +18,7 @@ def expose(service: str) -> None:
         REGISTRY.register(_BY_SERVICE[service])
 
 
-# Of each process, and of the object store as the janitor sees it.
+# The skew of each process, and that of the object store as the janitor sees it.
 CLOCK_SKEW = {
     service: Gauge(
         "segplane_clock_skew_seconds",

@@ -21,7 +21,7 @@ def load(env: Environment) -> Peppers:
 
 
 def weak(peppers: Peppers) -> Iterator[str]:
-    """Say which of the peppers could be guessed."""
+    """Return the names of the peppers that could be guessed."""
     for suffix, pepper in (
         ("", peppers.current),
         ("_NEXT", peppers.upcoming),

@@ -48,7 +48,7 @@ def run(settings: config.Settings) -> bool:
     A job that outlasts the drain is cancelled: nothing of it is registered.
     """
     runner = open_runner(settings.spark("segplane-nursery"))
-    # After the runner: pyspark takes SIGINT for itself.
+    # Installed after the runner, because pyspark takes SIGINT for itself.
     shutdown = Shutdown().install()
 
     def run_tasks(tasks: Sequence[Task], stores: Stores) -> Iterator[TaskOutcome]:
@@ -72,7 +72,7 @@ def run(settings: config.Settings) -> bool:
 
 
 def _is_clean(error: BaseException | None, has_ended: bool) -> bool:
-    """Say why the cycles ended, if not as asked; raises what only an operator can mend."""
+    """Log an unrequested end of the cycles; raises an error that only an operator can mend."""
     if isinstance(error, RunnerDied):
         log.error("runner_died", error=str(error))
     elif error is not None:

@@ -23,7 +23,7 @@ def stop_dead(client: MetaClient, store: ObjectStore, info: StreamInfo, timeout_
     """
     committed = info.stream.committed_offset
     tail = list(_tail(store, info.stream_id, committed + 1))
-    # By the store's clock, as the babies' times are; it may be far from the database's.
+    # Times are those of the store's clock, like the babies' times; the database's may be far off.
     silent_since = store.now_nanos() - timeout_nanos
     if any(listed.modified_at_nanos > silent_since for listed in tail):
         log.info("silent_stream_written", stream_id=info.stream_id)
@@ -56,7 +56,7 @@ def _commit_tail(
         try:
             client.ingestion.CommitOffset(baby.facts.request(stream_id, offset))
         except OffsetTaken:
-            # Committed meanwhile, by a collector that states other facts for it (ADR 6).
+            # A collector committed it with other facts (ADR 6).
             log.info("offset_taken", stream_id=stream_id, offset=offset)
         if baby.is_stop:
             return offset

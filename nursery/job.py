@@ -16,7 +16,7 @@ from segments.named_stores import Stores
 from segments.store.several import open_stores
 from segplane.dataplane.task_runner import TaskRunner
 
-# A task by its index, and what came of it. After TaskFailed a smaller batch is planned.
+# A task by its index, with its outcome. After TaskFailed a smaller batch is planned.
 TaskOutcome: TypeAlias = tuple[int, TaskResult | TaskFailed]
 
 

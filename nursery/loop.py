@@ -158,7 +158,7 @@ class Nursery:
         return snapshot
 
     def _note_waiting(self) -> None:
-        """Tell once of each dataset why it waits, and of its end."""
+        """Log once for each dataset why it waits, and the end of the wait."""
         waiting = {**self._refused.reasons(), **self._unknown_layouts}
         for dataset_id, reason in waiting.items():
             if self._waiting.get(dataset_id) != reason:
@@ -217,7 +217,7 @@ class Nursery:
         if not errors:
             self._babies_max = min(self.settings.batch_babies_max, self._babies_max * 2)
         elif self._shutdown.is_requested:
-            # Most likely cancelled. The files its tasks wrote are orphans for the janitor.
+            # The job was most likely cancelled. Files of its tasks are orphans for the janitor.
             log.info("job_given_up", error=errors[0], babies=cycle_plan.num_babies)
         else:
             self._babies_max = max(1, cycle_plan.num_babies // 2)

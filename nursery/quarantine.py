@@ -75,7 +75,7 @@ class Quarantine:
         key = quarantine_whole_key(stream_id, offset)
         facts = dict[str, object]()
         with suppress(DecodeError):
-            # By its stamps, of which some are damaged.
+            # The baby is found by its stamps, some of which are damaged.
             stamped = baby_of(CombinedSignals.FromString(body))
             facts["records"] = min(stamped.num_records, len(body))
         self._put(key, body, "corrupt_baby", str(error), facts)

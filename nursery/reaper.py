@@ -56,7 +56,7 @@ def reap(
             )
         )
     except (NotDrained, NotFound) as error:
-        # Meta named the offset: only a stream that was retired meanwhile is refused.
+        # Meta named the offset: only a stream that was retired since is refused.
         log.info("reap_refused", stream_id=info.stream_id, reason=error.reason)
         return 0
     metrics.REAPED_BABIES.inc(last - first + 1)

@@ -137,7 +137,7 @@ class Registrations:
 
 
 def beyond_limits(finished: FinishedMove) -> str:
-    """Say what of a move is more than a registration takes; "" if nothing is."""
+    """Name the part of a move that is beyond the limits of a registration; "" if none is."""
     dataset_id = finished.move.dataset_id
     if len(finished.segments) > SEGMENTS_EACH_MAX:
         files = len(finished.segments)
@@ -217,7 +217,7 @@ def _outcome(finished: FinishedMove, answer: int | MetaError) -> Registered:
         case ObjectCondemned() | OffsetNotCommitted() | KeyTaken() | NotFound() | LayoutChanged():
             log.info("registration_refused", dataset_id=dataset_id, reason=answer.reason)
         case MetaError():
-            # The outcome is unknown; the next poll tells.
+            # The outcome is unknown until the next poll.
             log.warning("registration_failed", dataset_id=dataset_id, error=str(answer))
         case version:
             _count(finished, version)

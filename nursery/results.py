@@ -68,7 +68,7 @@ class DatasetResult:
     error: str = ""
     unconverted: tuple[tuple[str, int], ...] = ()
     quarantined: tuple[tuple[str, str], ...] = ()
-    # Of a dataset that has each event once.
+    # Set for a dataset that has each event once.
     events: TaskEvents | None = None
 
     def unconverted_values(self) -> dict[str, object]:

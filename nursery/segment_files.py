@@ -112,7 +112,7 @@ def _day_files(tables: Mapping[Signal, pa.Table]) -> Iterator[frozenset[int] | N
     if len(rows) == 1:
         yield None
         return
-    # Of days with as many rows the newest come first: today must not end in a file of a month.
+    # Among days with equal rows the newest comes first: today must not end in a file of a month.
     largest_first = sorted(rows, key=lambda day: (-rows[day], -day))
     for day in sorted(largest_first[:DAY_FILES_MAX]):
         yield frozenset((day,))

@@ -91,8 +91,8 @@ def choose(
 def _share(own: PendingStream, due: frozenset[str]) -> StreamShare:
     pending = own.dataset_ids()
     chosen = pending & due
-    # The rest of a truncated list is seen only once its beginning is merged. And if most datasets
-    # are due, a second read for the others would cost more than their files.
+    # The rest of a truncated list is seen only once its beginning is merged. If most datasets are
+    # due, a second read for the others would cost more than their files.
     is_whole = own.stream.is_stopped or own.is_truncated or 2 * len(chosen) >= len(pending)
     if is_whole:
         chosen = pending

@@ -18,9 +18,9 @@ class BabyFacts:
     size_bytes: int
     committed_at: int
     dataset_ids: frozenset[str]
-    # By its commit it holds no record, so nothing is lost with its object.
+    # Its commit states no record, so nothing is lost with its object.
     is_empty: bool = False
-    # Of all datasets; 0 where the commit did not say.
+    # Records of all datasets; 0 if the commit did not state them.
     num_records: int = 0
 
 

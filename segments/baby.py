@@ -30,7 +30,7 @@ _STAMP_FIELDS = {signal: f"{signal}_stamp" for signal in _KINDS}
 # Tag of the fixed32 field 101, which is the last of a stamped baby.
 CRC_TAG = b"\xad\x06"
 _CRC_BYTES = len(CRC_TAG) + 4
-# By the id of a dataset, None if a stamp names none.
+# Called with the id of a dataset, or None if a stamp names none.
 IsWanted: TypeAlias = Callable[[str | None], bool]
 
 

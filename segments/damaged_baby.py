@@ -1,8 +1,8 @@
 """Recovers the sound payloads of a baby segment whose checksum is wrong.
 
-A flipped bit spoils the payload that it is in, not those of all tenants beside it. Each payload has
-a checksum in its export's stamp, and all stamps have one together. If the stamps are sound, so are
-the payloads that agree with them.
+A flipped bit spoils the payload that it is in, not those of other tenants in the same baby. Each
+payload has a checksum in its export's stamp, and all stamps have one together. If the stamps are
+sound, so are the payloads that agree with them.
 """
 
 from dataclasses import replace

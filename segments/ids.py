@@ -23,7 +23,7 @@ def uuid_of(text: str) -> UUID:
 
 
 def is_canonical_uuid(text: str) -> bool:
-    """Tell whether `text` is a UUID in lower case with hyphens."""
+    """Return whether `text` is a UUID in lower case with hyphens."""
     try:
         return str(UUID(text)) == text
     except ValueError:

@@ -77,7 +77,7 @@ class AttemptKey:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineKey:
-    """Bytes that could not be merged, or the note beside them.
+    """Bytes that could not be merged, or the note about them.
 
     A whole baby has no token_id, signal and slice_index. token_id is a digest if it was no UUID.
     Records that do not conform have a `verdict` and the place of their `piece`.
@@ -146,7 +146,7 @@ def check_key(key: str) -> str:
 
 
 def has_control_characters(text: str) -> bool:
-    """Tell whether `text` holds an ASCII or Latin-1 control character; printable text has none."""
+    """Return whether a text has an ASCII or Latin-1 control character; printable text has none."""
     return not text.isprintable() and _CONTROL.search(text) is not None
 
 
@@ -226,7 +226,7 @@ def quarantine_whole_key(stream_id: str, offset: int) -> str:
 
 
 def quarantine_note_key(key: str) -> str:
-    """The key of the JSON note that lies beside quarantined bytes."""
+    """The key of the JSON note about quarantined bytes."""
     return f"{key}.json"
 
 

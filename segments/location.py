@@ -32,7 +32,7 @@ class StoreLocation:
         except ValueError as error:
             raise ValueError(f"object store URL {url!r} cannot be parsed: {error}") from error
         if parts.fragment or parts.username or parts.password:
-            # Not quoted: it may hold a secret.
+            # The URL is not quoted, because it may hold a secret.
             raise ValueError("the object store URL must hold no fragment and no credentials")
         path = unquote(parts.path).strip("/")
         if parts.scheme == "file":

@@ -44,7 +44,7 @@ class Markers:
             # Both are hidden once a replacement was taken back.
             if new in present and not {old, new} <= self.hidden
         ]
-        # Of two copies, the one of a command that was killed and the next one's, one counts.
+        # If a killed command and the next one each left a copy, one of the two counts.
         rivals = {old for old, new in pairs if new == key}
         if any(old == key or (old in rivals and new > key) for old, new in pairs):
             return "replaced"

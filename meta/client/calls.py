@@ -253,7 +253,7 @@ class ReplyStream:
         if not self._call.add_callback(lambda: liveness.end(number)):
             liveness.end(number)
         if self._is_cancelled:
-            # By another thread, which has ended the attempt before this one.
+            # Another thread has ended the attempt before this one.
             self._call.cancel()
 
     def _move(self, failure: grpc.RpcError) -> None:

@@ -26,7 +26,7 @@ STAY_SECS_MIN, STAY_SECS_MAX = 300.0, 900.0
 class MetaServers:
     """Chooses the server of each attempt; safe for many threads.
 
-    Raises ValueError for addresses that are none, and for files that cannot be used. `tell` is
+    Raises ValueError for malformed addresses, and for files that cannot be used. `on_failure` is
     called with the target of each server that fails, if there are others.
     """
 
@@ -35,7 +35,7 @@ class MetaServers:
         addresses: str,
         tls: ClientTls | None,
         drain_secs: float,
-        tell: Callable[[str], None] | None = None,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
         self.closed = threading.Event()
         self._addresses = split_addresses(addresses)
@@ -43,12 +43,12 @@ class MetaServers:
         self._server_name = tls.server_name if tls else ""
         self._credentials = CurrentCredentials(tls)
         self._drain_secs = drain_secs
-        self._tell = tell
+        self._on_failure = on_failure
         self._lock = threading.Lock()
         self._resolving: threading.Thread | None = None
         self._resolved_at = float("-inf")
         self._endpoints: list[Endpoint] = []
-        # Of addresses that DNS names no more.
+        # Endpoints of addresses that DNS no longer names.
         self._left: list[Endpoint] = []
         self._set([ServerTarget(address.text) for address in self._addresses])
         self._preferred = random.choice(self._endpoints)
@@ -68,7 +68,7 @@ class MetaServers:
         return preferred
 
     def others(self, endpoint: Endpoint) -> Sequence[Endpoint]:
-        """The servers beside one, those first that failed longest ago."""
+        """The servers other than one, those first that failed longest ago."""
         others = [other for other in self._endpoints if other is not endpoint]
         return sorted(others, key=lambda other: other.failed_at)
 
@@ -78,8 +78,8 @@ class MetaServers:
         endpoint.failed_at = time.monotonic()
         if self._names and endpoint.failed_at - self._resolved_at > NAME_SECS_MIN:
             self._resolve()
-        if is_news and self._tell is not None and len(self._endpoints) > 1:
-            self._tell(endpoint.target.target)
+        if is_news and self._on_failure is not None and len(self._endpoints) > 1:
+            self._on_failure(endpoint.target.target)
 
     def candidate(self) -> Endpoint | None:
         """The server to move to, once the stay with the present one is over."""
@@ -122,7 +122,7 @@ class MetaServers:
             resolving.join(wait_secs)
 
     def _ask_dns(self) -> None:
-        # Without an answer the known endpoints stay: the addresses of before, or else the names.
+        # Without an answer the known endpoints stay: the earlier addresses, or else the names.
         with suppress(OSError, UnicodeError):
             self._set([target for address in self._addresses for target in resolve(address)])
         self._resolved_at = time.monotonic()

@@ -43,7 +43,7 @@ class Liveness:
         self._thread: threading.Thread | None = None
 
     def begin(self, endpoint: Endpoint, connection: Connection, silences: int = 0) -> int:
-        """Watch a call from now on, that met so many silent servers before; returns its number."""
+        """Watch a call that `silences` servers did not answer before; returns its number."""
         number = next(self._numbers)
         with self._lock:
             self._waiting[number] = _Waiting(
@@ -103,7 +103,7 @@ class Liveness:
                     return
                 due = self._due()
             self._probe(due)
-            # The client may be closed meanwhile.
+            # The client may have been closed.
             with suppress(ValueError):
                 self._move()
             self._endpoints.tidy()
@@ -120,7 +120,7 @@ class Liveness:
         return due
 
     def _probe(self, due: dict[Connection, tuple[Endpoint, int]]) -> None:
-        # Each silence that a call met doubles the time of its next probe: a link that a large reply
+        # Each silence of a server doubles the time of its next probe: a link that a large reply
         # fills for seconds must not look dead again and again.
         probes = [
             (connection, endpoint, connection.start_probe(PROBE_SECS * 2**silences))

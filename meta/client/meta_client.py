@@ -42,7 +42,7 @@ class MetaClient:
     META_AUTH_TOKEN of the servers, empty if they need none; instead, `auth_token_file` names a file
     that holds it and is read again when it changes, or `credentials` returns the metadata of each
     call. `tls` says how to connect with TLS; each certificate is checked for the name of its own
-    address. `tell` is called with the address of each server that fails, if there are others.
+    address. `on_failure` is called with the address of each server that fails, if there are others.
     Raises ValueError if an address is none or a file cannot be used.
     """
 
@@ -55,11 +55,11 @@ class MetaClient:
         credentials: Callable[[], Metadata] | None = None,
         deadline_secs: float = DEADLINE_SECS,
         tls: ClientTls | None = None,
-        tell: Callable[[str], None] | None = None,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
         self.target = target
         metadata = TokenFile(auth_token_file) if auth_token_file else bearer_token.fixed(auth_token)
-        self._endpoints = MetaServers(target, tls, deadline_secs, tell)
+        self._endpoints = MetaServers(target, tls, deadline_secs, on_failure)
         self._liveness = Liveness(self._endpoints)
         channel = Channel(
             ClientParts(self._endpoints, self._liveness, deadline_secs, credentials or metadata)

@@ -26,7 +26,7 @@ def from_status(
 ) -> MetaError:
     """Rebuild the error a server raised; an unknown reason becomes the class of its code."""
     error_class = BY_REASON.get(reason) or _class_of_code(code)
-    # Without __init__: the constructors of the classes differ in their parameters.
+    # __init__ is skipped, because the constructors of the classes differ in their parameters.
     error = error_class.__new__(error_class)
     MetaError.__init__(error, message)
     error.metadata = dict(metadata)

@@ -95,7 +95,7 @@ class ChangeFeed:
     @contextmanager
     def place(self) -> Iterator[None]:
         """Hold one of the places of watchers. Raises Overloaded, Unavailable while it drains."""
-        # Before the first reply: after one, clients would take this server for a good one.
+        # Checked before the first reply: after one, clients would take this server for a good one.
         if self._is_closed:
             raise _draining()
         if self._watchers >= self._watchers_max:
@@ -189,7 +189,7 @@ class ChangeFeed:
 def _changes(
     tx: Transaction, datasets: Sequence[WatchedDataset]
 ) -> tuple[int, Mapping[int, ChangeBatch | MetaError]]:
-    """The version, and what changed in each dataset up to it or why that cannot be told."""
+    """The version, and the changes of each dataset up to it or the reason why they are unknown."""
     version = int(versions.current(tx))
     behind = [dataset for dataset in datasets if dataset.since < version]
     if not behind:

@@ -38,8 +38,8 @@ Session = TypeVar("Session")
 BATCH_MAX = 256
 # Callers return together after a batch. The first of them would begin a batch by itself, and the
 # others would wait for its database commit: so a batch begins when its share of the callers waits,
-# those answered last among them for a time in proportion to their number. So few callers wait for
-# nearly nobody and a single one for none.
+# those answered last among them for a time in proportion to their number. A few callers thus hardly
+# wait, and a single one does not.
 GATHER_CALLS = 64
 GATHER_SECS_PER_CALL = 0.0006
 GATHER_SECS_MAX = 0.016
@@ -170,7 +170,7 @@ class Committer(Generic[Request, Answer, Session]):
         try:
             await self._run(batch)
         finally:
-            # Also after an error that nobody foresaw: later calls must not wait for this batch.
+            # The batch also ends after an unforeseen error: later calls must not wait for it.
             self._end(batch)
             self._begin()
 
@@ -281,7 +281,7 @@ def answered(run: Callable[[Request], Answer], request: Request) -> Answer | Met
 def _is_of_one_call(error: Exception) -> bool:
     """True for an error that one call of a batch causes, so that its halves may succeed.
 
-    A batch that met a lock or got no answer is not tried in halves: they would wait one after the
-    other, while calls that run alone wait at the same time.
+    A batch that waited for a lock or got no answer is not tried in halves: they would wait one
+    after the other, while calls that run alone wait at the same time.
     """
     return not isinstance(error, Conflict | DeadlineExceeded | RaceLost | Unavailable)

@@ -46,7 +46,7 @@ class MergeRegistrar:
         """
         quick = await self._committer.submit_each([m for m in merges if not _is_large(m)])
         answers = iter(quick)
-        # After the others: a large one may take seconds.
+        # Large ones come after the others, because one may take seconds.
         large = [await self._answer_alone(m) for m in merges if _is_large(m)]
         large_answers = iter(large)
         return [next(large_answers if _is_large(m) else answers) for m in merges]

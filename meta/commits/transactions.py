@@ -32,7 +32,7 @@ class Transactions:
                 metrics.TX_RETRIES.labels(conflict.sqlstate).inc()
                 if isinstance(conflict, DrawRefused):
                     self.database.continuity.renew()
-                # With jitter, so that two transactions that met do not meet again.
+                # The pause has jitter, so that two conflicting transactions do not conflict again.
                 time.sleep(random.uniform(0, 0.01 * 2**attempt))
         raise RaceLost(f"the call met conflicting calls {ATTEMPTS_MAX} times; try again")
 
@@ -48,7 +48,7 @@ class Transactions:
     def read_again(self, read: Callable[[], Result]) -> Result:
         """Run a read, and once more after a conflict.
 
-        A read meets locks and stale plans only while the schema is changed. Raises Unavailable.
+        Reads wait for locks or have stale plans only while the schema changes. Raises Unavailable.
         """
         try:
             return read()

@@ -108,7 +108,7 @@ def day_key(candidate: Candidate) -> DayKey:
 def eligibilities(
     candidates: Sequence[Candidate], policy: Policy, now_ns: int
 ) -> tuple[tuple[Candidate, Eligibility], ...]:
-    """Say of each candidate why `plan` takes or leaves it."""
+    """Explain for each candidate why `plan` takes or leaves it."""
     planned = {c.segment_id for group in plan(candidates, policy, now_ns) for c in group.inputs}
     days: dict[DayKey, list[Candidate]] = {}
     for candidate in candidates:

@@ -32,7 +32,8 @@ class CallPlaces:
 
     `refusal` returns the error of a call that loses its place, from the reason. At most
     `displaced_per_sec` of the displaced calls are ended a second, so that callers that begin
-    another at once do not keep the event loop busy. One whose message comes meanwhile is answered.
+    another at once do not keep the event loop busy. A call whose message comes before it is ended
+    is answered.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class CallPlaces:
         self._pause_secs = 1 / displaced_per_sec
         # When the next displaced call may be ended.
         self._next_end_at = 0.0
-        # By call, oldest first: when it came, whose it is, and the task to cancel with it.
+        # For each call, oldest first: its time of arrival, its holder, and the task to cancel.
         self._held: dict[Context, tuple[float, str, asyncio.Task[Any] | None]] = {}
         self._timer: asyncio.TimerHandle | None = None
         # Calls that are about to be aborted, and the tasks that do so.
@@ -59,7 +60,7 @@ class CallPlaces:
         return len(self._held)
 
     async def read(self, context: Context, holder: str = "") -> bytes:
-        """Read the one message of a holder's call, which has a place meanwhile. Raises NoMessage.
+        """Read the one message of a holder's call, which has a place until then. Raises NoMessage.
 
         The call is aborted if it loses its place, which ends the read. A message that comes while
         its read is cancelled would be freed by nobody.
@@ -75,7 +76,7 @@ class CallPlaces:
         raise NoMessage
 
     async def run(self, context: Context, work: Coroutine[Any, Any, None]) -> None:
-        """Await the work of a call that has a place meanwhile, and is cancelled if it loses it."""
+        """Await the work of a call, which has a place; it is cancelled if it loses the place."""
         self._take(context, "", asyncio.current_task())
         try:
             await work

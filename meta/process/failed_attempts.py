@@ -45,7 +45,7 @@ class FailedAttempts:
         """Take one lookup; False if the host, or all hosts together, have none left."""
         now = self._clock()
         allowance = self._hosts.pop(host, None) or _Allowance(HOST_BURST, now)
-        # At the end: the first of them has tried least lately.
+        # Moved to the end, so that the first one is the least recently used.
         self._hosts[host] = allowance
         if len(self._hosts) > HOSTS_MAX:
             del self._hosts[next(iter(self._hosts))]

@@ -1,6 +1,6 @@
 """Health checks over gRPC, which need no credential and are answered whatever strangers send.
 
-They have places of their own, beside everything else of a server: one that sends no message, or
+Their places are separate from everything else of a server: a call that sends no message, or
 watches, is ended for newer ones.
 """
 

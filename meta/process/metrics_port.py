@@ -61,7 +61,7 @@ def _start_https_server(at: MetricsAddress, context: ssl.SSLContext) -> None:
             return secured, address
 
         def handle_error(self, *_: object) -> None:
-            """Say nothing of a failed handshake: any scanner of ports causes one."""
+            """Log no failed handshake, because any scanner of ports causes one."""
 
     server = make_server(at.host, at.port, make_wsgi_app(), Server, handler_class=_Handler)
     threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()

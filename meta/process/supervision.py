@@ -113,7 +113,7 @@ def watch_parent(on_parent_death: Callable[[], None]) -> None:
     """In a child: call `on_parent_death`, in a thread, once the pipe from the parent is closed."""
 
     def wait() -> None:
-        # Not sys.stdin: at exit Python aborts over a buffer that a daemon thread holds.
+        # sys.stdin is avoided: at exit Python aborts over a buffer that a daemon thread holds.
         while os.read(_STDIN, 1):
             pass
         on_parent_death()

@@ -59,7 +59,8 @@ class ServerTls:
         def renew(handshake: ssl.SSLObject, _name: str | None, served: ssl.SSLContext) -> None:
             nonlocal context
             if files.read_changed() is not None:
-                # Changed once more meanwhile, perhaps by halves: the next handshake sees that.
+                # The files have changed once more, perhaps only one of them: the next handshake
+                # reads them again.
                 with suppress(ConfigError):
                     context = self.load_context()
             if context is not served:

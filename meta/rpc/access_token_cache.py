@@ -36,7 +36,7 @@ class AccessTokens:
         self._lookups = TokenLookups(transactions)
         self._read_at = float("-inf")
         self._valid: dict[bytes, tuple[ValidAccess, Principal]] = {}
-        # By the plaintext of a valid token that was shown since: to hash it takes 10 us a call.
+        # Principals by the plaintext of valid tokens shown since: hashing takes 10 us a call.
         self._shown: dict[str, Principal] = {}
         self._hash: HashFunction | None = None
 

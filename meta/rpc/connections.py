@@ -18,8 +18,8 @@ def options(settings: Settings) -> list[tuple[str, int]]:
     Calls under way continue. Later ones connect again, to the server and with the certificates of
     that time.
     """
-    # As many as one subject may have at once; a client holds back further ones, which must not be
-    # the health check by which it learns that its calls are only slow.
+    # One subject may have as many at once. A client holds back further ones, which must not be the
+    # health check by which it learns that its calls are only slow.
     watches_max = max(1, settings.watchers_max // STREAMS_SHARE)
     calls_max = settings.identity_rpcs_max + watches_max + 1
     return [
@@ -31,7 +31,7 @@ def options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.http2.min_recv_ping_interval_without_data_ms", PING_MS_MIN),
         ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
         *WAITING_CALLS,
-        # Else a window grows with the connection's speed, and messages that nobody reads fill it.
-        # A message that is read has a window of its own size all the same.
+        # Otherwise a window grows with the connection's speed, and messages that nobody reads fill
+        # it. A message that is read has a window of its own size all the same.
         ("grpc.http2.bdp_probe", 0),
     ]

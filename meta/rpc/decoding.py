@@ -27,7 +27,7 @@ SMALL_BYTES = 16 * 1024
 LARGE_BYTES = 256 * 1024
 LARGE_AT_ONCE = 2
 FIELDS_MAX = 100_000
-# Of all large requests that have a slot or wait for one; a subject has half of it.
+# Size of all large requests that have a slot or wait for one; a subject has half of it.
 BYTES_MAX = 64 * 1024 * 1024
 BYTES_SHARE = 2
 
@@ -38,7 +38,7 @@ class LargeRequests:
     def __init__(self, pace: RefusalPace) -> None:
         self._pace = pace
         self._slots = asyncio.Semaphore(LARGE_AT_ONCE)
-        # Of subjects that have calls in a slot or waiting for one.
+        # Locks of subjects that have calls in a slot or waiting for one.
         self._own: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         # Bytes of requests by subject.
         self._bytes: dict[str, int] = {}
@@ -60,7 +60,7 @@ class LargeRequests:
                 async with self._slots:
                     return await to_its_end(work(), on_cancel)
             async with self._own.setdefault(subject, asyncio.Lock()):
-                # Before it is decoded: that costs more than all else of a refusal.
+                # The wait comes before decoding, which is the dearest part of a refusal.
                 await self._pace.after_earlier(("subject", subject))
                 async with self._slots:
                     return await to_its_end(work(), on_cancel)

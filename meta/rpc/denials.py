@@ -16,7 +16,7 @@ from meta.errors import MetaError
 log = structlog.get_logger()
 WINDOW_SECS = 60.0
 SAVE_SECS = 5.0
-# Of host and reason in a window; the rest is counted as other hosts.
+# Pairs of host and reason in a window; the rest is counted as other hosts.
 KEYS_MAX = 500
 OTHERS = "others"
 Counts = dict[tuple[str, str], int]
@@ -59,7 +59,7 @@ class Denials:
         try:
             await asyncio.to_thread(self.store, counts)
         except MetaError as error:
-            # Not tried again: it may have been saved, and the log has the calls.
+            # It is not tried again: it may have been saved, and the log has the calls.
             log.info("denials_not_saved", calls=sum(counts.values()), reason=error.reason)
 
     def _begin_save(self) -> None:

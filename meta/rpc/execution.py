@@ -54,7 +54,7 @@ def _in_thread(handler: Any, rpc: str) -> Execute:
             except VersionNotReached:
                 if time.monotonic() > deadline:
                     raise
-            # On the loop: callers that wait for a version must not occupy the threads.
+            # The wait is on the loop: callers that wait for a version must not occupy the threads.
             await asyncio.sleep(pause_secs)
             pause_secs *= 2
 

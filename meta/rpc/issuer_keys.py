@@ -38,7 +38,7 @@ class IssuerKeys:
         if self._clock() - self._read_at >= REFRESH_SECS or key_id not in self._keys:
             self._begin_to_read()
         if self._reading is not None and (self._is_stale() or key_id not in self._keys):
-            # Otherwise a known key serves meanwhile.
+            # Otherwise a known key is used until the answer comes.
             await asyncio.shield(self._reading)
         return None if self._is_stale() else self._keys.get(key_id)
 

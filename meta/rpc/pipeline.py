@@ -40,7 +40,7 @@ THREADS_SHARE = 4
 WATCH_METHODS = frozenset({"/meta.v1.OperationsService/WatchDataset"})
 # Calls whose messages have not come yet, and of which gRPC may hold all but the last byte.
 UNREAD_MAX, UNREAD_SECS = 64, 60.0
-# Of a server without authentication anybody may ask which calls it has.
+# Anybody may ask a server without authentication which calls it has.
 REFLECTIONS_MAX, REFLECTION_SECS = 16, 600.0
 # Refusals of callers without a valid credential that wait; further ones are sent at once.
 STRANGERS_MAX = 1_024

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 # "subject" or "host", and its name.
 Caller: TypeAlias = tuple[str, str]
-# Of one subject or host: some 5 % of a core.
+# Rate of one subject or host; it takes some 5 % of a core.
 REFUSALS_PER_SEC = 100.0
 BURST = 50
 # CPU time of one; a dearer one counts in proportion.
@@ -33,7 +33,7 @@ class RefusalPace:
         self._delayed_max = delayed_max
         self._clock = clock
         self._delayed = 0
-        # By subject or host: when all of its refusals would have been sent one by one.
+        # For each subject or host, the time at which its refusals would all be sent one by one.
         self._next_at: dict[Caller, float] = {}
 
     def __len__(self) -> int:

@@ -16,12 +16,12 @@ from meta.rpc.restrictions import SUBJECT, count_restricted
 
 # The threads of a subject that uses more than its share; with one it still uses half a core.
 RESTRICTED_THREADS = 1
-# Used CPU time counts half after so long. A process with one busy core has used 0.7 s of late.
+# Time after which used CPU time counts half. One busy core has a decayed sum of 0.7 s.
 HALF_LIFE_SECS = 0.5
 BUSY_SECS = 0.15
-# A subject that has used less of late is idle.
+# A subject with less recent CPU time is idle.
 IDLE_SECS = 0.0005
-# CPU time of a call on the event loop, beside its thread.
+# CPU time of a call on the event loop, in addition to that of its thread.
 LOOP_SECS = 0.0003
 COUNT_PAUSE_SECS = 0.1
 
@@ -44,7 +44,7 @@ class CallCost:
 
 @dataclass(slots=True)
 class _Share:
-    """CPU time of a subject of late, and its calls that hold a thread or wait for one."""
+    """Recent CPU time of a subject, and its calls that hold a thread or wait for one."""
 
     used_secs: float = 0.0
     used_at: float = 0.0
@@ -53,7 +53,7 @@ class _Share:
     waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
     def used(self, now: float) -> float:
-        """CPU time of late, in seconds."""
+        """Recent CPU time, in seconds."""
         self.used_secs *= 0.5 ** ((now - self.used_at) / HALF_LIFE_SECS)
         self.used_at = now
         return self.used_secs
@@ -63,7 +63,7 @@ class ThreadShares:
     """The shares of all subjects; used on the event loop only.
 
     A subject may hold `most` threads. In a busy process, a subject that has used more than its part
-    of the CPU time of late may hold RESTRICTED_THREADS as long as calls of its own wait.
+    of the recent CPU time may hold RESTRICTED_THREADS as long as calls of its own wait.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -131,7 +131,7 @@ class ThreadShares:
     def _limit(self, share: _Share) -> int:
         """The threads that a subject may hold now."""
         is_contended = self._active > 1 and self._used_secs > BUSY_SECS
-        # Else whoever is restricted would be below its part soon, and begin many calls at once.
+        # Otherwise a restricted subject would soon be below its part, and begin many calls at once.
         is_held = share.is_restricted and bool(share.waiting)
         share.is_restricted = is_contended and (
             is_held or share.used(self._clock()) * self._active > self._used_secs

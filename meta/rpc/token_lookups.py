@@ -15,7 +15,7 @@ from meta.store.access import access_tokens
 from meta.store.access.access_tokens import ValidAccess
 from meta.store.access.token_secrets import TokenDigests
 
-# After a query, before the next.
+# Pause between two queries.
 PAUSE_SECS = 0.05
 WAITING_MAX = 256
 
@@ -25,7 +25,7 @@ class TokenLookups:
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
-        # By the digest under the current pepper.
+        # Waiting calls by the digest under the current pepper.
         self._waiting: dict[bytes, tuple[TokenDigests, asyncio.Future[ValidAccess | None]]] = {}
         self._running: asyncio.Task[None] | None = None
 
@@ -45,7 +45,7 @@ class TokenLookups:
         entry = digests, loop.create_future()
         self._waiting[digests.current] = entry
         if self._running is None:
-            # Not in the context of the first call, which may be cancelled without the others.
+            # Its context is its own: the first call may be cancelled without the others.
             self._running = loop.create_task(self._run(), context=Context())
         return entry
 

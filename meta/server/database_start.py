@@ -14,7 +14,7 @@ from meta.store.engine.pool import Database, OptionsRefused
 
 log = structlog.get_logger()
 POLL_SECS = 0.5
-# Beside its pool, each process probes Postgres on a connection of its own.
+# In addition to its pool, each process probes Postgres on a connection of its own.
 CONNECTIONS_BESIDE_POOL = 1
 
 

@@ -170,7 +170,7 @@ def _prepare(tx: Transaction, settings: Settings) -> None:
 async def _serve(
     settings: Settings, transactions: Transactions, loop: EventLoop, *, shares_port: bool
 ) -> RunningServer:
-    # Before the server starts: its calls inherit the context.
+    # This precedes the server's start, because its calls inherit the context.
     cursors.sign_with(await asyncio.to_thread(transactions.read, token_secrets.cursor_key))
     checker = health_aio.HealthServicer()
     authentication = Authentication(settings, transactions)
@@ -178,7 +178,7 @@ async def _serve(
     methods = _Methods(pipeline, pipeline.unknown())
     feed = ChangeFeed(transactions, settings.watchers_max)
     names = _register(cast(grpc.Server, methods), transactions, settings, feed)
-    # Beside the pipeline: nothing that a stranger holds there keeps a probe from its answer.
+    # Health checks bypass the pipeline, so that calls of strangers cannot delay a probe.
     methods.handlers.update(HealthCalls(checker, count_health_call).handlers)
     _add_reflection(methods, (*names, HEALTH_NAME, reflection.SERVICE_NAME))
     server = grpc.aio.server(

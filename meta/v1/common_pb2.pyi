@@ -238,7 +238,7 @@ Global___CloudBucket: _TypeAlias = CloudBucket  # noqa: Y015
 
 @_typing.final
 class NamedStore(_message.Message):
-    """A store beside the default one, for merged segments of the datasets that are placed there."""
+    """A store other than the default one, for merged segments of the datasets that are placed there."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -733,7 +733,7 @@ Global___EventIdentity: _TypeAlias = EventIdentity  # noqa: Y015
 
 @_typing.final
 class PromotedColumn(_message.Message):
-    """One typed column that the data plane writes beside the attribute JSON."""
+    """One typed column that the data plane writes in addition to the attribute JSON."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

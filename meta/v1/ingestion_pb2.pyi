@@ -89,7 +89,7 @@ class DownloadConfigResponse(_message.Message):
 
     @_builtins.property
     def named_stores(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.NamedStore]:
-        """The stores beside the default one, by name; none unless META_OBJECT_STORES names some."""
+        """The stores other than the default one, by name; none unless META_OBJECT_STORES names some."""
 
     def __init__(
         self,

@@ -547,7 +547,7 @@ class StreamOffsetInfo(_message.Message):
     """
     start_merged_offset: _builtins.int
     """merged_offset as it was when the baby segments were chosen, -1 = none yet. The fence between
-    nurseries: the whole call is refused if the entry was moved beyond it meanwhile, or if baby
+    nurseries: the whole call is refused if the entry has been moved beyond it, or if baby
     segments at or below it may hold records of the dataset that are not merged.
     """
     def __init__(

@@ -87,7 +87,7 @@ class NurseryServiceServicer:
 
     def RegisterMergedSegment(self, request, context):
         """Makes a merged segment visible and moves the merged offsets of the streams it was made from, in
-        one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
+        one transaction at one version. An entry that another nursery has moved is ABORTED
         (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above the
         committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
         FAILED_PRECONDITION (OBJECT_CONDEMNED), a key known with other facts or entries ALREADY_EXISTS

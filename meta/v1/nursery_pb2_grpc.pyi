@@ -46,7 +46,7 @@ class NurseryServiceStub:
     """
     RegisterMergedSegment: _grpc.UnaryUnaryMultiCallable[_nursery_pb2.RegisterMergedSegmentRequest, _nursery_pb2.RegisterMergedSegmentResponse]
     """Makes a merged segment visible and moves the merged offsets of the streams it was made from, in
-    one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
+    one transaction at one version. An entry that another nursery has moved is ABORTED
     (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above the
     committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
     FAILED_PRECONDITION (OBJECT_CONDEMNED), a key known with other facts or entries ALREADY_EXISTS
@@ -81,7 +81,7 @@ class NurseryServiceAsyncStub(NurseryServiceStub):
     """
     RegisterMergedSegment: _aio.UnaryUnaryMultiCallable[_nursery_pb2.RegisterMergedSegmentRequest, _nursery_pb2.RegisterMergedSegmentResponse]  # type: ignore[assignment]
     """Makes a merged segment visible and moves the merged offsets of the streams it was made from, in
-    one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
+    one transaction at one version. An entry that another nursery has moved is ABORTED
     (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above the
     committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
     FAILED_PRECONDITION (OBJECT_CONDEMNED), a key known with other facts or entries ALREADY_EXISTS
@@ -128,7 +128,7 @@ class NurseryServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_nursery_pb2.RegisterMergedSegmentResponse, _abc.Awaitable[_nursery_pb2.RegisterMergedSegmentResponse]]:
         """Makes a merged segment visible and moves the merged offsets of the streams it was made from, in
-        one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
+        one transaction at one version. An entry that another nursery has moved is ABORTED
         (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above the
         committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
         FAILED_PRECONDITION (OBJECT_CONDEMNED), a key known with other facts or entries ALREADY_EXISTS

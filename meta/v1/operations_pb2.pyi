@@ -3297,8 +3297,8 @@ class Pin(_message.Message):
     holds_changes: _builtins.bool
     """It holds what later versions removed as well."""
     principal: _builtins.str
-    """Subject of the caller that took it, who alone renews and releases it beside an admin; empty if
-    no credential was needed.
+    """Subject of the caller that took it. Only this caller or an admin renews and releases it; empty
+    if no credential was needed.
     """
     def __init__(
         self,
@@ -3778,7 +3778,7 @@ class UnmergedBabies(_message.Message):
     @_builtins.property
     def babies(self) -> _containers.RepeatedCompositeFieldContainer[_nursery_pb2.BabySegmentInfo]:
         """Those whose stamps name the dataset, and unstamped ones: whether these hold records of the
-        dataset, routing_history tells.
+        dataset, routing_history shows it.
         """
 
     def __init__(

@@ -53,10 +53,10 @@ class SegmentLookupServiceServicer:
 
     def FindSegments(self, request, context):
         """Pages through the segments that overlap a time range, all at one version: every page of a
-        cursor shows the version of the first one, whatever is merged meanwhile. Order is dataset,
-        duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of another
-        filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose objects
-        may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
+        cursor shows the version of the first one, even if segments are merged between pages. Order is
+        dataset, duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of
+        another filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose
+        objects may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

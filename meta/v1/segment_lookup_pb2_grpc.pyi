@@ -35,10 +35,10 @@ class SegmentLookupServiceStub:
     def __new__(cls, channel: _aio.Channel) -> SegmentLookupServiceAsyncStub: ...
     FindSegments: _grpc.UnaryUnaryMultiCallable[_segment_lookup_pb2.FindSegmentsRequest, _segment_lookup_pb2.FindSegmentsResponse]
     """Pages through the segments that overlap a time range, all at one version: every page of a
-    cursor shows the version of the first one, whatever is merged meanwhile. Order is dataset,
-    duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of another
-    filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose objects
-    may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
+    cursor shows the version of the first one, even if segments are merged between pages. Order is
+    dataset, duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of
+    another filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose
+    objects may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
     """
     GetSegmentsByIds: _grpc.UnaryUnaryMultiCallable[_segment_lookup_pb2.GetSegmentsByIdsRequest, _segment_lookup_pb2.GetSegmentsByIdsResponse]
     """Reads segments by id. Missing ones are omitted; tombstoned ones are returned while their grace
@@ -52,10 +52,10 @@ class SegmentLookupServiceAsyncStub(SegmentLookupServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     FindSegments: _aio.UnaryUnaryMultiCallable[_segment_lookup_pb2.FindSegmentsRequest, _segment_lookup_pb2.FindSegmentsResponse]  # type: ignore[assignment]
     """Pages through the segments that overlap a time range, all at one version: every page of a
-    cursor shows the version of the first one, whatever is merged meanwhile. Order is dataset,
-    duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of another
-    filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose objects
-    may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
+    cursor shows the version of the first one, even if segments are merged between pages. Order is
+    dataset, duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of
+    another filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose
+    objects may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
     """
     GetSegmentsByIds: _aio.UnaryUnaryMultiCallable[_segment_lookup_pb2.GetSegmentsByIdsRequest, _segment_lookup_pb2.GetSegmentsByIdsResponse]  # type: ignore[assignment]
     """Reads segments by id. Missing ones are omitted; tombstoned ones are returned while their grace
@@ -71,10 +71,10 @@ class SegmentLookupServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_segment_lookup_pb2.FindSegmentsResponse, _abc.Awaitable[_segment_lookup_pb2.FindSegmentsResponse]]:
         """Pages through the segments that overlap a time range, all at one version: every page of a
-        cursor shows the version of the first one, whatever is merged meanwhile. Order is dataset,
-        duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of another
-        filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose objects
-        may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
+        cursor shows the version of the first one, even if segments are merged between pages. Order is
+        dataset, duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of
+        another filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose
+        objects may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
         """
 
     def GetSegmentsByIds(

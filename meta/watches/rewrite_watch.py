@@ -5,7 +5,7 @@ from meta.process import Shutdown
 from meta.store.rewrites import rewrite_advance
 
 PAUSE_SECS = 1.0
-# Of one round, so that a shutdown does not wait for many.
+# Steps of one round, so that a shutdown does not wait for many.
 STEPS_MAX = 200
 EXPIRE_EVERY_ROUNDS = 600
 

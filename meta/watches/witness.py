@@ -200,7 +200,7 @@ class Witness:
         begun = self._read()
         self._newest, self._looked_at = after.newest, time.monotonic()
         self._memory.forget(begun.version, begun.tick)
-        witness_metrics.tell(side, verdict, begun)
+        witness_metrics.log_term(side, verdict, begun)
         return True
 
     def _follow_up(

@@ -1,7 +1,7 @@
 """The objects of the witness in the bucket: written once, listed, and the old ones removed.
 
 A writer may sleep for any time between two steps. It cannot lower the witness: an object is never
-overwritten, and one with a low number counts for nothing beside a higher one. So each caller looks
+overwritten, and a low number is ignored if there is a higher one. So each caller looks
 again after it has written, and relies on the state that it then sees.
 """
 
@@ -26,7 +26,7 @@ from segments.markers import KEPT_ROOT
 from segments.store.interface import ObjectStore
 
 FORMAT = 1
-# Of a history so many of the highest marks are kept; of each, at least one.
+# As many of the highest marks of a history are kept; at least one of each history.
 MARKS_KEPT = 8
 # Marks are removed when so many more are there, so that one deletion removes several.
 MARKS_SPARE = 8

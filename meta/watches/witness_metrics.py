@@ -21,8 +21,8 @@ def show(status: WitnessStatus, *, is_kept: bool) -> None:
         metrics.WITNESS_STATE.set(KEPT if is_kept and status.history is not None else NOT_KEPT)
 
 
-def tell(side: Side, verdict: Verdict, begun: Side) -> None:
-    """Say in the log how a term began."""
+def log_term(side: Side, verdict: Verdict, begun: Side) -> None:
+    """Log the begin of a term."""
     if verdict.is_restored:
         log.error(
             "database_restored",

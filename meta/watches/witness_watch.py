@@ -43,7 +43,7 @@ def begin(database: Database, settings: Settings) -> None:
         # because every server begins with a change.
         guard.tick(TICK_SECS)
     except MetaError as error:
-        # Of another server's lock too: a server that answers reads must not end because of it.
+        # Another server's lock is one: a server that answers reads must not end because of it.
         log.warning("witness_not_read", error=error.message)
 
 

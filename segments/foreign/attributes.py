@@ -126,7 +126,7 @@ def parsed_values(
 
 def _parsed(text: str, kind: type[dict[str, Any] | list[Any]]) -> Any:
     try:
-        # Of duplicate keys the first counts, as in segments.
+        # The first of duplicate keys counts, as in segments.
         parsed = json.loads(
             text, object_pairs_hook=lambda pairs: dict(reversed(pairs)), parse_constant=str
         )
@@ -169,7 +169,7 @@ def is_valid_text(column: AnyArray) -> bool:
 
 
 def null_where(column: list[Any], words: AnyArray) -> list[Any]:
-    """Return values, None if they are the words beside them."""
+    """Return values, with None for those that equal the words in the other column."""
     return [
         None if value == word else value
         for value, word in zip(column, words.to_pylist(), strict=True)

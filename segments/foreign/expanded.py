@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from segments.foreign.mapping import NotMappable
 
-# Of the rows that are held written out at once.
+# Size of the rows that are held written out at once.
 PIECE_BYTES_MAX = 8 * 1024 * 1024
 ROW_BYTES_MAX = 64 * 1024 * 1024
 _Array = Any  # A pa.Array of any type.

@@ -28,7 +28,7 @@ from segments.signals import SIGNALS, Signal
 
 TIME_COLUMN = "timestamp"
 COLUMNS_MAX = 10_000
-# Their text is JSON, which readers and merges look into.
+# Their text is JSON that readers and merges parse.
 _OBJECTS = ("resource_attributes", "scope_attributes", "metric_metadata")
 _LISTS = ("resource_entity_refs", "exemplars", "events", "links")
 # Columns that only one signal has and that its records need.
@@ -143,7 +143,7 @@ class ForeignMapping:
 
 
 def check_names(schema: pa.Schema) -> None:
-    """Refuse columns that no name tells apart, before rows are read by it. Raises NotMappable."""
+    """Refuse columns with equal names, before rows are read by it. Raises NotMappable."""
     names = schema.names
     if len(names) > COLUMNS_MAX or len(set(names)) < len(names):
         raise NotMappable(f"it has {len(names)} columns, or two of one name")

@@ -13,7 +13,7 @@ import pyarrow as pa
 from segments.errors import CorruptObject
 from segments.parquet.sorting import compact, is_sorted, sort_by
 
-# Of a column of a batch; a whole row group's dictionary can be a megabyte.
+# Bound of a column of a batch; a whole row group's dictionary can be a megabyte.
 DICTIONARY_BYTES_MAX = 16 * 1024
 # Used up before their rows are sorted: more sort more rows in a call, and take more memory.
 BLOCK_BATCHES = 8

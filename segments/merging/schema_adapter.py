@@ -77,7 +77,7 @@ class SectionAdapter:
         return pa.record_batch(arrays, schema=self.schema)
 
     def _is_sorted(self, segment: Rows, signal: Signal) -> bool:
-        """Say whether the input is in today's order already.
+        """Return whether the input is in today's order already.
 
         Its order counts only as far as its section has the columns: the others are null there.
         """

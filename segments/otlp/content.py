@@ -56,7 +56,7 @@ def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -
     """
     count = _counted(signal, payload, records_max)
     if count.num_parts > records_max:
-        # Not further down: objects that the traceback holds stay until the next collection.
+        # Raised here, because objects that the traceback holds stay until the next collection.
         raise TooManyParts(count.num_parts)
     times = checked(signal, payload)
     content = _content(count.num_records, times.of_events())

@@ -31,7 +31,7 @@ _EXEMPLAR = (
     ("span_id", json_text.id_member("span_id")),
     ("filtered_attributes", json_text.attributes_member("filtered_attributes")),
 )
-# Members of the data point messages that are columns as they are, whichever kind has them.
+# Members of the data point messages that are columns as they are, in every kind that has them.
 _AS_IS = ("sum", "min", "max", "scale", "zero_threshold")
 _COUNTS = ("count", "zero_count")
 

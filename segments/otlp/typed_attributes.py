@@ -95,7 +95,7 @@ class _Entries:
             return make.nulls(self._rows, type_), 0
         is_repeated = pc.equal(rows.slice(1, len(rows) - 1), rows.slice(0, len(rows) - 1))
         if pc.any(is_repeated).as_py():
-            # Of duplicate names the first counts.
+            # The first of duplicate names counts.
             kept = make.concat_arrays([make.array([True]), pc.invert(is_repeated)])
             places, rows = places.filter(kept), rows.filter(kept)
         values, failures = _typed(self._values, places, column)
@@ -173,7 +173,7 @@ def _certain(texts: Array, pattern: str) -> Array:
     return pc.if_else(fits, texts, make.scalar(None, pa.string()))
 
 
-# By type of the column, members whose values are taken in bulk.
+# Members whose values are taken in bulk, by the column's type.
 _MEMBERS: dict[str, tuple[tuple[str, _Take], ...]] = {
     "bool": (("bool_value", _as_is),),
     "int": (("int_value", _as_int32),),

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 PROMOTED_FIELD_ID_MIN = 1_000
 
-# By name; elements and members by their path. Names that signals share have one id.
+# Ids by name; elements and members by their path. Names that signals share have one id.
 FIELD_IDS: dict[str, int] = {
     "signal": 1,
     "timestamp": 2,

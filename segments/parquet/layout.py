@@ -142,19 +142,19 @@ def _is_compressed(column: Column, stored: StoredColumns, shape: Shape) -> bool:
         return False
     if shape.is_small:
         return not _is_coded(column) and not (shape.is_tiny and _is_numeric(column))
-    # Of the 17 us that a compression takes anyway, a row group of constants takes seven a column.
+    # A compression takes at least 17 us, and a row group of constants takes seven a column.
     return column.is_compressed or not stored.is_split
 
 
 def _is_coded(column: Column) -> bool:
-    """Say whether a column holds names, whole numbers or flags, of which codes leave little."""
+    """Return whether a column holds names, whole numbers or flags, which codes make small."""
     if pa.types.is_dictionary(column.type):
         return column.is_sortable
     return pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
 
 
 def _is_numeric(column: Column) -> bool:
-    """Say whether a column holds numbers or times, or lists of them."""
+    """Return whether a column holds numbers or times, or lists of them."""
     type_ = column.type.value_type if pa.types.is_list(column.type) else column.type
     return pa.types.is_primitive(type_)
 

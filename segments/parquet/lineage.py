@@ -17,7 +17,7 @@ DAY_NANOS = 86_400_000_000_000
 DAY_MIN = -(2**63) // DAY_NANOS
 DAY_MAX = (2**63 - 1) // DAY_NANOS
 
-# More than a batch or a range can take, packed.
+# A packed batch or range is shorter.
 _ENTRY_BYTES_MAX = 128
 
 

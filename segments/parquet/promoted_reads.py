@@ -20,7 +20,7 @@ from segments.parquet.schema import PromotedColumn
 ROWS_MIN = 32
 # The reader takes a block of less than 2 GiB, and holds several copies of it.
 BLOCK_BYTES_MAX = 64 * 1024 * 1024
-# Of datetime and guid, whose texts are converted one by one afterwards.
+# Texts of datetime and guid are converted one by one afterwards.
 _READ_TYPES: dict[str, pa.DataType] = {
     "bool": pa.bool_(),
     "int": pa.int32(),

@@ -149,8 +149,8 @@ _CONVERTERS: dict[str, Callable[[JsonValue], str | int | float | bool]] = {
 }
 # Types whose values of this Python type are taken as they are: whole numbers may be out of range.
 NATIVE_TYPES: dict[str, type] = {"string": str, "bool": bool, "real": float}
-# Texts in UTF-8 that fit for certain: most of those that do, told without a conversion. Times of
-# the years 1700 to 2199 are within the range, and every month has 28 days.
+# Texts in UTF-8 that fit for certain: most of those that do, recognized without a conversion. Times
+# of the years 1700 to 2199 are within the range, and every month has 28 days.
 CERTAIN_TEXTS: dict[str, re.Pattern[bytes]] = {
     "datetime": re.compile(
         rb"(1[789]|2[01])[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"

@@ -1,7 +1,7 @@
 """Columns with the words for the numbers of other columns, for readers without a legend.
 
-They are written beside the numbers, which alone are read back, so a merge's output always has them.
-A number that OTLP does not define, and one that says "unspecified", has no word.
+They are written in addition to the numbers, which alone are read back, so a merge's output always
+has them. A number that OTLP does not define, and one that says "unspecified", has no word.
 """
 
 from __future__ import annotations

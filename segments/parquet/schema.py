@@ -19,7 +19,7 @@ RECEIPT = "receipt"
 
 @dataclass(frozen=True, slots=True)
 class PromotedColumn:
-    """One typed column over an attribute, written beside the attribute JSON.
+    """One typed column over an attribute, written in addition to the attribute JSON.
 
     `kql_type` is a type of KQL. `scope` names the attributes that are looked in: record, resource
     or scope; or it is receipt, for two columns that follow from how a record was received.

@@ -79,7 +79,7 @@ class SmallFormat:
         self._stored = wide_stored(tuple(signals), spec.promoted, format_version)
         tiny = replace(shape, bloom_values=TINY_ROWS_MAX, is_tiny=True)
         plain = replace(tiny, has_dictionaries=False)
-        # By the most rows of a file, ascending.
+        # Settings by the most rows of a file, ascending.
         self._settings = {
             rows_max: WriterSettings(self._stored, self._order, its_shape)
             for rows_max, its_shape in (

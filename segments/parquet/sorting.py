@@ -44,7 +44,7 @@ def sort_owned(table: pa.Table, owners: pa.Array[Any], names: Sequence[str]) -> 
 
 
 def is_sorted(batch: pa.RecordBatch, names: Sequence[str]) -> bool:
-    """Say whether all rows are in the order that `sort_by` brings them to."""
+    """Return whether all rows are already in the order of `sort_by`."""
     if batch.num_rows < 2:
         return True
     table = pa.Table.from_batches([batch])
@@ -85,7 +85,7 @@ def shrink(table: pa.Table) -> pa.Table:
 
 
 def _order(keys: Iterable[pa.Array[Any] | pa.ChunkedArray[Any]]) -> pa.Array[Any]:
-    """Say which row comes first, second, ... by these keys, the first of them heaviest."""
+    """Return the numbers of the rows in the order of these keys, the first of them heaviest."""
     # One array each: comparing rows of chunked columns looks up the chunk for every comparison.
     columns = list(keys)
     names = [str(i) for i in range(len(columns))]

@@ -1,9 +1,10 @@
 """The columns of a file as Parquet stores them, and the way there and back.
 
 In memory a time is one column of nanoseconds. Format 1 stores it so. Few engines read that, so
-format 2 stores whole microseconds, rounded down, beside a column of the remaining 0 to 999
+format 2 stores whole microseconds, rounded down, and a second column of the remaining 0 to 999
 nanoseconds: time = microseconds * 1000 + remainder, also before 1970. Ordering by the pair is
-ordering by the time. Format 2 also stores words beside some numbers (`segments.parquet.readable`).
+ordering by the time. Format 2 also stores words in addition to some numbers
+(`segments.parquet.readable`).
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class StoredColumns:
         """Raise CorruptObject for stored columns that are no time."""
         schema = batch.schema
         for name, remainder in self.remainders.items():
-            # By place: to make the names of all columns took as long as to look at their values.
+            # Columns are found by place: making all names took as long as reading the values.
             place = schema.get_field_index(name)
             if place >= 0:
                 check_time(batch.column(place), batch.column(remainder), name)

@@ -1,4 +1,4 @@
-"""Times as format 2 stores them: whole microseconds beside the nanoseconds that are left.
+"""Times as format 2 stores them: whole microseconds, and the remaining nanoseconds.
 
 Columns are arrays or chunked arrays; compute functions take and return either.
 """
@@ -17,7 +17,7 @@ STORED_TIME = pa.timestamp("us", "UTC")
 REMAINDER = pa.int32()
 
 _NANOS_PER_MICRO = 1_000
-# Of the times that 64 bits of nanoseconds hold.
+# Bounds of the times that 64 bits of nanoseconds hold.
 _MICROS_MIN = -(2**63) // _NANOS_PER_MICRO
 _MICROS_MAX = (2**63 - 1) // _NANOS_PER_MICRO
 
@@ -52,7 +52,7 @@ def check_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> None:
     nulls, rows = micros.null_count, len(micros)
     if nulls == remainder.null_count == rows:
         return
-    # As numbers without a sign, of which the largest alone tells: a negative one is larger still.
+    # Read as unsigned numbers, so that the largest decides: a negative one is larger still.
     largest: Any = pc.max(_unsigned(remainder)).as_py()
     if largest is not None and largest >= _NANOS_PER_MICRO:
         _check_bounds(remainder, 0, _NANOS_PER_MICRO - 1, f"remainders of {name}")

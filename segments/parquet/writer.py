@@ -71,7 +71,7 @@ class SegmentWriter:
         self._sections = {s: self._schemas(s) for s in self._signals}
         self._rows: dict[Signal, int] = dict.fromkeys(self._signals, 0)
         self._times: dict[Signal, tuple[int, int]] = {}
-        # Of promoted columns, dictionaries have statistics, so the layout stores them as texts.
+        # Dictionaries of promoted columns have statistics, so the layout stores them as texts.
         self._buffer = GroupBuffer({column.name for column in spec.promoted})
         self._signal: Signal | None = None
         self._sink = ChecksumSink(path)

@@ -86,21 +86,21 @@ def settle(
     reasons = dict(_overlapped(ground, batches))
     reasons |= _incomplete(ground, [b for b in batches if b.batch_id not in reasons])
     left = {i: ground.atoms[i] for i in by_id if i not in reasons}
-    wanted_atoms = {atom for atoms in left.values() for atom in atoms}
+    required_atoms = {atom for atoms in left.values() for atom in atoms}
     # Beyond a gap that no choice fills: not to be chosen in another batch's place.
-    ahead = _ahead(ground, set(left), wanted_atoms)
+    ahead = _ahead(ground, set(left), required_atoms)
     left = {i: atoms for i, atoms in left.items() if i not in ahead}
     chosen: set[str] = set()
     for group in components(left):
         chosen |= _of_component(ground, {i: left[i] for i in group})
     reasons |= {i: "duplicate" for i in left if i not in chosen}
-    ahead |= _ahead(ground, chosen, wanted_atoms)
+    ahead |= _ahead(ground, chosen, required_atoms)
     reasons |= dict.fromkeys(ahead, "ahead of babies that are not merged")
     chosen -= ahead
     lost = _lost(ground, ahead, _covered(ground, chosen))
     return History(
         frozenset(key for i in chosen for key in by_id[i].keys),
-        _merged_offsets(ground, chosen, wanted_atoms),
+        _merged_offsets(ground, chosen, required_atoms),
         tuple(Dropped(key, reason) for i, reason in reasons.items() for key in by_id[i].keys),
         tuple(
             f"dataset {dataset_id}: batch {i} is ahead of babies that are not merged, and its own"
@@ -175,7 +175,7 @@ def _of_component(ground: _Ground, options: dict[str, frozenset[OffsetSpan]]) ->
     """Choose among batches that share babies; one without neighbours is taken."""
     if len(options) == 1:
         return frozenset(options)
-    # Of twins the newer one: a crash is followed by another try, which is registered.
+    # The newer of two twins counts: a crash is followed by another try, which is registered.
     newest_first = sorted(options.items(), reverse=True)
     largest_first = dict(sorted(newest_first, key=lambda item: -_offsets(item[1])))
     chosen = choose(largest_first, ground.is_free, _without_gaps(ground, largest_first))
@@ -203,11 +203,11 @@ def _offsets(atoms: Iterable[OffsetSpan]) -> int:
     return sum(atom.end - atom.start + 1 for atom in atoms)
 
 
-def _ahead(ground: _Ground, chosen: set[str], wanted_atoms: set[OffsetSpan]) -> set[str]:
+def _ahead(ground: _Ground, chosen: set[str], required_atoms: set[OffsetSpan]) -> set[str]:
     """Chosen batches beyond a gap; to drop one may open another gap."""
     ahead: set[str] = set()
     while True:
-        gaps = _gaps(ground, chosen - ahead, wanted_atoms)
+        gaps = _gaps(ground, chosen - ahead, required_atoms)
         fresh = {
             i
             for i in chosen - ahead
@@ -230,11 +230,11 @@ def _lost(ground: _Ground, ahead: Iterable[str], covered: "_Covered") -> list[st
     )
 
 
-def _gaps(ground: _Ground, chosen: set[str], wanted_atoms: set[OffsetSpan]) -> dict[str, int]:
+def _gaps(ground: _Ground, chosen: set[str], required_atoms: set[OffsetSpan]) -> dict[str, int]:
     """By stream, the lowest offset that holds records of the dataset and is in no chosen file."""
     covered = _covered(ground, chosen)
     gaps: dict[str, int] = {}
-    for atom in wanted_atoms:
+    for atom in required_atoms:
         if ground.is_free(atom) and not covered.holds(atom.stream_id, atom.start):
             gaps[atom.stream_id] = min(gaps.get(atom.stream_id, atom.start), atom.start)
     for stream_id, stamps in ground.stamps.items():
@@ -248,13 +248,13 @@ def _gaps(ground: _Ground, chosen: set[str], wanted_atoms: set[OffsetSpan]) -> d
 
 
 def _merged_offsets(
-    ground: _Ground, chosen: set[str], wanted_atoms: set[OffsetSpan]
+    ground: _Ground, chosen: set[str], required_atoms: set[OffsetSpan]
 ) -> dict[str, int]:
     """The merged offset of every stream that holds or held records of the dataset.
 
     A baby of which nothing says whose records it holds waits, unless later ones are merged.
     """
-    gaps = _gaps(ground, chosen, wanted_atoms)
+    gaps = _gaps(ground, chosen, required_atoms)
     covered = _covered(ground, chosen)
     streams = covered.ends.keys() | gaps.keys()
     offsets = {}

@@ -36,7 +36,7 @@ class Inventory:
 
 
 def read_inventory(store: ObjectStore) -> Inventory:
-    """Read the whole bucket; the system must stand still meanwhile."""
+    """Read the whole bucket; no process may write until it ends."""
     unread: list[Dropped] = []
     merged: list[ObjectInfo] = []
     kept = read_kept(store)

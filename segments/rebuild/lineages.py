@@ -6,9 +6,9 @@ from segments.keys import AttemptKey, parse_key
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
 from segments.rebuild.plan import SegmentFound
 
-# By stream: the first and last offsets of live segments whose objects are gone.
+# First and last offsets of live segments whose objects are gone, by stream.
 Missing = Mapping[str, Sequence[tuple[int, int]]]
-# By batch and part: first and last days.
+# First and last days, by batch and part.
 Days = Mapping[tuple[str, int], Sequence[tuple[int, int]]]
 
 
@@ -23,7 +23,7 @@ class Offsets:
     ) -> None:
         self._missing = missing or {}
         self._twice: set[tuple[str, int]] = set()
-        # By stream and offset, the batches of the segments.
+        # The batches of the segments, by stream and offset.
         self._batches: dict[str, dict[int, frozenset[str]]] = {}
         for segment in segments:
             batches = batch_ids(segment)

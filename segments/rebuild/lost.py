@@ -23,7 +23,7 @@ from segments.rebuild.lineages import (
 )
 from segments.rebuild.plan import BabyFound, SegmentFound, settle_dataset
 
-# By stream: the babies that are there, fillers left out.
+# The babies that are present, by stream; fillers are left out.
 Present = Mapping[str, Mapping[int, BabyFound]]
 
 

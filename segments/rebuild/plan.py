@@ -129,7 +129,7 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         live += [LiveSegment(segment, merge_count_of(segment)) for segment in chosen]
         newest = _newest(chosen)
         for stream_id, offset in history.merged_offsets.items():
-            # Without the baby itself, a time that is not too early.
+            # If the baby itself is gone, this is a time that is not too early.
             last = by_stream.get(stream_id, {}).get(offset)
             at = last.modified_at_nanos if last else newest.get(stream_id, 0)
             entries[stream_id].append(Entry(dataset_id, offset, at // 10**9 * 10**9))

@@ -5,7 +5,7 @@ import subprocess
 import traceback
 from typing import Any
 
-# For a JVM whose connections are gone already.
+# Time for a JVM whose connections are gone already.
 _END_SECS = 1.0
 
 

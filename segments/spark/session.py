@@ -29,7 +29,7 @@ from segments.spark.versions import (
 )
 
 # PySpark forks to start its JVM, and gRPC's fork handlers abort the child now and then (1 of 40
-# forks beside two busy channels). gRPC reads this when it starts, so it is set on import.
+# forks with two busy channels). gRPC reads this when it starts, so it is set on import.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 JAVA_MAJOR_MIN = 17
@@ -148,8 +148,8 @@ def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:
     timer.start()
     rows: list[Row] = []
     try:
-        # The first job waits for the first executor. The second is as wide as jobs will be, so
-        # that it meets the others that came meanwhile.
+        # The first job waits for the first executor. The second is as wide as jobs will be, so that
+        # it also runs on the executors that have come since.
         for tasks in (1, cores(spark, settings)):
             rows += context.parallelize(range(tasks), tasks).mapPartitions(survey()).collect()
     except Exception as error:

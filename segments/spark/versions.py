@@ -74,7 +74,7 @@ def guarded(function: Callable[[Iterable[T]], Iterator[R]]) -> Callable[[Iterabl
             if installed[1:] != expected:
                 raise RuntimeError(f"{_DIFFERS} {'|'.join(installed)}")
             import_module(name).agreed.add(expected)
-        # As trustworthy as the task that brought it.
+        # The bytes are as trustworthy as the task that brought them.
         function: Callable[[Iterable[T]], Iterator[R]] = pickle.loads(body)  # noqa: S301
         return function(items)
 

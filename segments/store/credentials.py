@@ -66,7 +66,7 @@ def keys_of(location: StoreLocation) -> BucketKeys:
             section.get("aws_session_token"),
         )
     except (configparser.Error, KeyError):
-        # Not quoted: it may hold a secret.
+        # The content is not quoted, because it may hold a secret.
         raise _unusable(
             location,
             "has no section [default] with aws_access_key_id and aws_secret_access_key",

@@ -26,7 +26,7 @@ from segments.store.probe import probe_put_if_absent
 TEMPORARY_FOLDER = ".tmp"
 # A delete may remove a parent folder just before a write links into it; each retry needs such luck.
 LINK_TRIES = 100
-# As many as Linux takes in one call.
+# Linux takes as many in one call.
 WRITEV_PIECES = 1024
 
 
@@ -81,7 +81,7 @@ class FolderStore:
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects and the folders that this leaves empty."""
-        # Not synced: an object that a crash brings back is an orphan, and orphans are collected.
+        # Deletions are not synced: a crash brings an object back as an orphan, which is collected.
         for path in [self._path(key) for key in keys]:
             try:
                 path.unlink()
@@ -118,7 +118,7 @@ class FolderStore:
             raise _refused(error) from error
 
     def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:  # noqa: ARG002
-        """Remove old temporary files under any prefix: their names do not tell their objects."""
+        """Remove old temporary files under any prefix: their names do not show their objects."""
         stale = 0
         for entry in _scan(self.root / TEMPORARY_FOLDER):
             try:
@@ -152,7 +152,7 @@ class FolderStore:
 
     def _put(self, key: str, write: Callable[[Path], None]) -> None:
         path = self._path(key)
-        # Beside the objects, so that link(2) stays in one file system.
+        # It is in the folder of the objects, so that link(2) stays in one file system.
         temporary = self.root / TEMPORARY_FOLDER / uuid.uuid4().hex
         try:
             self._make_folder(temporary.parent)
@@ -184,8 +184,9 @@ class FolderStore:
             missing.append(folder)
             folder = folder.parent
         for step in reversed(missing):
-            # Not by exist_ok, which looks again whether it is a folder: a colleague who has just
-            # emptied it may remove it between, and that is not the object's existence.
+            # exist_ok would look again whether it is a folder. Another process that has just
+            # emptied it may remove it in between, which must not be taken for the object's
+            # existence.
             with contextlib.suppress(FileExistsError):
                 step.mkdir()
             _sync_folder(step.parent)

@@ -63,7 +63,8 @@ class ObjectStore(Protocol):
     def list(self, prefix: str, start_after: str = "") -> Iterator[ObjectInfo]:
         """List the objects whose key starts with prefix and lies after start_after, by key.
 
-        Keys order as their UTF-8 bytes do. Objects written meanwhile may be missing.
+        Keys order as their UTF-8 bytes do. Objects that are written during the listing may be
+        missing.
         """
         ...
 
@@ -80,7 +81,7 @@ class ObjectStore(Protocol):
         ...
 
     def now_nanos(self) -> int:
-        """The store's own clock, to tell the age of its objects by."""
+        """The store's own clock, from which the age of its objects follows."""
         ...
 
     def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:

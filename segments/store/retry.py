@@ -26,7 +26,7 @@ class Failures(Generic[F]):
 class Tries(Generic[F]):
     """The tries of one request.
 
-    `may_have_won` tells whether one before the last failed in a way that leaves open whether the
+    `may_have_won` is true if one before the last failed in a way that leaves open whether the
     store carried it out.
     """
 

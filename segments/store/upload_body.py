@@ -33,7 +33,7 @@ class UploadBody:
 
     @classmethod
     def of_file(cls, path: Path) -> "UploadBody":
-        """A local file that no one writes to meanwhile."""
+        """A local file that is not written to during the upload."""
         return cls(path.stat().st_size, lambda: path.open("rb"))
 
     def parts(self) -> Iterator[bytes]:

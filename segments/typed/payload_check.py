@@ -94,7 +94,7 @@ class _ListCheck:
         self.has_columns = bool(by_key)
 
     def may_misfit(self, attributes: Sequence[bytes]) -> bool:
-        """Tell whether a value may not fit; false for nearly all lists in which each fits."""
+        """Return whether a value may not fit; false for nearly all lists in which each fits."""
         rule_of, fits = self._rules.get, self._fits
         try:
             # Sliced, since that makes a list at once.

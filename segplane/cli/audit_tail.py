@@ -8,7 +8,7 @@ from meta.v1 import operations_pb2 as pb
 PAGE_LIMIT = 1_000
 # A change that is committed so long after a later one is left out; far more than calls take.
 MISSING_SECS = 300.0
-# Of the newest ids, those that may still be committed when the log is first read.
+# The newest ids that may still be committed when the log is first read.
 RECENT_IDS = 200
 MISSING_MAX = 10_000
 

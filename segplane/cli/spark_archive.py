@@ -1,4 +1,4 @@
-"""Packs the dependencies of executors, beside Python and Spark, into an archive for Spark.
+"""Packs the dependencies of executors, except Python and Spark, into an archive for Spark.
 
 The archive holds packages at its root: an executor needs it on its PYTHONPATH, no more. They are
 copied from this environment, compiled ones included, so executors need this Python and platform.
@@ -113,7 +113,7 @@ def _files_of(distribution: metadata.Distribution) -> Iterator[tuple[str, Path]]
     is_ours = distribution.metadata["Name"] in OUR_DISTRIBUTIONS
     for name in distribution.files or ():
         path = Path(str(distribution.locate_file(name)))
-        # Of Segplane only the metadata, in which executors find the version.
+        # Only the metadata of Segplane is packed, in which executors find the version.
         is_metadata = name.parts[0].endswith(".dist-info")
         if _is_wanted(name) and (is_metadata or not is_ours) and path.is_file():
             yield str(name), path

@@ -1,7 +1,7 @@
 """Permission to delete what meta named a while ago, asked for again shortly before each deletion.
 
 A process may be stopped, for any time, between meta's answer and the deletion that follows from it.
-Meanwhile the database may have gone back to an older state, in which the named objects are live.
+In that time the database may have gone back to an older state, in which the named objects are live.
 """
 
 import time
@@ -50,7 +50,7 @@ class DeletionPermit:
         return is_allowed
 
     def _ask(self) -> GetServerStateResponse:
-        # Before the call: while it is on its way, the process may be stopped too.
+        # The time is that before the call, because the process may also be stopped during the call.
         asked_at = self._clock()
         state = self._meta.operations.GetServerState(GetServerStateRequest())
         self._asked_at = asked_at

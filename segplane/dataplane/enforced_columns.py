@@ -23,7 +23,7 @@ SCOPE_NAMES = {
     pb.ATTRIBUTE_SCOPE_RECORD: "record",
     pb.ATTRIBUTE_SCOPE_RESOURCE: "resource",
     pb.ATTRIBUTE_SCOPE_SCOPE: "scope",
-    # Of columns that follow from how a record was received, none of which is enforced.
+    # Scope of columns that follow from the way a record was received; none is enforced.
     pb.ATTRIBUTE_SCOPE_RECEIPT: "receipt",
 }
 

@@ -17,11 +17,11 @@ def connect(settings: ProcessSettings) -> MetaClient:
             auth_token=settings.meta_auth_token,
             auth_token_file=settings.meta_auth_token_file,
             tls=settings.meta_tls,
-            tell=_tell,
+            on_failure=_log_failure,
         )
     except ValueError as error:
         raise ConfigError(f"connection to meta: {error}") from error
 
 
-def _tell(address: str) -> None:
+def _log_failure(address: str) -> None:
     log.warning("meta_server_failed", meta_address=address)

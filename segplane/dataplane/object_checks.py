@@ -10,7 +10,7 @@ from segments.object_check import KnownObject, check_object
 from segments.store.interface import ObjectStore
 
 DAMAGE_CHARACTERS_MAX = 1_000
-# So many objects in a row without an answer: the store is away.
+# After as many objects in a row without an answer, the store counts as away.
 UNANSWERED_MAX = 3
 
 

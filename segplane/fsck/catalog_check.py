@@ -60,7 +60,7 @@ class Report:
     violations: list[Violation] = field(default_factory=list)
 
     def add(self, violations: Iterator[Violation]) -> None:
-        """Add violations that were found beside those of the catalog."""
+        """Add violations to those of the catalog."""
         for violation in violations:
             self.num_violations += 1
             _keep(self.violations, violation)

@@ -81,7 +81,7 @@ def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def advice(key: str, segment_id: str = "ID") -> str:
-    """Say what can be done about a damaged or missing object."""
+    """Return the remedy for a damaged or missing object."""
     name = parse_key(key)
     if isinstance(name, BabyKey):
         return (

@@ -30,7 +30,7 @@ class Settings(ProcessSettings):
     tls: ServerTls | None = None
     # How long a table's description is used for further callers.
     refresh_secs: float = setting(2.0, low=0.1, high=60.0)
-    # Most segments of a table, and of all tables that are kept in memory: about 1 KB each.
+    # Upper bound of the segments of a table, and of all tables kept in memory: about 1 KB each.
     segments_max: int = setting(1_000_000, low=1)
     # Access to the store that callers get.
     access: AccessSettings = field(default_factory=AccessSettings)

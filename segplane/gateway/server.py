@@ -154,7 +154,7 @@ def http_server(
     )
     config.load()
     if settings.tls is not None:
-        # Not by file names, so that a renewed certificate is used without a restart.
+        # A context in place of file names lets a renewed certificate be used without a restart.
         config.ssl = settings.tls.ssl_context()
     return _Server(config)
 

@@ -207,7 +207,7 @@ def _percentiles(call: syntax.Call, name: str | None, scope: Scope) -> list[tupl
     for rank, written in zip(ranks, call.arguments[1:], strict=True):
         typed = functions.typed("percentile", "percentile", [value, rank], call.offset)
         base = f"percentile_{implied_name(call.arguments[0])}_{rank_name(written)}"
-        # As in Kusto, a name is that of the first alone.
+        # A name is that of the first column alone, as in Kusto.
         columns.append((base if columns or name is None else name, typed))
     return columns
 

@@ -47,32 +47,32 @@ _MEANING = """
 `timespan(1.02:03:04)`, `guid(...)`, `dynamic({{"a": [1]}})`, `int(1)`, `real(nan)`, and `long(null)` of every type but string.
 
 - Numbers widen: int, long, real. Results of ints are longs. Division of whole numbers truncates, by zero it is null, as are results beyond the type's
-  range. Of reals `1.0/0` is infinite and `0.0/0` NaN; JSON has them as `"Infinity"`, `"-Infinity"` and `"NaN"`.
+  range. With reals, `1.0/0` is infinite and `0.0/0` is NaN; JSON has them as `"Infinity"`, `"-Infinity"` and `"NaN"`.
 - Times have microseconds, from the year 1 to 9999; results beyond are null. The nanoseconds of a record's times are the columns `<time>_nanos`.
 - Timespans have nanoseconds. `duration` is the timespan of `duration_ns`, a long.
 - time - time is a timespan, time ± timespan a time, timespan / timespan a real, timespan * number a timespan.
-- A dynamic value beside a typed one takes its type; two dynamic ones do not compare. Before arithmetic, sort and
+- A dynamic value that is compared with a typed one takes its type; two dynamic ones do not compare. Before arithmetic, sort and
   grouping it is converted: `tolong(attributes['http.response.status_code'])`.
-- JSON numbers compare by value: beside a whole number, whole ones exactly and others as reals, so that `attributes['amount'] < 2` finds 1.5. `tolong` and
-  `toint` truncate. A text is a number where it is written like one: `"5"` beside a whole number, `"1.5"` beside a real.
-- `attributes.http.route` is the member `route` of `http`, or where that is absent the key `http.route`.
-- `attributes['http.route']` is one key, whatever dots it has; `['attributes.http.route']` means the same.
+- JSON numbers compare by value. Compared with a whole number, whole ones compare exactly and others as reals, so that
+  `attributes['amount'] < 2` finds 1.5. `tolong` and `toint` truncate. A text counts as a number if it is written like one: `"5"` if compared with a whole number, `"1.5"` with a real.
+- `attributes.http.route` is the member `route` of `http`, or the key `http.route` if there is no such member.
+- `attributes['http.route']` is one key, even though it has a dot; `['attributes.http.route']` means the same.
   A key has no quotes, brackets, backslashes, `*` or `?`.
 
 ## Null, NaN and case
 
-- A text is never null: where it is stored as null it counts as `''`, in comparisons, groups and `strcat`.
+- A text is never null. One that is stored as null counts as `''` in comparisons, groups and `strcat`.
 - `==` and `!=` with one null are false and true; with two they are null. `<` and its like are null. `where` keeps only true.
 - `in` and operators over texts are never null; with `!` they are true of null.
-- NaN is equal to nothing and neither less nor greater than anything. Sorted, it is beside the nulls.
+- NaN is equal to nothing and neither less nor greater than anything. In an order it is next to the nulls.
 - `sort` puts nulls first if ascending and last if descending, by default.
 - `==`, `in`, `contains_cs` and other `_cs` heed case; `=~`, `in~`, `contains`, `has`, `startswith` do not. Names of columns do,
-  but two that differ in case alone are refused: SQL does not tell them apart.
-- Columns that no name is given take that of the column or function within, as in Kusto.
+  but two that differ in case alone are refused, because SQL takes them for one.
+- A column without a given name takes that of the column or function within, as in Kusto.
 
 ## Regular expressions
 
-RE2's, as Kusto documents, without what Java's engine lacks or means otherwise: groups, alternatives,
+Regular expressions are those of RE2, as Kusto documents, without the parts that Java's engine lacks or means otherwise: groups, alternatives,
 repetitions up to 1,000, classes, `\\d \\w \\s \\b`, `\\p{{L}}` and its like, `(?i)`, `(?s)`, `(?m)`. For Spark they are
 rewritten where Java's engine means something else by `.`, `$`, `\\s` or `(?i)`.
 

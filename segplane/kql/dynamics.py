@@ -72,7 +72,7 @@ def compared_with_whole(
 
 
 def is_small(other: Expression) -> bool:
-    """Tell whether a side is a constant whole number that no real is confused with."""
+    """Return whether a side is a constant whole number that no real is confused with."""
     return (
         isinstance(other, Constant)
         and isinstance(other.value, int)

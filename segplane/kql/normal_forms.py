@@ -37,7 +37,7 @@ def normalized(value: Expression) -> Expression:
 
 
 def _is_size(argument: Expression, call: Apply) -> bool:
-    """Tell whether an argument is the last one, which says how many values are kept."""
+    """Return whether an argument is the last one, which says how many values are kept."""
     is_last = argument is call.arguments[-1] and len(call.arguments) > 1
     return is_last and argument.type == "long"
 

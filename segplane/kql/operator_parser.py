@@ -118,7 +118,7 @@ class OperatorParser:
             self._stream,
             "write: make-series n = count() on t from a to b step 1h by key",
         )
-        # Of each aggregate, the value of a step without rows behind it.
+        # The value of a step without rows follows each aggregate.
         items: list[Item] = []
         while True:
             items.append(self._expressions.item())

@@ -166,7 +166,7 @@ class _Parser(OperatorParser):
             return QueryPipeline(offset, source, self._operators_behind())
 
     def _is_at_table(self) -> bool:
-        """Tell whether a pipeline comes: no scalar has a '|' but within its own brackets."""
+        """Return whether a pipeline comes: no scalar has a '|' but within its own brackets."""
         stream = self._stream
         depth = stream.pipe_depth()
         is_bracket = depth == 1 and stream.is_at("(")
@@ -180,7 +180,7 @@ class _Parser(OperatorParser):
         return [name for name, f in functions if isinstance(f.body, QueryPipeline)]
 
     def _is_at_beginning(self) -> bool:
-        """Tell whether an operator comes that needs no table; a dataset may be called range."""
+        """Return whether an operator comes that needs no table; a dataset may be called range."""
         stream = self._stream
         is_range = stream.is_at("range") and stream.after().kind == "name"
         is_table = stream.is_at("datatable") and stream.after().text == "("

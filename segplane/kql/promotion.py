@@ -27,7 +27,7 @@ _NUMBERS: dict[str, tuple[KqlType, ...]] = {
     "dynamic_to_int": ("int", "long"),
     "dynamic_to_long": ("long",),
     "dynamic_to_real": ("real",),
-    # Texts with a fraction are no numbers beside whole ones, and values of a column of reals.
+    # Texts with a fraction are numbers in a column of reals, but not in one of whole numbers.
     "dynamic_to_number": ("long", "int"),
 }
 _TEXTS = frozenset(["eq", "ne", "startswith"])
@@ -94,7 +94,7 @@ def _column_of(
 
 
 def _is_plain(constant: Expression) -> bool:
-    """Tell whether a constant is no beginning of a number, an array or an object.
+    """Return whether a constant is no beginning of a number, an array or an object.
 
     A number beyond a real's range is "Infinity" in a column.
     """

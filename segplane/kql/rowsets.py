@@ -34,7 +34,7 @@ def sort(operator: syntax.Operator, state: CheckedQuery, context: Context) -> Ch
         nulls_first = not key.is_descending if key.nulls_first is None else key.nulls_first
         value = checked.value
         if value.type == "real":
-            # Kusto keeps NaN beside the nulls, whatever the direction; engines take it as greatest.
+            # Kusto sorts NaN next to the nulls in both directions; engines take it as greatest.
             rank = Apply("nan_rank", (value,), "int", checked.offset, "sort")
             name = fresh("$order", {**state.columns, **hidden})
             hidden[name] = rank

@@ -255,7 +255,7 @@ class CheckedQuery:
 
 
 def _is_kept(promoted: Promoted, values: Mapping[str, Expression]) -> bool:
-    """Tell whether a promoted column and its attributes both pass through unchanged."""
+    """Return whether a promoted column and its attributes both pass through unchanged."""
     return all(
         isinstance(value := values.get(name), ColumnValue) and value.name == name
         for name in (promoted.name, promoted.base)

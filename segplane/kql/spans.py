@@ -1,4 +1,4 @@
-"""Timespans beside texts: parts of their layout, and texts read as timespans."""
+"""Conversions between timespans and texts: parts of their layout, and texts read as timespans."""
 
 from segplane.kql.typed import Apply, Choice, Constant, Expression
 from segplane.kql.types import DAY_NANOS

@@ -34,7 +34,7 @@ _COUNTED = frozenset(["take", "top", "sample", "sample-distinct", "top-nested"])
 
 
 def are_in(operator: syntax.Operator, state: CheckedQuery, context: Context) -> bool:
-    """Tell whether an operator's expressions hold a query."""
+    """Return whether an operator's expressions hold a query."""
     return any(_holds(e, state, context) for e in _expressions(operator))
 
 

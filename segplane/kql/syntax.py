@@ -136,7 +136,7 @@ class Operator:
     name: str
     items: tuple[Item, ...] = ()
     by: tuple[Item, ...] = ()
-    # Of make-series: the column, its first value, its end, and the step.
+    # The axis of make-series: the column, its first value, its end, and the step.
     axis: tuple[Item, ...] = ()
     keys: tuple[Key, ...] = ()
     patterns: tuple[NamePattern, ...] = ()

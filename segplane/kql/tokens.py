@@ -234,11 +234,11 @@ class TokenStream:
         return token
 
     def is_at(self, *texts: str) -> bool:
-        """Tell whether the next token is one of these names or signs."""
+        """Return whether the next token is one of these names or signs."""
         return self.next.kind in ("name", "operator") and self.next.text in texts
 
     def is_at_text(self) -> bool:
-        """Tell whether the next token is a text in quotes."""
+        """Return whether the next token is a text in quotes."""
         return self.next.kind == "literal" and self.next.type == "string"
 
     def accept(self, *texts: str) -> Token | None:

@@ -77,7 +77,7 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The value beside the first condition that is true."""
+    """The value that belongs to the first condition that is true."""
 
     branches: tuple[tuple["Expression", "Expression"], ...]
     otherwise: "Expression"

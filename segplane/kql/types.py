@@ -13,7 +13,7 @@ from typing import Literal, get_args
 KqlType = Literal[
     "bool", "int", "long", "real", "string", "datetime", "timespan", "guid", "dynamic"
 ]
-# In the order of the contract's KqlType: the index is the number.
+# Types in the order of the contract's KqlType: the index is the number.
 TYPES: tuple[KqlType, ...] = get_args(KqlType)
 NUMBERS: tuple[KqlType, ...] = ("int", "long", "real")
 ORDERED: tuple[KqlType, ...] = (*NUMBERS, "string", "datetime", "timespan")
@@ -57,14 +57,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def is_narrower(type_: KqlType, than: KqlType) -> bool:
-    """Tell whether a number of one type fits into another one."""
+    """Return whether a number of one type fits into another one."""
     if type_ not in NUMBERS or than not in NUMBERS:
         return False
     return NUMBERS.index(type_) < NUMBERS.index(than)
 
 
 def fits(type_: KqlType, declared: KqlType) -> bool:
-    """Tell whether a column of a type serves as one of the declared type."""
+    """Return whether a column of a type serves as one of the declared type."""
     return type_ == declared or is_narrower(type_, declared)
 
 

@@ -35,7 +35,7 @@ _ROW, _NAME, _PART = "$row", "$window", "$part"
 
 
 def are_in(operator: syntax.Operator) -> bool:
-    """Tell whether an operator's expressions call a function that looks at other rows."""
+    """Return whether an operator's expressions call a function that looks at other rows."""
     items = (*operator.items, *operator.by)
     every = [*(item.expression for item in items), *(key.expression for key in operator.keys)]
     return any(_calls(expression) for expression in every)
@@ -78,7 +78,7 @@ def numbered(state: CheckedQuery) -> CheckedQuery:
 
 
 def _is_numbered(state: CheckedQuery) -> bool:
-    """Tell whether the order is a number that every row still has by itself."""
+    """Return whether the order is a number that every row still has by itself."""
     relation: Relation = state.relation
     while isinstance(relation, RowFilter | Select):
         relation = relation.input
@@ -122,7 +122,7 @@ class _Windows:
         if any(_calls(a) for a in expression.arguments):
             self.state = self.finished()
         name = self._column(replace(expression, arguments=inner))
-        # In brackets that keep its name to itself.
+        # A call is in brackets, so that its name is only known there.
         return syntax.Call(expression.offset, "toscalar", (syntax.Name(expression.offset, name),))
 
     def finished(self) -> CheckedQuery:

@@ -46,7 +46,7 @@ class LoginCredentials:
             with saved.turn(self._address):
                 current = saved.load(self._address)
                 if current is None:
-                    # Logged out meanwhile: this process continues until its token expires.
+                    # The user has logged out: this process continues until its token expires.
                     return self._login
                 if not current.is_due(now) or not current.refresh_token:
                     return current

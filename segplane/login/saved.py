@@ -26,7 +26,7 @@ class LoginError(Exception):
 class SavedLogin:
     """A token, and what renews it; without `refresh_token` it is not renewed.
 
-    `expires_at` is in seconds since the unix epoch, None if the token does not tell.
+    `expires_at` is in seconds since the unix epoch, None if the token does not state it.
     """
 
     token: str = field(repr=False)

@@ -36,7 +36,7 @@ def main(parent: str, signum: str, uid: str, gid: str, *command: str) -> None:
         os.setgroups([])
         os.setgid(int(gid))
         os.setuid(int(uid))
-    # After the change of user, which would clear it.
+    # Set after the change of user, which would clear it.
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(signum))
     if os.getppid() != int(parent):
         sys.exit(1)

@@ -40,7 +40,7 @@ def main(fd: int) -> None:
 
 def _answer(message: bytes) -> bytes:
     try:
-        # As trustworthy as the parent that sent it.
+        # The message is as trustworthy as the parent that sent it.
         function, item = pickle.loads(message)  # noqa: S301
         return pickle.dumps((True, function(item)))
     except Exception as error:  # noqa: BLE001 - the top of a task: its error is its outcome

@@ -60,7 +60,7 @@ class RunningQuery:
         self._deadline = (
             None if limits.timeout_secs is None else time.monotonic() + limits.timeout_secs
         )
-        # DuckDB runs beside, so that this thread hears of signals and of time.
+        # DuckDB runs in another thread, so that this one can react to signals and to the deadline.
         self._worker = ThreadPoolExecutor(1, "segplane-query")
 
     def reader(self) -> pa.RecordBatchReader:

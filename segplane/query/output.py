@@ -118,7 +118,7 @@ def write_parquet(reader: pa.RecordBatchReader, types: Sequence[KqlType], out: I
 
 
 def kql_types(schema: pa.Schema) -> list[KqlType]:
-    """Return the types of a result of SQL, as nearly as Arrow tells."""
+    """Return the types of a result of SQL, as nearly as Arrow gives them."""
     return [_of_arrow(field.type) for field in schema]
 
 

@@ -32,14 +32,14 @@ class Completer:
         self._names = frozenset(self._tables)
         self._words = {*self._names, *FORMAT_COLUMNS, *completions()}
         self._looked_up: set[str] = set()
-        self._found: list[str] = []
+        self._completions: list[str] = []
 
     def __call__(self, text: str, state: int) -> str | None:
         """Return the completion with a number, None after the last, as readline asks for them."""
         if state == 0:
             self._add_columns(readline.get_line_buffer())
-            self._found = sorted(word for word in self._words if word.startswith(text))
-        return self._found[state] if state < len(self._found) else None
+            self._completions = sorted(word for word in self._words if word.startswith(text))
+        return self._completions[state] if state < len(self._completions) else None
 
     def _add_columns(self, line: str) -> None:
         """Add the columns of tables that a line names: promoted ones, and those of views."""

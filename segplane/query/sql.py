@@ -33,7 +33,7 @@ _WORDS = frozenset(["select", "with", "from"])
 
 
 def is_sql(text: str) -> bool:
-    """Tell whether a text is SQL rather than KQL, by its first word and what follows."""
+    """Return whether a text is SQL rather than KQL, by its first word and what follows."""
     words = text.split(None, 2)
     if not words or words[0].lower().rstrip("(") not in _WORDS:
         return False

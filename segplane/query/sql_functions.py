@@ -176,7 +176,7 @@ REFUSED_TABLE_FUNCTIONS = _names(
 
 
 def is_allowed(name: str, kind: Kind, own: frozenset[str]) -> bool:
-    """Tell whether a query may call a function; `own` are those that we define."""
+    """Return whether a query may call a function; `own` are those that we define."""
     name = name.lower()
     if kind == "table":
         return name in _TABLE_FUNCTIONS

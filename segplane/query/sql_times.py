@@ -1,4 +1,4 @@
-"""Time bounds of a query in SQL: those that stand beside a table, joined by AND, as constants."""
+"""Time bounds of a query in SQL: constant conditions on a table that are joined by AND."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _fresh_batches(fresh: FreshRecords, columns: ReadColumns) -> Iterator[pa.Rec
 def row_filter(
     columns: ReadColumns, bounds: TimeBounds, files: Sequence[DatasetFile] | None
 ) -> pc.Expression | None:
-    """Say which rows of the files are asked for; None = every one. Without files, of any rows."""
+    """Return the condition on the rows of the files; None = all rows."""
     where: pc.Expression | None = None
     if columns.signals != SIGNALS:
         for signal in columns.signals:
@@ -147,7 +147,7 @@ def row_filter(
 
 
 def _from(nanos: int) -> pc.Expression:
-    """Say that a row's exact time is at least this."""
+    """Return the condition that a row's exact time is at least this."""
     whole, remainder = divmod(nanos, _NANOS_PER_MICRO)
     time, micros = pc.field("timestamp"), pa.scalar(whole, _MICROS)
     if not remainder:

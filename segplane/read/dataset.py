@@ -83,7 +83,7 @@ class OpenDataset:
 
     @property
     def cut(self) -> Mapping[str, int]:
-        """The last baby segment of each stream that is read beside the version, by its offset."""
+        """Offset of each stream's last baby segment that is read in addition to the version."""
         return {} if self.fresh is None else self.fresh.cut
 
     @property

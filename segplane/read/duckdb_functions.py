@@ -15,7 +15,7 @@ _ATTRIBUTE = """
 CREATE OR REPLACE TEMPORARY MACRO attribute(attributes, key) AS
     json_extract_string(attributes, '/' || replace(replace(key, '~', '~0'), '/', '~1'))
 """
-# Of histograms with the same bounds: a bucket's count is the sum of theirs.
+# Merges histograms with the same bounds: a bucket's count is the sum of theirs.
 _MERGE_BUCKETS = """
 CREATE OR REPLACE TEMPORARY MACRO merge_buckets(bucket_counts) AS
     list_reduce(
@@ -23,8 +23,9 @@ CREATE OR REPLACE TEMPORARY MACRO merge_buckets(bucket_counts) AS
         lambda a, b: list_transform(list_zip(a, b), lambda pair: pair[1] + pair[2])
     )
 """
-# As Prometheus has it: linear within a bucket, the first one from 0 on if its bound is positive,
-# and the last bound for the last bucket, which has none above. NULL without values or bounds.
+# Computed as in Prometheus: linear within a bucket, the first one from 0 on if its bound is
+# positive, and the last bound for the last bucket, which has none above. NULL without values or
+# bounds.
 _HISTOGRAM_QUANTILE = """
 CREATE OR REPLACE TEMPORARY MACRO histogram_quantile(quantile, bucket_counts, bounds) AS
     list_transform(
@@ -56,7 +57,7 @@ CREATE OR REPLACE TEMPORARY MACRO histogram_quantile(quantile, bucket_counts, bo
         )[1]
     )[1]
 """
-# As in KQL: the same text, over the same arguments.
+# The text is that of KQL, over the same arguments.
 _EXPONENTIAL_QUANTILE = f"""
 CREATE OR REPLACE TEMPORARY MACRO exponential_histogram_quantile(
     quantile, scale, zero_count, zero_threshold,

@@ -44,7 +44,7 @@ class DatasetFile:
 
     `start_time` and `end_time` bound its event times in nanoseconds, both inclusive; of one signal
     if the reader asked for one. `signals` and `format_version` are None if meta does not know them,
-    and so is `promoted`, the columns that the file has beside the format's.
+    and so is `promoted`, the columns that the file has in addition to the format's.
     """
 
     segment_id: str

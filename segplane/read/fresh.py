@@ -63,7 +63,7 @@ class FreshRecords:
 
     @property
     def cut(self) -> Mapping[str, int]:
-        """The last baby segment of each stream that is read beside the version."""
+        """The last baby segment of each stream that is read in addition to the version."""
         return {baby.stream_id: baby.offset for baby in self.babies}
 
 

@@ -31,7 +31,7 @@ from segplane.read.conversion import conformed
 from segplane.read.errors import ReadError, sentence
 from segplane.read.fresh import FreshRecords
 
-# As much OTLP is decoded in one pass; its rows take a few times as much memory.
+# OTLP that is decoded in one pass; its rows take a few times as much memory.
 PASS_BYTES = 16 * 1024 * 1024
 
 

@@ -101,7 +101,7 @@ def _looked_at(file: DatasetFile, mark: ForeignMark) -> tuple[DatasetFile, Forei
 
 
 def _narrowed(file: DatasetFile, mark: ForeignMark, read: ForeignFile) -> DatasetFile:
-    """Return a mapped file with the signals that it has, as meta tells them later."""
+    """Return a mapped file with the signals that it has, as meta reports them later."""
     return replace(file, foreign=mark, signals=read.signals)
 
 

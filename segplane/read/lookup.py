@@ -9,7 +9,7 @@ from meta.v1 import segment_lookup_pb2 as pb
 from segments.keys import join_key
 from segplane.terminal import suggestions
 
-# As many as one GetUsage takes.
+# One GetUsage takes as many.
 _USAGES_MAX = 1_000
 _UNREADABLE_PAGE = 1_000
 

@@ -25,7 +25,7 @@ from segplane.read.left_out import LeftOut, readable, warn
 from segplane.read.pins import LEASE_SECS, VersionPin
 
 _OWNER_CHARACTERS_MAX = 255
-# Of a fresh reading that a nursery overtakes.
+# Tries of a fresh reading that a nursery overtakes.
 _TRIES_MAX = 5
 
 
@@ -124,7 +124,7 @@ def version_at(
     """Give the version at which to read several datasets, None for the current one.
 
     Versions rise with time, so the greatest that one of them had at a time shows each as it was.
-    It is kept from deletion meanwhile. Raises ReadError.
+    It is kept from deletion in that time. Raises ReadError.
     """
     if as_of is None or isinstance(as_of, int):
         yield as_of

@@ -14,7 +14,7 @@ from segments.store.open import open_store
 
 
 class ReadOnlyFiles(fs.FileSystemHandler):
-    """The part of a file system that readers need; a subclass opens files and tells their sizes."""
+    """The part of a file system that readers need; a subclass opens files and gives their sizes."""
 
     kind = ""
 

@@ -107,7 +107,7 @@ def _hide(
     progress: Callable[[str], None],
 ) -> None:
     for count, segment_id in enumerate(segment_ids, start=1):
-        # A merge or a deletion that took it meanwhile has settled it.
+        # A merge or a deletion has taken it since, which settles it.
         with suppress(NothingToRepair, NotFound):
             _hide_one(transactions, segment_id, acceptance)
         if count % PROGRESS_EVERY == 0:

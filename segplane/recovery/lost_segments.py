@@ -24,7 +24,7 @@ from segplane.recovery.returned_streams import Planned, TailOf, read_babies, str
 from segplane.recovery.unknown_babies import UnknownTail
 from segplane.recovery.unknown_segments import KEYS_AT_ONCE, find_unknown
 
-# The store's times of objects are whole seconds, and its clock may have been set meanwhile.
+# The store's times of objects are whole seconds, and its clock may have been set since.
 _SKEW_NANOS = 2 * 10**9
 
 
@@ -116,7 +116,7 @@ def _plan(
             left[key] = "it holds a payload of the quarantine: replay it again"
         else:
             lost.append(segment)
-    # Before the segments: babies merged meanwhile count as not merged, and are left for once.
+    # Read before the segments: babies merged in between count as not merged, and are left.
     ids = sorted({span.stream_id for segment in lost for span in segment.footer.ranges})
     states = transactions.read(lambda tx: lost_segments.read_states(tx, ids))
     merged = {s: state.merged.get(dataset_id, -1) for s, state in states.items()}

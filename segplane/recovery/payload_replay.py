@@ -1,4 +1,4 @@
-"""Registers one OTLP payload of the quarantine in a dataset, once, whatever is killed meanwhile."""
+"""Registers an OTLP payload of the quarantine exactly once, even if processes are killed."""
 
 import tempfile
 from dataclasses import replace
@@ -71,7 +71,7 @@ def register_payload(
     """Write the records of a payload whose replay was begun, and register them.
 
     `is_as_is` takes records that do not conform to the dataset's schema, with nulls. They are
-    written again if the dataset is bound to a schema meanwhile. Raises ReplayRefused, MetaError,
+    written again if the dataset is bound to a schema in between. Raises ReplayRefused, MetaError,
     SegmentsError.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.

@@ -268,7 +268,7 @@ def _described(store: ObjectStore, info: ObjectInfo, name: QuarantineKey) -> Qua
 
 
 def _note(store: ObjectStore, key: str) -> dict[str, object]:
-    """The note beside a payload; empty if a nursery died before it wrote it."""
+    """The note of a payload; empty if a nursery died before it wrote it."""
     try:
         note = json.loads(store.get(quarantine_note_key(key)))
     except (SegmentsError, ValueError):

@@ -113,8 +113,8 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
     )
     with database.write() as tx:
         version = tables.write(tx, catalog, default)
-        # A meta that is not configured with a store of segments must not start. Its own start
-        # writes the URL.
+        # A meta that is not configured with a store of segments must not start. meta writes the URL
+        # when it starts.
         for name in sorted({store_of(row.new.object_key) for row in catalog.segments} - {""}):
             object_stores.remember(tx, name, "")
         return version

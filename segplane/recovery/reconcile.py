@@ -1,6 +1,6 @@
 """Brings back objects in the bucket that a database in an older state does not know.
 
-It runs beside a running stack. Streams that the database does not know come back ended, and the
+It runs while the stack runs. Streams that the database does not know come back ended, and the
 nurseries merge their babies. A collector whose stream was unknown wrote its unacknowledged exports
 to another one: the end of a stream whose exports are all acknowledged there is left out.
 """
@@ -191,7 +191,7 @@ def _adopt(
     if tail.reason:
         return _outcome(stream_id, tail)
     if tail.babies and tail.babies[0].offset:
-        # Its segments bring it back, if they hold the missing records.
+        # The stream's segments bring it back, if they hold the missing records.
         return _outcome(stream_id, replace(tail, reason="its first baby segments are gone"))
     stream = RestoredStream(
         UUID(stream_id),

@@ -16,7 +16,7 @@ def discard_held(client: MetaClient, key: str, acceptance: operations_pb2.LossAc
     _, store = open_quarantine(client)
     item = find(store, key)
     if not item.dataset_id:
-        raise ReplayRefused("its note names no dataset, so it cannot be told whose the records are")
+        raise ReplayRefused("its note names no dataset, so the owner of the records is not known")
     reply = client.operations.CheckQuarantined(
         operations_pb2.CheckQuarantinedRequest(object_keys=[key], dataset_id=item.dataset_id)
     )

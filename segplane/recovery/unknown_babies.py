@@ -129,7 +129,7 @@ def _share(digests: Sequence[bytes], acknowledged: frozenset[bytes]) -> _Share:
 
 
 def _end(shares: Sequence[_Share]) -> int | None:
-    """Count the babies that were acknowledged in the stream itself; None if that cannot be told.
+    """Count the babies that were acknowledged in the stream itself; None if that is not known.
 
     A collector wrote its last flushes elsewhere, all of each. Equal bytes further up are another
     export of the same content.

@@ -30,7 +30,7 @@ MERGING_PARTS = ("nursery", "merge_worker")
 READY_POLL_SECS = 0.1
 PROGRESS_EVERY_SECS = 10.0
 META_STOP_SECS = 30.0
-# For the processes of a killed run to end: longer than any of them drains.
+# Time for the processes of a killed run to end: longer than any of them drains.
 PREDECESSOR_SECS_MAX = 60.0
 Report = Callable[[str], None]
 
@@ -43,7 +43,8 @@ class Stack:
     """A single-machine Segplane, running from enter to exit.
 
     `report` gets one line for each thing that happens; `is_interrupted` ends a start with
-    Interrupted. `parts` run beside Postgres and meta. Enter it in a thread that outlives it.
+    Interrupted. `parts` run in addition to Postgres and meta. Enter it in a thread that outlives
+    it.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class Stack:
         )
 
     def start_parts(self, *names: str) -> None:
-        """Start processes beside meta and wait until they are ready."""
+        """Start processes in addition to meta, and wait until they are ready."""
         for name in names:
             self._launch(self._spec(name))
         self._await_ready(*names)
@@ -156,7 +157,7 @@ class Stack:
         return ChildSpec(name, name, environment, _worker_is_ready)
 
     def _ready_token(self) -> str:
-        """Return the default token; meta may die meanwhile and is then started again."""
+        """Return the default token; meta is started again if it dies before it answers."""
         while True:
             self._end_if_interrupted()
             try:

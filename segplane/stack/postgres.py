@@ -111,7 +111,7 @@ class EmbeddedPostgres:
     def start(self) -> None:
         """Start the server and wait, without limit, until it takes connections.
 
-        A server that is killed meanwhile, as by a machine short of memory, is started again. After
+        A server that is killed, as by a machine short of memory, is started again. After
         a crash call it once more: the same URL then leads to the server again.
         """
         for kills in itertools.count(1):

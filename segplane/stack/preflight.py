@@ -53,7 +53,7 @@ def claim_ports(ports: Mapping[str, int], hosts: Mapping[str, str] | None = None
 def _open(held: contextlib.ExitStack, option: str, host: str, port: int) -> int:
     family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
     listener = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
-    # As the servers do: connections of the last run in TIME_WAIT do not block the port.
+    # Set as by the servers, so that connections of the last run in TIME_WAIT do not block the port.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         _bind(listener, host.strip("[]"), port)

@@ -216,13 +216,13 @@ def test_the_number_of_records_is_bounded_before_they_are_read() -> None:
         convert(body.replace("{},", "{},{},", 1), records_max=10)
 
 
-def test_records_are_told_apart_only_by_an_id_or_a_time_each() -> None:
-    def are_told_apart(*records: str) -> bool:
-        return convert(f'{{"records": [{",".join(records)}]}}').are_told_apart
+def test_records_are_distinguishable_only_by_an_id_or_a_time_each() -> None:
+    def are_distinguishable(*records: str) -> bool:
+        return convert(f'{{"records": [{",".join(records)}]}}').are_distinguishable
 
-    assert are_told_apart('{"id": 7}', '{"timestamp": 1764063000}')
-    assert not are_told_apart('{"id": 7}', '{"a": 1}')
-    assert not are_told_apart('{"id": null}')
+    assert are_distinguishable('{"id": 7}', '{"timestamp": 1764063000}')
+    assert not are_distinguishable('{"id": 7}', '{"a": 1}')
+    assert not are_distinguishable('{"id": null}')
 
 
 VALUES = st.recursive(

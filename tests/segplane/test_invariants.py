@@ -53,7 +53,7 @@ def test_a_batch_of_a_segment_that_was_merged_meanwhile_is_held_once() -> None:
     assert held_twice((SEGMENT, STORED), (merged, STORED), live=1) == []
 
 
-def test_the_days_of_a_divided_batch_are_told_apart() -> None:
+def test_the_days_of_a_divided_batch_are_distinguishable() -> None:
     def holds(*days: int) -> StoredFooter:
         return replace(
             STORED, footer=replace(STORED.footer, batches=(BatchPart("b1", 1, 0, *days),))

@@ -32,7 +32,7 @@ class ColumnChanges:
 
     @classmethod
     def read(cls, settings: operations_pb2.DatasetSettings) -> ColumnChanges:
-        """Read and check the changes as far as the message alone tells."""
+        """Read and check the changes as far as the message alone allows."""
         promoted = None
         if settings.HasField("promoted_columns"):
             promoted = promoted_columns.checked(settings.promoted_columns.columns, PROMOTED_FIELD)

@@ -34,7 +34,7 @@ FOLLOWERS_MAX = 100
 
 
 def checked_binding(message: operations_pb2.SchemaBinding) -> Binding | None:
-    """Check a binding as far as the message alone tells; None = the dataset is to be unbound."""
+    """Check a binding as far as the message alone allows; None = the dataset is to be unbound."""
     if not message.schema_id:
         if message.HasField("version") or message.attributes:
             raise InvalidArgument("schema_id is not set", field=f"{BINDING_FIELD}.schema_id")

@@ -20,7 +20,7 @@ from meta.v1 import common_pb2
 FIELD = "settings.event_identity"
 WINDOW_DAYS = 7
 SECRET_BYTES = 32
-# Of these each value has one text.
+# Each value of these types has one text.
 _TYPES = (
     common_pb2.KQL_TYPE_STRING,
     common_pb2.KQL_TYPE_GUID,
@@ -80,7 +80,7 @@ NO_IDENTITY = IdentitySetting("", 0)
 
 
 def checked(message: common_pb2.EventIdentity) -> IdentitySetting:
-    """Check the setting as far as the message alone tells. Raises InvalidArgument."""
+    """Check the setting as far as the message alone allows. Raises InvalidArgument."""
     days = checks.count(message.window_days, f"{FIELD}.window_days", high=WINDOW_DAYS_MAX)
     if not message.column:
         if days:

@@ -76,7 +76,7 @@ FORMAT_COLUMNS = frozenset(
     ]
 )
 TIME_COLUMNS = frozenset(["timestamp", "observed_timestamp", "start_timestamp", "end_timestamp"])
-# Columns that the format has beside those: a promoted column that is stored already may have their
+# Further columns of the format: a promoted column that is stored already may have their
 # names, and theirs get an underscore.
 WORD_COLUMNS = frozenset(["severity", "temporality", "span_kind", "span_status"])
 _TYPES = frozenset(common_pb2.KqlType.values())

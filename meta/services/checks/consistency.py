@@ -211,7 +211,7 @@ def _checked(request: pb.CheckConsistencyRequest, after: str) -> _Stretch:
     for index, listed in enumerate(request.objects):
         field = f"objects[{index}].object_key"
         checks.text(listed.object_key, field, characters_max=_KEY_CHARACTERS_MAX)
-        # By bytes, as Postgres and the object stores order keys.
+        # Keys compare by bytes, as in Postgres and the object stores.
         if listed.object_key.encode() <= last.encode():
             raise InvalidArgument(
                 f"{listed.object_key!r} does not come after {last!r}", field=field

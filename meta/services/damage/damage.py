@@ -11,7 +11,7 @@ from meta.v1 import operations_pb2 as pb
 from segments.offsets import OffsetSpan
 
 REASON_CHARACTERS_MAX = 1_000
-# Of 60 bytes each, within 3.5 MiB.
+# A range has 60 bytes, so they fit into 3.5 MiB.
 RANGES_MAX = 50_000
 
 

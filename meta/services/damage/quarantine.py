@@ -80,7 +80,7 @@ def drop_payload(
 def check_quarantined(
     server: ServerParts, request: pb.CheckQuarantinedRequest, context: grpc.ServicerContext
 ) -> pb.CheckQuarantinedResponse:
-    """Tell which payloads no registration counts."""
+    """Return the payloads that no registration counts."""
     checks.at_most(request.object_keys, "object_keys", CHECKED_MAX)
     keys = list(request.object_keys)
     names = [_payload(key).name for key in keys]

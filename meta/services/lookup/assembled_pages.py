@@ -163,7 +163,7 @@ class AssembledPages:
         )
 
     def _read_part(self, checked: CheckedLookup, query: PageQuery) -> AssembledPage:
-        """Read a part of a page, and remember the classes of datasets that it told."""
+        """Read a part of a page, and remember the classes of datasets that it shows."""
 
         def read() -> AssembledPage:
             part = self._statements.read_page(self._transactions.database, query)
@@ -171,7 +171,7 @@ class AssembledPages:
                 raise TimelineChanged
             if not part.is_readable or self._is_over(checked, part.now_secs):
                 self._transactions.read(lambda tx: self._refuse(tx, checked, query))
-                # It has become readable meanwhile.
+                # It has become readable since.
                 raise Conflict("40001")
             return part
 

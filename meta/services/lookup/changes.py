@@ -61,7 +61,7 @@ async def watch_dataset(
             dataset, batch, current, _ = await _read_changes(server, name, since, PAGE_DEFAULT)
             if dataset.key != key:
                 raise NotFound("the dataset was deleted", dataset_name=name)
-        # At least one, by which the reader sees that it is up to date.
+        # There is at least one message, which shows the reader that it is up to date.
         for message in await _change_messages(server, batch, since):
             yield message
         async for message in _live_changes(server, name, dataset):

@@ -10,7 +10,7 @@ from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.engine.timelines import VERSION_JUMP
 from meta.v1 import common_pb2, segment_lookup_pb2
 
-# Columns of different layouts that one page reads. With more the page ends.
+# Columns of different layouts that one page reads; a page ends before it would read more.
 COLUMNS_MAX = 10_000
 # Tag and length of a field of a message, at most.
 _FIELD_BYTES = 6

@@ -62,7 +62,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         segment_filter = _segment_filter(request)
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
         only = self._dataset_key(name) if name else None
-        # Before merges, in which these files would wait until enough segments have gathered.
+        # These precede merges, in which the files would wait until enough segments have gathered.
         tasks_created = mapped_files.plan_rewrites(self._transactions, only, segment_filter)
         segments_included = tasks_created
         for key in [only] if only is not None else self._turns.keys(context):

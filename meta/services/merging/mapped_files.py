@@ -10,7 +10,7 @@ from meta.store.merging import merge_planning
 from meta.store.merging.merge_planning import SegmentFilter
 from meta.store.merging.merge_tasks import TaskKind
 
-# Of a call, so that many files do not keep workers from merging; the janitor calls every 10 s.
+# Bound of one call, so that many files do not hold up merges; the janitor calls every 10 s.
 FILES_MAX = 100
 
 

@@ -25,7 +25,7 @@ Entry = TypeVar("Entry", bound=_CatalogEntry)
 
 
 def read(tx: Transaction, entry_ids: Sequence[UUID]) -> Mapping[UUID, common_pb2.Authors]:
-    """The authors of entries by id; none for readers, who are not told who works here."""
+    """The authors of entries by id; none for readers, who must not learn who works here."""
     if access.current.get().role not in (Role.ADMIN, Role.CATALOG):
         return {}
     authors_by_entry = catalog_authors.read(tx, entry_ids)

@@ -8,7 +8,7 @@ from meta.errors import CursorInvalid
 from meta.secrets import is_same, signature
 
 _DIGEST_BYTES = 12
-# Of the server whose call it is: more than one may run in a process.
+# The key of the server that handles the call: more than one may run in a process.
 _key: ContextVar[bytes] = ContextVar("cursor_key", default=b"")
 
 
@@ -25,7 +25,7 @@ def encode(position: bytes, bound_to: bytes) -> str:
 def split(cursor: str, position_bytes: int | None, field: str) -> tuple[bytes, bytes]:
     """Split a cursor into position and digest. Raises CursorInvalid for other texts.
 
-    `position_bytes` None: positions differ in length, and the digest tells other texts.
+    `position_bytes` None: positions differ in length, and the digest detects other texts.
     """
     try:
         raw = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)

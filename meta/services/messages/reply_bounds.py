@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 from meta.errors import ReplyTooLarge
 from meta.services.messages.convert import REPLY_BYTES_MAX
 
-# Its id with tags; each has more than that.
+# The size of an id with its tags; each item is larger.
 ITEM_BYTES_MIN = 40
 
 

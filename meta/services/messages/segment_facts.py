@@ -1,4 +1,4 @@
-"""Checks the facts of a segment that its writer tells."""
+"""Checks the facts of a segment that its writer states."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias

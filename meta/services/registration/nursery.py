@@ -121,7 +121,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             )
         registered = version, frozenset(move.stream_id for move in merge.moves)
         if is_large:
-            # So that no other reply waits for it.
+            # Done in a thread, so that no other reply waits for it.
             return await asyncio.to_thread(self._registered_alone, registered)
         return await self._replies.submit(registered)
 

@@ -1,4 +1,4 @@
-"""Segments whose content their writers did not tell."""
+"""Segments whose writers did not state their content."""
 
 from uuid import UUID
 

@@ -22,7 +22,7 @@ from meta.v1 import common_pb2, ingest_token_pb2, ingest_token_pb2_grpc
 
 # Stored digest, current digest and fingerprint of a token to move; None = it may stay.
 _Rehash: TypeAlias = tuple[bytes, bytes, str] | None
-# So long a call lets streams follow a token's routing; a server does the rest.
+# A call applies a token's routing to its streams for this long; the server does the rest.
 ROUTING_SECS = 1.0
 # The subject of a reply of ListIngestTokens that is too large, and the way to list it.
 _TOKENS_INSTEAD = ("ingest tokens", "call ListIngestTokens with pagination")

@@ -213,7 +213,7 @@ def _admit(tx: Transaction, token: IngestToken, collector_id: str, about: str) -
     stream_id, created = streams.find_or_create(tx, collector_id, about, owner)
     head = streams.lock_heads(tx, [stream_id])[stream_id]
     if head.is_stopped:
-        # The stream was stopped meanwhile; the next run creates another one.
+        # The stream has been stopped; the next run creates another one.
         raise Conflict("40001")
     streams.touch(tx, stream_id)
     is_new = routing.add_token(tx, stream_id, token.id)

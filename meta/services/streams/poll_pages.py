@@ -36,7 +36,7 @@ from segments.named_stores import Stores
 DETAIL = Detail(checkpoints=1, babies=BABIES_MAX)
 UNMERGED_DETAIL = Detail(checkpoints=0, babies=BABIES_MAX)
 STREAMS_PER_READ = 2_000
-# With 100 promoted columns each, they fill a page.
+# As many datasets with 100 promoted columns each fill a page.
 DATASETS_PER_READ = 500
 TOKENS_PER_READ = 5_000
 _POSITION = struct.Struct("!qB16s")

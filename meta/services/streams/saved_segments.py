@@ -40,7 +40,7 @@ def save(tx: Transaction, new: Sequence[NewSegment], named: EventClaims | None) 
     EventsClaimed, IdentitiesRequired.
     """
     if named is not None:
-        # Before the locks of segments, as in a registration.
+        # Locked before the segments, as in a registration.
         event_claims.lock_one(tx, new[0].dataset_id, named)
     claims = segments.claim(tx, new)
     segments.raise_refusal(claims)

@@ -19,7 +19,7 @@ from meta.v1 import common_pb2, operations_pb2
 
 DATASETS_MAX = 1_000
 FLUSHES_MAX = 1_000
-# Of 52 bytes each, within 3.5 MiB.
+# An offset has 52 bytes, so they fit into 3.5 MiB.
 OFFSETS_MAX = 60_000
 # The subject of a reply of GetUsage that is too large, and the call that returns it.
 _USAGE_INSTEAD = (

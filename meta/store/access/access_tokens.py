@@ -43,7 +43,7 @@ class AccessToken:
     revoked_at: datetime | None
     # None = all.
     dataset_ids: Sequence[UUID] | None
-    # Of the digest's pepper; "" = not known.
+    # Fingerprint of the digest's pepper; "" = not known.
     fingerprint: str
 
 

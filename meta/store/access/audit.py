@@ -28,7 +28,7 @@ _ALL: Select[*tuple[Any, ...]] = select(
 )
 
 
-# Of a value of a state that is too long, at most.
+# Characters that are kept of a value, tried in order until the state is short enough.
 _SHORTENED = (200, 50, 10, 0)
 
 

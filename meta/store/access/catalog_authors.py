@@ -53,7 +53,7 @@ _READ: Select[*tuple[Any, ...]] = select(
     catalog_authors.c.deleted_by,
     catalog_authors.c.deleted_at,
 ).where(catalog_authors.c.entry_id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
-# Of the times and tags of a message.
+# Size of the times and tags of a message.
 _TIMES_BYTES = 256
 
 

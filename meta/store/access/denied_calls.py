@@ -14,7 +14,7 @@ from meta.store.tables import denied_calls
 ROWS_MAX = 100_000
 # Rows that go at once: more than one save adds.
 _PRUNED_MAX = 2_000
-# In one order, so that two servers that save at the same time do not deadlock.
+# Rows are added in one order, so that two servers that save at the same time do not deadlock.
 _ADD = text("""
     INSERT INTO denied_calls (minute, host, reason, calls)
     SELECT date_trunc('minute', now()), h, r, c

@@ -11,10 +11,10 @@ from meta.store.engine.pool import Transaction
 from meta.store.tables import meta_state
 
 PREFIX = "it_"
-# Of access tokens; scanners of repositories look for it.
+# Prefix of access tokens, for which scanners of repositories look.
 ACCESS_PREFIX = "segp_"
 HINT_CHARACTERS = 4
-# As the previous pepper: the one that the database made for itself.
+# Stands for the pepper that the database made for itself, as the previous one.
 DATABASE_PEPPER = b"database"
 # One text for unknown and revoked, so that a reply does not reveal which plaintexts existed.
 UNKNOWN_MESSAGE = "the ingest token is unknown or revoked"
@@ -26,21 +26,21 @@ _PEPPER = select(meta_state.c.token_pepper)
 
 @dataclass(frozen=True, slots=True)
 class Peppers:
-    """Keys of the hash of tokens: for new tokens, and for those that are accepted beside.
+    """Keys of the hash of tokens: for new tokens, and for others that are accepted as well.
 
     b"" = none, and as `current` the database's own pepper.
     """
 
     current: bytes = b""
-    # Of the rotation to come: other servers may have it as their current one already.
+    # The pepper after the next rotation, which may be the current one of other servers already.
     upcoming: bytes = b""
-    # Of the rotation before; DATABASE_PEPPER = the database's own one.
+    # The pepper before the last rotation; DATABASE_PEPPER = the database's own.
     previous: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenDigests:
-    """Digests of one plaintext; under the current pepper, then under those accepted beside."""
+    """Digests of one plaintext: under the current pepper first, then under the others."""
 
     current: bytes
     others: tuple[bytes, ...]

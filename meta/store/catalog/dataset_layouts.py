@@ -31,7 +31,7 @@ FIELD_ID_MIN = 1_000
 # ATTRIBUTE_SCOPE_RECEIPT of the contract: columns that follow from how a record was received.
 RECEIPT_SCOPE = 100
 _FIELD_ID_STEP = 2
-# Of datasets.nonconforming: from here on records that do not conform are no rows.
+# Values of datasets.nonconforming from here on keep records that do not conform from being rows.
 ENFORCED_MIN = 2
 
 

@@ -55,7 +55,7 @@ def rename(tx: Transaction, dataset_id: UUID, new_name: str) -> Dataset:
     values = {"key": dataset.key, "old_name": dataset.name, "version": version}
     tx.execute(_KEEP, values)
     tx.execute(_SHOW, {"dataset_key": dataset.key, "from_version": version})
-    # Nurseries are told names.
+    # Nurseries receive names.
     datasets.stamp(tx, dataset_id, version)
     audit.note(tx, "RenameDataset", dataset_id, audit.states(dataset.name, new_name))
     return datasets.get(tx, dataset_id)

@@ -1,4 +1,4 @@
-"""Quota of live datasets of one creator, beside the one of all creators together."""
+"""Quota of live datasets of one creator, in addition to that of all creators together."""
 
 from uuid import UUID
 

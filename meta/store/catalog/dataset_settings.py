@@ -32,7 +32,7 @@ class DatasetSettings:
     foreign_time_column: str = ""
     # A number of NonconformingRecords, 0 = null.
     nonconforming: int = 0
-    # A number of TimestampUnit, 0 = told by the magnitude.
+    # A number of TimestampUnit, 0 = by the magnitude.
     timestamp_unit: int = 0
 
 

@@ -185,7 +185,7 @@ def identify(tx: Transaction, dataset_id: UUID, rule: int | None, column: str) -
 
 
 def stamp(tx: Transaction, dataset_id: UUID, version: versions.Version) -> None:
-    """Say at which version something last changed that nurseries read of a dataset."""
+    """Record the version of a change that nurseries read of a dataset."""
     tx.execute(_STAMP, {"dataset": dataset_id, "version": version})
 
 
@@ -246,7 +246,7 @@ def count_live(tx: Transaction) -> int:
 def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:
     """Change a dataset's settings alone. Raises NotFound."""
     dataset = get(tx, identifier)
-    # NO KEY UPDATE: registrations continue meanwhile.
+    # NO KEY UPDATE lets registrations continue.
     if tx.execute(_LOCK_SETTINGS, {"id": dataset.id}).one_or_none() is None:
         raise NotFound("there is no such dataset", dataset=identifier)
     return dataset

@@ -10,7 +10,7 @@ from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.engine.pool import Transaction
 from meta.store.versions.versions import Version
 
-# Of more, readers of the oldest versions get the columns of the first layout that is kept.
+# If there are more, readers of the oldest versions get the columns of the first one that is kept.
 LAYOUTS_MAX = 1_000
 _EXPIRE = text("""
     DELETE FROM former_layouts f USING datasets d

@@ -135,7 +135,7 @@ def lock_ends(tx: Transaction, link: Link) -> Ends:
 
 
 def exists(tx: Transaction, link: Link) -> bool:
-    """Tell whether there is such a link."""
+    """Return whether there is such a link."""
     return tx.execute(_FIND, _ends(link)).one_or_none() is not None
 
 

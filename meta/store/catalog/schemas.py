@@ -30,7 +30,7 @@ class Schema(NamedEntry):
     """A schema with its columns in order."""
 
     columns: tuple[SchemaColumn, ...]
-    # Of the columns; the first is 1.
+    # Version of the columns; the first is 1.
     version: int = 1
     is_frozen: bool = False
 
@@ -129,7 +129,7 @@ class Schemas(NamedEntries[Schema]):
                 schema_id=schema.id,
                 blockers=shown + more,
             )
-        # Of datasets that no undelete brings back.
+        # These datasets can no longer be undeleted.
         tx.execute(_UNBIND, {"schema": schema.id})
         return super().remove(tx, schema.id)
 

@@ -14,7 +14,7 @@ from meta.store.engine import pg_arrays
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, Transaction
 
 SLOTS = 64
-# Of datasets.nonconforming.
+# A value of datasets.nonconforming.
 REJECT = 3
 # Threads of a process that add to rows of their own.
 LANES = COMMIT_BATCHES_MAX

@@ -14,7 +14,7 @@ from meta.store.streams import merged_offsets
 from segments.keys import BABIES_ROOT
 
 ROWS_AT_ONCE = 2_000
-# Behind every key that UTF-8 can spell.
+# Sorts behind every key in UTF-8.
 LAST_KEY = "\U0010ffff"
 
 

@@ -1,8 +1,8 @@
 """Rows that contradict one another: the checks of CheckConsistency that need no listing.
 
 Each check goes through its table in the order of a key, in pages: a statement reads a bounded
-number of rows, however many there are. Rows that change meanwhile are judged in one page or the
-next.
+number of rows, however many there are. Rows that change during a check are judged in one page or
+the next.
 """
 
 from dataclasses import dataclass
@@ -147,7 +147,7 @@ _IDENTITY = _Check(
     ORDER BY s.id LIMIT :most
     """),
 )
-# Of what readers and nurseries still need.
+# Damage to objects that readers and nurseries still need.
 _DAMAGED = _Check(
     ("",),
     ("\U0010ffff",),
@@ -161,7 +161,7 @@ _DAMAGED = _Check(
     ORDER BY object_key LIMIT :most
     """),  # noqa: S608
 )
-# Not by an index of those that are not retired, which has another order.
+# The index of streams that are not retired is avoided, because it has another order.
 _NUM_STREAMS = text("""
     SELECT count(*) FILTER (WHERE retired_at IS NULL) FROM (
         SELECT retired_at FROM ingest_streams WHERE id > :a0 AND id <= :z0 ORDER BY id OFFSET 0) s

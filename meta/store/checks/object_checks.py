@@ -94,7 +94,7 @@ _FILL_BABY = text("""
     UPDATE baby_segments SET crc32c = :crc, crc32c_read_at = clock_timestamp()
     WHERE stream_id = :stream AND "offset" = :offset AND crc32c IS NULL
 """)
-# Without a holder the lease is neither looked at nor changed.
+# Without a holder the lease is neither read nor changed.
 _SAVE_POSITION = text("""
     INSERT INTO scrub_state AS s (name, checked_through, objects, size_bytes, is_complete, began_at,
                                   holder, lease_until)
@@ -121,7 +121,7 @@ def record(tx: Transaction, checks: Sequence[ObjectCheck]) -> list[str]:
 
     Answers the keys of these objects that are damaged and needed.
     """
-    # In one order, so that two callers do not wait for each other in a circle.
+    # Rows are locked in one order, so that two callers do not deadlock.
     ordered = sorted(checks)
     for check in ordered:
         if check.damage and _may_be_needed(check.object_key):

@@ -95,7 +95,7 @@ def count(tx: Transaction, dataset_key: int, rows_at_once: int = ROWS_AT_ONCE) -
 def store(tx: Transaction, dataset_id: UUID) -> bool:
     """Add the missing counts; false if the counters were right, or there is no such dataset.
 
-    Counts that other calls add meanwhile stay: their rows are in their own transactions.
+    Counts that other calls add at the same time stay: their rows are in their own transactions.
     """
     dataset = tx.execute(_LOCK, {"dataset": dataset_id, "family": _LOCK_FAMILY}).one_or_none()
     if dataset is None:

@@ -31,7 +31,7 @@ def baby_position(key: str) -> tuple[UUID, int]:
     return stream_id, min(int(digits), 2**63 - 1) if is_baby else -1
 
 
-# Behind every baby of its stream.
+# Sorts behind every baby of its stream.
 _STREAM_END = "9" * OFFSET_DIGITS
 
 
@@ -77,7 +77,7 @@ _SEGMENTS = text(f"""
          AND ((s.tombstone_version IS NULL AND d.deleted_at IS NULL) OR ({HELD}))
     ORDER BY p.object_key
 """)  # noqa: S608
-# By streams: rows of reaped babies stay for a day, and a page must not read them all. A stream
+# Read by streams: rows of reaped babies stay for a day, and a page must not read them all. A stream
 # without such babies is one row.
 _BABIES = text(f"""
     SELECT s.id::text, b."offset", b.size_bytes, b.crc32c, b.crc32c_read_at IS NOT NULL, '', '',

@@ -12,7 +12,7 @@ from segments.keys import QuarantineKey
 
 
 def is_held(tx: Transaction, name: QuarantineKey, dataset_id: UUID) -> bool:
-    """Tell whether an uncounted payload is needed no more: a registration holds its records.
+    """Return whether an uncounted payload is needed no more: a registration holds its records.
 
     Raises NotDrained while a nursery may still merge its baby segment.
     """

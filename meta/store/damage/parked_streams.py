@@ -81,7 +81,7 @@ _STATE = text(f"""
       coalesce({merged_offsets.lowest_in("s", "h")}, s.deleted_offset) AS floor
     FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id WHERE s.id = :stream
 """)  # noqa: S608
-# Of several the lowest counts, and one that is merged counts no more.
+# The lowest of several offsets counts, and a merged one no longer does.
 _PARK = text("""
     INSERT INTO parked_streams AS p (stream_id, "offset", reason, parked_at)
     VALUES (:stream, :offset, :reason, clock_timestamp())
@@ -136,7 +136,7 @@ def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) 
     keys = [(stream_id, dataset_id) for dataset_id in stream_datasets.of_stream(tx, stream_id)]
     stream_datasets.lock(tx, keys)
     merged = merged_offsets.of_stream(tx, stream_id)
-    # Behind the lock: a nursery that could read the baby segment may have merged it meanwhile.
+    # Checked under the lock: a nursery that could read the baby segment may have merged it by now.
     _check_parked(tx, stream_id, offset)
     for dataset_id, merged_offset in merged.items():
         if merged_offset < offset - 1:

@@ -150,7 +150,7 @@ def lock(tx: Transaction, segment_id: UUID) -> Row[*tuple[Any, ...]]:
     row = tx.execute(_LOCK, {"segment": segment_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such segment", segment_id=segment_id)
-    # A planner that held the segment meanwhile has put it into a task.
+    # A planner that held the segment before may have put it into a task.
     if tx.execute(_TASK, {"segment": segment_id}).scalar_one_or_none() is not None:
         raise Conflict("40001")
     return row

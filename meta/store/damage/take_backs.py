@@ -1,6 +1,7 @@
 """Replacements that are taken back: the original is hidden again, as long as its grace lasts.
 
-A replacement of other bytes takes no part in merges meanwhile, so that its records stay apart.
+A replacement of other bytes takes no part in merges while it is live, so that its records stay
+apart.
 """
 
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ def take_back(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> Take
     """
     segment = segment_repairs.get(tx, segment_id)
     keys = datasets.lock_shared(tx, [UUID(segment.dataset_id)])
-    # Behind this lock no original is handed out for deletion that is hidden here.
+    # Under this lock no original that is hidden here is handed out for deletion.
     pins.lock_horizons(tx, list(keys.values()))
     cancelled = segment_repairs.cancel_task(tx, segment_id)
     row = segment_repairs.lock(tx, segment_id)

@@ -20,7 +20,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import ago
 
 AGE_SECS = 86_400
-# So many segments go in any case: a small dataset is a few.
+# As many segments are deleted in any case, because a small dataset has only a few.
 SEGMENTS_FLOOR = 100
 
 
@@ -132,7 +132,7 @@ def change(
         "event": settings.event_retention_secs,
         "created": settings.created_retention_secs,
     }
-    # The retention before may have been in force for long enough, with nothing due meanwhile.
+    # The earlier retention may have been in force for long enough without anything coming due.
     _settle(tx, [dataset_key], percent_max)
     tx.execute(_SEE, {"keys": [dataset_key]})
     expiring = Expiring(*tx.execute(_COUNT, values).one())

@@ -136,7 +136,7 @@ def cancel_tasks(tx: Transaction) -> int:
 def undelete(
     tx: Transaction, dataset_id: UUID, *, grace_secs: float, live_max: int, creator_max: int = 0
 ) -> tuple[Dataset, bool]:
-    """Bring a dataset back while its grace lasts; False beside it if it was live.
+    """Bring a dataset back while its grace lasts; the second value is False if it was live.
 
     Visibility is a second interval, so the versions between show the same as before. Raises
     NotFound, UndeleteExpired, NameTaken, QuotaExceeded.

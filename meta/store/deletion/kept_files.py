@@ -90,7 +90,7 @@ def list_unnoted(tx: Transaction) -> list[KeptDataset]:
 
 
 def mark_noted(tx: Transaction, dataset_id: UUID) -> None:
-    """Say that the bucket notes a dataset; from then on its rows go."""
+    """Record that the bucket notes a dataset; its rows are deleted from then on."""
     tx.execute(_NOTE, {"dataset": dataset_id})
 
 
@@ -103,7 +103,7 @@ def forget(tx: Transaction, grace_secs: float) -> bool:
     if row is None:
         return False
     key, horizon = row
-    # Behind the lock no pin comes to be at a version that expires here.
+    # Under the lock no pin can be taken at a version that expires here.
     if pins.lock_horizons(tx, [key]):
         return False
     tx.execute(_EXPIRE, {"key": key, "horizon": horizon})

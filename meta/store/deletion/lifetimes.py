@@ -159,7 +159,7 @@ _AUDIT = text(f"""
       SELECT ctid FROM audit_log WHERE at < {_AGE_AGO}
       ORDER BY at LIMIT :most))
 """)  # noqa: S608
-# From one dataset to the next along the index, a page of them.
+# Steps from one dataset to the next along the index, for a page of them.
 _USAGE = text("""
     WITH RECURSIVE used AS (
       (SELECT dataset_id FROM dataset_usage WHERE dataset_id > :last ORDER BY 1 LIMIT 1)

@@ -65,7 +65,7 @@ def condemn(tx: Transaction, question: Question, *, is_dry_run: bool) -> Judgeme
     garbage = dead | table_expiry.orphans(tx, tables)
     known = object_keys.find(tx, merged + _abandoned(tx, attempts))
     strangers = [k for k in merged + _abandoned(tx, attempts) if k not in known]
-    # No row tells the objects that stay from what writers left beside them.
+    # No row distinguishes the objects that stay from objects that writers left in the same folder.
     kept = kept_files.keys_among(tx, strangers)
     strangers = [key for key in strangers if key not in kept]
     proven, holder_keys = _proven(tx, question, strangers)

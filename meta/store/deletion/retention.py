@@ -48,7 +48,7 @@ def bury_expired(tx: Transaction) -> int:
 
 
 def _lock_tasks(tx: Transaction, segment_ids: list[UUID]) -> list[MergeTaskRow]:
-    """Lock the open tasks of the segments. One planned meanwhile is cancelled when it is polled."""
+    """Lock the open tasks of the segments. A later task is cancelled when it is polled."""
     held = []
     for task_id in tx.execute(_TASKS, {"ids": segment_ids}).scalars():
         task = merge_tasks.lock(tx, task_id)

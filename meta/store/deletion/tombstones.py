@@ -133,7 +133,7 @@ def hand_out(
     """
     server_state.check_deletion_allowed(tx)
     due = tx.execute(_DUE, {"grace": grace_secs, "most": most}).all()
-    # Behind the lock no pin comes to be at a version that the rows below expire.
+    # Under the lock no pin can be taken at a version that the rows below expire.
     pinned = pins.lock_horizons(tx, sorted({row[6] for row in due})) if due else {}
     hidden = set(tx.execute(_HIDDEN, {"ids": [row[0] for row in due]}).scalars()) if due else set()
     due = [row for row in due if row[0] not in hidden]

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 import psycopg
 
 _CANCEL_SECS = 2.0
-# Not the threads of calls, which may all wait for the statements that are to be cancelled.
+# The threads of calls cannot do it: all may wait for the statements that are to be cancelled.
 _threads = ThreadPoolExecutor(4, thread_name_prefix="cancel")
 
 

@@ -128,7 +128,7 @@ class Continuity:
         return self.seen_version, self.seen_tick
 
     def is_below(self, floor: tuple[int, int], version: int, tick: int) -> bool:
-        """Tell whether the database shows less than was seen before, and remember its state."""
+        """Return whether the database shows less than was seen before, and remember its state."""
         if version < floor[0] or tick < floor[1]:
             self.is_suspect = True
         self.seen_version = max(self.seen_version, version)

@@ -11,7 +11,7 @@ from meta.store.engine.pool import Transaction
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
-# Upper bound of an item's message beside its texts: ids, times, tags.
+# Upper bound of an item's message without its texts: ids, times, tags.
 ITEM_BYTES = 256
 
 

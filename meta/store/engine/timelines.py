@@ -51,7 +51,7 @@ _IS_COMPARED = (
 )
 _COMPARE_LOCKED = _COMPARE + " FOR UPDATE"
 _ADOPT = f"UPDATE meta_state SET timeline = {_TIMELINE}, system_identifier = {_IDENTIFIER}"  # noqa: S608
-# The row holds the newest gap; the earlier ones are kept beside it.
+# The row holds the newest gap; the earlier ones are kept in a column of their own.
 KEEP_GAP = (
     "INSERT INTO version_gaps (gap_start, gap_end)"
     " SELECT gap_start, gap_end FROM meta_state WHERE gap_end > 0 ON CONFLICT DO NOTHING"
@@ -60,7 +60,7 @@ _JUMP = (
     f"{_ADOPT}, gap_start = version, gap_end = version + {VERSION_JUMP},"
     f" version = version + {VERSION_JUMP}, deletion_held = true"
 )
-# Without a witness nobody can tell how much was lost: it counts as a restore from now on.
+# Without a witness the extent of the loss is unknown: it counts as a restore from now on.
 _NOTE_RESTORED = (
     "UPDATE witness_state SET restored_at = clock_timestamp(),"
     " restored_reason = 'the timeline of Postgres changed, and there was no witness to compare'"

@@ -79,7 +79,7 @@ def expire(tx: Transaction, *, grace_secs: float, most: int) -> Expired:
     dataset_key = tx.execute(_DUE, {"grace": grace_secs}).scalar_one_or_none()
     if dataset_key is None:
         return Expired((), has_more=False)
-    # Behind the lock no snapshot comes to be made of an object that is removed below.
+    # Under the lock no snapshot can be made of an object that is removed below.
     table_metadata.lock(tx, dataset_key)
     values = {"key": dataset_key, "grace": grace_secs, "most": most}
     tx.execute(_REMOVE_SNAPSHOTS, values)

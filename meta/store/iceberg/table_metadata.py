@@ -48,7 +48,7 @@ class NewSnapshot:
     segments: int
     number_of_events: int
     size_bytes: int
-    # Of the keys by which the list names its manifests; empty = not known.
+    # Digest of the keys by which the list names its manifests; empty = not known.
     manifest_keys_digest: bytes = b""
 
 
@@ -205,7 +205,7 @@ def put_snapshot(tx: Transaction, dataset_key: int, new: NewSnapshot) -> Snapsho
     existing = _find(tx, dataset_key, new.version)
     if existing is not None:
         return existing
-    # Of versions to come nothing is known yet.
+    # Nothing is known yet of versions to come.
     lookup.readable_version(tx, versions.snapshot(tx), new.version, field="version")
     digests = [new.manifest_list, *new.manifests]
     objects = tx.execute(_OBJECT_IDS, {"key": dataset_key, "digests": digests}).all()

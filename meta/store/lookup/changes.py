@@ -15,7 +15,7 @@ from meta.store.lookup import lookup
 from meta.store.segments.segments import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
 from meta.store.versions import versions
 
-# Of one version; more are read by FindSegments at it.
+# Changes of one version; a reader gets more by FindSegments at that version.
 CHANGES_MAX = 65_536
 
 

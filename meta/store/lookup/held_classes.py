@@ -20,11 +20,11 @@ from meta.store.engine.pool import Transaction
 
 # Datasets that are remembered; 100 bytes each.
 DATASETS_MAX = 100_000
-# Of these a lookup sends so many; some may be deleted, or not be the caller's.
+# A lookup sends as many of these; some may be deleted, or not be the caller's.
 SENT_MAX = 2_000
-# With so many new segments, the classes are found again.
+# After as many new segments the classes are read again.
 NEW_SEGMENTS_MAX = 100
-# By leaps in the index: a probe for each class and one to end.
+# Leaps in the index: a probe for each class and one to end.
 _HELD = text("""
     SELECT d.key, bit_or(1 << c.dur_class)
     FROM unnest(cast(:keys AS integer[])) d (key)
@@ -59,7 +59,7 @@ class HeldClasses:
 
     # For each key, the mask of the classes of all segments up to a version.
     _known: dict[int, tuple[int, int]] = field(default_factory=dict)
-    # Of all of `_known`, perhaps as it was before the last change: not wrong, but older.
+    # Literals of all of `_known`, perhaps as it was before the last change: older, but not wrong.
     _literals: KnownClasses | None = None
 
     def known(self, first_key: int) -> KnownClasses:
@@ -68,7 +68,7 @@ class HeldClasses:
         All datasets if they are few enough to send.
         """
         if len(self._known) > SENT_MAX:
-            # In one step, as far as other threads see.
+            # The copy is one step for other threads.
             known = sorted(self._known.copy().items())
             begin = bisect_left(known, first_key, key=itemgetter(0))
             return _as_literals(known[begin : begin + SENT_MAX])

@@ -1,7 +1,7 @@
 """Lineage of records: from a baby through its registration and all merges to live segments.
 
-Registrations and (input, output) pairs are kept while a descendant lives, so old versions' offsets
-can be told as well: right before a registration its entry stood at the registration's start.
+Registrations and (input, output) pairs are kept while a descendant lives, so the offsets of old
+versions are known as well: right before a registration its entry stood at the registration's start.
 """
 
 from collections.abc import Mapping

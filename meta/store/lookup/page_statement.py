@@ -25,7 +25,7 @@ from meta.store.versions.versions import IS_LOST
 
 # Visible datasets that a statement looks into.
 DATASETS_MAX = 1_000
-# Of so many datasets every class of duration is probed; a part ends before the next of them.
+# Datasets of a part for which every class of duration is probed; further ones end the part.
 DATASETS_PROBED_MAX = 50
 CLASSES = range(DURATION_CLASS_MAX + 1)
 ID_MAX = UUID(int=2**128 - 1)
@@ -263,7 +263,7 @@ class SegmentStatements:
             "shown": query.limit,
             "behind": query.limit + 1,
         }
-        # As texts, so that their types do not depend on their sizes: one prepared statement.
+        # As texts their types do not depend on their sizes, so one prepared statement is enough.
         return self._page, [None if values[n] is None else str(values[n]) for n in _TYPES]
 
 

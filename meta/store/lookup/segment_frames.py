@@ -20,7 +20,7 @@ _CREATED, _TOMBSTONE, _FACTS, _CRC32C, _LAYOUT, _FOREIGN = 100, 101, 103, 104, 1
 SEGMENT_TAG = bytes([_SEGMENTS << 3 | LENGTH_DELIMITED])
 # Tag and length of a segment.
 HEAD_BYTES = 3
-# Most rows have so many signals in front of the ids of promoted columns, each of one byte's length:
+# Most rows have three signals in front of the ids of promoted columns, each of one byte's length;
 # their parser is written out. Facts of other shapes are walked field by field.
 _SIGNALS_WRITTEN_OUT = 3
 # Bytes that a row keeps: at most its object key of 900 bytes and 200 more. A segment of all the

@@ -16,7 +16,7 @@ from meta.store.segments.segments import (
     SegmentRow,
 )
 
-# Before every segment.
+# Sorts before every segment.
 FIRST = (-(2**63), UUID(int=0))
 
 

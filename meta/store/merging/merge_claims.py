@@ -84,7 +84,7 @@ def _claim_statement(condition: str, order: str) -> TextClause:
 # statement_timestamp(), because an index cannot be searched by the volatile clock_timestamp():
 # every claimed task would be read.
 _HELD = _claim_statement("free_at < statement_timestamp()", "free_at")
-# By whether the oldest goes first.
+# Statements by whether the oldest task goes first.
 _FRESH = {
     False: _claim_statement("free_at IS NULL", "total_compressed_size, id"),
     True: _claim_statement("free_at IS NULL", "id"),
@@ -215,7 +215,7 @@ _UNCLAIM = text("""
 # A merge reads and sorts before it writes its first row, at worst over a slow network.
 STALL_SECS = 1_800
 STALL_BYTES_PER_SEC = 65_536
-# Without a rise for so long a claim ends with its lease: another worker may be better off.
+# A claim without progress for this long ends with its lease: another worker may succeed.
 _STALLED = ago(f"({STALL_SECS} + total_compressed_size / {STALL_BYTES_PER_SEC})")
 _BEAT = text(f"""
     UPDATE merge_tasks SET beat_at = clock_timestamp(),

@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 
-# Datasets that are told of, those with the most segments.
+# Datasets that a report names: those with the most segments.
 DATASETS_MAX = 1_000
 # The first conditions are those of the planner's index.
 _READ = text("""

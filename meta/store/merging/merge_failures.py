@@ -222,7 +222,7 @@ def split(tx: Transaction, task: MergeTaskRow, failed_segment_id: UUID | None) -
 def _count(
     tx: Transaction, task: MergeTaskRow, claimed_at: datetime, failed_segment_id: UUID | None
 ) -> int:
-    """Count a failure; it blames the inputs if it names one or if others could work meanwhile."""
+    """Count a failure; it blames the inputs if it names one, or if others could merge then."""
     completed_at = last_completed_at(tx)
     since = task.failed_at or claimed_at
     is_poison = failed_segment_id is not None or (completed_at is not None and completed_at > since)

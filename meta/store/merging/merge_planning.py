@@ -72,7 +72,7 @@ FILTERED = """
 _IS_SMALL = """s.tombstone_version IS NULL AND s.quarantined_at IS NULL
       AND s.compressed_size_bytes < 268435456"""
 _IS_FREE = "NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)"
-# From one dataset with small segments to the next along the index: the others cost nothing.
+# Steps from one dataset with small segments to the next along the index; the others cost nothing.
 _DATASETS = text(f"""
     WITH RECURSIVE small AS (
       (SELECT s.dataset_key AS key FROM segments s
@@ -99,7 +99,7 @@ _CANDIDATES = text(f"""
       AND {_IS_SMALL} AND {_IS_FREE} AND {FILTERED} AND NOT {IS_AWAITED}
     ORDER BY s.start_ns, s.id LIMIT :most
 """)  # noqa: S608
-# By the conditions of segments_foreign_index: nothing is read if no client registered files.
+# Has the conditions of segments_foreign_index: nothing is read if no client registered files.
 _MAPPED = text(f"""
     SELECT s.dataset_key, s.id
     FROM segments s JOIN datasets d ON d.key = s.dataset_key

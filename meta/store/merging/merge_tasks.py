@@ -139,7 +139,7 @@ class MergeTaskRow:
     total_compressed_size: int
     start_ns: int
     end_ns: int
-    # Outputs beside `output_segment_id`; None if there are none.
+    # Outputs other than `output_segment_id`; None if there are none.
     more_output_ids: list[UUID] | None = None
     # The store of its dataset's new segments.
     store: str = ""
@@ -178,8 +178,8 @@ _COLUMNS = (
     merge_tasks.c.more_output_ids,
     datasets.c.store,
 )
-# Of no deleted dataset. A hashed list beside the scan, so that tasks are still read in the order of
-# an index; short, because a dataset is purged once its tasks are closed.
+# Leaves out tasks of deleted datasets. The list is hashed, so that tasks are still read in the
+# order of an index; it is short, because a dataset is purged once its tasks are closed.
 IS_OF_LIVE = (
     "dataset_key NOT IN ("
     "SELECT key FROM datasets WHERE deleted_at IS NOT NULL AND purged_at IS NULL)"

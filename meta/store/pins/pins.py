@@ -354,7 +354,7 @@ def _lock_readable(tx: Transaction, new: NewPin, dataset_key: int, version: int)
     lock_horizons(tx, [dataset_key])
     (locked,) = lookup.visible_datasets(tx, [new.dataset_name], version)
     if locked.key != dataset_key:
-        # Deleted and created again meanwhile.
+        # The dataset was deleted and created again.
         raise NotFound("there is no such dataset", dataset_name=new.dataset_name)
     if new.holds_changes and version < int(tx.execute(_HORIZON, {"key": locked.key}).scalar_one()):
         # Readable because another pin holds it, which may hold no changes.

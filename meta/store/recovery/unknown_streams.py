@@ -32,7 +32,7 @@ _RESTORED_AT = text("""
     SELECT (extract(epoch FROM restored_at) * 1000000000)::bigint FROM witness_state
 """)
 _NOW = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000")
-# By the primary key: a restored database holds the commits of a day at most, and those to come.
+# Uses the primary key: a restored database holds the commits of a day at most, and those to come.
 _COMMITTED = text("""
     SELECT stream_id, "offset" FROM baby_segments
     WHERE (stream_id, "offset") > (:stream, :offset) AND num_records > 0 AND reaped_at IS NULL

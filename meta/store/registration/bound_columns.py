@@ -1,4 +1,4 @@
-"""Refusal of segments that lack a column to which their dataset was bound meanwhile."""
+"""Refusal of segments that lack a column to which their dataset has been bound since."""
 
 from collections.abc import Collection, Sequence
 

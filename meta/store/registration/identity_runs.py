@@ -23,7 +23,8 @@ from segments.event_identity import HASH_BYTES
 YOUNG = young_identity_pages.name
 OF_DAYS = tuple(table.name for table in day_identity_pages)
 PAGE_HASHES = 224
-# As many runs of a tier are merged. Fewer would be merged more often, more would be looked up.
+# Runs of a tier that are merged at once. Fewer would be merged more often; with more, more would
+# be looked up.
 FAN_IN = 4
 TIER_MIN = 1_024
 # Larger runs are not merged: 5 GB.
@@ -77,7 +78,7 @@ _DUE = text("""
     SELECT dataset_key, day, tier FROM identity_runs WHERE is_due
     ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
 """)
-# Once for each day: later its young runs are those of late events, and stay a few.
+# Done once for each day: later its young runs are those of late events, and stay few.
 _OVER = text(f"""
     SELECT dataset_key, day, max(tier) AS tier FROM identity_runs
     WHERE day < {TODAY}
@@ -157,7 +158,7 @@ def _merge(
     if len(rows) < runs_min or identities > RUN_MAX:
         tx.execute(_NOT_DUE, {"runs": runs})
         return MergedRuns(0, 0)
-    # Before the new run is added: it counts the runs of its tier.
+    # Removed before the new run is added, because that counts the runs of its tier.
     tx.execute(_REMOVE_RUNS, {"runs": runs})
     run, bits = _add_run(tx, dataset_key, day, identities, is_young=is_young)
     values = {"run": run, "runs": runs, "run_bits": pg_arrays.numbers([row.bits for row in rows])}

@@ -84,7 +84,7 @@ def restore(tx: Transaction, dataset_id: UUID, quarantined: Quarantined) -> None
 
 
 def are_held(tx: Transaction, dataset_id: UUID, name: QuarantineKey) -> bool:
-    """Tell whether a registration holds the records of a payload's baby segment.
+    """Return whether a registration holds the records of a payload's baby segment.
 
     They are rows of the dataset then, or in the quarantine by a verdict that counts.
     """
@@ -93,7 +93,7 @@ def are_held(tx: Transaction, dataset_id: UUID, name: QuarantineKey) -> bool:
 
 
 def are_counted(tx: Transaction, names: Sequence[QuarantineKey]) -> list[bool]:
-    """Tell of each object whether its records are the quarantine's; true without a verdict."""
+    """Return for each object whether its records are the quarantine's; true without a verdict."""
     values = {
         "streams": [UUID(name.stream_id) for name in names],
         "verdicts": [name.verdict or "" for name in names],

@@ -45,7 +45,7 @@ from meta.store.streams.merged_offsets import Backlogs
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions.versions import Version
 
-# Most current offsets that a refusal carries.
+# Upper bound of the current offsets that a refusal carries.
 CURRENT_VALUES_MAX = 32
 
 
@@ -62,7 +62,7 @@ class Merge:
     is_audited: bool = False
     # Verdicts by which records of streams are quarantined.
     quarantined: Mapping[UUID, str] = field(default_factory=dict)
-    # Of the events of the segments, if the dataset has each of them once.
+    # Claims of the events of the segments, if the dataset has each event once.
     event_claims: EventClaims | None = None
 
     @property
@@ -247,7 +247,7 @@ def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Versi
     """The version of an earlier call that made exactly these moves with these segments."""
     rows = tx.execute(_OF_MOVES, registration_rows.move_columns(merge.moves)).all()
     moves = {(*move.key, move.offsets.start - 1, move.offsets.end) for move in merge.moves}
-    # Of further segments, 0.1.0 stored a row per move too.
+    # 0.1.0 also stored a row per move for further segments.
     stored_ids = {row.segment_id for row in rows}
     pairs = {(r.stream_id, r.dataset_id, r.start_offset, r.end_offset, r.segment_id) for r in rows}
     if pairs != {(*move, segment_id) for move in moves for segment_id in stored_ids}:

@@ -19,7 +19,7 @@ from meta.store.registration.identities import DayIdentities
 from meta.store.versions.clock import ago
 from segments.event_identity import HASH_BYTES
 
-# Of all callers: 1 GB. Each registration has 8 at most.
+# Staged lists of all callers: 1 GB. Each registration has 8 at most.
 STAGED_MAX = 256
 # A registration follows its parts within seconds.
 KEPT_SECS = 3_600

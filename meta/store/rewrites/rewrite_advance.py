@@ -15,7 +15,7 @@ from meta.store.rewrites import rewrite_jobs
 from meta.store.rewrites.rewrite_jobs import IS_ELSEWHERE, MATCHES
 from meta.store.versions.clock import ago
 
-# Until a job is looked at again; the longer one while all that is left is in merges of others.
+# Pause until a job is examined again; longer while other tasks hold all that is left.
 PAUSE_SECS = 1.0
 WAIT_SECS = 10.0
 # A longer gap is a server that was down and no time that the job took.
@@ -97,7 +97,7 @@ def advance(tx: Transaction) -> bool:
     due = tx.execute(_DUE).one_or_none()
     if due is None:
         return False
-    # In the order of all planning: the dataset, then the job, then tasks and segments.
+    # Locks follow the order of all planning: the dataset, then the job, then tasks and segments.
     is_live = merge_planning.lock_dataset(tx, due.dataset_key)
     job = tx.execute(_LOCK, {"id": due.id, "gap": GAP_SECS_MAX}).mappings().one_or_none()
     if job is None:

@@ -48,7 +48,7 @@ def unread_file(time_column: str = "") -> bytes:
 
 
 def mark_unread(tx: Transaction, saved: Mapping[UUID, UUID]) -> None:
-    """Say that nobody has read some new segments yet; `saved` are their datasets, by segment.
+    """Record that some new segments have not been read yet; `saved` are their datasets, by segment.
 
     The datasets are locked. Raises ForeignRefused.
     """

@@ -14,7 +14,7 @@ _MISSING = text("""
     FROM segments s JOIN datasets d ON d.key = s.dataset_key
     WHERE s.message IS NULL AND s.id > :after ORDER BY s.id LIMIT :most
 """)
-# In the order of their ids, as merges lock them.
+# Rows are locked in the order of their ids, as merges lock them.
 _KEEP = text("""
     UPDATE segments s SET message = new.message
     FROM (SELECT id, message

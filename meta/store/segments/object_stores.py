@@ -49,7 +49,7 @@ def names(tx: Transaction) -> Sequence[str]:
 
 
 def unknown(tx: Transaction, configured: Sequence[str]) -> Sequence[str]:
-    """Stores that other servers were configured with, beside those of a server."""
+    """Stores that other servers were configured with, in addition to those of this server."""
     return list(tx.execute(_UNKNOWN, {"names": list(configured)}).scalars())
 
 

@@ -54,8 +54,8 @@ _LIST_UNREADABLE = text(f"""
     WHERE s.foreign_state = {UNREADABLE} AND s.tombstone_version IS NULL AND s.id > :after
     ORDER BY s.id LIMIT :most
 """)  # noqa: S608
-# Without a wait: a merge that completes locks its inputs in another order. A segment that is
-# skipped is listed again.
+# It does not wait, because a merge that completes locks its inputs in another order. A segment that
+# is skipped is listed again.
 _LOCK = text(f"""
     SELECT {_COLUMNS} FROM segments s JOIN datasets d ON d.key = s.dataset_key
     WHERE s.id = ANY(:ids) AND (s.facts IS NULL OR s.foreign_state = 1)

@@ -64,7 +64,7 @@ _FLUSHES = text(
     'SELECT "offset", flush_id FROM baby_segments WHERE stream_id = :stream'
     ' AND "offset" BETWEEN :first AND :last AND flush_id IS NOT NULL ORDER BY "offset"'
 )
-# One statement, so one round trip and no more: it locks, checks and writes. Its snapshot may be
+# One statement locks, checks and writes, in one round trip. Its snapshot may be
 # older than the locks it gets. The head is read again under its lock. Entries may have been removed
 # since the snapshot, and then removal_count, which the subquery reads in the snapshot, differs. (In
 # plain driver text: SQLAlchemy's own handling costs more than the rest.)

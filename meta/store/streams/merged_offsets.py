@@ -80,8 +80,8 @@ class Backlogs:
 # The stop message that MarkStreamStopped commits has stamps, of no dataset; a commit without stamps
 # has none.
 _HAS_OBJECT = "coalesce(cardinality(b.dataset_ids), 1) > 0"
-# Of every entry of its stream. A look-up a stamp here and below: joins would read all entries for
-# each baby.
+# True if the baby is one of every entry of its stream. Here and below each stamp is a look-up:
+# joins would read all entries for each baby.
 _IS_ANYONES = """(b.dataset_ids IS NULL OR EXISTS (
     SELECT FROM unnest(b.dataset_ids) AS stamp (id) WHERE (
       SELECT x.dataset_id FROM stream_datasets x

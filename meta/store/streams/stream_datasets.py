@@ -55,7 +55,7 @@ _FOREIGN = text(
     "  AND d IN (t.logs_dataset_id, t.traces_dataset_id, t.metrics_dataset_id))"
     " AND NOT EXISTS (SELECT FROM routing_periods p WHERE p.stream_id = :stream"
     "  AND d IN (p.logs_dataset_id, p.traces_dataset_id, p.metrics_dataset_id))"
-    # As old as a flush may be that its collector still writes.
+    # The age of the oldest flush that its collector may still write.
     " AND NOT EXISTS (SELECT FROM stream_removals r WHERE r.stream_id = :stream"
     "  AND r.dataset_id = d AND r.removed_at > meta_ago(43200))"
 ).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))

@@ -16,7 +16,7 @@ from meta.store.tables import baby_segments, stream_removals
 from meta.store.versions import versions
 
 REAPED_AT_ONCE = 1_000
-# In stream_removals: the whole stream.
+# Stands for the whole stream in stream_removals.
 WHOLE_STREAM = UUID(int=0)
 
 _STOP_MESSAGE = insert(baby_segments)

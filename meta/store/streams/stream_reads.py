@@ -1,7 +1,7 @@
 """Reads of a nursery: streams with their entries, checkpoints and unmerged babies.
 
 Set-wise: a handful of statements however many streams. Each runs in one REPEATABLE READ snapshot,
-so the version read beside them labels all of it.
+so the version that is read in it labels all of it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -53,7 +53,7 @@ class IngestToken:
     created_at: datetime
     revoked_at: datetime | None
     routing: TokenRouting
-    # Of the digest's pepper; "" = not known.
+    # Fingerprint of the digest's pepper; "" = not known.
     fingerprint: str = ""
 
 
@@ -84,7 +84,7 @@ _IN_ORDER = _ALL.order_by(ingest_tokens.c.id)
 _ACTIVE = _IN_ORDER.where(ingest_tokens.c.revoked_at.is_(None))
 _BEHIND = _IN_ORDER.where(ingest_tokens.c.id > bindparam("after")).limit(bindparam("most"))
 _ACTIVE_PAGE = _BEHIND.where(ingest_tokens.c.revoked_at.is_(None))
-# By the index of changes, even if the planner expects to find enough along the ids.
+# Uses the index of changes, even if the planner expects to find enough along the ids.
 _CHANGED = _BEHIND.where(
     ingest_tokens.c.id.in_(
         select(ingest_tokens.c.id)
@@ -234,7 +234,7 @@ def route(tx: Transaction, token_id: UUID, routing: TokenRouting) -> None:
 
 
 def stamp(tx: Transaction, token_id: UUID, version: Version) -> None:
-    """Say at which version a token last changed for nurseries."""
+    """Record the version of a token's last change for nurseries."""
     tx.execute(_STAMP, {"token": token_id, "version": version})
 
 

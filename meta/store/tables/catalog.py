@@ -73,7 +73,7 @@ Index(
     unique=True,
     postgresql_where=datasets.c.deleted_at.is_(None),
 )
-# Of deleted ones too, which older versions show.
+# Includes deleted datasets, which older versions show.
 Index("datasets_names", datasets.c.name)
 Index(
     "datasets_default_unique",

@@ -19,7 +19,7 @@ scrub_state = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("checked_through", Text(collation="C"), nullable=False),
-    # Of the pass that began at began_at.
+    # Objects of the pass that began at began_at.
     Column("objects", BigInteger, nullable=False),
     Column("size_bytes", BigInteger, nullable=False),
     Column("is_complete", Boolean, nullable=False),

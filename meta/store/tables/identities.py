@@ -51,9 +51,9 @@ identity_runs = Table(
     Column("tier", SmallInteger, nullable=False),
     Column("bits", SmallInteger, nullable=False),
     Column("identities", BigInteger, nullable=False),
-    # In the table of young pages; others are in that of their day.
+    # The run is in the table of young pages; others are in that of their day.
     Column("is_young", Boolean, nullable=False),
-    # As many of its tier are there as are merged to one.
+    # Its tier has as many runs as are merged into one.
     Column("is_due", Boolean, nullable=False),
 )
 Index(

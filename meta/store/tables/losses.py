@@ -29,12 +29,12 @@ losses = Table(
     Column("object_key", Text),
     # Null if it is not known.
     Column("records", BigInteger),
-    # From this version on they are missing.
+    # The version from which they are missing.
     Column("version", BigInteger, nullable=False),
     now("lost_at"),
     Column("actor", Text, nullable=False),
     Column("reason", Text, nullable=False),
-    # From this version on they are back.
+    # The version from which they are back.
     Column("withdrawn_version", BigInteger),
 )
 Index("losses_stream_index", losses.c.stream_id, losses.c.offset)
@@ -50,7 +50,7 @@ replays = Table(
     Column("state", SmallInteger, nullable=False),
     # The dataset that a replay goes to, from its beginning on.
     Column("dataset_id", Uuid),
-    # At which its records are visible, or are lost.
+    # The version at which its records are visible, or are lost.
     Column("version", BigInteger),
     Column("segment_ids", ARRAY(Uuid)),
     Column("actor", Text, nullable=False),

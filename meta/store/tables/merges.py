@@ -56,7 +56,7 @@ merge_tasks = Table(
     Column("total_compressed_size", BigInteger, nullable=False),
     Column("start_ns", BigInteger, nullable=False),
     Column("end_ns", BigInteger, nullable=False),
-    # Outputs beside output_segment_id; null if there are none.
+    # Outputs other than output_segment_id; null if there are none.
     Column("more_output_ids", ARRAY(Uuid)),
     # The rewrite job that it belongs to, until the job has counted it.
     Column("rewrite_id", Uuid),

@@ -46,7 +46,7 @@ ingest_streams = Table(
     "ingest_streams",
     metadata,
     Column("id", Uuid, primary_key=True),
-    # With the principal before it, if the stream has one: meta/store/streams/streams.py.
+    # The principal precedes it, if the stream has one: meta/store/streams/streams.py.
     Column("collector_id", Text, nullable=False),
     Column("collector_string", Text, nullable=False),
     # Evenly spread in [0, 2^31); shard = shard_hash % shard_count.

@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 
-# At most a minute after the last observation: a lease ends no earlier because the clock stepped.
+# Now, but at most a minute after the last observation: a clock step ends no lease early.
 NOW = "(SELECT least(now(), observed_at + interval '60 seconds') FROM clock_state)"
 _LAST_GAP_END = "(SELECT coalesce(max(gap_end), '-infinity') FROM clock_gaps)"
 

@@ -29,7 +29,7 @@ _MOVE_BACK = (
         " WHERE expires_at > :now"
     ),
 )
-# Of the leases only those of pins keep something from deletion.
+# Only the leases of pins keep something from deletion.
 _MOVE_FORWARD = text(
     "UPDATE pins SET expires_at = expires_at + :step, ends_at = ends_at + :step"
     " WHERE expires_at > :start"

@@ -159,7 +159,7 @@ def first_mark(side: Side, view: WitnessView, verdict: Verdict) -> Mark:
 
 
 def is_in_force(mark: Mark, before: WitnessView, after: WitnessView) -> bool:
-    """True if a mark that was written counts, and no other history went on meanwhile.
+    """True if a mark that was written counts, and no other history has continued since.
 
     A server of another history writes its mark and then looks, as this one does: at least one of
     the two sees the other.

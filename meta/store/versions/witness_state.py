@@ -40,7 +40,8 @@ class WitnessStatus:
 IS_UNRECONCILED = (
     "EXISTS (SELECT FROM witness_state WHERE restored_at IS DISTINCT FROM reconciled_at)"
 )
-# True if that is awaited: segments that were merged meanwhile could not be told from lost ones.
+# True if that is awaited: segments that were merged since could not be distinguished from lost
+# ones.
 IS_AWAITED = f"({IS_UNRECONCILED} AND (SELECT deletion_held FROM meta_state))"  # noqa: S608
 _COLUMNS = f"""
     m.version, coalesce(m.ceiling, 0), ({HAS_ROOM} AND m.ceiling IS NOT NULL) IS TRUE,

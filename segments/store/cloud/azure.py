@@ -51,7 +51,7 @@ class AzureRequests:
             max_single_put_size=PART_BYTES,
             max_single_get_size=_WHOLE_BYTES,
         )
-        # Otherwise each request is a line of every process's log.
+        # Otherwise each request writes a line to the log of every process.
         logging.getLogger("azure").setLevel(logging.WARNING)
 
     def put(self, name: str, content: UploadBody) -> None:
@@ -67,7 +67,7 @@ class AzureRequests:
     def put_parts(self, name: str, content: UploadBody) -> None:
         """Write an object in blocks, and name them unless there is one."""
         blob = self._client.get_blob_client(name)
-        # Blocks of all writers of a name lie beside each other: none may take another's.
+        # Blocks of all writers of a name lie in one place: no writer may take another's.
         upload, blocks = uuid.uuid4().hex, []
         with self._errors("write"):
             for number, part in enumerate(content.parts()):

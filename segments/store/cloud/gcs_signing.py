@@ -64,7 +64,7 @@ class GcsSigner:
             raise CannotSign(_NO_ACCOUNT)
         with self._lock:
             if not credentials.valid:
-                # A machine's account tells its name with its token.
+                # A machine's account learns its name with its token.
                 credentials.refresh(Request())
         return {
             "credentials": credentials,

@@ -72,7 +72,7 @@ def is_transient(error: Failure) -> bool:
 
 
 def refused(error: Failure, location: StoreLocation, *, is_probe: bool = False) -> StoreError:
-    """Say how a caller can react: try again, call the operator, or neither."""
+    """Return the reaction of a caller: try again, call the operator, or neither."""
     where = f"bucket {location.bucket} at {location.endpoint or 'AWS'}"
     if isinstance(error, ClientError):
         return _answered(error, where)

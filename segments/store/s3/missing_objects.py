@@ -11,7 +11,7 @@ from segments.location import StoreLocation
 from segments.store.s3.signing import AccessKeys, ReadRequest, sign
 
 _TIMEOUT_SECS = 2
-# A store that does not answer is not asked for so long: callers wait meanwhile.
+# A store that does not answer is not asked again for this long, because callers wait for it.
 _AWAY_SECS = 10.0
 _CONNECTIONS_MAX = 32
 _NOT_FOUND = 404

@@ -70,7 +70,7 @@ def find_key(location: StoreLocation, request: ReadRequest) -> str | None:
 
 
 def sign(location: StoreLocation, keys: AccessKeys, request: ReadRequest) -> dict[str, str]:
-    """Return the headers that a request needs beside its own."""
+    """Return the headers that a request needs in addition to its own."""
     payload = request.headers.get(_PAYLOAD_HEADER, "")
     is_given = payload in _PAYLOADS
     signed = {

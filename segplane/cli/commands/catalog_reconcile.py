@@ -60,7 +60,7 @@ def reconcile(
 ) -> None:
     """Bring back objects that a restored database does not know, each record once.
 
-    Run it beside the running stack, before `segplane deletion release`. It may be stopped and run
+    Run it while the stack runs, before `segplane deletion release`. It may be stopped and run
     again. On a terminal it asks whether missing objects were deleted on purpose. Exits with 1 while
     something is left.
     """

@@ -147,7 +147,7 @@ def show_usage(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
-    """Count the records that datasets took this month (UTC), beside their limit."""
+    """Count the records that datasets took this month (UTC), with their limit."""
     with connect(address) as client:
         if names:
             ids = [_id(client, name) for name in names]

@@ -82,7 +82,7 @@ def release(
 
 
 def _witness_text(witness: pb.WitnessState) -> str:
-    """Say whether the database is the one that the bucket knows."""
+    """Show whether the database is the one that the bucket knows."""
     if witness.superseded_by:
         return f"history {witness.superseded_by}, of another database that has taken over"
     if witness.restored_reason:

@@ -125,8 +125,8 @@ def sql(
 ) -> None:
     """Query datasets and views in DuckDB's SQL: `web`, and `web.logs` its logs. Nothing is written.
 
-    Beside DuckDB's functions there are attribute(attributes, 'user.id'), histogram_quantile(0.99,
-    bucket_counts, explicit_bounds), merge_buckets(bucket_counts), severity_name(n) and others.
+    There are also attribute(attributes, 'user.id'), histogram_quantile(0.99, bucket_counts,
+    explicit_bounds), merge_buckets(bucket_counts), severity_name(n) and others.
     """
     from segplane.query.sql_session import SqlSession
 

@@ -54,7 +54,7 @@ NamedStoreUrls = Annotated[
     typer.Option(
         "--object-stores",
         envvar="META_OBJECT_STORES",
-        help="The stores beside it: NAME=URL, several of them with commas.",
+        help="Further stores: NAME=URL, separated by commas.",
     ),
 ]
 UnsafeGrace = Annotated[

@@ -55,7 +55,7 @@ class PassCheck:
         self._bodies = bodies
         self._slices = slices
         # Payload, record and reasons.
-        self._found: dict[int, dict[int, list[tuple[str, str]]]] = {}
+        self._reasons: dict[int, dict[int, list[tuple[str, str]]]] = {}
 
     def conforming(
         self,
@@ -72,12 +72,12 @@ class PassCheck:
             mask[row] = False
             kind = batch.column("metric_type")[row].as_py() if self._signal == "metrics" else ""
             payload, record = self._record(first_row + row, kind)
-            self._found.setdefault(payload, {})[record] = reasons
+            self._reasons.setdefault(payload, {})[record] = reasons
         return None if all(mask) else pa.array(mask, pa.bool_())
 
     def found(self) -> Iterator[tuple[int, Nonconforming]]:
         """Yield what does not conform, by the index of the payload."""
-        for payload, records in sorted(self._found.items()):
+        for payload, records in sorted(self._reasons.items()):
             result = Nonconforming()
             for record in sorted(records):
                 result.add(record, records[record])

@@ -29,7 +29,7 @@ class DecodedDataset(Protocol):
     work: DatasetWork
     columns: DatasetColumns
     unconverted: Counter[str]
-    # Of a dataset that has each event once.
+    # Set for a dataset that has each event once.
     events: SeenEvents | None
 
 
@@ -78,7 +78,7 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
         decoded.attributes,
         [column.attribute for own in datasets.values() for column in own.work.spec.promoted],
     )
-    # Messages of a pass in which no dataset has typed columns are not kept beside its rows.
+    # Messages of a pass in which no dataset has typed columns are not kept with its rows.
     decoded = replace(decoded, attributes=())
     for index, rows in _rows_by_dataset(decoded, owners):
         dataset = datasets[index]

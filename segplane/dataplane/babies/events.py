@@ -44,7 +44,7 @@ class SeenEvents:
         self.repeats = 0
         self.without = 0
         self.days = array("i")
-        # Of each identity the place of its baby among `baby_ids`.
+        # For each identity, the place of its baby among `baby_ids`.
         self.babies = array("i")
         self._hashes: dict[bytes, None] = {}
         self._baby_places: dict[BabyId, int] = {}

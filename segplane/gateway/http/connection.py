@@ -24,7 +24,7 @@ class HeadTooLarge(Exception):
 class ConnectionLimits:
     """Bounds of each connection."""
 
-    # From a request's first byte, or from the connection, to the request's last.
+    # Time from a request's first byte, or from the connection, to the request's last byte.
     request_secs: float = 30.0
     # A caller that reads nothing of an answer for this long is cut off.
     stall_secs: float = 30.0

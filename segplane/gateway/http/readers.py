@@ -79,8 +79,8 @@ class CatalogReaders:
         self._attempts = FailedAttempts(monotonic)
         self._threads = CapacityLimiter(_THREADS)
         self._strangers_refused_until = float("-inf")
-        # By a digest of the token: when meta was asked last, and its answer. A token that meta
-        # refuses is in neither, so that no guess displaces a valid one.
+        # For each digest of a token, the time of the last question to meta, and the answer. A token
+        # that meta refuses is in neither, so that no guess displaces a valid one.
         self._known: OrderedDict[str, tuple[float, CatalogReader]] = OrderedDict()
         self._checks: dict[str, asyncio.Task[CatalogReader]] = {}
 
@@ -157,7 +157,7 @@ class CatalogReaders:
             check.exception()
 
     async def _check(self, name: str, token: str, is_certain: bool) -> CatalogReader:
-        # Before the call: a revocation may be committed while the answer travels.
+        # The time is that before the call: a revocation may be committed while the answer travels.
         asked_at = self._monotonic()
         try:
             if self._own.are_required and not is_certain:

@@ -70,7 +70,7 @@ class IcebergCatalog:
         self._refresh_secs = refresh_secs
         self._monotonic = monotonic
         self._threads = CapacityLimiter(LOADS_MAX)
-        # When the load began, and its result. Least recently loaded first.
+        # The begin of each load, and its result; the least recently loaded first.
         self._loads: OrderedDict[_LoadKey, tuple[float, asyncio.Task[LoadedTable]]] = OrderedDict()
 
     async def respond(self, request: Request, reader: CatalogReader) -> tuple[str, Response]:
@@ -235,5 +235,5 @@ def _etags(header: str) -> set[str]:
 
 
 def _is_nested(namespace: str) -> bool:
-    """Tell whether a namespace would be below ours, as its parts are separated in a path."""
+    """Return whether a namespace would be below ours, as its parts are separated in a path."""
     return namespace.startswith(f"{NAMESPACE}\x1f")

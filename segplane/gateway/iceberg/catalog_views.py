@@ -45,7 +45,7 @@ def catalog_view(meta: MetaClient, name: str, namespace: str) -> dict[str, Any]:
         view = meta.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
         state = compiled_view(meta, name)
     except (NotFound, InvalidArgument, RoleRefused):
-        # To a gateway that is limited to datasets, no view exists.
+        # No view exists for a gateway that is limited to datasets.
         raise TableMissing(f"there is no view {name!r}") from None
     except ViewUnreadable as error:
         raise TableRefused(str(error)) from None

@@ -9,7 +9,7 @@ from segments.named_stores import Stores
 from segments.parquet.stored_columns import FORMAT_MICROSECONDS
 from segments.signals import SIGNALS, TRAITS
 
-# By the numbers of the contract's enum, in the order in which a file sorts them: by name.
+# Signals by the numbers of the contract's enum, in the order in which a file sorts them: by name.
 _SIGNAL_NAMES = {TRAITS[signal].kind: signal for signal in SIGNALS}
 _DAY_NANOS = 86_400 * 10**9
 
@@ -36,7 +36,7 @@ class DataFile(NamedTuple):
         return self.day == self.end_ns // _DAY_NANOS
 
 
-# Unread ones are told apart before (segplane.gateway.iceberg.unread_files).
+# Unread ones are classified before (segplane.gateway.iceberg.unread_files).
 _FOREIGN = (common_pb2.FOREIGN_STATE_MAPPED, common_pb2.FOREIGN_STATE_UNREADABLE)
 
 

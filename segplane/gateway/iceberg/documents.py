@@ -107,8 +107,9 @@ def _snapshot(snapshot: TableSnapshot, root: str, schema: TableSchema) -> dict[s
         "timestamp-ms": snapshot.committed_at_millis,
         "manifest-list": f"{root}/{snapshot.object_key}",
         "schema-id": schema.schema_id,
-        # Without a parent, and as an overwrite: an incremental scan is then refused; otherwise it
-        # would silently find nothing, because no entry of a manifest is marked as added.
+        # The snapshot is an overwrite without a parent, so that an incremental scan is refused;
+        # otherwise it would silently find nothing, because no entry of a manifest is marked as
+        # added.
         "summary": {
             "operation": "overwrite",
             "total-data-files": str(snapshot.segments),

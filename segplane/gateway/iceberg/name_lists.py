@@ -18,7 +18,7 @@ from segplane.gateway.iceberg.views import view_names
 
 PAGE_MAX = 1_000
 _PAGE_SIZE = re.compile("[1-9][0-9]{0,8}")
-# Before the cursor of a page of the catalog's views, which follow those of signals.
+# Prefix of the cursor of a page of the catalog's views, which follow those of signals.
 _CATALOG_VIEWS = "views:"
 # Names, and the token of the next page or "".
 _Page = tuple[list[str], str]
@@ -42,7 +42,7 @@ class NameLists:
     def _tables_page(self, reader: CatalogReader, token: str, limit: int) -> _Page:
         page = catalog_pb2.PaginationRequest(limit=limit, after=token or None)
         request = catalog_pb2.ListDatasetsRequest(pagination=page)
-        # In the caller's name if it is limited, so that the pages tell nothing of other datasets.
+        # The call is in the caller's name if it is limited, so that pages reveal no other datasets.
         try:
             reply = self._meta.catalog.ListDatasets(request, metadata=reader.metadata)
         except Unauthenticated:
@@ -54,7 +54,7 @@ class NameLists:
 
     def _views_page(self, reader: CatalogReader, token: str, limit: int) -> _Page:
         """Page through the views of signals, then through those of the catalog."""
-        # To one who is limited to datasets, no view of the catalog exists.
+        # No view of the catalog exists for a caller that is limited to datasets.
         is_limited = reader.scope.dataset_ids is not None
         if token.startswith(_CATALOG_VIEWS) and not is_limited:
             return self._catalog_views_page(token.removeprefix(_CATALOG_VIEWS), limit)

@@ -39,7 +39,7 @@ class PresentObjects:
 
 
 def sentence(key: str) -> str:
-    """Say what to do for an object that is gone, and of which version it was if its key says so."""
+    """Return the remedy for an object that is gone, with its version if the key has it."""
     match = _VERSION.fullmatch(key)
     which = f"version {match[1]} of this table" if match else "the version of this table"
     return (

@@ -107,7 +107,7 @@ def _of_times(kind: str, values: Sequence[Any]) -> ScanBounds:
     time, is_exact = times[0]
     match kind:
         case "lt":
-            # Of a time between two microseconds the lower one fits.
+            # For a time between two microseconds the lower one fits.
             return ScanBounds(high=time - is_exact)
         case "lt-eq":
             return ScanBounds(high=time)

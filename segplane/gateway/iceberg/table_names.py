@@ -25,7 +25,7 @@ class TableNames:
         self._tables = tables
         self._refresh_secs = refresh_secs
         self._monotonic = monotonic
-        # By name of table: when it was asked for, and the ids of the datasets that it may mean.
+        # For each table's name, the time of the question and the ids of possible datasets.
         self._known: OrderedDict[str, tuple[float, list[str]]] = OrderedDict()
         self._lock = threading.Lock()
 

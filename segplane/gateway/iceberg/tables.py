@@ -66,7 +66,7 @@ class Tables:
         self._meta = meta
         self._locator = locator
         self._segments_max = segments_max
-        # Least recently used first; together they hold at most `segments_max` segments.
+        # The least recently used comes first; together they hold at most `segments_max` segments.
         self._followed: OrderedDict[str, _Followed] = OrderedDict()
         self._left_out = LeftOutVersions()
         self._lock = threading.Lock()
@@ -120,7 +120,7 @@ class Tables:
         table = None if view is None else self._find(view.dataset_name, None, scope)
         if view is None or table is None:
             if scope.dataset_ids is not None:
-                # To one who is limited to datasets, no view of the catalog exists.
+                # No view of the catalog exists for a caller that is limited to datasets.
                 raise TableMissing(f"there is no view {name!r}")
             return catalog_view(self._meta, name, NAMESPACE)
         promoted = _promoted(table, view.dataset_name)

@@ -1,4 +1,4 @@
-"""Files that a client registered and nobody has read yet: told apart by their footers.
+"""Classifies by their footers files that a client registered and that have not been read yet.
 
 A version is published once, so what belongs to it must be known then.
 """

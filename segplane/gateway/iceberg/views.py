@@ -10,7 +10,7 @@ from segments.parquet.schema import PromotedColumn
 from segments.signals import SIGNALS, Signal
 from segplane.gateway.iceberg.schema import signal_schema
 
-# The versions of one view are told apart by their schema; there is only the current one.
+# The versions of one view differ by their schema; there is only the current one.
 _VERSION_ID = 1
 # The name of this catalog in Trino, which looks nowhere for a table without one. Spark looks in the
 # view's own catalog, whatever its name.

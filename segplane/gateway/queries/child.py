@@ -42,7 +42,7 @@ def run_query(
     """Take limits and then a query from the gateway, write its result, and end the process."""
     code = 1
     try:
-        # From the gateway, which started us.
+        # The bytes come from the gateway, which started this process.
         limits: wire.ProcessLimits = pickle.loads(  # noqa: S301
             wire.receive(lanes[0], wire.REQUEST_BYTES_MAX)
         )

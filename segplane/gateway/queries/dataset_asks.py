@@ -72,7 +72,7 @@ def asked_schema(content: Any) -> SchemaAsk:
 
 
 def asked_to_keep_files(parameters: Mapping[str, str]) -> bool:
-    """Say whether the files of a deleted dataset stay; they do not by default.
+    """Return whether the files of a deleted dataset stay; they do not by default.
 
     Raises QueryRefusal, since a misspelt parameter must not delete them.
     """

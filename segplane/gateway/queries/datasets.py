@@ -41,7 +41,7 @@ def create(client: MetaClient, ask: DatasetAsk) -> CreatedDataset:
 
     Raises CatalogConflict if it has another schema or quota, and QueryRefusal.
     """
-    # Before anything is made: a misspelt schema leaves no dataset.
+    # Read before anything is created, so that a misspelt schema leaves no dataset.
     binding = None if ask.schema is None else _binding(client, ask.schema)
     is_new = not _exists(client, ask.name)
     reply = _asked(

@@ -111,7 +111,7 @@ async def _text(request: Request) -> str:
 
 
 def _parameters(properties: Any) -> bool:
-    """Tell whether a request's properties, which may be JSON in a text, have parameters."""
+    """Return whether a request's properties, which may be JSON in a text, have parameters."""
     try:
         known = json.loads(properties) if isinstance(properties, str) else properties
     except (ValueError, RecursionError):

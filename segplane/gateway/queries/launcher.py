@@ -76,7 +76,7 @@ def _start(database: DuckDBPyConnection, control: socket.socket, fds: list[int])
         os.setpgid(0, 0)
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == launcher:
-            # Not before: libraries are imported while the first query waits.
+            # Lowered only now, because libraries are imported while the first query waits.
             sandbox.lower_priority()
             folder = _folder(os.getpid())
             folder.mkdir(mode=0o700)

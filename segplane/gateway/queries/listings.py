@@ -70,7 +70,7 @@ def list_views(client: MetaClient, page: ListingPage) -> Listing:
     try:
         reply = client.catalog.ListViews(catalog_pb2.ListViewsRequest(pagination=page.request()))
     except RoleRefused:
-        # Its role may ask for datasets at least, or it is refused.
+        # A caller whose role may not even list datasets is refused.
         list_datasets(client, ListingPage(1, "", page.deadline))
         return {"items": [], "next": None}
     return _listing(

@@ -64,7 +64,7 @@ class ProcessPool:
         try:
             return await asyncio.shield(asyncio.wrap_future(starting))
         except asyncio.CancelledError:
-            # Its start continues, and nobody takes it.
+            # Its start continues, and its result is discarded.
             starting.add_done_callback(_discard)
             raise
 

@@ -19,7 +19,7 @@ from segplane.processes.parent_death import tied_command
 
 # Reads of files at a time.
 LANES = 4
-# Most that the launcher takes for an answer; importing its libraries comes before the first.
+# Upper bound of an answer of the launcher; the first one waits for the import of its libraries.
 _ANSWER_SECS = 120.0
 _LOWEST_PRIORITY = 19
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -170,7 +170,8 @@ class Launcher:
                 socket.send_fds(self._control, [MESSAGE.pack(kind, pid)], fds)
                 reply = self._control.recv(MESSAGE.size, socket.MSG_WAITALL)
             except TimeoutError:
-                # Its next answer would be taken for that to another question: it is replaced.
+                # The process is replaced, because its next answer would be taken for that to
+                # another question.
                 self._popen.kill()
                 raise
         if len(reply) < MESSAGE.size:

@@ -43,7 +43,7 @@ class QueryRun:
         self._scanned_bytes_max = scanned_bytes_max
         self._deadline = deadline
         self._started_at = time.monotonic()
-        # Its earlier reads are of its libraries.
+        # The earlier reads of the process are those of its libraries.
         self._read_before: int | None = None
         self._scanned = 0
         self._stopped: QueryRefusal | None = None
@@ -59,7 +59,7 @@ class QueryRun:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences for the caller beside the result, known once it has begun."""
+        """Sentences for the caller in addition to the result, known once it has begun."""
         return self._broker.warnings
 
     async def start(self, task: QueryTask) -> None:
@@ -155,7 +155,7 @@ class QueryRun:
     def _count(self) -> None:
         before, now = self._read_before, self._process.read_bytes()
         own = 0 if before is None else now - before
-        # Of a process that has ended nothing can be read any more.
+        # Nothing can be read of a process that has ended.
         self._scanned = max(self._scanned, own + self._broker.read_bytes)
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 _NO_NEW_PRIVILEGES = 38
 _SET_MODE_FILTER, _ALL_THREADS = 1, 1
-# By processor: its mark, the number of seccomp(2), and those of calls that reach another machine,
-# program or process: socket, connect, accept, bind, listen, execve, kill, ptrace, tkill, accept4,
-# perf_event_open, process_vm_readv, process_vm_writev, bpf, execveat, io_uring_setup, pidfd_open,
-# pidfd_getfd. Messages to the gateway go by sockets that are open already.
+# For each processor its mark, the number of seccomp(2), and the numbers of calls that reach another
+# machine, program or process: socket, connect, accept, bind, listen, execve, kill, ptrace, tkill,
+# accept4, perf_event_open, process_vm_readv, process_vm_writev, bpf, execveat, io_uring_setup,
+# pidfd_open, pidfd_getfd. Messages to the gateway go by sockets that are open already.
 _CALLS: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "x86_64": (
         0xC000003E,

@@ -13,7 +13,7 @@ REQUEST_BYTES_MAX = 2**20
 READ_BYTES_MAX = 4 * 2**20
 REPLY_BYTES_MAX = 2**30
 DONE, REFUSED, MISSING = b"+", b"-", b"0"
-# To the launcher: a letter and a process id; its answer is an id, or an exit code.
+# A message to the launcher is a letter and a process id; its answer is an id, or an exit code.
 MESSAGE = struct.Struct(">cq")
 START, WAIT = b"s", b"w"
 _LENGTH = struct.Struct(">I")

@@ -22,7 +22,7 @@ def _series(argument: Argument) -> Expression:
 
 
 def _both(name: str, arguments: Arguments) -> tuple[Expression, Expression]:
-    """Return two series; a number beside a series stands for as many of it."""
+    """Return two series; if one side is a number, it is repeated for each element."""
     a, b = arguments
     if a.value.type in NUMBERS and b.value.type == "dynamic":
         return _call(name, "series_like", "dynamic", b.value, as_json(name, a)), b.value

@@ -22,7 +22,7 @@ _ARITHMETIC = {
     "add_real": "(<0> + <1>)",
     "subtract_real": "(<0> - <1>)",
     "multiply_real": "(<0> * <1>)",
-    # By zero infinite or NaN, as in Kusto.
+    # Division by zero is infinite or NaN, as in Kusto.
     "divide_real": "(<0> / <1>)",
     "divide_timespans": "(CAST(<0> AS DOUBLE) / CAST(<1> AS DOUBLE))",
     # Never below zero, as Kusto documents; a divisor that is subtracted cannot overflow.

@@ -8,7 +8,7 @@ https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quant
 
 from segplane.kql.sql.array_patterns import duckdb_lists, spark_lists
 
-# Of a counter, the increase from one point to the next is the later value if the counter began
+# The increase of a counter from one point to the next is the later value if the counter began
 # again: its start is another one, as of each delta, or the value fell.
 _DUCKDB_RATE = (
     "LIST_TRANSFORM([LIST(STRUCT_PACK(t := EPOCH_US(<2>), s := EPOCH_US(<1>), v := <0>)"

@@ -61,7 +61,7 @@ DUCKDB = {
     "binary_or": "(<0> | <1>)",
     "binary_xor": "XOR(<0>, <1>)",
     "binary_not": "(-1 - <0>)",
-    # As a text of bits, since a number that overflows is refused.
+    # The value is shifted as a text of bits, since a number that overflows is refused.
     "binary_shift_left": "CASE WHEN <1> >= 0 THEN CAST(CAST(<0> AS BIT) << CAST(<1> % 64 AS INT) AS BIGINT) END",
     "binary_shift_right": "CASE WHEN <1> >= 0 THEN (<0> >> (<1> % 64)) END",
     "position": "STRPOS(<0>, <1>)",

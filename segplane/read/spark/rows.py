@@ -25,7 +25,7 @@ from segplane.read.filesystems import filesystem, path_of
 # An open file costs about as much as reading this.
 OPEN_BYTES = 4 * 1024 * 1024
 BATCH_ROWS = 65_536
-# Of one file.
+# Slices of one file.
 SLICES_MAX = 256
 
 

@@ -106,7 +106,7 @@ def renewed(client: MetaClient, options: SourceOptions, snapshot: Snapshot) -> S
 
 @contextmanager
 def kept(options: SourceOptions, snapshot: Snapshot) -> Iterator[threading.Event]:
-    """Renew a pin beside a task that reads; the event is set once it was released or has lapsed.
+    """Renew a pin while a task reads; the event is set once it was released or has lapsed.
 
     If meta does not answer, the lease continues by itself.
     """

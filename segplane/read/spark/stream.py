@@ -171,7 +171,7 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._client is None or self._pins is None:
             self._client = self._options.client()
             self._pins = StreamPins(self._client, self._options)
-            # Of the schema, which is read.
+            # Releases the pin of the schema, which has been read.
             self._pins.release(self._snapshot.pin_id)
         with meta_refusals(self._client):
             yield self._client, self._pins

@@ -21,7 +21,7 @@ from segments.spark.versions import difference, versions_here
         ("spark.a=1,\nspark.b=2,\n", (("spark.a", "1"), ("spark.b", "2"))),
     ],
 )
-def test_properties_are_told_apart_by_their_names(
+def test_properties_are_distinguishable_by_their_names(
     text: str, expected: tuple[tuple[str, str], ...]
 ) -> None:
     assert parse_conf(text) == expected

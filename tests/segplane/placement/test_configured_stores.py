@@ -88,7 +88,7 @@ def test_a_page_is_assembled_with_the_bucket_that_each_key_names(
     ]
 
 
-def test_stores_whose_names_begin_alike_are_told_apart(
+def test_stores_whose_names_begin_alike_are_distinguishable(
     meta_settings: config.Settings, tmp_path: Path
 ) -> None:
     """Also in keys of merges, and in those whose length takes two bytes."""

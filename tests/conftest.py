@@ -1,5 +1,6 @@
 """Fixtures for every test: one Postgres a session, one database a test."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -82,6 +83,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("database_owner"):
                 item.add_marker(skip)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave the modules and tests out of garbage collection: they stay until the end.
+
+    Each full collection went through 600,000 objects; that took 4 % of the time of all tests.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,7 @@ ROUNDS = 3
 # Midday, so that no record crosses into another UTC day.
 MIDDAY_NANOS = 1_780_056_000 * 10**9
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 AnyStack = TypeVar("AnyStack", bound=Stack)
 

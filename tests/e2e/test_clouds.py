@@ -41,7 +41,7 @@ KILLED = ("collector", "nursery", "merge_worker")
 # Midday, so that no record crosses into another UTC day.
 MIDDAY_NANOS = 1_780_056_000 * 10**9
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(params=["gcs", "azure"])

@@ -36,7 +36,7 @@ PACE = {
     "JANITOR_SCRUB_PASS_SECS": "0",
 }
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ SEND_SECS_MAX = 180.0
 # Midday, so that no record crosses into another UTC day.
 MIDDAY_NANOS = 1_780_056_000 * 10**9
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ HASTY = {
     "JANITOR_DELETION_INTERVAL_SECS": "1",
 }
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture

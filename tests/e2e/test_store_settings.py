@@ -104,7 +104,6 @@ def test_the_example_names_a_location_and_no_more_than_its_credentials(kind: str
 
 
 @pytest.mark.slow
-@pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", STORES)
 def test_a_new_operator_tries_the_settings_of_a_store(

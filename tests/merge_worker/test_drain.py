@@ -19,7 +19,6 @@ from tests.support.process_tree import children_of
 from tests.support.waiting import wait_until
 from tests.support.worker_process import WorkerProcess
 
-pytestmark = pytest.mark.spark
 INPUTS = 16
 LONG_SECS = 100.0
 # What is not the drain: the cancelling, giving back, and Spark's own end.

@@ -16,7 +16,6 @@ from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 from tests.support.waiting import wait_until
 from tests.support.worker_process import WorkerProcess
 
-pytestmark = pytest.mark.spark
 LONG_SECS = 100.0
 # What is not the drain: the cancelling, and Spark's own end.
 REST_SECS = 15.0

@@ -7,7 +7,6 @@ import pytest
 
 
 @pytest.mark.slow
-@pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_the_demo_holds() -> None:
     done = subprocess.run(

@@ -78,6 +78,8 @@ class Database:
             isolation_level="READ COMMITTED",
             # Parameters hold digests and texts of clients; errors are logged.
             hide_parameters=True,
+            # No column has this type, and each start would look it up.
+            use_native_hstore=False,
             connect_args={"options": options, "connect_timeout": 10, "application_name": "meta"},
         )
         self._reader = self._writer.execution_options(

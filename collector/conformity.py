@@ -1,11 +1,11 @@
-"""Rejects the records of an export that do not conform to the schema of their dataset.
+"""Rejects the records of an export that their dataset's schema or its window of events refuses.
 
-The columns come with the answers about a dataset's usage, within seconds of a change. A record that
-does not conform and comes through all the same is quarantined by the nursery.
+Columns and window come with the answers about a dataset's usage, within seconds of a change. Such a
+record that comes through all the same is quarantined by the nursery.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -16,9 +16,10 @@ from collector.partial_success import PartialSuccess
 from collector.refusal import unavailable
 from meta.errors import MetaError, NotFound
 from segments.signals import Signal
-from segments.typed.conformity import EnforcedColumn, Nonconforming
+from segments.typed.conformity import MISFITS_MAX, ColumnMisfit, EnforcedColumn, Nonconforming
 from segments.typed.division import divide
 from segments.typed.payload_check import PayloadCheck
+from segments.typed.window_check import WindowCheck
 
 log = structlog.get_logger()
 
@@ -81,37 +82,61 @@ class EnforcedColumns:
         return known
 
 
+@dataclass(frozen=True, slots=True)
+class RecordRules:
+    """Rules by which a dataset rejects records: columns that they have to fit, and a window."""
+
+    columns: tuple[EnforcedColumn, ...] = ()
+    window: WindowCheck | None = None
+
+
 async def conforming(
-    check: PayloadCheck,
+    check: PayloadCheck | None,
+    window: WindowCheck | None,
     signal: Signal,
     valid: PartialSuccess,
     bytes_max: int,
-    convert: Callable[[PayloadCheck, bytes], Awaitable[PartialSuccess]],
+    convert: Callable[[RecordRules, bytes], Awaitable[PartialSuccess]],
 ) -> PartialSuccess:
     """Reject what does not conform; `convert` divides a payload in another process.
 
-    Payloads above `bytes_max` are checked there too.
+    Payloads above `bytes_max` are checked there too, and those with a time outside the `window`.
     """
     payload = valid.payload
-    if len(payload) <= bytes_max and not check.nonconforming(signal, payload).records:
-        return valid
-    judged = await convert(check, payload)
+    if window is None:
+        if check is None:
+            return valid
+        if len(payload) <= bytes_max and not check.nonconforming(signal, payload).records:
+            return valid
+    judged = await convert(RecordRules(check.columns if check else (), window), payload)
     if not judged.num_rejected:
         return valid
     cause = f"{valid.cause}; {judged.cause}" if valid.num_rejected else judged.cause
     return replace(judged, num_rejected=valid.num_rejected + judged.num_rejected, cause=cause)
 
 
-def reject_nonconforming(
-    signal: Signal, payload: bytes, columns: tuple[EnforcedColumn, ...]
-) -> PartialSuccess:
-    """Remove records that do not conform; the others keep their bytes."""
-    misfits = PayloadCheck(columns).nonconforming(signal, payload)
+def reject_nonconforming(signal: Signal, payload: bytes, rules: RecordRules) -> PartialSuccess:
+    """Remove records that do not conform, or are outside; the others keep their bytes."""
+    misfits = PayloadCheck(rules.columns).nonconforming(signal, payload)
+    num_misfits = len(misfits.records)
+    if rules.window is not None:
+        _add_outside(misfits, rules.window.outside(payload))
     if not misfits.records:
         return PartialSuccess(payload)
     rest, _ = divide(signal, payload, frozenset(misfits.records))
-    cause = f"not of the schema of the dataset ({misfits.text(NAMED_MAX)})"
+    causes = ["not of the schema of the dataset"] * bool(num_misfits)
+    causes += ["outside the window of the dataset's events"] * bool(misfits.num_outside)
+    cause = f"{', or '.join(causes)} ({misfits.text(NAMED_MAX)})"
     return PartialSuccess(rest, len(misfits.records), cause, nonconforming=misfits)
+
+
+def _add_outside(misfits: Nonconforming, outside: Mapping[int, tuple[str, str]]) -> None:
+    """Add the records that are outside and no misfits; of all, the first by place are named."""
+    added = sorted(outside.keys() - frozenset(misfits.records))
+    named = [ColumnMisfit(record, *outside[record]) for record in added[:MISFITS_MAX]]
+    misfits.misfits = sorted([*misfits.misfits, *named], key=lambda m: m.record)[:MISFITS_MAX]
+    misfits.records = sorted([*misfits.records, *added])
+    misfits.num_outside = len(added)
 
 
 def judged_digest(digest: bytes, nonconforming: Nonconforming | None) -> bytes:

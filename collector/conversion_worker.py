@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Literal
 
 from collector.attribute_bounds import AttributeBounds, cut
-from collector.conformity import reject_nonconforming
+from collector.conformity import RecordRules, reject_nonconforming
 from collector.export import TooManyRecords, read_facts
 from collector.json_records import RecordOptions, to_logs
 from collector.otlp_json import to_protobuf
@@ -22,7 +22,6 @@ from collector.partial_success import PartialSuccess, reject_damaged, reject_out
 from collector.refusal import Refusal, Refused, malformed
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
-from segments.typed.conformity import EnforcedColumn
 
 LENGTH = struct.Struct("!I")
 # Address space of a worker: an export of 16 MiB JSON takes a third of it.
@@ -32,7 +31,7 @@ NICENESS = 5
 
 
 Conversion = Literal["json", "records", "damaged", "conforming", "window", "attributes"]
-Limit = int | tuple[int, int] | AttributeBounds | RecordOptions | tuple[EnforcedColumn, ...]
+Limit = int | tuple[int, int] | AttributeBounds | RecordOptions | RecordRules
 """Records that an export may have, the window of event times, bounds on attributes, or more."""
 Request = tuple[Conversion | Literal["facts"], Signal, bytes, Limit]
 Result = PartialSuccess | PayloadFacts

@@ -26,8 +26,8 @@ log = structlog.get_logger()
 DIGEST_BYTES = 16
 DIGESTS_MAX = 1_000_000
 JUDGED_OTHERWISE = (
-    "an equal export was stored in part, because other records of it conformed to the schema of"
-    " then: send the records that were rejected by themselves"
+    "an equal export was stored in part, because other records of it conformed to the schema and"
+    " the window of then: send the records that were rejected by themselves"
 )
 # A sender whose answers are lost again and again must not fill the log.
 LOG_PAUSE_SECS = 60.0

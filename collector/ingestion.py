@@ -17,8 +17,9 @@ from meta.v1 import operations_pb2 as operations_pb
 from segments.location import StoreLocation
 from segments.signals import TRAITS, Signal
 from segments.typed.conformity import EnforcedColumn
+from segments.typed.window_check import WindowCheck
 from segplane.dataplane.baby_facts import CommitFacts
-from segplane.dataplane.enforced_columns import read_enforced
+from segplane.dataplane.enforced_columns import read_enforced, read_window
 
 # Calls wait in threads: one commit and a few registrations at once; and checks of tokens by
 # themselves, so that a flood of unknown ones holds up no commit.
@@ -66,6 +67,7 @@ class IngestLimits:
 
     `rejects_since` is the version of the dataset's columns if it rejects records by them, else 0.
     `timestamp_unit` is that of times that are numbers in JSON records; None = by their magnitude.
+    `window` is that of a dataset that refuses events outside; None = it refuses none.
     """
 
     bytes_per_sec: int = 0
@@ -75,6 +77,7 @@ class IngestLimits:
     event_lead_max_secs: int = 0
     rejects_since: int = 0
     timestamp_unit: TimestampUnit | None = None
+    window: WindowCheck | None = None
 
     @classmethod
     def of(cls, usage: operations_pb.DatasetUsage) -> "IngestLimits":
@@ -88,6 +91,7 @@ class IngestLimits:
             message.event_lead_max_secs,
             usage.rejects_since,
             _UNITS.get(usage.timestamp_unit),
+            _window(usage),
         )
 
 
@@ -248,6 +252,11 @@ class Ingestion:
 
     async def _call(self, call: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+
+def _window(usage: operations_pb.DatasetUsage) -> WindowCheck | None:
+    window, columns = read_window(usage.event_identity), read_enforced([usage.identity_column])
+    return WindowCheck(window, columns[0]) if window is not None and columns else None
 
 
 def _usage(message: operations_pb.DatasetUsage) -> MonthlyUsage:

@@ -11,7 +11,7 @@ from collector import export as dedupe
 from collector.attribute_bounds import AttributeBounds, may_exceed
 from collector.auth import TokenCache
 from collector.buffer import OVERHEAD_BYTES, Buffer, Charge, MemoryBudget, PendingExport
-from collector.conformity import EnforcedColumns, conforming, judged_digest
+from collector.conformity import EnforcedColumns, RecordRules, conforming, judged_digest
 from collector.conversion import ConversionPool
 from collector.conversion_worker import Conversion, Limit
 from collector.deadlines import Deadlines
@@ -33,7 +33,6 @@ from meta.errors import Code
 from meta.metrics import CUT_ATTRIBUTES, OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
-from segments.typed.payload_check import PayloadCheck
 
 # An export of more is validated in a process: the parser holds up all others for up to 20 ms a MiB,
 # and logs without times take a walk in Python. A thread would keep the interpreter as well.
@@ -243,21 +242,29 @@ class Intake:
     async def _conforming(
         self, admission: AdmittedExport, valid: PartialSuccess, facts: PayloadFacts, digest: bytes
     ) -> tuple[PartialSuccess, PayloadFacts]:
-        """Reject the records that do not conform, if their dataset rejects any."""
+        """Reject the records that do not conform or are outside, if their dataset rejects any."""
         rejects_since = admission.dataset_limits.rejects_since
-        # A resend of an export that was stored as a whole is that, whatever the schema is now.
-        if not rejects_since or self.digests.is_whole(digest):
+        window = admission.dataset_limits.window
+        # While no meta answers its days are those of some time ago: it would reject today's events.
+        is_known = self.is_meta_reachable and admission.signal == "logs"
+        if window is None or not is_known or window.is_inside(facts.times):
+            window = None
+        # A resend of an export that was stored as a whole is that, whatever the rules are now.
+        if not (rejects_since or window) or self.digests.is_whole(digest):
             return valid, facts
-        check = await self._columns.check_of(admission.dataset_id, rejects_since)
-        if check is None:
-            return valid, facts
+        check = None
+        if rejects_since:
+            check = await self._columns.check_of(admission.dataset_id, rejects_since)
 
-        async def convert(check: PayloadCheck, payload: bytes) -> PartialSuccess:
-            return await self._convert("conforming", admission, payload, check.columns)
+        async def convert(rules: RecordRules, payload: bytes) -> PartialSuccess:
+            return await self._convert("conforming", admission, payload, rules)
 
-        judged = await conforming(check, admission.signal, valid, AT_ONCE_BYTES_MAX, convert)
+        signal = admission.signal
+        judged = await conforming(check, window, signal, valid, AT_ONCE_BYTES_MAX, convert)
         if judged is valid:
             return valid, facts
+        if judged.nonconforming is not None and judged.nonconforming.num_outside:
+            OUT_OF_WINDOW_RECORDS.labels(signal).inc(judged.nonconforming.num_outside)
         return judged, await self._facts(admission, judged.payload)
 
     async def _inside_window(

@@ -97,6 +97,12 @@ class EventsClaimed(RaceLost):
     positions: Sequence[int] = ()
 
 
+class EventsOutsideWindow(LayoutChanged):
+    """Events are outside the window of their dataset. Read it, and write without those outside."""
+
+    reason = "EVENTS_OUTSIDE_WINDOW"
+
+
 class OffsetGap(MetaError):
     """An earlier offset is not committed yet. List the store from `expected_offset` and adopt."""
 

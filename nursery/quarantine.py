@@ -21,12 +21,11 @@ from segments.keys import (
 )
 from segments.otlp.content import read_facts
 from segments.store.interface import ObjectStore
+from segments.typed.conformity import OUTSIDE_WINDOW
 from segments.v1.combined_signals_pb2 import CombinedSignals
 from segplane.dataplane.babies.conformity import QuarantinedPart
 from segplane.dataplane.babies.payload import Payload
 
-# Cause of records with a value that does not fit its column of the bound schema.
-NONCONFORMING = "nonconforming"
 # Misfits that a note names.
 NOTED_MISFITS_MAX = 20
 _NO_FACTS: Mapping[str, object] = MappingProxyType({})
@@ -50,14 +49,15 @@ class Quarantine:
         self._put_payload(_key(payload), payload, cause, detail, dataset_id)
 
     def put_part(self, part: QuarantinedPart, dataset_id: str) -> None:
-        """Put the records of a payload that do not conform; they count once meta has registered it.
+        """Put records that are left out of a payload; they count once meta has registered it.
 
         Places in the note are those of the payload that they are taken from.
         """
         payload = part.payload
-        key = quarantine_part_key(_key(payload), payload.piece, part.verdict)
+        is_outside = part.cause == OUTSIDE_WINDOW
+        key = quarantine_part_key(_key(payload), payload.piece, part.verdict, is_outside=is_outside)
         detail = part.nonconforming.text(NOTED_MISFITS_MAX)
-        self._put_payload(key, payload, NONCONFORMING, detail, dataset_id)
+        self._put_payload(key, payload, part.cause, detail, dataset_id)
 
     def _put_payload(
         self, key: str, payload: Payload, cause: str, detail: str, dataset_id: str

@@ -18,6 +18,7 @@ from segments.offsets import OffsetSpan
 from segments.otlp.wire import UndecodableSlice
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
+from segplane.dataplane.babies.conformity import QuarantinedPart
 from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
 from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.payload import Payload
@@ -25,7 +26,11 @@ from segplane.dataplane.babies.reads import DatasetWork
 
 
 class StillNonconforming(Exception):
-    """Records of the payload do not conform to the dataset's schema; the message names them."""
+    """Records of the payload are left out for a cause, as by a nursery; the message names them."""
+
+    def __init__(self, part: QuarantinedPart) -> None:
+        super().__init__(part.nonconforming.text(NOTED_MISFITS_MAX))
+        self.cause = part.cause
 
 
 @dataclass(slots=True)
@@ -72,7 +77,7 @@ def write_payload(
         for failed in left_out.undecodable:
             raise UndecodableSlice(failed.error)
         for _, part in left_out.nonconforming:
-            raise StillNonconforming(part.nonconforming.text(NOTED_MISFITS_MAX))
+            raise StillNonconforming(part)
     columns = execution.take_columns()
     # In the footer they would make a rebuild take the file for a copy of the baby's own segment.
     columns.babies = set()

@@ -1,7 +1,9 @@
 """The identity of events: of the log records with one value of a column one is a row."""
 
 from dataclasses import dataclass
+from datetime import date
 
+_EPOCH = date(1970, 1, 1).toordinal()
 # A hash of an identity.
 HASH_BYTES = 16
 # Identities of one message: 4 MB. The next registration of the dataset waits while they are looked
@@ -14,8 +16,26 @@ CLAIMS_MAX = IDENTITIES_MAX * STAGED_PARTS_MAX
 
 
 @dataclass(frozen=True, slots=True)
+class EventWindow:
+    """The UTC days since 1970 that events have to be of, both ends inclusive."""
+
+    first_day: int
+    last_day: int
+
+    @property
+    def text(self) -> str:
+        """The days for a person."""
+        first, last = (date.fromordinal(_EPOCH + day) for day in (self.first_day, self.last_day))
+        return f"{first} to {last}"
+
+
+@dataclass(frozen=True, slots=True)
 class EventIdentity:
-    """The promoted column that is the identity, and the number of the rule in meta."""
+    """The promoted column that is the identity, and the number of the rule in meta.
+
+    `window` is that of a dataset that refuses events outside; None = it keeps them.
+    """
 
     rule: int
     column: str
+    window: EventWindow | None = None

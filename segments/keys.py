@@ -33,9 +33,8 @@ _ATTEMPT = re.compile(
 )
 _SIGNAL = "|".join(SIGNALS)
 _QUARANTINE = re.compile(
-    rf"quarantine/({_UUID})/([0-9]{{20}})/"
-    rf"(?:whole|({_UUID}|x[0-9a-f]{{32}})-({_SIGNAL})-([0-9]{{1,9}})"
-    rf"(?:-([0-9]{{1,9}})-([0-9a-f]{{16}}))?)(\.json)?"
+    rf"quarantine/({_UUID})/([0-9]{{20}})/(?:whole|({_UUID}|x[0-9a-f]{{32}})-({_SIGNAL})"
+    rf"-([0-9]{{1,9}})(?:-([0-9]{{1,9}})-([0-9a-f]{{16}})(-outside)?)?)(\.json)?"
 )
 _TABLE = re.compile(
     rf"iceberg/({_UUID})/([0-9]{{1,12}})-{_UUID}/"
@@ -80,7 +79,7 @@ class QuarantineKey:
     """Bytes that could not be merged, or the note about them.
 
     A whole baby has no token_id, signal and slice_index. token_id is a digest if it was no UUID.
-    Records that do not conform have a `verdict` and the place of their `piece`.
+    Records that do not conform, or `is_outside` the window, have a `verdict` and their `piece`.
     """
 
     stream_id: str
@@ -91,6 +90,7 @@ class QuarantineKey:
     is_note: bool
     piece: int | None = None
     verdict: str | None = None
+    is_outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +215,9 @@ def quarantine_key(
     return f"{_quarantine_prefix(stream_id, offset)}{token}-{signal}-{slice_index}"
 
 
-def quarantine_part_key(payload_key: str, piece: int, verdict: str) -> str:
-    """The key of the records of a slice (or a piece of it) that do not conform."""
-    return f"{payload_key}-{piece}-{verdict}"
+def quarantine_part_key(key: str, piece: int, verdict: str, *, is_outside: bool = False) -> str:
+    """The key of the records of a slice (or a piece of it) that do not conform, or are outside."""
+    return f"{key}-{piece}-{verdict}" + "-outside" * is_outside
 
 
 def quarantine_whole_key(stream_id: str, offset: int) -> str:
@@ -267,7 +267,7 @@ def parse_key(key: str) -> ObjectKey | None:
     if match := _QUARANTINE.fullmatch(key):
         index, piece = (int(match[n]) if match[n] else None for n in (5, 6))
         owner = match[1], int(match[2]), match[3], match[4]
-        return QuarantineKey(*owner, index, match[8] is not None, piece, match[7])
+        return QuarantineKey(*owner, index, bool(match[9]), piece, match[7], bool(match[8]))
     if match := _TABLE.fullmatch(key):
         return TableKey(match[1], int(match[2]))
     if key.startswith(HIDDEN_ROOT):

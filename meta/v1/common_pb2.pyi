@@ -126,6 +126,30 @@ FOREIGN_STATE_UNREADABLE: ForeignState.ValueType  # 3
 """It cannot be read as records: readers leave it out, and say so."""
 Global___ForeignState: _TypeAlias = ForeignState  # noqa: Y015
 
+class _OutsideWindow:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _OutsideWindowEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_OutsideWindow.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    OUTSIDE_WINDOW_UNSPECIFIED: _OutsideWindow.ValueType  # 0
+    """Not set: as KEEP."""
+    OUTSIDE_WINDOW_KEEP: _OutsideWindow.ValueType  # 1
+    """They are rows unless their identity is known; their own identity is not kept."""
+    OUTSIDE_WINDOW_REFUSE: _OutsideWindow.ValueType  # 2
+    """Collectors refuse them, and tell the sender. Those that nurseries find go to the quarantine."""
+
+class OutsideWindow(_OutsideWindow, metaclass=_OutsideWindowEnumTypeWrapper):
+    """Treatment of log records with an identity and a time outside the window."""
+
+OUTSIDE_WINDOW_UNSPECIFIED: OutsideWindow.ValueType  # 0
+"""Not set: as KEEP."""
+OUTSIDE_WINDOW_KEEP: OutsideWindow.ValueType  # 1
+"""They are rows unless their identity is known; their own identity is not kept."""
+OUTSIDE_WINDOW_REFUSE: OutsideWindow.ValueType  # 2
+"""Collectors refuse them, and tell the sender. Those that nurseries find go to the quarantine."""
+Global___OutsideWindow: _TypeAlias = OutsideWindow  # noqa: Y015
+
 class _AttributeScope:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -708,6 +732,8 @@ class EventIdentity(_message.Message):
     COLUMN_FIELD_NUMBER: _builtins.int
     WINDOW_DAYS_FIELD_NUMBER: _builtins.int
     RULE_FIELD_NUMBER: _builtins.int
+    OUTSIDE_WINDOW_FIELD_NUMBER: _builtins.int
+    WINDOW_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     """Column of the schema that the dataset is bound to, of type string, guid, int or long. Its text is
     the identity; null = the record has none.
@@ -716,20 +742,56 @@ class EventIdentity(_message.Message):
     """Days for which an identity is kept, by the time of its event: 1 to 30; 0 = 7."""
     rule: _builtins.int
     """Number of the rule, which changes with the column. Ignored in settings of requests."""
+    outside_window: Global___OutsideWindow.ValueType
+    """Treatment of log records with an identity and a time outside the window."""
+    @_builtins.property
+    def window(self) -> Global___EventWindow:
+        """The window when the reply was made; ignored in requests. Set in polls, usage and settings where
+        outside_window is REFUSE.
+        """
+
     def __init__(
         self,
         *,
         column: _builtins.str = ...,
         window_days: _builtins.int = ...,
         rule: _builtins.int = ...,
+        outside_window: Global___OutsideWindow.ValueType = ...,
+        window: Global___EventWindow | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "rule", b"rule", "window_days", b"window_days"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "outside_window", b"outside_window", "rule", b"rule", "window", b"window", "window_days", b"window_days"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___EventIdentity: _TypeAlias = EventIdentity  # noqa: Y015
+
+@_typing.final
+class EventWindow(_message.Message):
+    """Days of event times whose identities are retained."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_DAY_FIELD_NUMBER: _builtins.int
+    LAST_DAY_FIELD_NUMBER: _builtins.int
+    first_day: _builtins.int
+    """First UTC day, since 1970."""
+    last_day: _builtins.int
+    """Last UTC day, since 1970; it is in the window."""
+    def __init__(
+        self,
+        *,
+        first_day: _builtins.int = ...,
+        last_day: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_day", b"first_day", "last_day", b"last_day"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EventWindow: _TypeAlias = EventWindow  # noqa: Y015
 
 @_typing.final
 class PromotedColumn(_message.Message):

@@ -125,7 +125,8 @@ class SaveSegmentsRequest(_message.Message):
     def identities(self) -> _nursery_pb2.EventIdentities:
         """The identities of the events of the segments, which then are of one dataset; demanded where it has
         each event once (IDENTITIES_REQUIRED), refused elsewhere (LAYOUT_CHANGED). If one is claimed already,
-        nothing is registered (EVENTS_CLAIMED). `repeats` is 0.
+        nothing is registered (EVENTS_CLAIMED), nor if one is outside the window of a dataset that refuses
+        such events (EVENTS_OUTSIDE_WINDOW). `repeats` is 0.
         """
 
     def __init__(

@@ -632,7 +632,8 @@ Global___RegisterMergedSegmentRequest: _TypeAlias = RegisterMergedSegmentRequest
 @_typing.final
 class EventIdentities(_message.Message):
     """The identities of a registration's events, each named once. One that is claimed already refuses the
-    registration as a whole (EVENTS_CLAIMED); otherwise all are claimed with it.
+    registration as a whole (EVENTS_CLAIMED); otherwise all are claimed with it. One outside the window
+    of a dataset that refuses such events refuses it too (EVENTS_OUTSIDE_WINDOW).
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -701,7 +702,9 @@ Global___DayIdentities: _TypeAlias = DayIdentities  # noqa: Y015
 
 @_typing.final
 class QuarantinedRecords(_message.Message):
-    """Records of one stream that were quarantined because they do not conform."""
+    """Records of one stream that were quarantined because they do not conform, or are outside the window
+    of a dataset that refuses such events.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -710,8 +713,9 @@ class QuarantinedRecords(_message.Message):
     stream_id: _builtins.str
     """Stream id."""
     verdict: _builtins.str
-    """The last part of the keys of their objects, 16 hexadecimal digits: by which columns it was
-    decided. Objects of these offsets with another one hold no records of the quarantine.
+    """16 hexadecimal digits at the end of the keys of their objects, or before `-outside`: by which
+    columns and window it was decided. Objects of these offsets with another one hold no records of
+    the quarantine.
     """
     def __init__(
         self,

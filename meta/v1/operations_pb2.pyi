@@ -2964,6 +2964,8 @@ class DatasetUsage(_message.Message):
     REJECTS_SINCE_FIELD_NUMBER: _builtins.int
     ENFORCED_COLUMNS_FIELD_NUMBER: _builtins.int
     TIMESTAMP_UNIT_FIELD_NUMBER: _builtins.int
+    EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
+    IDENTITY_COLUMN_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     month: _builtins.str
@@ -2992,6 +2994,16 @@ class DatasetUsage(_message.Message):
     def enforced_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.PromotedColumn]:
         """The columns that records have to fit, if GetUsageRequest.columns_of names the dataset."""
 
+    @_builtins.property
+    def event_identity(self) -> _common_pb2.EventIdentity:
+        """The identity of its events and their window, of a dataset that refuses events outside; unset =
+        it refuses none.
+        """
+
+    @_builtins.property
+    def identity_column(self) -> _common_pb2.PromotedColumn:
+        """The column of the identity, with event_identity."""
+
     def __init__(
         self,
         *,
@@ -3006,10 +3018,12 @@ class DatasetUsage(_message.Message):
         rejects_since: _builtins.int = ...,
         enforced_columns: _abc.Iterable[_common_pb2.PromotedColumn] | None = ...,
         timestamp_unit: Global___TimestampUnit.ValueType = ...,
+        event_identity: _common_pb2.EventIdentity | None = ...,
+        identity_column: _common_pb2.PromotedColumn | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["ingest_limits", b"ingest_limits"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event_identity", b"event_identity", "identity_column", b"identity_column", "ingest_limits", b"ingest_limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "enforced_columns", b"enforced_columns", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "enforced_columns", b"enforced_columns", "event_identity", b"event_identity", "identity_column", b"identity_column", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4996,8 +5010,11 @@ class CompleteReplayRequest(_message.Message):
     OBJECT_KEY_FIELD_NUMBER: _builtins.int
     SEGMENTS_FIELD_NUMBER: _builtins.int
     IDENTITIES_FIELD_NUMBER: _builtins.int
+    OUTSIDE_WINDOW_TAKEN_FIELD_NUMBER: _builtins.int
     object_key: _builtins.str
     """Key of the payload's object."""
+    outside_window_taken: _builtins.bool
+    """Takes events outside the window of a dataset that refuses them; their identities are not kept."""
     @_builtins.property
     def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]:
         """Segments of the dataset that it was begun for, at most 100; none if it holds no records."""
@@ -5014,10 +5031,11 @@ class CompleteReplayRequest(_message.Message):
         object_key: _builtins.str = ...,
         segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
         identities: _nursery_pb2.EventIdentities | None = ...,
+        outside_window_taken: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "object_key", b"object_key", "segments", b"segments"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "object_key", b"object_key", "outside_window_taken", b"outside_window_taken", "segments", b"segments"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -7,7 +7,9 @@ itself: a record conforms exactly if no column is null for a value that its attr
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+from segments.event_identity import EventWindow
 from segments.parquet.promoted_values import JsonValue, Unconvertible, convert
 
 # Misfits that a result lists; further ones are counted by their records.
@@ -15,6 +17,10 @@ MISFITS_MAX = 100
 # Goes up when the rule or the division of payloads changes: a verdict is that of its release.
 _RULE = "1"
 _VERDICT_BYTES = 8
+# Causes of records that are quarantined: a value that does not fit its column of the bound schema,
+# and an event of a time that its dataset refuses.
+NONCONFORMING = "nonconforming"
+OUTSIDE_WINDOW = "outside_window"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,8 @@ class Nonconforming:
 
     records: list[int] = field(default_factory=list)
     misfits: list[ColumnMisfit] = field(default_factory=list)
+    # How many of the records are outside the window of events.
+    num_outside: int = 0
 
     def add(self, record: int, reasons: Iterable[tuple[str, str]]) -> None:
         """Add a record with the columns that it does not fit, each with its reason."""
@@ -75,17 +83,35 @@ def misfit(value: JsonValue, kql_type: str) -> str:
     return ""
 
 
-def verdict(dataset_id: str, columns: Iterable[EnforcedColumn]) -> str:
+def outside_reason(time_nanos: int, window: EventWindow) -> tuple[str, str]:
+    """Name the column of a time outside a window, and say why its event is left out."""
+    time = datetime.fromtimestamp(time_nanos // 1_000_000_000, UTC)
+    return "timestamp", f"{time.date()} is not in the window, {window.text}"
+
+
+def verdict(
+    dataset_id: str,
+    columns: Iterable[EnforcedColumn],
+    window: tuple[EnforcedColumn, EventWindow] | None = None,
+) -> str:
     """Name the rule by which a dataset's records are judged, in 16 hexadecimal digits.
 
-    Two judgements of one payload under one verdict are equal.
+    Two judgements of one payload under one verdict are equal. `window` is that of a dataset that
+    refuses events outside, with the column of their identity.
     """
     digest = hashlib.blake2b(digest_size=_VERDICT_BYTES)
     digest.update(f"{_RULE}\0{dataset_id}".encode())
     for column in sorted(columns, key=lambda column: column.name):
-        parts = (column.name, column.kql_type, column.scope, column.attribute)
-        digest.update("".join(f"\0{part}" for part in parts).encode())
+        digest.update(_packed(column))
+    if window is not None:
+        column, days = window
+        digest.update(f"\0\0{days.first_day}\0{days.last_day}".encode() + _packed(column))
     return digest.hexdigest()
+
+
+def _packed(column: EnforcedColumn) -> bytes:
+    parts = (column.name, column.kql_type, column.scope, column.attribute)
+    return "".join(f"\0{part}" for part in parts).encode()
 
 
 def _kind(value: JsonValue) -> str:

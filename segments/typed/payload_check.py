@@ -125,7 +125,7 @@ class _ListCheck:
             if rule is None or attribute.key in seen:
                 continue
             seen.add(attribute.key)
-            value = _json_value(attribute.value)
+            value = json_value(attribute.value)
             reasons += [
                 (column.name, reason)
                 for column in rule.columns
@@ -142,7 +142,7 @@ class _ListCheck:
         # Up to the end of the attribute, so that nothing comes after the text.
         if kind == _TEXT and size_bytes <= _SHORT_MAX and is_certain and is_certain(raw, end + 4):
             return True
-        value = _json_value(KeyValue.FromString(raw).value)
+        value = json_value(KeyValue.FromString(raw).value)
         return not any(misfit(value, column.kql_type) for column in rule.columns)
 
 
@@ -156,7 +156,7 @@ def _rule(columns: Sequence[EnforcedColumn]) -> _Rule:
     )
 
 
-def _json_value(value: AnyValue) -> JsonValue:
+def json_value(value: AnyValue) -> JsonValue:
     """Return the value as the column reads it from its JSON text."""
     kind = value.WhichOneof("value")
     if kind == "double_value":

@@ -4,10 +4,15 @@ from typing import Annotated
 
 import typer
 
+from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.cli.connection import usage
 
 NO_COLUMN = "none"
+OUTSIDE = {
+    "keep": common_pb2.OUTSIDE_WINDOW_KEEP,
+    "refuse": common_pb2.OUTSIDE_WINDOW_REFUSE,
+}
 IdentityColumn = Annotated[
     str | None,
     typer.Option(
@@ -26,19 +31,34 @@ WindowDays = Annotated[
         help="Days for which identities are kept, by the times of the events.",
     ),
 ]
+OutsideWindow = Annotated[
+    str | None,
+    typer.Option(
+        "--outside-window",
+        metavar="|".join(OUTSIDE),
+        help="Treatment of events outside the window: keep makes them rows and forgets their"
+        " identities; refuse has collectors reject them, and nurseries quarantine them.",
+    ),
+]
 
 
 def change(
-    settings: pb.DatasetSettings, before: pb.DatasetSettings, column: str | None, days: int | None
+    settings: pb.DatasetSettings,
+    before: pb.DatasetSettings,
+    column: str | None,
+    days: int | None,
+    outside: str | None,
 ) -> None:
     """Change what is given of the identity, and leave the rest of it."""
-    if column is None and days is None:
+    if column is None and days is None and outside is None:
         return
+    if outside is not None and outside not in OUTSIDE:
+        raise usage(f"--outside-window is {outside}, not {' or '.join(OUTSIDE)}")
     identity = settings.event_identity
     identity.CopyFrom(before.event_identity)
     if column == NO_COLUMN:
-        if days is not None:
-            raise usage("--identity-window-days has no meaning without an identity")
+        if days is not None or outside is not None:
+            raise usage("a window has no meaning without an identity")
         identity.Clear()
         # Set, and empty.
         identity.SetInParent()
@@ -46,9 +66,11 @@ def change(
     if column is not None:
         identity.column = column
     if not identity.column:
-        raise usage("--identity-window-days needs --event-identity")
+        raise usage("--identity-window-days and --outside-window need --event-identity")
     if days is not None:
         identity.window_days = days
+    if outside is not None:
+        identity.outside_window = OUTSIDE[outside]
 
 
 def facts(settings: pb.DatasetSettings) -> list[tuple[str, object]]:
@@ -59,7 +81,9 @@ def facts(settings: pb.DatasetSettings) -> list[tuple[str, object]]:
     if not settings.HasField("event_identity"):
         return repeats
     identity = settings.event_identity
+    is_refused = identity.outside_window == common_pb2.OUTSIDE_WINDOW_REFUSE
     return [
         ("event identity", f"{identity.column}, for {identity.window_days} days"),
+        *[("events outside the window", "refused")] * is_refused,
         *repeats,
     ]

@@ -11,7 +11,7 @@ from meta.v1 import common_pb2 as pb
 from segments.event_identity import EventIdentity
 from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.store_names import store_of
-from segplane.dataplane.enforced_columns import KQL_NAMES, SCOPE_NAMES
+from segplane.dataplane.enforced_columns import KQL_NAMES, SCOPE_NAMES, read_window
 
 
 class UnknownLayout(Exception):
@@ -65,7 +65,7 @@ def read_layouts(datasets: Iterable[pb.DatasetInfo]) -> Layouts:
 def _identity(identity: pb.EventIdentity, columns: Iterable[pb.PromotedColumn]) -> EventIdentity:
     if identity.column not in {column.name for column in columns}:
         raise UnknownLayout(f"the identity of events is {identity.column}, which is no column")
-    return EventIdentity(identity.rule, identity.column)
+    return EventIdentity(identity.rule, identity.column, read_window(identity))
 
 
 def _promoted(column: pb.PromotedColumn) -> PromotedColumn:

@@ -1,4 +1,4 @@
-"""Columns that records have to fit, read from meta's messages.
+"""Columns that records have to fit, and the window of their times, read from meta's messages.
 
 Needs no pyarrow: collectors have none.
 """
@@ -6,6 +6,7 @@ Needs no pyarrow: collectors have none.
 from collections.abc import Iterable
 
 from meta.v1 import common_pb2 as pb
+from segments.event_identity import EventWindow
 from segments.typed.conformity import EnforcedColumn
 
 KQL_NAMES = {
@@ -35,3 +36,10 @@ def read_enforced(columns: Iterable[pb.PromotedColumn]) -> tuple[EnforcedColumn,
         for column in columns
         if column.type in KQL_NAMES and (scope := SCOPE_NAMES.get(column.scope))
     )
+
+
+def read_window(identity: pb.EventIdentity) -> EventWindow | None:
+    """Read the window of a dataset that refuses events outside; None = it keeps them."""
+    if not identity.HasField("window"):
+        return None
+    return EventWindow(identity.window.first_day, identity.window.last_day)

@@ -11,6 +11,7 @@ from meta.v1 import catalog_pb2, operations_pb2
 from segments.errors import ObjectExists
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
+from segments.typed.conformity import NONCONFORMING, OUTSIDE_WINDOW
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
 from segplane.dataplane.location import MetaLocation
 from segplane.dataplane.registration import create_segment
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 # Bindings that may come between the reading of a layout and the registration.
 _LAYOUTS_MAX = 3
+# Of the key and the records, by the cause.
+_REFUSED = {
+    NONCONFORMING: "{} does not conform to the schema of the dataset ({}): correct the schema,"
+    " or add --as-is, which leaves such columns null",
+    OUTSIDE_WINDOW: "{} has events outside the window of the dataset ({}): lengthen the window,"
+    " set --outside-window keep, or add --as-is, which takes them without keeping their identities",
+}
 
 
 class ReplayRefused(Exception):
@@ -37,7 +45,11 @@ class EventsTaken(ObjectExists):
 
 
 class ReplayNonconforming(ReplayRefused):
-    """Records of the payload do not conform to the schema of the dataset."""
+    """Records of the payload would be quarantined again, for a cause."""
+
+    def __init__(self, message: str, cause: str) -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 def begin_replay(
@@ -70,9 +82,9 @@ def register_payload(
 ) -> operations_pb2.Replay:
     """Write the records of a payload whose replay was begun, and register them.
 
-    `is_as_is` takes records that do not conform to the dataset's schema, with nulls. They are
-    written again if the dataset is bound to a schema in between. Raises ReplayRefused, MetaError,
-    SegmentsError.
+    `is_as_is` takes records that do not conform to the dataset's schema, with nulls, and events
+    outside its window. They are written again if the dataset is bound to a schema in between, or
+    its window moves. Raises ReplayRefused, MetaError, SegmentsError.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
     from nursery.replay import StillNonconforming, replay_keys, write_payload
@@ -86,7 +98,7 @@ def register_payload(
             written = write_payload(
                 store, payload, key, dataset_id, spec, folder, attempt=number, claimed=claimed
             )
-        return _complete(client, location, key, written, claimed)
+        return _complete(client, location, key, written, claimed, is_as_is=is_as_is)
 
     try:
         for is_last in (*[False] * (_LAYOUTS_MAX - 1), True):
@@ -102,10 +114,7 @@ def register_payload(
     except (UndecodableSlice, UnknownLayout) as error:
         raise ReplayUndecodable(f"{key}: {error}") from None
     except StillNonconforming as error:
-        raise ReplayNonconforming(
-            f"{key} does not conform to the schema of the dataset ({error}): correct the schema,"
-            " or add --as-is, which leaves such columns null"
-        ) from None
+        raise ReplayNonconforming(_REFUSED[error.cause].format(key, error), error.cause) from None
 
 
 def _complete(
@@ -114,6 +123,8 @@ def _complete(
     key: str,
     written: "DatasetResult",
     claimed: set[bytes],
+    *,
+    is_as_is: bool,
 ) -> operations_pb2.Replay:
     """Register the segments; adds to `claimed` and raises EventsTaken if they must change."""
     from nursery.event_claims import claim_order, claims_message, deadline_secs
@@ -126,7 +137,10 @@ def _complete(
     ]
     events = [WrittenEvents(written.segments, written.events)] if written.events else []
     request = operations_pb2.CompleteReplayRequest(
-        object_key=key, segments=segments, identities=claims_message(client, events)
+        object_key=key,
+        segments=segments,
+        identities=claims_message(client, events),
+        outside_window_taken=is_as_is,
     )
     reply = client.operations.CompleteReplay(request, timeout=deadline_secs([request.identities]))
     if reply.claimed_positions:
@@ -143,4 +157,7 @@ def _layout(client: MetaClient, dataset_id: str, *, is_enforced: bool) -> Segmen
     ).settings
     identity = settings.event_identity if settings.HasField("event_identity") else None
     spec = read_layout(sharding.fields, settings.promoted_columns.columns, identity=identity)
-    return spec if is_enforced else replace(spec, enforced=frozenset())
+    if is_enforced:
+        return spec
+    as_is = spec.identity and replace(spec.identity, window=None)
+    return replace(spec, enforced=frozenset(), identity=as_is)

@@ -237,7 +237,7 @@ def _payload(item: Quarantined, body: bytes) -> "Payload":
         received_at=item.received_at_nanos or item.modified_at_nanos,
         decoded_bytes=len(body),
         is_validated=False,
-        part=f"{name.piece}-{name.verdict}" if name.verdict else "",
+        part=f"{name.piece}-{name.verdict}" + "-outside" * name.is_outside if name.verdict else "",
     )
 
 

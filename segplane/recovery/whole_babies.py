@@ -111,7 +111,7 @@ def replay_baby(
     SegmentsError; a repetition continues.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
-    from nursery.quarantine import NONCONFORMING, Quarantine
+    from nursery.quarantine import Quarantine
 
     quarantine = Quarantine(store)
     done: list[operations_pb2.Replay] = []
@@ -133,7 +133,7 @@ def replay_baby(
                 quarantine.put_payload(payload, "undecodable", str(error), target)
                 quarantined += 1
             except ReplayNonconforming as error:
-                quarantine.put_payload(payload, NONCONFORMING, str(error), target)
+                quarantine.put_payload(payload, error.cause, str(error), target)
                 quarantined += 1
     return ReplayedBaby(
         len(done),

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
     ExportLogsServiceResponse,
 )
 
-from collector.conformity import NAMED_MAX, reject_nonconforming
+from collector.conformity import NAMED_MAX, RecordRules, reject_nonconforming
 from collector.export import JUDGED_OTHERWISE
 from meta.v1 import operations_pb2 as pb
 from segments.typed.conformity import EnforcedColumn
@@ -154,9 +154,9 @@ def test_json_records_are_answered_with_their_place_in_the_request(
 
 @pytest.mark.parametrize("number", [NAMED_MAX, NAMED_MAX + 1])
 def test_the_answer_names_a_bounded_number_of_records(number: int) -> None:
-    columns = (EnforcedColumn("price", "long", "record", "price"),)
+    rules = RecordRules((EnforcedColumn("price", "long", "record", "price"),))
 
-    judged = reject_nonconforming("logs", orders(*["x"] * number), columns)
+    judged = reject_nonconforming("logs", orders(*["x"] * number), rules)
 
     assert judged.num_rejected == number
     assert judged.cause.count("price") == NAMED_MAX

@@ -6,11 +6,18 @@ from typing import Any
 import pytest
 
 from meta.client import MetaClient
-from meta.errors import EventsClaimed, IdentitiesRequired, InvalidArgument, LayoutChanged
-from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2
+from meta.errors import (
+    EventsClaimed,
+    EventsOutsideWindow,
+    IdentitiesRequired,
+    InvalidArgument,
+    LayoutChanged,
+)
+from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, operations_pb2
+from segments.ids import new_uuid7
 from tests.support.events_once import DAY_NANOS, bind_once
 from tests.support.meta.catalog import CatalogDriver
-from tests.support.meta.dataset_life import get_settings
+from tests.support.meta.dataset_life import get_settings, set_settings
 from tests.support.meta.event_identities import hash_of
 from tests.support.meta.segments import segment_of
 from tests.support.meta.server import MetaServer
@@ -62,4 +69,42 @@ def test_identities_that_do_not_fit_are_refused(client: MetaClient) -> None:
         save(client, segment_of(other), identities=named)
     named.repeats = 1
     with pytest.raises(InvalidArgument, match="no baby segment"):
+        save(client, segment_of(dataset), identities=named)
+
+
+def test_events_outside_the_window_are_refused_by_a_setting(client: MetaClient) -> None:
+    dataset = CatalogDriver(client).dataset("once")
+    bind_once(client, dataset)
+    old = identities(client, dataset, 1)
+    old.days[0].day -= 9
+    assert save(client, segment_of(dataset), identities=old)
+    identity = common_pb2.EventIdentity(
+        column="order_id", window_days=3, outside_window=common_pb2.OUTSIDE_WINDOW_REFUSE
+    )
+    set_settings(client, dataset, operations_pb2.DatasetSettings(event_identity=identity))
+    other = identities(client, dataset, 2)
+    other.days.add(day=old.days[0].day, hashes=hash_of(3))
+
+    with pytest.raises(EventsOutsideWindow, match="outside the window of the dataset"):
+        save(client, segment_of(dataset), identities=other)
+
+    # Nothing of the refused call was claimed.
+    assert save(client, segment_of(dataset), identities=identities(client, dataset, 2))
+
+
+def test_staged_events_outside_the_window_are_refused_too(client: MetaClient) -> None:
+    dataset = CatalogDriver(client).dataset("once")
+    bind_once(client, dataset)
+    identity = common_pb2.EventIdentity(
+        column="order_id", window_days=3, outside_window=common_pb2.OUTSIDE_WINDOW_REFUSE
+    )
+    set_settings(client, dataset, operations_pb2.DatasetSettings(event_identity=identity))
+    old, named = identities(client, dataset, 1), identities(client, dataset, 2)
+    old.days[0].day -= 9
+    named.staged_id, named.staged_parts = str(new_uuid7()), 1
+    client.operations.StageIdentities(
+        operations_pb2.StageIdentitiesRequest(staged_id=named.staged_id, days=old.days)
+    )
+
+    with pytest.raises(EventsOutsideWindow):
         save(client, segment_of(dataset), identities=named)

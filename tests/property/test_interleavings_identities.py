@@ -5,12 +5,18 @@ from uuid import UUID
 
 import pytest
 
-from meta.errors import EventsClaimed, ExcessEvents, LayoutChanged, OffsetConflict
+from meta.errors import (
+    EventsClaimed,
+    EventsOutsideWindow,
+    ExcessEvents,
+    LayoutChanged,
+    OffsetConflict,
+)
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities
 from meta.store.registration.event_claims import EventClaims
-from meta.store.registration.identities import DayIdentities
+from meta.store.registration.identities import DayIdentities, RetainedDays
 from meta.store.registration.registrations import Merge
 from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
@@ -50,11 +56,12 @@ class Once:
         segment: NewSegment | None = None,
         repeats: int = 0,
         rule: int = 1,
+        days_ago: int = 0,
     ) -> Version:
         """Register a segment of a stream's baby segment, whose events have these identities."""
         rows = RECORDS - repeats
         segments = () if rows <= 0 else (segment or new_segment(self.dataset_id, events=rows),)
-        day = DayIdentities(self.today, b"".join(map(hash_of, names)))
+        day = DayIdentities(self.today - days_ago, b"".join(map(hash_of, names)))
         merge = Merge(
             self.dataset_id,
             segments,
@@ -62,6 +69,16 @@ class Once:
             event_claims=EventClaims(rule, (day,) if names else (), repeats),
         )
         return register(self.scene.transactions, merge)
+
+    def refuse_outside(self) -> int:
+        """Refuse events outside the window from now on."""
+
+        def work(tx: Transaction) -> int:
+            datasets.lock_columns(tx, [self.dataset_id])
+            identities.keep(tx, self.key, RetainedDays(7, refuses_outside=True), None)
+            return 0
+
+        return self.scene.transactions.write(work)
 
     def repeats(self) -> int:
         """The ledger's entry."""
@@ -191,3 +208,29 @@ def test_of_two_registrations_with_one_identity_exactly_one_claims_it(
         place = answers.index(refusals[0])
         assert once.scene.merged_offset(streams[place], once.dataset_id) == -1
         once.register(streams[place], name + 1 + place, repeats=1)
+
+
+def test_an_event_outside_is_registered_before_the_setting_or_never(
+    interleaver: Interleaver, once: Once
+) -> None:
+    """Through every order of their statements; a refused registration changes nothing."""
+    streams = list[UUID]()
+
+    def make() -> tuple[Work, Work]:
+        once.scene.execute("UPDATE dataset_identities SET refuses_outside = false")
+        stream = once.stream()
+        streams.append(stream)
+        return lambda: once.register(stream, len(streams), days_ago=9), once.refuse_outside
+
+    answers = set()
+    for outcome in interleaver.explore(make):
+        answers.add(type(outcome.first))
+        is_registered = isinstance(outcome.first, int)
+        assert outcome.second == 0
+        merged = once.scene.merged_offset(streams[-1], once.dataset_id)
+        assert merged == (0 if is_registered else -1)
+        with pytest.raises(EventsOutsideWindow):
+            once.register(once.stream(), 10_000, days_ago=9)
+        once.register(once.stream(), 20_000 + len(streams))
+
+    assert answers == {int, EventsOutsideWindow}

@@ -190,11 +190,13 @@ def _version(settings: operations_pb2.DatasetSettings) -> str:
 
 
 def _people_set(settings: operations_pb2.DatasetSettings) -> operations_pb2.DatasetSettings:
-    """The settings without what registrations change: the allowance, and the repeats."""
+    """The settings without what changes by itself: the allowance, the repeats and the window."""
     content = operations_pb2.DatasetSettings()
     content.CopyFrom(settings)
     content.ClearField("excess_events_allowed")
     content.ClearField("event_repeats")
+    if content.HasField("event_identity"):
+        content.event_identity.ClearField("window")
     return content
 
 

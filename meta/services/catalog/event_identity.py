@@ -7,13 +7,13 @@ from uuid import UUID
 
 from meta.errors import InvalidArgument, StillReferenced
 from meta.secrets import random_bytes
-from meta.services.messages import checks
+from meta.services.messages import checks, event_identities
 from meta.store.access import audit
 from meta.store.catalog import dataset_layouts, datasets
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities
-from meta.store.registration.identities import WINDOW_DAYS_MAX
+from meta.store.registration.identities import WINDOW_DAYS_MAX, RetainedDays
 from meta.store.versions import versions
 from meta.v1 import common_pb2
 
@@ -34,7 +34,7 @@ class IdentitySetting:
     """The column of identities and the days for which they are kept; no column = no identity."""
 
     column: str
-    window_days: int
+    retained: RetainedDays
 
     def is_in_effect(self, tx: Transaction, dataset_id: UUID) -> bool:
         """Whether the dataset has this setting already."""
@@ -55,11 +55,15 @@ class IdentitySetting:
             self._check_column(tx, dataset_id)
             is_other = before.column != self.column
             secret = random_bytes(SECRET_BYTES) if is_other else None
-            identities.keep(tx, dataset.key, self.window_days, secret)
+            identities.keep(tx, dataset.key, self.retained, secret)
             rule = version if is_other else dataset.identity_rule
             datasets.identify(tx, dataset_id, rule, self.column)
         datasets.stamp(tx, dataset_id, version)
-        detail = {"event_identity": self.column, "window_days": self.window_days}
+        detail = {
+            "event_identity": self.column,
+            "window_days": self.retained.days,
+            "refuses_outside": self.retained.refuses_outside,
+        }
         audit.note(tx, "SetDatasetSettings", dataset_id, json.dumps(detail))
 
     def _check_column(self, tx: Transaction, dataset_id: UUID) -> None:
@@ -76,29 +80,34 @@ class IdentitySetting:
             )
 
 
-NO_IDENTITY = IdentitySetting("", 0)
+NO_IDENTITY = IdentitySetting("", RetainedDays(0))
 
 
 def checked(message: common_pb2.EventIdentity) -> IdentitySetting:
     """Check the setting as far as the message alone allows. Raises InvalidArgument."""
     days = checks.count(message.window_days, f"{FIELD}.window_days", high=WINDOW_DAYS_MAX)
+    choice = message.outside_window
+    if choice not in common_pb2.OutsideWindow.values():
+        raise InvalidArgument(f"{choice} is not keep or refuse", field=f"{FIELD}.outside_window")
     if not message.column:
-        if days:
+        if days or choice:
             raise InvalidArgument("column is not set", field=f"{FIELD}.column")
         return NO_IDENTITY
-    return IdentitySetting(checks.name(message.column, f"{FIELD}.column"), days or WINDOW_DAYS)
+    refuses = choice == common_pb2.OUTSIDE_WINDOW_REFUSE
+    return IdentitySetting(
+        checks.name(message.column, f"{FIELD}.column"), RetainedDays(days or WINDOW_DAYS, refuses)
+    )
 
 
 def message_of(tx: Transaction, dataset_id: UUID) -> common_pb2.EventIdentity | None:
     """The setting of a dataset; None where each record is a row."""
-    current = _current(tx, dataset_id)
+    dataset, current = datasets.get(tx, dataset_id), _current(tx, dataset_id)
     if current is None:
         return None
-    return common_pb2.EventIdentity(
-        column=current.column,
-        window_days=current.window_days,
-        rule=datasets.get(tx, dataset_id).identity_rule or 0,
-    )
+    window = identities.read_refused_outside(tx, [dataset.key]).get(dataset.key)
+    message = event_identities.identity_message(dataset, window)
+    message.window_days = current.retained.days
+    return message
 
 
 def check_kept(tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]) -> None:
@@ -115,4 +124,4 @@ def _current(tx: Transaction, dataset_id: UUID) -> IdentitySetting | None:
     dataset = datasets.get(tx, dataset_id)
     if dataset.identity_rule is None:
         return None
-    return IdentitySetting(dataset.identity_column, identities.window_days(tx, dataset.key))
+    return IdentitySetting(dataset.identity_column, identities.retained(tx, dataset.key))

@@ -1,5 +1,7 @@
 """Payloads of the quarantine: replays and drops."""
 
+from dataclasses import replace
+
 import grpc
 
 from meta.errors import EventsClaimed, InvalidArgument
@@ -48,7 +50,10 @@ def complete_replay(
     checks.distinct([segment.object_key for segment in new], "segments")
     claims = None
     if request.HasField("identities"):
-        claims = event_identities.checked_claims(request.identities, "identities")
+        claims = replace(
+            event_identities.checked_claims(request.identities, "identities"),
+            takes_outside=request.outside_window_taken,
+        )
     try:
         replay = server.transactions.write(lambda tx: replays.complete(tx, payload, new, claims))
     except EventsClaimed as refusal:

@@ -10,6 +10,7 @@ from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
 from meta.errors import InvalidArgument, Unavailable
 from meta.services.messages import checks, segment_facts
+from meta.services.messages.event_identities import identity_message
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.catalog.datasets import Dataset
 from meta.store.segments.segments import NewSegment, SegmentRow
@@ -21,6 +22,7 @@ from meta.v1 import (
     nursery_pb2,
     segment_lookup_pb2,
 )
+from segments.event_identity import EventWindow
 from segments.keys import baby_prefix, join_key, merged_prefix
 from segments.location import StoreLocation
 from segments.named_stores import Stores, StoreUnknown
@@ -193,17 +195,17 @@ def _template(stores: Stores, segment: SegmentRow) -> tuple[bytes, str]:
     return message.SerializeToString(), segment.prefix
 
 
-def dataset_info(stores: Stores, dataset: Dataset, layout: Layout) -> common_pb2.DatasetInfo:
-    """A dataset as the data plane needs it."""
+def dataset_info(
+    stores: Stores, dataset: Dataset, layout: Layout, window: EventWindow | None = None
+) -> common_pb2.DatasetInfo:
+    """A dataset as the data plane needs it; `window` if it refuses events outside."""
     return common_pb2.DatasetInfo(
         id=str(dataset.id),
         name=dataset.name,
         cloud_object_prefix=merged_place(stores, dataset.id, dataset.store),
         sharding_fields=sharding_messages(layout.sharding_fields),
         promoted_columns=promoted_messages(layout.promoted_columns),
-        event_identity=None
-        if dataset.identity_rule is None
-        else common_pb2.EventIdentity(column=dataset.identity_column, rule=dataset.identity_rule),
+        event_identity=None if dataset.identity_rule is None else identity_message(dataset, window),
     )
 
 

@@ -1,14 +1,15 @@
-"""Checks of the identities of events that a registration names."""
+"""Identities of events in messages: that of a dataset, and checks of those of a registration."""
 
 from collections.abc import Sequence
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
+from meta.store.catalog.datasets import Dataset
 from meta.store.registration.event_claims import EventClaims
 from meta.store.registration.identities import DayIdentities
 from meta.store.registration.staged_identities import StagedParts
-from meta.v1 import nursery_pb2
-from segments.event_identity import HASH_BYTES, IDENTITIES_MAX, STAGED_PARTS_MAX
+from meta.v1 import common_pb2, nursery_pb2
+from segments.event_identity import HASH_BYTES, IDENTITIES_MAX, STAGED_PARTS_MAX, EventWindow
 
 # The days that 64 bits of nanoseconds reach.
 DAYS_MAX = 106_752
@@ -42,6 +43,17 @@ def checked_days(
     if len(set(each)) < len(each):
         raise InvalidArgument("an identity is named twice", field=f"{field}.hashes")
     return tuple([DayIdentities(day.day, day.hashes) for day in messages])
+
+
+def identity_message(dataset: Dataset, window: EventWindow | None) -> common_pb2.EventIdentity:
+    """The identity of a dataset's events; `window` if it refuses events outside."""
+    message = common_pb2.EventIdentity(
+        column=dataset.identity_column, rule=dataset.identity_rule or 0
+    )
+    if window is not None:
+        message.outside_window = common_pb2.OUTSIDE_WINDOW_REFUSE
+        message.window.first_day, message.window.last_day = window.first_day, window.last_day
+    return message
 
 
 def _staged(message: nursery_pb2.EventIdentities, field: str) -> StagedParts | None:

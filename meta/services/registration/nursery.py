@@ -13,12 +13,12 @@ from meta import access
 from meta.commits.group_commit import Committer
 from meta.commits.merge_registrar import QUICK_MOVES
 from meta.errors import InvalidArgument, Unavailable, VersionExpired
-from meta.services.messages import checks, convert, reply_bounds
+from meta.services.messages import checks, reply_bounds
 from meta.services.registration.registration_checks import checked_merge
 from meta.services.server_parts import ServerParts
 from meta.services.streams import poll_reply as replies
 from meta.services.streams.poll_pages import PageRequest, Pages
-from meta.store.catalog import dataset_layouts, datasets
+from meta.store.catalog import datasets
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_ends, stream_reads, tokens
@@ -239,11 +239,11 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     ) -> nursery_pb2.GetIngestStreamsResponse:
         """The reply of a poll without its streams."""
         live = datasets.list_live(tx)
-        layouts = dataset_layouts.read(tx, [d.id for d in live])
+        infos = replies.dataset_infos(tx, self._settings.stores, live)
         reply = nursery_pb2.GetIngestStreamsResponse(
             response_seq=seq,
             database_time_nanos=clock.now_nanos(tx),
-            datasets=[convert.dataset_info(self._settings.stores, d, layouts[d.id]) for d in live],
+            datasets=infos.values(),
             token_routing=replies.token_routing(tokens.list_active(tx)),
         )
         if scope.since:

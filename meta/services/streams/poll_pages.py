@@ -9,18 +9,17 @@ nothing. The catalog is read after the streams, so the dataset of an entry is ne
 """
 
 import struct
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
 from meta.errors import VersionExpired
-from meta.services.messages import convert, cursors
+from meta.services.messages import cursors
 from meta.services.streams import poll_reply as replies
 from meta.services.streams.poll_page import PollPage, StreamItem
 from meta.services.streams.poll_reply import BABIES_MAX, Detail
-from meta.store.catalog import dataset_layouts, datasets
-from meta.store.catalog.datasets import Dataset
+from meta.store.catalog import datasets
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_reads, tokens
@@ -172,7 +171,7 @@ class Pages:
         known: dict[str, DatasetInfo] = {}
         if passed is not None:
             own_ids = {entry.dataset_id for entry in own if entry.stream_id not in passed.whole}
-            known = self._dataset_infos(tx, datasets.list_some(tx, own_ids))
+            known = replies.dataset_infos(tx, self._stores, datasets.list_some(tx, own_ids))
         for count, (row, info) in enumerate(zip(rows, infos, strict=True)):
             if passed is not None and row.has_entries and row.id not in passed.whole:
                 info.merged_entries_omitted = True
@@ -189,13 +188,6 @@ class Pages:
             page.has_whole |= is_whole
         return len(infos)
 
-    def _dataset_infos(self, tx: Transaction, rows: Collection[Dataset]) -> dict[str, DatasetInfo]:
-        """Datasets with their layouts, by id."""
-        layouts = dataset_layouts.read(tx, [row.id for row in rows])
-        return {
-            str(row.id): convert.dataset_info(self._stores, row, layouts[row.id]) for row in rows
-        }
-
     def _add_datasets(
         self,
         tx: Transaction,
@@ -210,7 +202,8 @@ class Pages:
         since = -1 if asked.scope.omits_merged else asked.catalog_since or -1
         while True:
             rows = datasets.list_changed(tx, since, after, DATASETS_PER_READ)
-            for row, info in zip(rows, self._dataset_infos(tx, rows).values(), strict=True):
+            infos = replies.dataset_infos(tx, self._stores, rows)
+            for row, info in zip(rows, infos.values(), strict=True):
                 if not page.has_room(info):
                     return place._replace(last_id=after)
                 page.add(page.reply.datasets, info)

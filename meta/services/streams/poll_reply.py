@@ -5,15 +5,17 @@ gets shorter: only the newest checkpoint per entry, fewer babies per stream, and
 REPLY_TOO_LARGE.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from meta.errors import ReplyTooLarge
 from meta.services.messages import convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
-from meta.store.catalog import datasets
+from meta.store.catalog import dataset_layouts, datasets
+from meta.store.catalog.datasets import Dataset
 from meta.store.engine.pool import Transaction
+from meta.store.registration import identities
 from meta.store.streams import stream_reads
 from meta.store.streams.merged_offsets import EntryRow
 from meta.store.streams.stream_reads import CheckpointRow, PeriodRow, StreamRow
@@ -247,3 +249,16 @@ def _checkpoints(
 
 def _clamp(value: int, most: int) -> int:
     return max(1, min(value, most))
+
+
+def dataset_infos(
+    tx: Transaction, stores: Stores, rows: Collection[Dataset]
+) -> dict[str, common_pb2.DatasetInfo]:
+    """Datasets with their layouts and windows, by id."""
+    layouts = dataset_layouts.read(tx, [row.id for row in rows])
+    once = [row.key for row in rows if row.identity_rule is not None]
+    windows = identities.read_refused_outside(tx, once)
+    return {
+        str(row.id): convert.dataset_info(stores, row, layouts[row.id], windows.get(row.key))
+        for row in rows
+    }

@@ -1,18 +1,27 @@
 """Offsets of streams at a version, the location of one baby's records, usage."""
 
 import struct
+from collections.abc import Sequence
 from uuid import UUID
 
 import grpc
 
 from meta.commits.merge_debts import HELD_AT
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
-from meta.services.messages import checks, convert, cursors, ingest_limits, reply_bounds
+from meta.services.messages import (
+    checks,
+    convert,
+    cursors,
+    event_identities,
+    ingest_limits,
+    reply_bounds,
+)
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import dataset_layouts, datasets, usage
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lineage
 from meta.store.lookup.lineage import Place, Whereabouts
+from meta.store.registration import identities
 from meta.store.streams import commits, streams
 from meta.store.streams.stream_reads import NO_ID
 from meta.v1 import common_pb2, operations_pb2
@@ -140,11 +149,33 @@ def get_usage(
                 timestamp_unit=operations_pb2.TimestampUnit.ValueType(used.timestamp_unit),
                 enforced_columns=_enforced(tx, dataset_id) if dataset_id == columns_of else (),
             )
+        _add_windows(tx, reply, [u.identity_key for u in used_by_id.values() if u.identity_key])
         return reply
 
     reply = server.transactions.read(work)
     reply_bounds.check_size(reply, len(reply.usage), *_USAGE_INSTEAD)
     return reply
+
+
+def _add_windows(
+    tx: Transaction, reply: operations_pb2.GetUsageResponse, once: Sequence[int]
+) -> None:
+    """Add the windows of the datasets with some keys that refuse events outside."""
+    windows = identities.read_refused_outside(tx, once)
+    if not windows:
+        return
+    ids = [UUID(used.dataset_id) for used in reply.usage]
+    by_id = {d.id: d for d in datasets.list_some(tx, ids) if d.key in windows}
+    layouts = dataset_layouts.read(tx, list(by_id))
+    for used in reply.usage:
+        dataset = by_id.get(UUID(used.dataset_id))
+        if dataset is None:
+            continue
+        columns = layouts[dataset.id].promoted_columns
+        named = [column for column in columns if column.name == dataset.identity_column]
+        identity = event_identities.identity_message(dataset, windows[dataset.key])
+        used.event_identity.CopyFrom(identity)
+        used.identity_column.CopyFrom(convert.promoted_messages(named)[0])
 
 
 def _enforced(tx: Transaction, dataset_id: UUID) -> list[common_pb2.PromotedColumn]:

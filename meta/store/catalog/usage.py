@@ -38,6 +38,8 @@ class TokenUsage:
     rejects_since: int = 0
     # A number of TimestampUnit.
     timestamp_unit: int = 0
+    # The key of a dataset whose events have an identity.
+    identity_key: int | None = None
 
 
 _ADD = text(
@@ -52,6 +54,7 @@ _READ = (
     " d.ingest_exports_in_flight, d.ingest_memory_bytes, d.event_age_max_secs,"
     " d.event_lead_max_secs,"
     " d.nonconforming, d.changed_version, d.timestamp_unit,"
+    " CASE WHEN d.identity_rule IS NOT NULL THEN d.key END AS identity_key,"
     " coalesce((SELECT sum(u.records)"
     " FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m), 0)::bigint AS records"
     " FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m"
@@ -123,4 +126,5 @@ def _usage(row: Row[Any]) -> TokenUsage:
         ingest_limits,
         row.changed_version if row.nonconforming == REJECT else 0,
         row.timestamp_unit,
+        row.identity_key,
     )

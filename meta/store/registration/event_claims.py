@@ -4,13 +4,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from meta.errors import EventsClaimed, IdentitiesRequired, LayoutChanged, MetaError, NotFound
+from meta.errors import (
+    EventsClaimed,
+    EventsOutsideWindow,
+    IdentitiesRequired,
+    LayoutChanged,
+    MetaError,
+    NotFound,
+)
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities, staged_identities
 from meta.store.registration.identities import DayIdentities, IdentityWindow
 from meta.store.registration.staged_identities import StagedParts
-from segments.event_identity import HASH_BYTES
+from segments.event_identity import HASH_BYTES, EventWindow
 
 # Positions of claimed identities in the metadata of a refusal: 7 KB.
 NAMED_POSITIONS_MAX = 1_000
@@ -28,6 +35,8 @@ class EventClaims:
     days: tuple[DayIdentities, ...] = ()
     repeats: int = 0
     staged: StagedParts | None = None
+    # Whether a dataset that refuses events outside its window takes them.
+    takes_outside: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -69,7 +78,8 @@ def refusal(
 ) -> MetaError | None:
     """The refusal of claims by another rule than the dataset's, and of identities that are claimed.
 
-    `rule` is None where each record is a row. Parts that are not there are refused too.
+    `rule` is None where each record is a row. Parts that are not there are refused too, and
+    identities of events outside the window of a dataset that refuses such.
     """
     if claims is None:
         if rule is None or not has_segments:
@@ -82,8 +92,23 @@ def refusal(
         return LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
     if claims.staged is not None and not staged_identities.lock(tx, claims.staged):
         return NotFound("staged identities are not there: stage them again", dataset_id=dataset_id)
+    if window is not None and window.refuses_outside and not claims.takes_outside:
+        outside = sorted({day for day in _days(tx, claims) if not window.has(day)})
+        if outside:
+            window_text = EventWindow(window.first, window.last).text
+            return EventsOutsideWindow(
+                f"events of {EventWindow(outside[0], outside[-1]).text} are outside the window of"
+                f" the dataset, {window_text}",
+                dataset_id=dataset_id,
+            )
     claimed = _find_claimed(tx, window, claims) if window is not None else []
     return _claimed(dataset_id, claimed) if claimed else None
+
+
+def _days(tx: Transaction, claims: EventClaims) -> list[int]:
+    """The days of the identities of all parts."""
+    staged = [] if claims.staged is None else staged_identities.days(tx, claims.staged)
+    return [*staged, *(day.day for day in claims.days)]
 
 
 def _find_claimed(tx: Transaction, window: IdentityWindow, claims: EventClaims) -> list[int]:
@@ -128,7 +153,7 @@ def claim_rows(
             if position + place not in claimed
         ]
         position += day.number
-        if own and window.first <= day.day <= window.last:
+        if own and window.has(day.day):
             left.append(DayIdentities(day.day, b"".join(own)))
     identities.claim(tx, window, left)
     return sum(day.number for day in left)
@@ -139,7 +164,7 @@ def claim_named(
 ) -> None:
     """Claim the identities that a call of its own names, as a registration does.
 
-    Raises LayoutChanged, EventsClaimed, NotFound, IdentitiesRequired.
+    Raises LayoutChanged, EventsOutsideWindow, EventsClaimed, NotFound, IdentitiesRequired.
     """
     if claims is None:
         refuse_unnamed(tx, [dataset_id])

@@ -4,7 +4,7 @@ An identity is a keyed hash of 16 bytes. It is looked up in all days that are re
 event that is sent again may come with another time, and is kept with the day of its own event.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -17,25 +17,32 @@ from meta.store.engine.pool import Transaction
 from meta.store.registration import identity_runs
 from meta.store.registration.identity_runs import FIRST_DAY, OF_DAYS, PREFIX, TODAY, YOUNG
 from meta.store.tables.identities import SLOTS
-from segments.event_identity import HASH_BYTES
+from segments.event_identity import HASH_BYTES, EventWindow
 
 # Days of the longest window. With tomorrow they have a table of pages each, and one is spare.
 WINDOW_DAYS_MAX = 30
 # So many identities are compared with whole runs too; fewer are not worth its planning.
 MANY = 256
 # An event of a sender whose clock is ahead may be of tomorrow.
+_DAYS = f"{FIRST_DAY.format(days='days')} AS first, {TODAY} + 1 AS last"
 _LOCK = text(f"""
-    SELECT {FIRST_DAY.format(days="days")} AS first, {TODAY} + 1 AS last, key
+    SELECT {_DAYS}, key, refuses_outside
     FROM dataset_identities WHERE dataset_key = :dataset FOR UPDATE
 """)  # noqa: S608
+_REFUSED_OUTSIDE = text(f"""
+    SELECT dataset_key, {_DAYS} FROM dataset_identities
+    WHERE dataset_key = ANY(cast(:datasets AS integer[])) AND refuses_outside
+""")  # noqa: S608
 _KEEP = text("""
-    INSERT INTO dataset_identities (dataset_key, days, key) VALUES (:dataset, :days, :key)
+    INSERT INTO dataset_identities (dataset_key, days, key, refuses_outside)
+    VALUES (:dataset, :days, :key, :refuses)
     ON CONFLICT (dataset_key) DO UPDATE
-    SET days = excluded.days, key = coalesce(nullif(excluded.key, ''), dataset_identities.key)
+    SET days = excluded.days, key = coalesce(nullif(excluded.key, ''), dataset_identities.key),
+        refuses_outside = excluded.refuses_outside
 """)
 _END = text("DELETE FROM dataset_identities WHERE dataset_key = :dataset")
-_DAYS = text(
-    "SELECT coalesce((SELECT days FROM dataset_identities WHERE dataset_key = :dataset), 0)"
+_RETAINED = text(
+    "SELECT days, refuses_outside FROM dataset_identities WHERE dataset_key = :dataset"
 )
 _ADD_REPEATS = text("""
     INSERT INTO dataset_repeats (dataset_key, records) VALUES (:dataset, :records)
@@ -89,6 +96,14 @@ class DayIdentities:
         return len(self.hashes) // HASH_BYTES
 
 
+@dataclass(frozen=True, slots=True)
+class RetainedDays:
+    """The days for which identities are retained, and whether events of others are refused."""
+
+    days: int
+    refuses_outside: bool = False
+
+
 @dataclass(slots=True)
 class IdentityWindow:
     """The days of which a dataset retains identities, for one transaction: `first` to `last`."""
@@ -97,10 +112,15 @@ class IdentityWindow:
     first: int
     last: int
     key: bytes = field(default=b"", repr=False)
+    refuses_outside: bool = False
     # Hashes that were looked up are claimed next.
     _last: tuple[Sequence[DayIdentities], list[list[bytes]]] | None = field(
         default=None, init=False, repr=False
     )
+
+    def has(self, day: int) -> bool:
+        """Whether a day is in it."""
+        return self.first <= day <= self.last
 
     def kept(self, hashes: bytes) -> list[bytes]:
         """Hash hashes with the dataset's secret, as they are kept."""
@@ -124,9 +144,23 @@ def lock_window(tx: Transaction, dataset_key: int) -> IdentityWindow | None:
     row = tx.execute(_LOCK, {"dataset": dataset_key}).one_or_none()
     if row is None:
         return None
+    return IdentityWindow(
+        dataset_key, _first(row.first, row.last), row.last, bytes(row.key), row.refuses_outside
+    )
+
+
+def _first(first: int, last: int) -> int:
     # After days without a server the window is longer than it was set.
-    first = max(row.first, row.last - SLOTS + 1)
-    return IdentityWindow(dataset_key, first, row.last, bytes(row.key))
+    return max(first, last - SLOTS + 1)
+
+
+def read_refused_outside(tx: Transaction, dataset_keys: Iterable[int]) -> Mapping[int, EventWindow]:
+    """Read the windows of the datasets among some that refuse events outside, by their keys."""
+    keys = list(dataset_keys)
+    if not keys:
+        return {}
+    rows = tx.execute(_REFUSED_OUTSIDE, {"datasets": pg_arrays.numbers(keys)})
+    return {key: EventWindow(_first(first, last), last) for key, first, last in rows}
 
 
 def find_claimed(
@@ -150,16 +184,17 @@ def find_claimed(
 def claim(tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentities]) -> None:
     """Claim distinct identities, none of them claimed; those outside the window are not kept."""
     for day, hashes in zip(claims, window.ordered(claims), strict=True):
-        if window.first <= day.day <= window.last and hashes:
+        if window.has(day.day) and hashes:
             identity_runs.add(tx, window.dataset_key, day.day, hashes)
 
 
-def keep(tx: Transaction, dataset_key: int, days: int, secret: bytes | None) -> None:
+def keep(tx: Transaction, dataset_key: int, retained: RetainedDays, secret: bytes | None) -> None:
     """Retain identities for so many days from now on; another secret forgets those so far.
 
     The caller keeps registrations of the dataset away.
     """
-    tx.execute(_KEEP, {"dataset": dataset_key, "days": days, "key": secret or b""})
+    values = {"days": retained.days, "refuses": retained.refuses_outside}
+    tx.execute(_KEEP, {"dataset": dataset_key, "key": secret or b"", **values})
 
 
 def end(tx: Transaction, dataset_key: int) -> None:
@@ -167,9 +202,10 @@ def end(tx: Transaction, dataset_key: int) -> None:
     tx.execute(_END, {"dataset": dataset_key})
 
 
-def window_days(tx: Transaction, dataset_key: int) -> int:
+def retained(tx: Transaction, dataset_key: int) -> RetainedDays:
     """The days for which identities are retained; 0 = events have none."""
-    return int(tx.execute(_DAYS, {"dataset": dataset_key}).scalar_one())
+    row = tx.execute(_RETAINED, {"dataset": dataset_key}).one_or_none()
+    return RetainedDays(0) if row is None else RetainedDays(*row)
 
 
 def add_repeats(tx: Transaction, window: IdentityWindow, records: int) -> None:

@@ -39,6 +39,9 @@ _LOCK = text(
 _READ = text(
     "SELECT days, numbers, hashes FROM staged_identities WHERE staged_id = :id AND part = :part"
 )
+_DAYS = text(
+    "SELECT DISTINCT unnest(days) FROM staged_identities WHERE staged_id = :id AND part < :parts"
+)
 _REMOVE = text("DELETE FROM staged_identities WHERE staged_id = :id")
 _EXPIRE = text(f"DELETE FROM staged_identities WHERE staged_at < {ago(str(KEPT_SECS))}")  # noqa: S608
 
@@ -71,6 +74,12 @@ def lock(tx: Transaction, parts: StagedParts) -> bool:
     """Lock the parts; false unless all of them are there."""
     values = {"id": parts.id, "parts": parts.number}
     return len(tx.execute(_LOCK, values).all()) == parts.number
+
+
+def days(tx: Transaction, parts: StagedParts) -> list[int]:
+    """List the days of the identities of all parts."""
+    values = {"id": parts.id, "parts": parts.number}
+    return list(tx.execute(_DAYS, values).scalars())
 
 
 def read(tx: Transaction, parts: StagedParts) -> Iterator[tuple[DayIdentities, ...]]:

@@ -30,6 +30,8 @@ dataset_identities = Table(
     Column("days", SmallInteger, nullable=False),
     # Secret of the hashes that are kept: no sender can choose the page that an identity is in.
     Column("key", LargeBinary, nullable=False, server_default=text("''")),
+    # Whether events of other days are refused.
+    Column("refuses_outside", Boolean, nullable=False, server_default=text("false")),
 )
 
 # The ledger's entry of records that were left out because they were rows already; kept permanently.

@@ -20,7 +20,7 @@ from segplane.cli import (
 )
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
-from segplane.cli.event_identity import IdentityColumn, WindowDays
+from segplane.cli.event_identity import IdentityColumn, OutsideWindow, WindowDays
 from segplane.cli.foreign_settings import RefuseForeign, TimeColumn
 from segplane.cli.nonconforming_records import Nonconforming
 from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
@@ -106,6 +106,7 @@ def settings(
     record_ids: RecordIds = None,
     identity: IdentityColumn = None,
     window_days: WindowDays = None,
+    outside: OutsideWindow = None,
     timestamp_unit: TimestampUnit = None,
     promote: Promote = None,
     promote_none: PromoteNone = False,
@@ -132,12 +133,11 @@ def settings(
         "event_lead_max_secs": _seconds(event_lead_max),
     }
     with connect(address) as client:
-        before = _read(client, dataset_id := _id(client, name))
-        _set_limits(change, before.settings, limits)
-        foreign_settings.change(change, before.settings, refuse_foreign, time_column)
-        event_identity.change(change, before.settings, identity, window_days)
-        reply = _change(client, dataset_id, change, confirm_deletes, expected_version, before)
-    _show(reply, as_json)
+        base = _read(client, dataset_id := _id(client, name))
+        _set_limits(change, base.settings, limits)
+        foreign_settings.change(change, base.settings, refuse_foreign, time_column)
+        event_identity.change(change, base.settings, identity, window_days, outside)
+        _show(_change(client, dataset_id, change, confirm_deletes, expected_version, base), as_json)
 
 
 def show_usage(

@@ -53,8 +53,8 @@ AsIs = Annotated[
     typer.Option(
         "--as-is",
         help="Take a payload's damaged bytes, if they decode; records that do not conform to the"
-        " dataset's schema, with nulls; or a copy of a baby segment that does not end with its"
-        " checksum.",
+        " dataset's schema, with nulls; events outside its window; or a copy of a baby segment that"
+        " does not end with its checksum.",
     ),
 ]
 Uncounted = Annotated[

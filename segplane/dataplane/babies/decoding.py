@@ -92,15 +92,16 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
     return PassRemainder(
         [UndecodablePayload(ordered[slice_.index], slice_.error) for slice_ in decoded.failed],
         [
-            (ordered[index], _part(ordered[index], nonconforming))
-            for index, nonconforming in check.found()
+            (ordered[index], _part(ordered[index], cause, nonconforming))
+            for index, cause, nonconforming in check.found()
         ],
     )
 
 
-def _part(item: RoutedPayload[Taker], nonconforming: Nonconforming) -> QuarantinedPart:
+def _part(item: RoutedPayload[Taker], cause: str, nonconforming: Nonconforming) -> QuarantinedPart:
     work = item.dataset.work
-    return divided(item.payload, nonconforming, verdict_of(work.dataset_id, work.spec))
+    verdict = verdict_of(work.dataset_id, work.spec)
+    return divided(item.payload, verdict, cause, nonconforming)
 
 
 def _rows_by_dataset(decoded: Decoded, owners: Array) -> Iterator[tuple[int, Rows]]:
@@ -128,7 +129,7 @@ def _with_promoted(
     receipts: Receipts,
     attributes: RecordAttributes,
 ) -> tuple[Rows, Counter[str]]:
-    """Add the typed columns; leave out what does not conform, and repeats of events.
+    """Add the typed columns; leave out what does not conform or is outside, and repeats of events.
 
     Other misfits are counted by column.
     """
@@ -154,6 +155,8 @@ def _with_promoted(
             if column.name in spec.enforced and failures[column.name]
         }
         conforming = check.conforming(batch, unfit, first_row) if unfit else None
+        if events is not None:
+            conforming = check.inside(typed, events.identity, first_row, conforming)
         kept = typed if conforming is None else typed.filter(conforming)
         if events is not None:
             payloads = receipts.payloads(first_row, batch.num_rows)

@@ -55,6 +55,7 @@ def write_segments(
             batches=(BatchPart(batch.batch_id, part, count),),
             ranges=lineage,
             quarantined=quarantined,
+            event_identity=work.spec.identity_column,
         )
         path = folder / f"{batch.batch_id}-{part}.parquet"
         key = batch.key(work, part)

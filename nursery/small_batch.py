@@ -82,6 +82,7 @@ class SmallBatch:
             batches=(BatchPart(str(new_uuid7()), 1, 1),),
             ranges=small.columns.lineage(),
             quarantined=small.dataset.quarantined_of(small.columns),
+            event_identity=small.dataset.work.spec.identity_column,
         )
         return self._format.write(sections, footer)
 

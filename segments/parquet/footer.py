@@ -29,7 +29,8 @@ class SegmentFooter:
     """The part of a footer that is known before the first row: dataset, producer and lineage.
 
     `producer` names the program and its version. `quarantined` are baby segments whose records are
-    not all in the file, because others of the same payloads were quarantined.
+    not all in the file, because others of the same payloads were quarantined. `event_identity` is
+    the column by which its nursery left out repeats of events; "" = it left out none.
     """
 
     dataset_id: str
@@ -38,6 +39,7 @@ class SegmentFooter:
     ranges: tuple[OffsetSpan, ...] = ()
     format_version: int = FORMAT_VERSION
     quarantined: Quarantined = ()
+    event_identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter
         quarantined=lineage.joined_quarantined(
             item for footer in footers for item in footer.quarantined
         ),
+        event_identity=next((f.event_identity for f in footers if f.event_identity), ""),
     )
     judged = [span for _, spans in footer.quarantined for span in spans]
     lineage.check_size(footer.batches, (*footer.ranges, *judged))
@@ -179,6 +182,8 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
     bound = [column.name for column in stored.promoted if column.is_bound]
     if bound:
         fields["bound"] = bound
+    if footer.event_identity:
+        fields["event_identity"] = footer.event_identity
     if stored.times_by_signal is not None:
         fields["signal_times"] = dict(stored.times_by_signal)
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
@@ -211,6 +216,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
                 ranges,
                 version,
                 () if quarantined is None else lineage.unpack_quarantined(quarantined),
+                str(json.loads(texts.get("event_identity", b'""'))),
             ),
             {signal: _int(rows[signal]) for signal in SIGNALS if signal in rows},
             _int(json.loads(texts["start_time"])),

@@ -54,6 +54,11 @@ class SegmentSpec:
     store: str = ""
     identity: EventIdentity | None = None
 
+    @property
+    def identity_column(self) -> str:
+        """The column that is the identity of events; "" = each record is a row."""
+        return self.identity.column if self.identity is not None else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

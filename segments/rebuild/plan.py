@@ -96,6 +96,8 @@ class Rebuild:
     numbered: Mapping[str, tuple[PromotedColumn, ...]]
     # Payloads of the quarantine, by object key, whose records are in segments of a dataset.
     replayed: Mapping[str, str] = field(default_factory=dict)
+    # Datasets that had each event once, by the column of the newest segment that says so.
+    event_identities: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebuild:
@@ -144,12 +146,21 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         tuple(warnings),
         _specs(live),
         {dataset_id: _numbered(own) for dataset_id, own in by_dataset.items()},
+        event_identities=_event_identities(live),
     )
 
 
+def _event_identities(live: Iterable[LiveSegment]) -> dict[str, str]:
+    footers = [item.segment.footer for item in _oldest_first(live)]
+    return {own.dataset_id: own.event_identity for own in footers if own.event_identity}
+
+
 def _specs(live: Iterable[LiveSegment]) -> dict[str, SegmentSpec]:
-    oldest_first = sorted(live, key=lambda item: (item.segment.modified_at_nanos, item.segment.key))
-    return {item.segment.footer.dataset_id: item.segment.spec for item in oldest_first}
+    return {item.segment.footer.dataset_id: item.segment.spec for item in _oldest_first(live)}
+
+
+def _oldest_first(live: Iterable[LiveSegment]) -> list[LiveSegment]:
+    return sorted(live, key=lambda item: (item.segment.modified_at_nanos, item.segment.key))
 
 
 def _numbered(segments: Iterable[SegmentFound]) -> tuple[PromotedColumn, ...]:

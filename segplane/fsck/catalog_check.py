@@ -20,6 +20,7 @@ from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor
 from segplane.fsck.footer_check import check_footers
 from segplane.fsck.invariants import Violation
 from segplane.fsck.kept_files import is_kept, kept_ids
+from segplane.fsck.lost_identities import LostIdentity, find_lost
 
 OBJECTS_PER_MESSAGE = 1_000
 INVARIANTS = {
@@ -56,6 +57,8 @@ class Report:
     num_orphans: int = 0
     foreign: int = 0
     event_repeats: int = 0
+    # Datasets that had each event once, as their footers say, and have no such setting.
+    lost_identities: list[LostIdentity] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
 
@@ -73,8 +76,15 @@ def check(client: MetaClient, *, is_deep: bool, orphan_age_secs: float) -> Repor
     check_catalog(client, store, cursor, lambda _: None)
     report = report_of(cursor)
     if is_deep:
-        report.footers = check_footers(client, store, report.add)
+        check_deep(client, store, report)
     return report
+
+
+def check_deep(client: MetaClient, store: ObjectStore, report: Report) -> None:
+    """Read every segment's footer, and add what they tell to the report."""
+    footers = check_footers(client, store, report.add)
+    report.footers = footers.number
+    report.lost_identities = find_lost(client, sorted(footers.event_identities.items()))
 
 
 def check_catalog(

@@ -4,6 +4,7 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 
 from meta.client import MetaClient
 from meta.v1 import common_pb2, segment_lookup_pb2
@@ -20,11 +21,19 @@ from segplane.fsck.invariants import SegmentState, Violation
 PAGE = 1_000
 
 
+@dataclass(slots=True)
+class FootersRead:
+    """The number of footers, and the columns by which their datasets had each event once."""
+
+    number: int = 0
+    event_identities: dict[str, str] = field(default_factory=dict)
+
+
 def check_footers(
     client: MetaClient, store: ObjectStore, add: Callable[[Iterator[Violation]], None]
-) -> int:
-    """Check page by page, and give the violations to `add`; answers how many footers were read."""
-    footers, after = 0, ""
+) -> FootersRead:
+    """Check page by page, and give the violations to `add`."""
+    footers, after = FootersRead(), ""
     with closing(BatchParts(lambda ids: len(list(_segments(client, ids))))) as parts:
         while True:
             page = list_stored(client, after, limit=PAGE)
@@ -38,7 +47,10 @@ def check_footers(
                 except (ObjectMissing, CorruptObject) as error:
                     unread[segment.segment_id] = str(error)
                     continue
-                footers += 1
+                footers.number += 1
+                if stored.footer.event_identity:
+                    dataset_id = stored.footer.dataset_id
+                    footers.event_identities[dataset_id] = stored.footer.event_identity
                 add(invariants.footer_matches(segment, stored))
                 add(parts.held_twice(segment, stored))
             add(_unreadable(client, unread))

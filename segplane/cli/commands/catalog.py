@@ -16,6 +16,7 @@ from segplane.cli.commands.running import DatabaseUrl, DataDir, NamedStoreUrls, 
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.console import one_line_errors
 from segplane.cli.output import print_facts, print_table, size_text
+from segplane.fsck.lost_identities import once_again
 from segplane.stack import config, preflight
 from segplane.stack.postgres import EmbeddedPostgres
 
@@ -30,7 +31,8 @@ app.command()(reconcile)
 NOT_IN_THE_BUCKET = """
 The bucket does not hold the following, which has to be set again: dataset names (--names), ingest
 tokens and their routing, stores of new segments, retention, quotas, weights of sharding fields
-(only their order is known), schemas, views, projections and links. Deleted datasets come back.
+(only their order is known), schemas, views, projections and links, and what keeps each event once.
+Deleted datasets come back.
 Streams come back stopped: collectors register for new ones.
 """
 
@@ -147,6 +149,8 @@ def _print(plan: "Rebuild", named: dict[str, str], version: int | None) -> None:
             print(f"left out: {dropped.key}: {dropped.reason}")
     for warning in plan.warnings:
         print(f"warning: {warning}")
+    for dataset_id, column in sorted(plan.event_identities.items()):
+        print(once_again(dataset_id, named[dataset_id], column))
     print(NOT_IN_THE_BUCKET)
     if version is None:
         print("Nothing was changed; --apply does it.")
@@ -178,4 +182,13 @@ def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dic
         ],
         "dropped": [{"object_key": entry.key, "reason": entry.reason} for entry in plan.dropped],
         "warnings": list(plan.warnings),
+        "event_identities": [
+            {
+                "dataset_id": dataset_id,
+                "name": named[dataset_id],
+                "column": column,
+                "what_to_do": once_again(dataset_id, named[dataset_id], column),
+            }
+            for dataset_id, column in sorted(plan.event_identities.items())
+        ],
     }

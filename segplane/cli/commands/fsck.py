@@ -30,7 +30,6 @@ from segplane.dataplane.location import ask_location
 from segplane.fsck import catalog_check as checks
 from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor, CursorRefused
-from segplane.fsck.footer_check import check_footers
 from segplane.fsck.kept_files import find_kept
 from segplane.fsck.not_known import add_orphans, find_not_known
 from segplane.fsck.repair import repair
@@ -119,7 +118,7 @@ def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _
     add_orphans(store, cursor, not_known.garbage_keys)
     report = checks.report_of(cursor)
     if options.is_deep:
-        report.footers = check_footers(client, store, report.add)
+        checks.check_deep(client, store, report)
     lines = list(repair(client, store, cursor)) if options.is_repair else []
     losses = list(islice(list_losses(client), KEPT_MAX))
     kept = list(islice(find_kept(client, store), KEPT_MAX))
@@ -197,6 +196,8 @@ def _print(report: checks.Report, repairs: list[str], withheld: list[Withheld]) 
         print(f"{report.foreign} objects bear names that Segplane does not give")
     if report.event_repeats:
         print(f"{report.event_repeats} records were left out: their events are rows already")
+    for lost in report.lost_identities:
+        print(lost.line())
     for kind in withheld:
         for line in kind.lines():
             print(line)

@@ -57,7 +57,10 @@ def offsets(items: list[OffsetSpan] | tuple[OffsetSpan, ...]) -> set[tuple[str, 
 @settings(deadline=None)
 @given(ranges)
 def test_a_footer_survives_the_file(found: list[OffsetSpan]) -> None:
-    footer = SegmentFooter("dataset", "producer", (BatchPart("x", 2, 2),), coalesce(found))
+    part = BatchPart("x", 2, 2)
+    footer = SegmentFooter(
+        "dataset", "producer", (part,), coalesce(found), event_identity="order_id"
+    )
 
     assert decode_footer(encode_footer(stored(footer))) == stored(footer)
 
@@ -69,13 +72,20 @@ def test_a_merge_carries_everything_of_its_inputs(
 ) -> None:
     inputs = [
         SegmentFooter("d", "p", (BatchPart("x", 1),), coalesce(first)),
-        SegmentFooter("d", "p", (BatchPart("x", 1), BatchPart("x", 2, 2)), coalesce(second)),
+        SegmentFooter(
+            "d",
+            "p",
+            (BatchPart("x", 1), BatchPart("x", 2, 2)),
+            coalesce(second),
+            event_identity="order_id",
+        ),
     ]
 
     merged = merged_footer("d", "m", inputs)
 
     assert merged.batches == (BatchPart("x", 1), BatchPart("x", 2, 2))
     assert offsets(merged.ranges) == offsets(first) | offsets(second)
+    assert merged.event_identity == "order_id"
 
 
 def test_a_merge_of_more_lineage_than_a_footer_takes_is_refused_at_once(

@@ -1,0 +1,51 @@
+"""Datasets whose segments say that each event was a row once, and that have no such setting now.
+
+A rebuilt catalog has neither the setting nor the identities that were claimed.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from meta.client import MetaClient
+from meta.errors import NotFound
+from meta.v1 import catalog_pb2
+from meta.v1 import operations_pb2 as pb
+
+
+@dataclass(frozen=True, slots=True)
+class LostIdentity:
+    """A dataset without the setting, and the column that its segments name."""
+
+    dataset_id: str
+    name: str
+    column: str
+
+    def line(self) -> str:
+        """One line for a person, with what to do."""
+        return once_again(self.dataset_id, self.name, self.column)
+
+
+def once_again(dataset_id: str, name: str, column: str) -> str:
+    """Say that each event is no longer a row once, and how it is again."""
+    return (
+        f"dataset {dataset_id} had each event once, by column {column}. The setting is off, so an"
+        " event that is sent again is a second row. Before nurseries start: bind it to a schema"
+        f" with {column}, `segplane datasets settings {name} --event-identity {column}"
+        f" --identity-window-days N`, `segplane datasets claim-events {name}`"
+    )
+
+
+def find_lost(client: MetaClient, identities: Iterable[tuple[str, str]]) -> list[LostIdentity]:
+    """Find the datasets without the setting among some with their columns. Raises MetaError."""
+    lost: list[LostIdentity] = []
+    for dataset_id, column in identities:
+        request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
+        try:
+            settings = client.operations.GetDatasetSettings(request).settings
+            name = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset_id)).name
+        except NotFound:
+            # It was deleted meanwhile.
+            continue
+        if not settings.HasField("event_identity"):
+            lost.append(LostIdentity(dataset_id, name, column))
+    return lost

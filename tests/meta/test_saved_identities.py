@@ -108,3 +108,31 @@ def test_staged_events_outside_the_window_are_refused_too(client: MetaClient) ->
 
     with pytest.raises(EventsOutsideWindow):
         save(client, segment_of(dataset), identities=named)
+
+
+@pytest.mark.parametrize("other", ["part", "registration"])
+def test_an_event_in_two_parts_of_one_registration_is_refused(
+    client: MetaClient, other: str
+) -> None:
+    """It would be claimed by both, and be two rows."""
+    dataset = CatalogDriver(client).dataset("once")
+    bind_once(client, dataset)
+    first, second = identities(client, dataset, 1, 2), identities(client, dataset, 3, 1)
+    second.days[0].day -= 1
+    named = nursery_pb2.EventIdentities(rule=first.rule, staged_id=str(new_uuid7()), staged_parts=1)
+    parts = [first.days]
+    if other == "part":
+        parts.append(second.days)
+    else:
+        named.days.extend(second.days)
+    named.staged_parts = len(parts)
+    for number, days in enumerate(parts):
+        client.operations.StageIdentities(
+            operations_pb2.StageIdentitiesRequest(staged_id=named.staged_id, part=number, days=days)
+        )
+
+    with pytest.raises(InvalidArgument, match="an identity is in two parts"):
+        save(client, segment_of(dataset), identities=named)
+
+    # Nothing of the refused call was claimed.
+    assert save(client, segment_of(dataset), identities=identities(client, dataset, 1, 2, 3))

@@ -1,13 +1,16 @@
 """The part of a registration that keeps each event a row once: its identities, and repeats."""
 
+import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from uuid import UUID
 
 from meta.errors import (
     EventsClaimed,
     EventsOutsideWindow,
     IdentitiesRequired,
+    InvalidArgument,
     LayoutChanged,
     MetaError,
     NotFound,
@@ -79,7 +82,7 @@ def refusal(
     """The refusal of claims by another rule than the dataset's, and of identities that are claimed.
 
     `rule` is None where each record is a row. Parts that are not there are refused too, and
-    identities of events outside the window of a dataset that refuses such.
+    identities of events outside the window of a dataset that refuses such, or named twice.
     """
     if claims is None:
         if rule is None or not has_segments:
@@ -92,6 +95,9 @@ def refusal(
         return LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
     if claims.staged is not None and not staged_identities.lock(tx, claims.staged):
         return NotFound("staged identities are not there: stage them again", dataset_id=dataset_id)
+    if claims.staged is not None and _is_named_twice(claims.parts(tx)):
+        # Of the parts of one call none is claimed yet, so the look-up finds nothing of it.
+        return InvalidArgument("an identity is in two parts", field="identities.staged_id")
     if window is not None and window.refuses_outside and not claims.takes_outside:
         outside = sorted({day for day in _days(tx, claims) if not window.has(day)})
         if outside:
@@ -103,6 +109,19 @@ def refusal(
             )
     claimed = _find_claimed(tx, window, claims) if window is not None else []
     return _claimed(dataset_id, claimed) if claimed else None
+
+
+def _is_named_twice(parts: Iterable[Sequence[DayIdentities]]) -> bool:
+    """Whether two parts name one identity; each by itself names none twice.
+
+    Sorted and packed: as a set, the most that there may be would take 300 MB.
+    """
+    packed = [b"".join(sorted(_each(b"".join(d.hashes for d in days)))) for days in parts]
+    return any(first == second for first, second in pairwise(heapq.merge(*map(_each, packed))))
+
+
+def _each(hashes: bytes) -> Iterator[bytes]:
+    return (hashes[at : at + HASH_BYTES] for at in range(0, len(hashes), HASH_BYTES))
 
 
 def _days(tx: Transaction, claims: EventClaims) -> list[int]:
@@ -164,7 +183,8 @@ def claim_named(
 ) -> None:
     """Claim the identities that a call of its own names, as a registration does.
 
-    Raises LayoutChanged, EventsOutsideWindow, EventsClaimed, NotFound, IdentitiesRequired.
+    Raises LayoutChanged, EventsOutsideWindow, EventsClaimed, NotFound, IdentitiesRequired,
+    InvalidArgument.
     """
     if claims is None:
         refuse_unnamed(tx, [dataset_id])

@@ -54,6 +54,20 @@ def test_all_rpcs_refuse_malformed_requests_with_a_reason(
     meta_server.running.database.ping()
 
 
+def test_no_call_needs_a_deadline(meta_server: MetaServer) -> None:
+    """As grpcurl and clients of other makes call."""
+    sent = valid_requests(meta_server.client)
+    with grpc.insecure_channel(meta_server.address) as channel:
+        for method in METHODS:
+            if method.server_streaming:
+                continue  # They end with the caller.
+            for request in (b"", *(m.SerializeToString() for m in sent.get(method.name, ())[:1])):
+                answer = call(channel, method, request, timeout=None)
+
+                if isinstance(answer, grpc.RpcError):
+                    assert answer.code() not in FORBIDDEN, f"{method.name}: {answer}"
+
+
 @pytest.mark.slow
 def test_ten_thousand_malformed_requests(meta_server: MetaServer) -> None:
     heard = hammer(meta_server, 99, 10_000)

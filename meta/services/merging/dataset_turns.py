@@ -14,6 +14,14 @@ PLAN_SECS = 2.0
 DATASETS_AT_ONCE = 200
 
 
+def end_of_work(context: grpc.ServicerContext, secs_max: float) -> float:
+    """Monotonic time at which a call ends its work, after half of its time at most."""
+    # None if the caller sets no deadline, as clients of other makes do.
+    left_secs: float | None = context.time_remaining()
+    secs = secs_max if left_secs is None else min(secs_max, left_secs / 2)
+    return time.monotonic() + secs
+
+
 class DatasetTurns:
     """Yields the datasets with something to merge, from the end of the call before."""
 
@@ -25,7 +33,7 @@ class DatasetTurns:
 
     def keys(self, context: grpc.ServicerContext) -> Iterator[int]:
         """Yield each dataset's key once, until the time of the call is over."""
-        deadline = time.monotonic() + min(self._plan_secs, context.time_remaining() / 2)
+        deadline = end_of_work(context, self._plan_secs)
         first = after = self._last_key
         is_around = first == 0
         while True:

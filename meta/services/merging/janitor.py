@@ -11,7 +11,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.planning.planner import Candidate, plan
 from meta.services.merging import mapped_files
-from meta.services.merging.dataset_turns import PLAN_SECS, DatasetTurns
+from meta.services.merging.dataset_turns import PLAN_SECS, DatasetTurns, end_of_work
 from meta.services.messages import checks, convert
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
@@ -82,7 +82,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     ) -> janitor_pb2.RewriteAllSegmentsResponse:
         """Begin or continue a rewrite for a bounded time; to be called until `all_planned`."""
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
-        deadline = time.monotonic() + min(REWRITE_SECS, context.time_remaining() / 2)
+        deadline = end_of_work(context, REWRITE_SECS)
         only = None if name is None else self._dataset_key(name)
         # The id, because the name may belong to another dataset at the next call.
         dataset_filter = "" if only is None else str(only)

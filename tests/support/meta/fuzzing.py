@@ -177,9 +177,9 @@ def call(
     method: MethodDescriptor,
     raw: bytes,
     auth_token: str = "",
-    timeout: float = 30.0,
+    timeout: float | None = 30.0,
 ) -> Message | grpc.RpcError:
-    """Send raw bytes; answers the (last) reply or the refusal."""
+    """Send raw bytes; answers the (last) reply or the refusal. Without a timeout, no deadline."""
     metadata = (("authorization", f"Bearer {auth_token}"),) if auth_token else ()
     path = f"/{method.containing_service.full_name}/{method.name}"
     parse = GetMessageClass(method.output_type).FromString

@@ -13,7 +13,9 @@ import structlog
 from meta import metrics
 from meta.commits.transactions import Transactions
 from meta.errors import MetaError
+from meta.planning.planner import Policy
 from meta.store.merging import merge_debt
+from meta.store.merging.merge_debt import DayLimits
 
 log = structlog.get_logger()
 AGE_SECS_MAX = 10.0
@@ -31,9 +33,13 @@ class MergeDebts:
         self,
         transactions: Transactions,
         bound: int,
+        policy: Policy,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.bound = bound
+        self._limits = DayLimits(
+            policy.files_max, policy.files_quiet, policy.quiet_nanos / 1_000_000_000
+        )
         self._transactions = transactions
         self._monotonic = monotonic
         self._counting = threading.Lock()
@@ -54,7 +60,9 @@ class MergeDebts:
         # A failure is not tried again at once either.
         self._counted_at = self._monotonic()
         try:
-            segments = self._transactions.read(lambda tx: merge_debt.read(tx, self.bound))
+            segments = self._transactions.read(
+                lambda tx: merge_debt.read(tx, self.bound, self._limits)
+            )
         except MetaError as error:
             log.warning("merge_debt_not_counted", error=str(error))
             return

@@ -242,7 +242,7 @@ def _register(
     """Add the nine services; returns their full names."""
     part = (transactions, settings)
     registrar = MergeRegistrar(transactions, settings.database.commit_batches)
-    debts = MergeDebts(transactions, settings.merge_debt_segments)
+    debts = MergeDebts(transactions, settings.merge_debt_segments, settings.merge_policy)
     hasher = TokenHasher(settings.peppers)
     parts = ServerParts(transactions, settings, feed, registrar, hasher, debts)
     catalog_pb2_grpc.add_CatalogServiceServicer_to_server(CatalogServicer(*part), server)

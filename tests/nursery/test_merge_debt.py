@@ -21,12 +21,13 @@ from tests.support.clock import SettableClock
 from tests.support.collector.seat import run
 from tests.support.merge_worker.local_merges import merge_all
 from tests.support.meta.catalog import CatalogDriver
-from tests.support.meta.segments import WorkerDriver, Writer
+from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer
 from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 from tests.support.nursery.passing_time import let_pass
 from tests.support.visible_segments import find
 
 BOUND = 4
+FILES_MAX = 3
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def meta_settings(
 ) -> config.Settings:
     """A meta with a small bound, which counts at every question and merges small days."""
     monkeypatch.setattr(merge_debts, "AGE_SECS_MAX", -1.0)
-    policy = replace(meta_settings.merge_policy, files_max=3)
+    policy = replace(meta_settings.merge_policy, files_max=FILES_MAX)
     return replace(meta_settings, merge_debt_segments=BOUND, merge_policy=policy)
 
 
@@ -110,6 +111,21 @@ def test_exports_are_held_at_the_second_bound_until_merges_have_caught_up(
 
     run(steps())
     assert usage(meta_client, dataset_id).merge_debt_max == most
+
+
+def test_days_that_no_merge_would_touch_are_no_debt(meta_client: MetaClient) -> None:
+    """Years of a few segments a day must not hold exports that no merge worker could free."""
+    writer, worker = Writer(meta_client), WorkerDriver(meta_client)
+    dataset_id = CatalogDriver(meta_client).dataset("web")
+    for day in range(BOUND * merge_debts.HELD_AT):
+        writer.save_many(dataset_id, FILES_MAX, EPOCH + day * DAY)
+    worker.plan()
+
+    assert worker.find_task() is None
+    assert usage(meta_client, dataset_id).merge_debt == 0
+
+    writer.save_many(dataset_id, BOUND, EPOCH)
+    assert usage(meta_client, dataset_id).merge_debt == FILES_MAX + BOUND
 
 
 def test_a_bound_of_zero_holds_nothing(meta_client: MetaClient) -> None:

@@ -17,6 +17,7 @@ ALLOWED = {
     "store/access/access_tokens.py": (1, "the end of a token is a date that its creator chose"),
     "store/deletion/lifetimes.py": (1, "months of usage follow the calendar"),
     "store/merging/merge_claims.py": (3, "the end of a lease; the age UnclaimMergeTask asks for"),
+    "store/merging/merge_debt.py": (1, "the planner's rule, by the clock as it is"),
     "store/merging/merge_failures.py": (1, "the end of a back-off, moved likewise"),
     "store/merging/merge_planning.py": (2, "the age filters of a call are by the clock as it is"),
     "store/streams/nursery_shards.py": (1, "the end of a lease, moved when the clock steps back"),

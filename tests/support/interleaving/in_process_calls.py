@@ -254,5 +254,5 @@ def server_parts(transactions: Transactions, settings: Settings) -> ServerParts:
         ChangeFeed(transactions, settings.watchers_max),
         MergeRegistrar(transactions, settings.database.commit_batches),
         TokenHasher(settings.peppers),
-        MergeDebts(transactions, settings.merge_debt_segments),
+        MergeDebts(transactions, settings.merge_debt_segments, settings.merge_policy),
     )

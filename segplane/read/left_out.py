@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from meta.v1 import common_pb2
 from segments.errors import ObjectMissing, SegmentsError
 from segments.foreign.origin import FileOrigin
+from segments.keys import join_key
 from segplane.read.files import DatasetFile, ForeignMark
+from segplane.read.lookup import segment_url
 
 if TYPE_CHECKING:
     from segments.foreign.file import ForeignFile
@@ -67,6 +70,18 @@ def warn(left_out: Sequence[LeftOut]) -> None:
     """Warn of files that are left out, with their number if they are very many."""
     for text in texts(left_out):
         warnings.warn(text, SegmentsLeftOut, stacklevel=3)
+
+
+def readable_urls(segments: Iterable[common_pb2.SegmentInfo]) -> Iterator[str]:
+    """Yield the URLs of objects, and warn of those at which an engine that gets all would fail."""
+    for segment in segments:
+        if segment.foreign.state == common_pb2.FOREIGN_STATE_UNREADABLE:
+            at, version = segment.cloud_object_key, segment.created_version
+            key = join_key(at.prefix.prefix, at.key)
+            item = LeftOut(segment.dataset_id, segment.id, key, version, segment.foreign.reason)
+            warnings.warn(str(item), SegmentsLeftOut, stacklevel=2)
+        else:
+            yield segment_url(segment)
 
 
 def texts(left_out: Sequence[LeftOut]) -> list[str]:

@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 from meta.store.pins.pin_lists import HELD
+from meta.store.segments.foreign_files import UNREADABLE
 from meta.store.streams import merged_offsets
 from segments.keys import BABIES_ROOT, BabyKey, parse_key
 
@@ -48,13 +49,14 @@ class DamagedObject(NamedTuple):
 
 
 # Damage of live and pinned segments, and of babies that some dataset has not merged. The rest is
-# forgotten.
+# forgotten, and so is that of files of others that readers leave out.
 DAMAGED = f"""
     SELECT o.object_key, o.damage, o.found_at, s.id::text AS segment_id,
            d.id::text AS dataset_id, b.stream_id::text AS stream_id
     FROM damaged_objects o
     LEFT JOIN object_identities i ON i.object_key = o.object_key AND i.state = 1
     LEFT JOIN segments s ON s.id = i.segment_id AND (s.tombstone_version IS NULL OR ({HELD}))
+         AND s.foreign_state IS DISTINCT FROM {UNREADABLE}
     LEFT JOIN datasets d ON d.key = s.dataset_key
     LEFT JOIN LATERAL (
         SELECT b.stream_id FROM baby_segments b

@@ -1,4 +1,7 @@
-"""The objects that must exist, in key order: of live and pinned segments, then unmerged babies."""
+"""The objects that must exist, in key order: of live and pinned segments, then unmerged babies.
+
+Files of others that readers leave out are none of them: nothing is known that they should hold.
+"""
 
 import re
 from dataclasses import dataclass
@@ -9,6 +12,7 @@ from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 from meta.store.pins.pin_lists import HELD
+from meta.store.segments.foreign_files import UNREADABLE
 from meta.store.streams import merged_offsets
 from segments.keys import BABIES_ROOT, OFFSET_DIGITS
 
@@ -73,6 +77,7 @@ _SEGMENTS = text(f"""
            EXISTS (SELECT FROM damaged_objects o WHERE o.object_key = p.object_key)
     FROM page p
     LEFT JOIN segments s ON s.id = p.segment_id AND s.created_version > :since
+         AND s.foreign_state IS DISTINCT FROM {UNREADABLE}
     LEFT JOIN datasets d ON d.key = s.dataset_key
          AND ((s.tombstone_version IS NULL AND d.deleted_at IS NULL) OR ({HELD}))
     ORDER BY p.object_key

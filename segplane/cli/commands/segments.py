@@ -29,7 +29,8 @@ from segplane.cli.connection import (
 )
 from segplane.cli.output import AsJson, print_json, print_table, size_text, time_text
 from segplane.dataplane.object_checks import list_damaged
-from segplane.read.lookup import find_all, find_unreadable, segment_url
+from segplane.read.left_out import readable_urls
+from segplane.read.lookup import find_all, find_unreadable
 from segplane.read.opening import version_at
 from segplane.recovery.losses import acceptance
 from segplane.terminal.times import parse_time
@@ -260,8 +261,8 @@ def _print(
     if as_json:
         print_json(segments)
     elif urls:
-        for segment in segments:
-            print(segment_url(segment))
+        for url in readable_urls(segments):
+            print(url)
     else:
         headers = ("id", "dataset", "start", "end", "events", "size", "merges", "version", "damage")
         damage = _damage(client)

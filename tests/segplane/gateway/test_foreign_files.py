@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
 
+from janitor import jobs
 from janitor.footers import read_footers
 from meta.errors import ForeignRefused
+from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import (
     FOREIGN_STATE_MAPPED,
     FOREIGN_STATE_UNREADABLE,
@@ -121,6 +123,7 @@ def test_an_object_that_is_no_parquet_breaks_no_reader(
         (("query", COUNT, "--format", "csv"), "logs,20"),
         (("sql", "--json", "-c", "SELECT count(*) AS n FROM web"), '"n":20'),
         (("datasets", "preview", "web"), "logs"),
+        (("read", "web", "--output", "-", "--format", "json"), '"logs"'),
     ):
         printed, complained = run_main(*command)
         assert shown in printed
@@ -133,8 +136,14 @@ def test_fsck_and_segments_list_name_what_readers_leave_out(
     segments.write(rows=20)
     segment_id = others.save(b"rows of somebody", 3)
     assert segment_id not in run_main("segments", "list", "--unreadable")[0]
+    assert len(run_main("segments", "find", "--urls")[0].splitlines()) == 2
 
     read_footers(tools_of(meta_server))
+
+    # An engine that is given these URLs reads all of them.
+    urls, complained = run_main("segments", "find", "--urls")
+    assert len(urls.splitlines()) == 1
+    assert complained.count(f"segment {segment_id} is left out") == 1
 
     (shown,) = json.loads(run_main("segments", "list", "--unreadable", "--json")[0])
     assert shown["id"] == segment_id
@@ -179,6 +188,21 @@ def test_a_check_of_all_bytes_finds_no_damage_in_a_mapped_file(
     others.save(parquet(logs(3)), 3)
 
     assert "1 objects" in run_main("fsck", "--data")[0]
+
+
+def test_a_file_that_was_never_readable_is_no_damage(
+    meta_server: MetaServer, others: ForeignWriter, run_main: RunMain
+) -> None:
+    others.save(b"rows of somebody", 3)
+    tools = tools_of(meta_server)
+    jobs.scrub(tools)
+    read_footers(tools)
+    jobs.scrub(tools)
+
+    damaged = meta_server.client.operations.ListDamagedObjects(pb.ListDamagedObjectsRequest())
+    assert not damaged.objects
+    checked, _ = run_main("fsck", "--data")
+    assert "0 damaged, 0 not read; withheld from readers: 1 unreadable" in checked
 
 
 def test_a_released_object_is_read_once_more(

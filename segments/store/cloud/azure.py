@@ -29,6 +29,7 @@ from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 _PAGE_MAX = 1_000
 _UNSATISFIABLE = 416
 _WHOLE_BYTES = 1 << 40  # The library divides longer reads.
+_WHERE_KEYS = "set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
 _IN_THE_WAY = ("BlobAlreadyExists", "ConditionNotMet", "TargetConditionNotMet")
 
 
@@ -41,6 +42,9 @@ class AzureRequests:
 
     def __init__(self, location: StoreLocation, timeouts: RequestTimeouts) -> None:
         self._location = location
+        # Otherwise each request writes a line to the log of every process.
+        logging.getLogger("azure").setLevel(logging.WARNING)
+        logging.getLogger("azure.identity").setLevel(logging.ERROR)
         self._client = ContainerClient(
             location.endpoint,
             location.bucket,
@@ -51,8 +55,6 @@ class AzureRequests:
             max_single_put_size=PART_BYTES,
             max_single_get_size=_WHOLE_BYTES,
         )
-        # Otherwise each request writes a line to the log of every process.
-        logging.getLogger("azure").setLevel(logging.WARNING)
 
     def put(self, name: str, content: UploadBody) -> None:
         """Write an object in one request unless there is one."""
@@ -152,6 +154,11 @@ def _credential(location: StoreLocation) -> Any:
     if own := credentials.text_of(location):
         return own
     given = os.environ.get("AZURE_STORAGE_KEY") or os.environ.get("AZURE_STORAGE_SAS_TOKEN")
+    if not given and location.endpoint.startswith("http://"):
+        raise StoreUnusable(
+            f"no credentials for container {location.bucket} at {location.endpoint}: {_WHERE_KEYS};"
+            " an identity is sent to an endpoint with https alone"
+        )
     return given or DefaultAzureCredential()
 
 
@@ -173,6 +180,11 @@ def _answered(
         return ObjectExists(f"{where} has the object")
     if code == "InvalidBlockList" or status == 409:
         return WriteConflict(f"{where} answered {code} to {operation}")
+    if isinstance(error, ClientAuthenticationError) and not status:
+        return StoreUnusable(
+            f"no credentials for {where}: {_WHERE_KEYS}, or give the machine or workload an "
+            f"identity ({' '.join(str(error.message).split())})"
+        )
     if isinstance(error, ClientAuthenticationError) or status in (401, 403):
         return StoreUnusable(
             f"{where} refused the credentials to {operation} ({code or error.message}): check that "

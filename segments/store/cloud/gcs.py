@@ -8,8 +8,14 @@ from typing import Any, BinaryIO
 
 import google.auth
 from google.api_core.exceptions import GoogleAPICallError
-from google.auth.credentials import AnonymousCredentials
-from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError
+from google.auth.credentials import AnonymousCredentials, with_scopes_if_required
+from google.auth.exceptions import (
+    DefaultCredentialsError,
+    GoogleAuthError,
+    OAuthError,
+    RefreshError,
+    TransportError,
+)
 from google.auth.transport.requests import AuthorizedSession
 from google.cloud import storage
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
@@ -181,6 +187,11 @@ class GcsRequests:
         except GoogleAPICallError as error:
             raise _answered(error, where, operation, is_bucket=is_bucket) from error
         except _NO_ANSWER as error:
+            if _is_refusal(error):
+                raise StoreUnusable(
+                    f"Google refused the credentials for {where}: check their file or identity "
+                    f"({' '.join(str(error).split())})"
+                ) from error
             raise StoreUnavailable(f"{where} does not answer as it should: {error}") from error
 
 
@@ -192,9 +203,24 @@ def _credentials(location: StoreLocation) -> Any:
 
 def found_credentials(location: StoreLocation, scopes: Sequence[str]) -> Any:
     """The credentials of a bucket's own file, or else those that Google's libraries find."""
+    # With scopes the library would ask Google for the name of a workload's project, which nothing
+    # needs and a network without a way to that service does not answer.
     if path := credentials.file_of(location):
-        return google.auth.load_credentials_from_file(str(path), scopes=scopes)[0]
-    return google.auth.default(scopes=scopes)[0]
+        loaded = google.auth.load_credentials_from_file(str(path))[0]
+    else:
+        loaded = google.auth.default()[0]
+    return with_scopes_if_required(loaded, list(scopes))
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether a token server said no, rather than nothing."""
+    if isinstance(error, OAuthError):
+        # An answer without a code of OAuth is of a server that is out of order.
+        return str(error.args[0]).startswith("Error code")
+    if not isinstance(error, RefreshError) or error.retryable:
+        return False
+    # Without an answer of the machine's token server the library says so too.
+    return not isinstance(error.args[0] if error.args else None, TransportError)
 
 
 def _stored(blob: Any) -> CloudObject:

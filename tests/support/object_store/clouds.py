@@ -17,6 +17,7 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
 
 from segments.location import StoreLocation
+from tests.support.certificates import CertificateFiles
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -46,16 +47,23 @@ def running_gcs(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def running_azure(folder: Path) -> Iterator[str]:
-    """Run Azurite with a container; gives the URL of its account, skips without its program."""
+def running_azure(folder: Path, identities: CertificateFiles | None = None) -> Iterator[str]:
+    """Run Azurite with a container; gives the URL of its account, skips without its program.
+
+    With a certificate it takes https alone, and identities by their tokens beside the key.
+    """
     program = TOOLS / "azurite" / "node_modules" / ".bin" / "azurite-blob"
     node = shutil.which("node")
     if not program.exists() or node is None:
         pytest.skip("Azurite is not installed: `make clouds` installs it where npm is")
     options = ["--inMemoryPersistence", "--silent", "--skipApiVersionCheck", "--disableTelemetry"]
+    if identities is not None:
+        options += ["--oauth", "basic", "--cert", str(identities.cert)]
+        options += ["--key", str(identities.key)]
     command = [node, str(program), *options, "--blobHost", "127.0.0.1", "--blobPort"]
     with _running(command, folder) as url:
-        account = f"{url}/{ACCOUNT}"
+        scheme = "http" if identities is None else "https"
+        account = f"{scheme}{url.removeprefix('http')}/{ACCOUNT}"
         with BlobServiceClient(account, ACCOUNT_KEY) as client:
             client.create_container(BUCKET)
         yield account

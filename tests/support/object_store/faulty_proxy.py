@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.support.certificates import CertificateFiles
+from tests.support.object_store.token_server import secure
+
 HOP_BY_HOP = ("connection", "content-length", "transfer-encoding")
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER of no time: closing resets the connection.
 HELD_SECS_MAX = 60.0
@@ -61,9 +64,13 @@ class FaultyProxy(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, upstream: str) -> None:
+    def __init__(self, upstream: str, certificate: CertificateFiles | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _ProxyHandler)
         self.upstream = upstream.removeprefix("http://")
+        self._scheme = "http"
+        if certificate is not None:
+            secure(self, certificate)
+            self._scheme = "https"
         self.mend()
 
     def mend(self) -> None:
@@ -75,7 +82,7 @@ class FaultyProxy(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         """URL for clients."""
-        return f"http://127.0.0.1:{self.server_port}"
+        return f"{self._scheme}://127.0.0.1:{self.server_port}"
 
     def forward(self, request: Request) -> ProxyAnswer:
         """Ask the server behind."""
@@ -103,9 +110,11 @@ class FaultyProxy(ThreadingHTTPServer):
 
 
 @contextmanager
-def running_proxy(upstream: str) -> Iterator[FaultyProxy]:
-    """Run a proxy in front of a server."""
-    with FaultyProxy(upstream) as server:
+def running_proxy(
+    upstream: str, certificate: CertificateFiles | None = None
+) -> Iterator[FaultyProxy]:
+    """Run a proxy in front of a server; with a certificate it takes TLS alone."""
+    with FaultyProxy(upstream, certificate) as server:
         thread = threading.Thread(target=server.serve_forever, args=[0.05], name="proxy")
         thread.start()
         yield server

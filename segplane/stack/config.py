@@ -20,25 +20,24 @@ PORT_MAX = 65_535
 _LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
 _OBJECT_STORE = "SEGPLANE_OBJECT_STORE_URL"
 DEFAULT_DATA_DIR = Path("segplane-data")
-# Short intervals for interactive use: records are queryable in seconds, merged within a minute.
+# Short intervals for interactive use: records are queryable in seconds. Merges and deletion have a
+# server's pace: each round costs CPU, and merges of fewer files write each byte more often.
 DEV_PACE = {
     "META_FLUSH_TIMEOUT_MS": "500",
-    "META_MERGE_FILES_MAX": "8",
     "NURSERY_INTERVAL_SECS": "0.5",
     "NURSERY_WAIT_SECS": "1",
     "NURSERY_IDLE_ADVANCE_SECS": "2",
-    "NURSERY_REAP_INTERVAL_SECS": "5",
-    "MERGE_WORKER_INTERVAL_SECS": "0.15",
-    "JANITOR_MERGE_INTERVAL_SECS": "5",
-    "JANITOR_DELETION_INTERVAL_SECS": "5",
 }
 # Readers that take longer than this lose their files: for demonstrations and tests only.
 UNSAFE_GRACE = {
     "META_UNSAFE_SHORT_GRACE": "true",
     "META_CURSOR_LIFETIME_SECS": "2",
     "META_TOMBSTONE_GRACE_SECS": "3",
+    "META_MERGE_FILES_MAX": "8",
     "META_MERGE_FILES_QUIET": "1",
     "META_MERGE_QUIET_SECS": "2",
+    "NURSERY_REAP_INTERVAL_SECS": "5",
+    "MERGE_WORKER_INTERVAL_SECS": "0.15",
     "JANITOR_MERGE_INTERVAL_SECS": "1",
     "JANITOR_DELETION_INTERVAL_SECS": "1",
 }

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import planner_trickle
 from meta.planning.planner import (
     DAY_NANOS,
     HOUR_NANOS,
@@ -193,6 +194,16 @@ def test_write_amplification_stays_at_most_5_over_a_month(
 
     assert month.written_bytes <= 5 * month.ingested_bytes
     assert sum(c.compressed_size_bytes for c in month.live.values()) == month.ingested_bytes
+
+
+@pytest.mark.parametrize(("flush_secs", "bytes_per_sec"), [(2, 50_000), (10, 5_000), (60, 5_000)])
+def test_a_trickle_is_written_at_most_5_times_at_the_pace_of_dev(
+    flush_secs: int, bytes_per_sec: int
+) -> None:
+    day = planner_trickle.simulate(planner_trickle.dev_pace(), flush_secs, bytes_per_sec)
+
+    assert day.written_bytes <= 5 * day.ingested_bytes
+    assert day.files_max <= 24
 
 
 @pytest.mark.parametrize("segments_per_hour", [60, 3_600])

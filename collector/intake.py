@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Self
 
 from collector import export as dedupe
@@ -71,12 +70,7 @@ class AdmittedExport:
         self._activities.begin(self.activity)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Discharge the bytes that no pending export has taken over."""
         self.charge.release()
         self._activities.end(self.activity)

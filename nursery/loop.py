@@ -67,7 +67,7 @@ class Nursery:
         self._waiting: Mapping[str, str] = {}
         self._unknown_layouts: Mapping[str, str] = {}
         self._refused = RefusedDatasets(self._clock.monotonic)
-        registrations = Registrations(client, self._clock.monotonic)
+        registrations = Registrations(client)
         self._registrations = EventRegistrations(registrations, lambda: self._locator.stores)
         name, monotonic = process_name(), self._clock.monotonic
         self._locator = Locator(client, f"nursery/{name}", settings.object_store, monotonic)

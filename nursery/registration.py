@@ -1,7 +1,6 @@
 """Registers merges at meta: a registration per dataset, all of its segments at one version.
 
-Registrations that are due together go in one call, as many as its limits allow. A meta of an
-earlier release has no such call; it gets a call for each.
+Registrations that are due together go in one call, as many as its limits allow.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,6 @@ from meta.errors import (
     ObjectCondemned,
     OffsetConflict,
     OffsetNotCommitted,
-    Unimplemented,
 )
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from nursery.event_claims import claims_message, deadline_secs
@@ -41,8 +39,6 @@ SEGMENTS_MAX = 1_000
 SEGMENTS_EACH_MAX = 100
 REQUEST_BYTES_MAX = 240_000
 CALLS_AT_ONCE = 8
-# A meta without the call may be followed by one that has it.
-FALLBACK_SECS = 60.0
 BucketOf = Callable[[str], common_pb2.CloudBucket]
 
 
@@ -70,10 +66,8 @@ class _Registration:
 class Registrations:
     """Registers the finished moves of one nursery."""
 
-    def __init__(self, client: MetaClient, monotonic: Callable[[], float]) -> None:
+    def __init__(self, client: MetaClient) -> None:
         self._client = client
-        self._monotonic = monotonic
-        self._single_until = float("-inf")
 
     def register(self, bucket_of: BucketOf, finished: Sequence[FinishedMove]) -> list[Registered]:
         """Make segments visible and move the offsets; answers in order.
@@ -95,18 +89,6 @@ class Registrations:
             return _outcome(move, error)
 
     def _call(self, registrations: Sequence[_Registration]) -> list[Registered]:
-        # The reply of this call has all that is claimed, which the status of the other cannot.
-        if any(registration.finished.events for registration in registrations):
-            return self._in_one_call(registrations)
-        if len(registrations) > 1 and self._monotonic() >= self._single_until:
-            try:
-                return self._in_one_call(registrations)
-            except Unimplemented:
-                self._single_until = self._monotonic() + FALLBACK_SECS
-        with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(registrations))) as pool:
-            return list(pool.map(self._alone, registrations))
-
-    def _in_one_call(self, registrations: Sequence[_Registration]) -> list[Registered]:
         request = operations_pb2.RegisterMergedSegmentsRequest(
             registrations=[registration.request for registration in registrations]
         )
@@ -114,8 +96,6 @@ class Registrations:
             results = self._client.operations.RegisterMergedSegments(
                 request, timeout=deadline_secs([item.request.identities for item in registrations])
             ).results
-        except Unimplemented:
-            raise
         except MetaError as error:
             return [_outcome(registration.finished, error) for registration in registrations]
         return [
@@ -127,13 +107,6 @@ class Registrations:
             )
             for registration, result in zip(registrations, results, strict=True)
         ]
-
-    def _alone(self, registration: _Registration) -> Registered:
-        try:
-            reply = self._client.nursery.RegisterMergedSegment(registration.request)
-        except MetaError as error:
-            return _outcome(registration.finished, error)
-        return _outcome(registration.finished, reply.segment_version)
 
 
 def beyond_limits(finished: FinishedMove) -> str:

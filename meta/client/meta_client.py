@@ -9,7 +9,6 @@ Every other refusal raises the class of `meta.errors` that the server raised.
 """
 
 from collections.abc import Callable
-from types import TracebackType
 
 from meta.client import bearer_token
 from meta.client.bearer_token import Metadata, TokenFile
@@ -97,12 +96,7 @@ class MetaClient:
     def __enter__(self) -> "MetaClient":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -72,11 +72,11 @@ class Environment:
         return value
 
     def secret(self, name: str) -> str:
-        """A string that is not to be shown; "" where it is not set."""
+        """A string that must not be shown; "" if it is not set."""
         return self.text(name, "", is_secret=True)
 
     def file_of(self, name: str) -> str:
-        """The file that holds a setting's value; "" where the environment has the value itself."""
+        """The file that holds a setting's value; "" if the environment has the value itself."""
         variable = self._find(name)
         return "" if variable in names_of(self.prefix, name) else self.values.get(variable, "")
 

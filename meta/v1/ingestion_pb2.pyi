@@ -123,8 +123,8 @@ class SaveSegmentsRequest(_message.Message):
 
     @_builtins.property
     def identities(self) -> _nursery_pb2.EventIdentities:
-        """The identities of the events of the segments, which then are of one dataset; demanded where it has
-        each event once (IDENTITIES_REQUIRED), refused elsewhere (LAYOUT_CHANGED). If one is claimed already,
+        """The identities of the events of the segments, which then are of one dataset; required if it has
+        each event once (IDENTITIES_REQUIRED), refused otherwise (LAYOUT_CHANGED). If one is claimed already,
         nothing is registered (EVENTS_CLAIMED), nor if one is outside the window of a dataset that refuses
         such events (EVENTS_OUTSIDE_WINDOW). `repeats` is 0.
         """

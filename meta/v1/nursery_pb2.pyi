@@ -607,8 +607,8 @@ class RegisterMergedSegmentRequest(_message.Message):
 
     @_builtins.property
     def identities(self) -> Global___EventIdentities:
-        """The identities of the events of the segments; demanded of a call with segments where the dataset
-        has each event once, refused elsewhere (LAYOUT_CHANGED).
+        """The identities of the events of the segments; required of a call with segments if the dataset
+        has each event once, refused otherwise (LAYOUT_CHANGED).
         """
 
     def __init__(

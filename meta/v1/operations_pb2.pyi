@@ -5021,7 +5021,7 @@ class CompleteReplayRequest(_message.Message):
 
     @_builtins.property
     def identities(self) -> _nursery_pb2.EventIdentities:
-        """The identities of the events of the segments, as in RegisterMergedSegmentRequest; demanded where
+        """The identities of the events of the segments, as in RegisterMergedSegmentRequest; required if
         the dataset has each event once (IDENTITIES_REQUIRED).
         """
 

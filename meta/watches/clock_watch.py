@@ -85,12 +85,12 @@ class ClockWatch:
         gap = gap_before(sample, self._previous, observed_at)
         clock_observations.observe(tx, now, gap)
         if gap is not None:
-            self._tell(gap, sample)
+            self._log_step(gap, sample)
         elif observed_at is not None:
             self._follow_back(tx, now, observed_at - now)
         return sample
 
-    def _tell(self, gap: Gap, sample: Sample) -> None:
+    def _log_step(self, gap: Gap, sample: Sample) -> None:
         secs = (gap.end - gap.start).total_seconds()
         if self._previous is None:
             log.warning("clock_unobserved", seconds=secs)

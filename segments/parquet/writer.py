@@ -5,7 +5,6 @@ Reading is in `segments.parquet.reader`; both ends of the format are offered fro
 
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
@@ -80,12 +79,7 @@ class SegmentWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if not self._sink.closed:
             # Arrow's writer finishes its file when it is collected; it finishes nothing then.
             self._sink.abandon()

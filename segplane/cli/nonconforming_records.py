@@ -41,7 +41,7 @@ def change(settings: pb.DatasetSettings, choice: NonconformingChoice | None) -> 
 
 
 def text_of(settings: pb.DatasetSettings) -> str:
-    """Return the choice in one word; "" where it is the usual one."""
+    """Return the choice in one word; "" for the default."""
     if not settings.nonconforming:
         return ""
     return pb.NonconformingRecords.Name(settings.nonconforming).rpartition("_")[2].lower()

@@ -31,12 +31,12 @@ def where_times(tree: exp.Query, table: str) -> Interval:
         # A signal's table is named behind its dataset: web.logs.
         name = reference.db or reference.name
         if name == table and isinstance(reference.this, exp.Identifier):
-            interval = _beside(reference)
+            interval = _bounds_of(reference)
             span = interval if span is None else span.hull(interval)
     return span or ANY
 
 
-def _beside(reference: exp.Table) -> Interval:
+def _bounds_of(reference: exp.Table) -> Interval:
     select = reference.parent_select
     if not isinstance(select, exp.Select) or select.args.get("joins"):
         return ANY

@@ -1,6 +1,6 @@
 """The datasets and views that a query names, as the query language and SQL know them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from meta.client import MetaClient
@@ -91,8 +91,3 @@ def _allowed(get: Callable[[], Found]) -> Found | None:
         return get()
     except RoleRefused:
         return None
-
-
-def columns_of(tables: Iterable[NamedTable]) -> tuple[str, ...]:
-    """Return the names of all columns of tables, each once."""
-    return tuple(dict.fromkeys(name for table in tables for name in table.columns))

@@ -145,8 +145,7 @@ def in_a_put(scene: Scene) -> tuple[Callable[[], object], Callable[[], object]]:
 
 
 def in_a_registration(scene: Scene) -> tuple[Callable[[], object], Callable[[], object]]:
-    # A batch of one dataset is registered by the call of one.
-    gate = scene.gates.hold("RegisterMergedSegment")
+    gate = scene.gates.hold("RegisterMergedSegments")
     return gate.wait_for_a_call, gate.open
 
 

@@ -1,4 +1,4 @@
-"""Registrations of finished moves: together where meta can, one by one where it cannot."""
+"""Registrations of finished moves, together in calls within their limits."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,33 +10,19 @@ import pytest
 
 from meta.client import MetaClient
 from meta.metrics import META
-from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc, operations_pb2, operations_pb2_grpc
+from meta.v1 import common_pb2, nursery_pb2, operations_pb2, operations_pb2_grpc
 from nursery.move_tracker import FinishedMove
 from nursery.planner import DatasetMove, MergedSpan
-from nursery.registration import FALLBACK_SECS, REGISTRATIONS_MAX, Registered, Registrations
+from nursery.registration import REGISTRATIONS_MAX, Registered, Registrations
 from nursery.results import WrittenSegment
 from segments.keys import new_merged_key
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentContent
-from tests.support.clock import SettableClock
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 
 BUCKET = common_pb2.CloudBucket()
-
-
-class EarlierMeta(nursery_pb2_grpc.NurseryServiceServicer):
-    """A meta that has RegisterMergedSegment only; every registration succeeds."""
-
-    def __init__(self) -> None:
-        self.datasets: list[str] = []
-
-    def RegisterMergedSegment(  # noqa: N802
-        self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
-    ) -> nursery_pb2.RegisterMergedSegmentResponse:
-        self.datasets.append(request.stream_offsets[0].dataset_id)
-        return nursery_pb2.RegisterMergedSegmentResponse(segment_version=7, response_seq=9)
 
 
 class RecordingMeta(operations_pb2_grpc.OperationsServiceServicer):
@@ -56,12 +42,9 @@ class RecordingMeta(operations_pb2_grpc.OperationsServiceServicer):
 
 
 @contextmanager
-def serving(servicer: EarlierMeta | RecordingMeta) -> Iterator[MetaClient]:
+def serving(servicer: RecordingMeta) -> Iterator[MetaClient]:
     server = grpc.server(ThreadPoolExecutor(4))
-    if isinstance(servicer, EarlierMeta):
-        nursery_pb2_grpc.add_NurseryServiceServicer_to_server(servicer, server)
-    else:
-        operations_pb2_grpc.add_OperationsServiceServicer_to_server(servicer, server)
+    operations_pb2_grpc.add_OperationsServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     with MetaClient(f"127.0.0.1:{port}") as client:
@@ -89,7 +72,7 @@ def test_moves_that_are_due_together_are_registered_in_one_call(meta_client: Met
     stream = collector.register(token).stream_id
     for offset in range(5):
         collector.commit(stream, offset, first, second)
-    registrations = Registrations(meta_client, SettableClock())
+    registrations = Registrations(meta_client)
     before = answered("RegisterMergedSegments"), answered("RegisterMergedSegment")
 
     done = registrations.register(
@@ -104,31 +87,17 @@ def test_moves_that_are_due_together_are_registered_in_one_call(meta_client: Met
     assert nursery.merged_offset(stream, second) == 2
 
 
-def test_a_meta_without_the_call_gets_a_call_for_each_and_is_asked_again_later() -> None:
-    earlier, clock = EarlierMeta(), SettableClock()
-    moves = [move(str(uuid4()), str(uuid4()), 0, 1) for _ in range(20)]
-    with serving(earlier) as client:
-        registrations = Registrations(client, clock)
-        for _ in range(2):
-            assert registrations.register(lambda _: BUCKET, moves) == [Registered(7)] * 20
-        clock.now += FALLBACK_SECS
-        assert registrations.register(lambda _: BUCKET, moves) == [Registered(7)] * 20
-
-    assert sorted(earlier.datasets) == sorted(3 * [one.move.dataset_id for one in moves])
-
-
 @pytest.mark.parametrize(("moves", "calls"), [(0, 0), (1, 1), (1_002, 3)])
 def test_calls_are_divided_by_their_limits(meta_client: MetaClient, moves: int, calls: int) -> None:
     assert REGISTRATIONS_MAX == 500
-    registrations = Registrations(meta_client, SettableClock())
+    registrations = Registrations(meta_client)
     unknown = [move(str(uuid4()), str(uuid4()), 0, 1) for _ in range(moves)]
     before = answered("RegisterMergedSegments")
 
     done = registrations.register(lambda _: BUCKET, unknown)
 
     assert done == [Registered()] * moves
-    # A single one takes the single call.
-    assert answered("RegisterMergedSegments") - before == (calls if moves > 1 else 0)
+    assert answered("RegisterMergedSegments") - before == calls
 
 
 def test_a_call_has_at_most_as_many_segments_as_meta_takes() -> None:
@@ -138,7 +107,7 @@ def test_a_call_has_at_most_as_many_segments_as_meta_takes() -> None:
     span = MergedSpan(OffsetSpan(str(uuid4()), 5, 9), 7_999_999_999)
     moves = [FinishedMove(DatasetMove(dataset, (span,)), [segment] * 3)] * REGISTRATIONS_MAX
     with serving(recording) as client:
-        Registrations(client, SettableClock()).register(lambda _: BUCKET, moves)
+        Registrations(client).register(lambda _: BUCKET, moves)
 
     assert sorted(map(len, recording.calls)) == [REGISTRATIONS_MAX - 333, 333]
     (offsets,) = recording.calls[0][0].stream_offsets

@@ -15,7 +15,6 @@ from segments.named_stores import StoreUnknown
 
 TASKS_DEFAULT = 16
 TASKS_MAX = 1_000
-FORMAT_MAX = 2**31 - 1
 JOBS_DEFAULT = 100
 _CHANGES = {
     pb.REWRITE_JOB_STATE_RUNNING: JobState.RUNNING,

@@ -228,7 +228,7 @@ def store_names(buckets: Mapping[str, bytes]) -> list[str]:
 def _is_in(folder: str) -> str:
     """True for a segment whose key names a store by this folder.
 
-    Bytes are compared where they stand: to decode the key and split it cost 2 µs a row.
+    Bytes are compared in place: decoding and splitting the key cost 2 µs a row.
     """
     name = folder.encode()
     texts = ", ".join(_literal(name + end) for end in _FOLDER_ENDS)

@@ -223,7 +223,7 @@ def discard(key: Key, reason: Reason = "", address: MetaAddress = DEFAULT_ADDRES
     """Delete an uncounted payload whose records are rows, or in the quarantine by another verdict.
 
     Such payloads are left by a nursery that died while a schema changed; `segplane fsck` counts
-    them. Refused wherever a record could be lost.
+    them. Refused if a record could be lost.
     """
     with connect(address) as client, _refusals():
         discard_held(client, key, acceptance(reason))

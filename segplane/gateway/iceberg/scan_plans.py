@@ -24,7 +24,7 @@ from segplane.gateway.iceberg.data_files import DataFile, UnreadableFile
 from segplane.gateway.iceberg.manifests import DAY_SPEC, UNPARTITIONED_SPEC
 from segplane.gateway.iceberg.refusals import PlanTaskMissing, RequestRefused, TableRefused
 from segplane.gateway.iceberg.scan_filters import ScanBounds, scan_bounds
-from segplane.gateway.iceberg.tables import Tables, expiry_told
+from segplane.gateway.iceberg.tables import Tables, expiry_explained
 
 log = structlog.get_logger()
 FILES_MAX = 1_000
@@ -112,7 +112,7 @@ class ScanPlanner:
         """Return a page of tasks, and the version that they are of."""
         bounds = scan_bounds(True if page.filter is None else page.filter)
         request = _lookup(page, bounds, dataset_name)
-        with expiry_told(dataset_name, page.version or 0):
+        with expiry_explained(dataset_name, page.version or 0):
             reply = self._meta.segment_lookup.FindSegments(request)
         if bounds.is_empty:
             # Asked for its version only.

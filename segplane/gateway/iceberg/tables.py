@@ -153,7 +153,7 @@ class Tables:
         if not is_published or left_out is None:
             with self._reading:
                 contents = self._contents(table.dataset_id, dataset_name)
-                with expiry_told(dataset_name, version):
+                with expiry_explained(dataset_name, version):
                     contents.load(self._meta, version)
                 contents.check_readable(self._meta)
                 left_out = self._left_out.keep(table.dataset_id, version, contents)
@@ -237,7 +237,7 @@ class Tables:
         if at_version is None:
             raise TableMissing(f"there is no table {name!r}")
         dataset_name, version = at_version
-        with expiry_told(dataset_name, version):
+        with expiry_explained(dataset_name, version):
             reply = self._find(dataset_name, version, scope)
         if reply is None:
             raise TableMissing(f"there is no table {dataset_name!r}")
@@ -280,7 +280,7 @@ class Tables:
 
 
 @contextmanager
-def expiry_told(dataset_name: str, version: int) -> Iterator[None]:
+def expiry_explained(dataset_name: str, version: int) -> Iterator[None]:
     """Refuse a version that has expired: to ask for it again is of no use."""
     try:
         yield

@@ -81,7 +81,7 @@ PATTERNS = {
     "match": "REGEXP_MATCHES(<0>, <1>)",
     "term": "(CONTAINS(LOWER(<0>), <2>) AND REGEXP_MATCHES(<0>, <1>))",
     "term_cs": "(CONTAINS(<0>, <2>) AND REGEXP_MATCHES(<0>, <1>))",
-    # It is not null wherever the conversion of the text to a number is not.
+    # It is not null if the conversion of the text to a number is not.
     "text_whole": "TRUNC(TRY_CAST(<0> AS DOUBLE))",
     "extract": "COALESCE(REGEXP_EXTRACT(<2>, <0>, <1>), '')",
     "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>, 'g')",

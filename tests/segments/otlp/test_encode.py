@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segments.otlp.decode import decode
-from segments.otlp.encode import to_logs, to_metrics, to_traces
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import SegmentFile
@@ -21,6 +20,7 @@ from segments.parquet.schema import SegmentSpec
 from segments.parquet.sorting import sort_table
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
+from tests.support.otlp.encode import to_logs, to_metrics, to_traces
 from tests.support.otlp.messages import fill
 from tests.support.otlp.oracle import KINDS, time_of
 from tests.support.otlp.records import LEVELS, records

@@ -13,6 +13,7 @@ from segplane.query import sql_functions
 from segplane.query.errors import QueryError
 from segplane.query.sql import plan_sql
 from segplane.read.duckdb_functions import define_functions, names
+from tests.support.refused_sql_functions import REFUSED_ROW_FUNCTIONS, REFUSED_TABLE_FUNCTIONS
 
 TABLES = {"web": dataset_table("web"), "ok": dataset_table("ok")}
 VIEWS = "SELECT x.* FROM (SELECT 1) o JOIN LATERAL duckdb_views() x ON true"
@@ -140,11 +141,7 @@ def test_every_function_of_the_pinned_release_is_in_one_of_the_lists() -> None:
     assert len(rows) > 1_000
     none = frozenset[str]()
     for name, is_table in rows:
-        refused = (
-            sql_functions.REFUSED_TABLE_FUNCTIONS
-            if is_table
-            else sql_functions.REFUSED_ROW_FUNCTIONS
-        )
+        refused = REFUSED_TABLE_FUNCTIONS if is_table else REFUSED_ROW_FUNCTIONS
         is_allowed = sql_functions.is_allowed(name, "table" if is_table else "row", none)
         assert is_allowed != (name in refused), f"{name}: put it into one of the lists"
 

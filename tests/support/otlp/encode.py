@@ -1,6 +1,6 @@
-"""Converts merged segments back into OTLP, for exports and to prove that nothing is lost.
+"""Converts merged segments back into OTLP, to prove that nothing is lost.
 
-Row by row with the official classes: this is not a hot path. docs/segment-format.md lists the
+It works row by row with the official classes. docs/segment-format.md lists the
 fields that a segment does not keep. `timestamp` comes back as the record's own time even if the
 record had none.
 """

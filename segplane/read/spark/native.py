@@ -42,12 +42,14 @@ class Extent:
 def data_frame(extent: Extent, session: SparkSession, access: dict[str, str]) -> DataFrame:
     """Return the records as a data frame.
 
-    Files that have every column come by Spark's own reader if it can read the store, others by our
-    data source, which reaches meta by `access`.
+    Files that have every column come by Spark's own reader if it can read their stores, others by
+    our data source, which reaches meta by `access`.
     """
     columns, files = extent.columns, extent.files
     native = [file for file in files if columns.has_as_stored(file)]
-    if native and not _reads_store(session, native[0]):
+    # One file of each store: during a move there are several.
+    by_store = {file.store: file for file in native}
+    if not all(_reads_store(session, file) for file in by_store.values()):
         native = []
     parts = []
     if native:

@@ -16,6 +16,7 @@ from segments.store.interface import ObjectStore
 from segments.store.upload_body import PART_BYTES
 
 WRITERS = 12
+STUCK_SECS = 60.0
 HOSTILE_KEYS = [
     "a b/c d",
     "plus+and%20percent%",
@@ -123,7 +124,8 @@ def test_large_bytes_are_put_whole_and_never_over_another(store: ObjectStore) ->
 
 
 def test_of_twelve_writers_exactly_one_wins(store: ObjectStore) -> None:
-    barrier = threading.Barrier(WRITERS)
+    # A test that is timed out leaves fewer: they must not wait for the others for ever.
+    barrier = threading.Barrier(WRITERS, timeout=STUCK_SECS)
 
     def write(key: str, writer: int) -> int | None:
         barrier.wait()

@@ -18,6 +18,7 @@ from segments.store.timeouts import DEFAULT_TIMEOUTS
 from segments.store.upload_body import UploadBody
 
 WRITERS = 12
+STUCK_SECS = 60.0
 
 
 def race(keys: list[str], prepare: Callable[[str, int], Callable[[], bool]]) -> dict[str, int]:
@@ -25,7 +26,8 @@ def race(keys: list[str], prepare: Callable[[str, int], Callable[[], bool]]) -> 
 
     `prepare(key, writer)` returns the last step of a write, which says whether it won.
     """
-    start = threading.Barrier(WRITERS)
+    # A test that is timed out leaves fewer: they must not wait for the others for ever.
+    start = threading.Barrier(WRITERS, timeout=STUCK_SECS)
 
     def write(key: str, writer: int) -> bool:
         finish = prepare(key, writer)

@@ -123,6 +123,19 @@ def test_a_client_without_credentials_reads_a_table_by_signed_urls(
     assert Counter(rows["signal"].to_pylist()) == Counter(signal for signal, _ in segments.rows)
 
 
+def test_queries_read_the_bucket(gateway: GatewayServer, segments: SegmentWriter) -> None:
+    segments.write(rows=50, signals=("logs", "traces"))
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    kql = "web | summarize n = dcount(timestamp), last = max(body) by signal | sort by signal asc"
+    sql = "SELECT signal, count(*) AS n FROM web GROUP BY ALL ORDER BY ALL"
+
+    by_kql = gateway.query(kql, headers=bearer)
+    by_sql = gateway.query(sql, headers=bearer)
+
+    assert [row["signal"] for row in by_kql.json] == ["logs", "traces"]
+    assert by_sql.json == [{"signal": "logs", "n": 50}, {"signal": "traces", "n": 50}]
+
+
 @pytest.mark.parametrize("cloud", ["azure"], indirect=True)
 def test_a_signature_of_azure_is_for_reading_one_blob(
     gateway: GatewayServer, segments: SegmentWriter, cloud: StoreLocation

@@ -15,21 +15,38 @@ from tests.support.meta.schemas import link_view
 from tests.support.meta.segments import DAY, EPOCH
 from tests.support.object_store.fixtures import (
     aws_credentials,
+    azure_endpoint,
+    azure_location,
+    gcs_endpoint,
+    gcs_location,
     versitygw_endpoint,
     versitygw_location,
 )
 
-__all__ = ["aws_credentials", "versitygw_endpoint", "versitygw_location"]  # Fixtures.
+__all__ = [  # Fixtures.
+    "aws_credentials",
+    "azure_endpoint",
+    "azure_location",
+    "gcs_endpoint",
+    "gcs_location",
+    "versitygw_endpoint",
+    "versitygw_location",
+]
+SCHEMES = {"versitygw": "s3://", "gcs": "gs://", "azure": "az://"}
 
 
 @pytest.fixture
 def meta_settings(
-    meta_settings: config.Settings, versitygw_location: StoreLocation
+    meta_settings: config.Settings, provider: str, request: pytest.FixtureRequest
 ) -> config.Settings:
-    return replace(meta_settings, location=versitygw_location)
+    location: StoreLocation = request.getfixturevalue(f"{provider}_location")
+    return replace(meta_settings, location=location)
 
 
-def test_a_bucket_is_asked_like_a_folder(segments: SegmentWriter, queries: QueryDriver) -> None:
+@pytest.mark.parametrize("provider", SCHEMES)
+def test_a_bucket_is_asked_like_a_folder(
+    segments: SegmentWriter, queries: QueryDriver, provider: str
+) -> None:
     def run(*arguments: str) -> Result:
         environment = {"SEGPLANE_META_ADDRESS": queries.address}
         return CliRunner().invoke(app, list(arguments), env=environment)
@@ -54,5 +71,5 @@ def test_a_bucket_is_asked_like_a_folder(segments: SegmentWriter, queries: Query
     # The server of the test logs to the same output.
     assert by_sql.stdout.endswith("n\n40\n")
     assert "files       1 with 40 rows" in late.stdout
-    assert "s3://" in late.stdout
+    assert SCHEMES[provider] in late.stdout
     assert "not on this machine" in late.stdout

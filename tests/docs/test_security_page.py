@@ -30,7 +30,7 @@ def functions() -> set[str]:
 
 def test_the_page_has_its_parts() -> None:
     assert len(CONTROLS) > 25
-    for heading in ("| Asset |", "| Actor |", "## Controls", "## What is left", "## Reporting"):
+    for heading in ("| Asset |", "| Actor |", "## Controls", "## Remaining risks", "## Reporting"):
         assert heading in PAGE
 
 

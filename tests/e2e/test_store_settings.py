@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from segments.location import StoreLocation
+from segments.named_stores import parse_named_stores
 from tests.e2e.conftest import PACE
 from tests.support.documentation import blocks_of
 from tests.support.object_store import clouds
@@ -40,6 +41,7 @@ __all__ = [
 PAGE = "docs/object-stores.md"
 STORES = ("file", "s3", "gcs", "azure")
 TRIAL = len(STORES)
+NAMED_STORES, MOVES = TRIAL + 1, TRIAL + 2
 BIN = Path(sys.executable).parent
 SECRETS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
 # Of the banner that `segplane dev` prints.
@@ -49,7 +51,7 @@ _META = re.compile(r"^meta +(\S+)$", re.MULTILINE)
 
 def block(place: int) -> str:
     blocks = [b.text for b in blocks_of(PAGE) if b.language == "bash"]
-    assert len(blocks) == TRIAL + 1
+    assert len(blocks) == MOVES + 1
     return blocks[place]
 
 
@@ -103,6 +105,15 @@ def test_the_example_names_a_location_and_no_more_than_its_credentials(kind: str
     assert settings.keys() - {"SEGPLANE_OBJECT_STORE_URL"} == credentials[kind]
 
 
+def named_stores(folder: Path) -> str:
+    """The page's named stores, with folders of the test in their place."""
+    text = exported(block(NAMED_STORES))["META_OBJECT_STORES"]
+    names = [store.name for store in parse_named_stores(text)]
+    for name in names:
+        (folder / name).mkdir()
+    return ",".join(f"{name}={(folder / name).as_uri()}" for name in names)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", STORES)
@@ -118,6 +129,7 @@ def test_a_new_operator_tries_the_settings_of_a_store(
         "AWS_EC2_METADATA_DISABLED": "true",
         "PATH": f"{BIN}:{os.environ['PATH']}",
         **in_place(named, location),
+        "META_OBJECT_STORES": named_stores(folder),
     }
     ports = [f"--{name}-port=0" for name in ("meta", "otlp-grpc", "otlp-http", "gateway")]
     with (folder / "dev.log").open("w") as log:
@@ -131,8 +143,11 @@ def test_a_new_operator_tries_the_settings_of_a_store(
             "SEGPLANE_OTLP_ENDPOINT": _only(_OTLP, banner),
             "SEGPLANE_META_ADDRESS": _only(_META, banner),
         }
+        # The page moves a dataset of another name.
+        moves = block(MOVES).replace(" web", " default")
+        text = f"{block(TRIAL)}\n{moves}\nsegplane query 'default | count'\n"
         done = subprocess.run(
-            ["bash", "-ec", block(TRIAL)], cwd=folder, env=shell, capture_output=True, text=True
+            ["bash", "-ec", text], cwd=folder, env=shell, capture_output=True, text=True
         )
     finally:
         dev.send_signal(signal.SIGTERM)
@@ -140,7 +155,8 @@ def test_a_new_operator_tries_the_settings_of_a_store(
 
     assert done.returncode == 0, done.stdout + done.stderr + banner
     assert "10 records merged" in done.stdout
-    assert "COUNT\n   10\n" in done.stdout
+    assert done.stdout.count("COUNT\n   10\n") == 2
+    assert re.findall(r" default +done .* (\w+)$", done.stdout, re.MULTILINE) == ["cold", "default"]
     assert "0 damaged, 0 not read" in done.stdout
 
 

@@ -9,11 +9,15 @@ import pytest
 
 from meta.client import MetaClient
 from meta.server import server
+from meta.v1.common_pb2 import OUTSIDE_WINDOW_REFUSE, EventIdentity
 from meta.v1.ingest_token_pb2 import RevokeIngestTokenRequest
+from meta.v1.operations_pb2 import DatasetSettings
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import CollectorProcess, StartCollector, impatient
 from tests.support.collector.refusals import refusal
+from tests.support.events_once import bind_once, orders
+from tests.support.meta.dataset_life import set_settings
 from tests.support.waiting import wait_until
 
 CODES = grpc.StatusCode
@@ -93,3 +97,28 @@ def test_an_export_of_a_token_that_was_revoked_meanwhile_is_not_stored(
             assert refusal(held)[0] is CODES.UNAUTHENTICATED
 
     assert ground.committed_ids() == ["before"]
+
+
+def test_no_event_is_rejected_by_a_window_of_some_time_ago(
+    ground: Ground, collector: CollectorProcess
+) -> None:
+    """Its days may be over; a nursery quarantines what is outside."""
+    token = ground.new_token()
+    bind_once(ground.client, token.dataset_id)
+    identity = EventIdentity(column="order_id", window_days=3, outside_window=OUTSIDE_WINDOW_REFUSE)
+    set_settings(ground.client, token.dataset_id, DatasetSettings(event_identity=identity))
+    with collector.stub() as stub:
+        stub.export(token.token_secret, orders("a"))
+        ground.stop_meta()
+        collector.wait_for("meta_health")
+        held = stub.start(token.token_secret, orders("b", days_ago=9))
+        # Later ones fill the buffer, so it was judged before.
+        bodies = [log_export(f"large {n}", padding_bytes=BUFFER_BYTES // 2) for n in range(3)]
+        large = [stub.start(token.token_secret, body) for body in bodies]
+        wait_until(lambda: any(call.done() for call in large), "the buffer is full", seconds=30)
+        assert not held.done()
+
+        with meta_again(ground, ground.meta.address):
+            assert held.exception(60) is None
+
+    assert {"a", "b"} <= set(ground.committed_ids())

@@ -1,5 +1,6 @@
 """Spark reads a dataset that is in two stores, and one that is in another cloud."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from segments.location import StoreLocation
 from segments.named_stores import NamedStore
 from segplane.read import open_dataset
 from tests.segplane.read.conftest import spark
+from tests.support.object_store import clouds
 from tests.support.object_store.fixtures import (
     azure_endpoint,
     azure_location,
@@ -22,6 +24,14 @@ from tests.support.placement.two_stores import COLD, Placement
 pytestmark = pytest.mark.spark
 # Fixtures.
 __all__ = ["azure_endpoint", "azure_location", "gcs_endpoint", "gcs_location", "spark"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _key_of_azure() -> Iterator[None]:
+    """Set the key before Spark starts: its workers have the environment of its start."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AZURE_STORAGE_KEY", clouds.ACCOUNT_KEY)
+        yield
 
 
 @pytest.fixture

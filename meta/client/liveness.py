@@ -19,6 +19,8 @@ from meta.client.endpoints import MetaServers
 PATIENCE_SECS = 2.0
 PROBE_SECS, SILENCES_MAX = 3.0, 2
 _TICK_SECS = 0.25
+# While no call waits. One that begins meanwhile is looked at in time: this is below its patience.
+_IDLE_TICK_SECS = 1.0
 # The thread ends after such a time without a call.
 _IDLE_SECS = 5.0
 
@@ -93,10 +95,12 @@ class Liveness:
             self._thread.start()
 
     def _watch(self) -> None:
-        idle_since = time.monotonic()
-        while not self._endpoints.closed.wait(_TICK_SECS):
+        idle_since, tick_secs = time.monotonic(), _TICK_SECS
+        while not self._endpoints.closed.wait(tick_secs):
             with self._lock:
-                if self._waiting or self._suspects:
+                is_any = bool(self._waiting or self._suspects)
+                tick_secs = _TICK_SECS if is_any else _IDLE_TICK_SECS
+                if is_any:
                     idle_since = time.monotonic()
                 elif time.monotonic() - idle_since > _IDLE_SECS:
                     self._thread = None

@@ -42,10 +42,24 @@ def of(
         BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
         BackgroundJob("clock", OBSERVE_PAUSE_SECS, ClockWatch(transactions).observe),
         BackgroundJob("expiry", ROUND_PAUSE_SECS, expiry.run_round),
-        BackgroundJob("witness", witness_watch.PAUSE_SECS, WitnessWatch(database).run_round),
-        BackgroundJob("rewrites", rewrite_watch.PAUSE_SECS, rewrites.run_round),
-        BackgroundJob("routing", routing_watch.PAUSE_SECS, routings.run_round),
-        BackgroundJob("identities", identity_watch.PAUSE_SECS, identities.run_round),
+        BackgroundJob(
+            "witness",
+            witness_watch.PAUSE_SECS,
+            WitnessWatch(database).run_round,
+            witness_watch.IDLE_SECS_MAX,
+        ),
+        BackgroundJob(
+            "rewrites", rewrite_watch.PAUSE_SECS, rewrites.run_round, rewrite_watch.IDLE_SECS_MAX
+        ),
+        BackgroundJob(
+            "routing", routing_watch.PAUSE_SECS, routings.run_round, routing_watch.IDLE_SECS_MAX
+        ),
+        BackgroundJob(
+            "identities",
+            identity_watch.PAUSE_SECS,
+            identities.run_round,
+            identity_watch.IDLE_SECS_MAX,
+        ),
         BackgroundJob("kept_files", kept_watch.PAUSE_SECS, kept.run_round),
         BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),
     )

@@ -9,7 +9,7 @@ import structlog
 
 from meta import metrics
 from meta.errors import MetaError
-from meta.process import Shutdown, every
+from meta.process import Shutdown
 
 log = structlog.get_logger()
 
@@ -20,7 +20,9 @@ class BackgroundJob:
 
     name: str
     pause_secs: float
-    run: Callable[[], None]
+    # False if there was nothing to do: the pauses double up to `idle_secs_max` until there is.
+    run: Callable[[], bool | None]
+    idle_secs_max: float = 0.0
 
 
 def start(jobs: Iterable[BackgroundJob], shutdown: Shutdown) -> list[threading.Thread]:
@@ -36,8 +38,18 @@ def start(jobs: Iterable[BackgroundJob], shutdown: Shutdown) -> list[threading.T
 
 def repeat(job: BackgroundJob, shutdown: Shutdown) -> None:
     """Run a job until shutdown."""
-    for _ in every(job.pause_secs, shutdown):
-        attempt(job.name, job.run)
+    pause_secs, is_idle = job.pause_secs, False
+
+    def run() -> None:
+        nonlocal is_idle
+        is_idle = job.run() is False
+
+    while not shutdown.is_requested:
+        is_idle = False
+        attempt(job.name, run)
+        longer_secs = max(job.pause_secs, min(job.idle_secs_max, 2 * pause_secs))
+        pause_secs = longer_secs if is_idle else job.pause_secs
+        shutdown.wait(pause_secs)
 
 
 def attempt(name: str, run: Callable[[], None]) -> bool:

@@ -12,6 +12,8 @@ from meta.store.registration.identity_runs import MergedRuns
 
 log = structlog.get_logger()
 PAUSE_SECS = 5.0
+# While no runs are due, as long as no dataset has each event once.
+IDLE_SECS_MAX = 15.0
 # In every twelfth round expired runs are removed, and days that are over are merged.
 SLOW_EVERY_ROUNDS = 12
 
@@ -24,19 +26,22 @@ class IdentityWatch:
         self._shutdown = shutdown
         self._rounds = 0
 
-    def run_round(self) -> None:
-        """Merge all runs that are due, each merge in a transaction of its own."""
+    def run_round(self) -> bool:
+        """Merge all runs that are due, each merge in a transaction of its own; False if none is."""
         if self._rounds % SLOW_EVERY_ROUNDS == 0:
             self._expire()
             self._merge_all(identity_runs.merge_over)
         self._rounds += 1
-        self._merge_all(identity_runs.merge_due)
+        return self._merge_all(identity_runs.merge_due)
 
-    def _merge_all(self, merge: Callable[[Transaction], MergedRuns | None]) -> None:
+    def _merge_all(self, merge: Callable[[Transaction], MergedRuns | None]) -> bool:
+        is_any = False
         while not self._shutdown.is_requested:
             merged = self._transactions.write(lambda tx: merge(tx))
             if merged is None or not merged.runs:
-                return
+                break
+            is_any = True
+        return is_any
 
     def _expire(self) -> None:
         removed = identity_runs.EXPIRED_MAX

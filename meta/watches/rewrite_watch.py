@@ -5,6 +5,8 @@ from meta.process import Shutdown
 from meta.store.rewrites import rewrite_advance
 
 PAUSE_SECS = 1.0
+# While none is due: a new one begins so much later at most.
+IDLE_SECS_MAX = 8.0
 # Steps of one round, so that a shutdown does not wait for many.
 STEPS_MAX = 200
 EXPIRE_EVERY_ROUNDS = 600
@@ -21,14 +23,16 @@ class RewriteWatch:
         self._shutdown = shutdown
         self._rounds = 0
 
-    def run_round(self) -> None:
-        """Advance each rewrite that is due once, in a transaction each; now and then expire."""
+    def run_round(self) -> bool:
+        """Advance each rewrite that is due once, in a transaction each; now and then expire.
+
+        False if none was due.
+        """
         if self._rounds % EXPIRE_EVERY_ROUNDS == 0:
             age_secs = self._finished_age_secs
             self._transactions.write(lambda tx: rewrite_advance.expire(tx, age_secs))
         self._rounds += 1
-        for _ in range(STEPS_MAX):
-            if self._shutdown.is_requested:
-                return
-            if not self._transactions.write(rewrite_advance.advance):
-                return
+        for step in range(STEPS_MAX):
+            if self._shutdown.is_requested or not self._transactions.write(rewrite_advance.advance):
+                return step > 0
+        return True

@@ -19,6 +19,8 @@ from meta.watches.witness import Witness
 
 log = structlog.get_logger()
 PAUSE_SECS = 2.0
+# While nothing is committed; below the time of a tick, so that less than one can be lost.
+IDLE_SECS_MAX = 4.0
 TICK_SECS = 5.0
 # A database without a witness tries to begin one.
 BEGIN_SECS = 60.0
@@ -56,18 +58,19 @@ class WitnessWatch:
         self._transactions = Transactions(database)
         self._began_at = float("-inf")
 
-    def run_round(self) -> None:
-        """Set the gauges; compare, and tick if something was committed."""
+    def run_round(self) -> bool:
+        """Set the gauges; compare, and tick if something was committed. False if nothing was."""
         status = self._transactions.read(witness_state.status)
         memory = self._database.continuity
         guard = memory.guard
         witness_metrics.show(status, is_kept=guard is not None)
         if guard is None or not self._is_due(status):
-            return
+            return False
         guard.check()
         if memory.must_look:
             guard.look()
-        if memory.has_changed:
+        has_changed = memory.has_changed
+        if has_changed:
             memory.has_changed = False
             try:
                 is_covered = guard.tick(self._tick_secs)
@@ -76,6 +79,7 @@ class WitnessWatch:
                 raise
             if not is_covered:
                 memory.has_changed = True
+        return has_changed
 
     def _is_due(self, status: WitnessStatus) -> bool:
         """False between two attempts to begin the witness of a database that has none."""

@@ -39,6 +39,7 @@ log = structlog.get_logger()
 CONCURRENT_REQUESTS_MAX = 512
 _BACKLOG = 1_024
 _KEEP_ALIVE_SECS = 30
+_TICK_SECS = 0.5
 
 
 def serve(settings: Settings, shutdown: Shutdown) -> None:
@@ -123,7 +124,15 @@ async def _run(
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the process: uvicorn's raises them again at its end."""
+    """A server that leaves signals to the process: uvicorn's raises them again at its end.
+
+    It wakes twice a second for the header with the date, where uvicorn's wakes ten times.
+    """
+
+    async def main_loop(self) -> None:
+        """Run until `should_exit` is set."""
+        while not await self.on_tick(0):
+            await asyncio.sleep(_TICK_SECS)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

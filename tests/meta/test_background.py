@@ -42,6 +42,30 @@ def test_a_job_goes_on_after_a_failure_and_counts_it(error: Exception) -> None:
     assert last_success(name) > 0
 
 
+class Pauses(Shutdown):
+    """A shutdown that comes after some pauses, none of which is waited for."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.seconds: list[float] = []
+        self._most = most
+
+    def wait(self, seconds: float | None = None) -> bool:
+        assert seconds is not None
+        self.seconds.append(seconds)
+        if len(self.seconds) == self._most:
+            self.request()
+        return self.is_requested
+
+
+def test_a_job_without_work_rests_longer_until_it_has_some() -> None:
+    pauses, work = Pauses(7), iter([True, False, False, False, False, True, None])
+
+    repeat(BackgroundJob("idles", 1.0, lambda: next(work), idle_secs_max=6.0), pauses)
+
+    assert pauses.seconds == [1.0, 2.0, 4.0, 6.0, 6.0, 1.0, 1.0]
+
+
 def test_an_expiry_rule_that_fails_keeps_no_other_from_running(
     meta_server: MetaServer, meta_settings: Settings, database_url: str
 ) -> None:

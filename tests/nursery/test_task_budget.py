@@ -25,13 +25,13 @@ from segplane.processes.task_processes import TaskProcesses
 from tests.support.process_tree import children_of, command_of
 
 MIB = 1 << 20
-BUDGET = Budget(decode_bytes_max=8 * MIB, held_bytes_max=24 * MIB)
+BUDGET = Budget(decode_bytes_max=4 * MIB, held_bytes_max=12 * MIB)
 RECORDS = 2_000
 TEXT = "x" * 480
 # As docs/spark.md tells operators: eight times the columns at worst, and what any task takes.
-ALLOWED_MIB = 8 * 24 + 300
-# All at once they would take twice that.
-BABIES = 240
+ALLOWED_MIB = 8 * 12 + 300
+# All at once they take 725 MiB, and 1,181 as resources.
+BABIES = 120
 
 
 @pytest.fixture

@@ -191,6 +191,23 @@ def test_a_body_that_does_not_match_the_stores_checksum_is_refused(
         hasty.get("key")
 
 
+def test_a_body_that_does_not_match_the_objects_own_checksum_is_refused(
+    hasty: ObjectStore, proxy: FaultyProxy
+) -> None:
+    hasty.put_if_absent("key", b"0123456789")
+
+    def flip(request: Request, forward: Forward) -> ProxyAnswer:
+        answer = forward(request)
+        # A store may keep no checksum of its own.
+        headers = [(n, v) for n, v in answer.headers if not n.lower().startswith("x-amz-checksum")]
+        return dataclasses.replace(answer, headers=headers, body=b"0123456_89")
+
+    proxy.fault = flip
+
+    with pytest.raises(StoreUnavailable, match="not those that were put"):
+        hasty.get("key")
+
+
 def test_every_write_carries_a_checksum_of_its_body(store: ObjectStore, proxy: FaultyProxy) -> None:
     store.put_if_absent("small", b"body")
     store.put_if_absent("large", TWO_PARTS)

@@ -10,10 +10,12 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from janitor.footers import read_footers
 from meta.config import Settings
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.segplane.read.conftest import delete_due
+from tests.support.foreign_files import ForeignWriter, logs, parquet, tools_of
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import WorkerDriver
@@ -104,6 +106,27 @@ def test_each_record_comes_once_over_restarts_and_merges(
     assert [rows for rows in second if rows] == [40, 40]
     assert sum(third) == 0
     assert stream.rows() == Counter(segments.rows)
+
+
+def test_files_of_others_are_streamed_once_and_what_cannot_be_read_is_left_out(
+    meta_server: MetaServer, segments: SegmentWriter, stream: Stream
+) -> None:
+    segments.write(rows=20)
+    others = ForeignWriter(meta_server, segments.dataset)
+    others.save(parquet(logs(3)), 3)
+    others.save(b"rows of somebody", 3)
+    stream.run()
+    assert stream.rows().total() == 23
+
+    # The janitor reads them, and a merge takes in those that are mapped.
+    read_footers(tools_of(meta_server))
+    merge(meta_server)
+    segments.write(rows=20)
+    others.save(b"rows of somebody", 3)
+    others.save(parquet(logs(4)), 4)
+    stream.run()
+
+    assert stream.rows().total() == 23 + 24
 
 
 def test_a_stream_that_was_away_for_longer_than_the_grace_misses_nothing(

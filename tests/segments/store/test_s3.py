@@ -1,8 +1,6 @@
 """The S3 store while the network or the store misbehaves."""
 
-import base64
 import dataclasses
-import hashlib
 import multiprocessing
 import re
 import time
@@ -28,7 +26,6 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.s3.errors import refused
 from segments.store.s3.store import S3Store
-from segments.store.upload_body import PART_BYTES
 from tests.support.object_store.answers import (
     HASTY,
     SOON,
@@ -172,67 +169,6 @@ def test_a_body_that_always_breaks_off_is_an_error_never_a_short_object(
         hasty.get_range("key", 2, 5)
     with pytest.raises(StoreUnavailable):
         reader.read()
-
-
-def test_a_body_that_does_not_match_the_stores_checksum_is_refused(
-    hasty: ObjectStore, proxy: FaultyProxy
-) -> None:
-    hasty.put_if_absent("key", b"0123456789")
-    digest = base64.b64encode(hashlib.sha256(b"0123456789").digest()).decode()
-
-    def flip(request: Request, forward: Forward) -> ProxyAnswer:
-        answer = forward(request)
-        headers = [*answer.headers, ("x-amz-checksum-sha256", digest)]
-        return dataclasses.replace(answer, headers=headers, body=b"0123456_89")
-
-    proxy.fault = flip
-
-    with pytest.raises(StoreUnavailable):
-        hasty.get("key")
-
-
-def test_a_body_that_does_not_match_the_objects_own_checksum_is_refused(
-    hasty: ObjectStore, proxy: FaultyProxy
-) -> None:
-    hasty.put_if_absent("key", b"0123456789")
-
-    def flip(request: Request, forward: Forward) -> ProxyAnswer:
-        answer = forward(request)
-        # A store may keep no checksum of its own.
-        headers = [(n, v) for n, v in answer.headers if not n.lower().startswith("x-amz-checksum")]
-        return dataclasses.replace(answer, headers=headers, body=b"0123456_89")
-
-    proxy.fault = flip
-
-    with pytest.raises(StoreUnavailable, match="not those that were put"):
-        hasty.get("key")
-
-
-def test_every_write_carries_a_checksum_of_its_body(store: ObjectStore, proxy: FaultyProxy) -> None:
-    store.put_if_absent("small", b"body")
-    store.put_if_absent("large", TWO_PARTS)
-
-    writes = [r for r in proxy.requests if r.method == "PUT"]
-    assert [len(r.body) for r in writes] == [4, PART_BYTES, 5]
-    for request in writes:
-        digest = hashlib.sha256(request.body)
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        assert headers["x-amz-content-sha256"] == digest.hexdigest()
-        assert headers["x-amz-checksum-sha256"] == base64.b64encode(digest.digest()).decode()
-
-
-def test_an_echoed_checksum_of_other_bytes_is_an_error(
-    store: ObjectStore, proxy: FaultyProxy
-) -> None:
-    echo = ("x-amz-checksum-sha256", base64.b64encode(hashlib.sha256(b"x").digest()).decode())
-
-    def answer_other(request: Request, forward: Forward) -> ProxyAnswer:
-        return dataclasses.replace(forward(request), headers=[echo])
-
-    proxy.fault = answer_other
-
-    with pytest.raises(StoreError, match="other bytes"):
-        store.put_if_absent("key", b"body")
 
 
 def test_a_key_that_was_not_deleted_is_an_error(hasty: ObjectStore, proxy: FaultyProxy) -> None:

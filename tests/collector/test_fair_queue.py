@@ -1,6 +1,10 @@
 """Deficit round robin: tokens share bytes, not items."""
 
+import asyncio
+
 from collector.fair_queue import QUANTUM_BYTES, FairQueue
+from collector.token_limits import Activities
+from tests.support.collector.seat import run
 
 
 def drained(queue: FairQueue[str]) -> list[str]:
@@ -44,3 +48,20 @@ def test_tokens_share_the_bytes_equally() -> None:
 
     large = sum(item.startswith("large") for item in order)
     assert abs(large - (100 - large) / 4) <= 2
+
+
+def test_a_sender_with_a_backlog_takes_turns_with_another_on_the_event_loop() -> None:
+    activities, order = Activities(), list[str]()
+    for token_id in ("busy", "small"):
+        activities.begin(activities.of(token_id))
+
+    async def take(token_id: str) -> None:
+        await activities.turn(token_id, 4 * QUANTUM_BYTES)
+        order.append(token_id)
+
+    async def scenario() -> None:
+        await asyncio.gather(*(take("busy") for _ in range(9)), take("small"))
+
+    run(scenario())
+
+    assert order.index("small") <= 2

@@ -118,6 +118,7 @@ def test_without_a_folder_the_id_comes_from_host_and_port(monkeypatch: pytest.Mo
     [
         ("COLLECTOR_GRPC_BIND", "4317"),
         ("COLLECTOR_HTTP_BIND", "localhost:http"),
+        ("COLLECTOR_HTTP_BIND", "localhost:65536"),
         ("COLLECTOR_DEDUPE_SECS", "86401"),
         ("COLLECTOR_OBJECT_STORE_URL", "ftp://x"),
         ("COLLECTOR_PROCESSES", "0"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import text
 
 from meta.config import Settings
 from meta.errors import InvalidArgument
@@ -106,21 +107,24 @@ def test_a_named_poison_segment_is_set_apart_at_the_first_split(
 
     for _ in range(5):
         worker.fail(worker.poll(), failed_segment_id=ids[5])
-    sizes = sorted(len(worker.poll().segments) for _ in range(2))
+    merge_counts = {len(task.segments): task.merge_count for task in (worker.poll(), worker.poll())}
 
-    assert sizes == [1, 15]
+    # Writing a single input again is no merge.
+    assert merge_counts == {1: 0, 15: 1}
 
 
 def test_a_proven_damage_excludes_its_segment_at_once_and_the_others_are_merged(
-    writer: Writer, worker: WorkerDriver, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 16)
     worker.plan()
+    task = worker.poll()
 
-    worker.fail(worker.poll(), failed_segment_id=ids[5], is_proven=True)
+    worker.fail(task, failed_segment_id=ids[5], is_proven=True)
     rest = worker.poll()
     worker.complete(rest.task_id, worker.output(rest))
 
+    assert state_of(meta_server, task.task_id) is merge_tasks.TaskState.SPLIT
     assert {segment.id for segment in rest.segments} == set(ids) - {ids[5]}
     assert worker.find_task() is None
     assert worker.plan().tasks_created == 0
@@ -129,14 +133,22 @@ def test_a_proven_damage_excludes_its_segment_at_once_and_the_others_are_merged(
     assert ids[5] in live
 
 
+def state_of(meta_server: MetaServer, task_id: str) -> merge_tasks.TaskState:
+    with meta_server.running.database.read() as tx:
+        found = text("SELECT state FROM merge_tasks WHERE id = :task")
+        return merge_tasks.TaskState(tx.execute(found, {"task": UUID(task_id)}).scalar_one())
+
+
 def test_the_last_sound_input_of_a_task_is_free_again(
-    writer: Writer, worker: WorkerDriver, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 4)
     worker.plan()
     for damaged in ids[:3]:
-        worker.fail(worker.poll(), failed_segment_id=damaged, is_proven=True)
+        task = worker.poll()
+        worker.fail(task, failed_segment_id=damaged, is_proven=True)
 
+    assert state_of(meta_server, task.task_id) is merge_tasks.TaskState.CANCELLED
     writer.save_many(dataset, 3)
     assert worker.find_task() is None
     assert worker.plan().segments_included == 4

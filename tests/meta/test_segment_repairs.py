@@ -93,6 +93,18 @@ def test_a_hidden_segment_is_in_no_list_from_its_version_on(scene: Scene) -> Non
     assert len(scene.losses()) == 1
 
 
+def test_a_repeated_hide_tells_its_own_loss_though_another_segment_was_hidden_since(
+    scene: Scene,
+) -> None:
+    first, second = sorted(scene.writer.save_many(scene.dataset, 2))
+
+    reply = scene.hide(first)
+    scene.hide(second)
+
+    assert reply.loss.segment_id == first
+    assert scene.hide(first) == reply
+
+
 def test_a_hidden_segment_is_never_handed_out_for_deletion(scene: Scene) -> None:
     (hidden,) = scene.writer.save(segment_of(scene.dataset))
 

@@ -18,6 +18,7 @@ from meta.store.versions.witness import (
     compare,
     first_mark,
     is_in_force,
+    is_overtaken,
 )
 
 TERM, NEXT_TERM, OTHER_TERM = UUID(int=1), UUID(int=2), UUID(int=3)
@@ -108,6 +109,28 @@ def test_a_database_without_a_witness_takes_one_up_and_an_attempt_is_finished() 
     assert compare(fresh, view(mark(term=OTHER_TERM))) == Verdict(
         2, 201, "the bucket has a witness already"
     )
+
+
+def test_a_database_that_went_back_while_a_term_began_counts_as_restored() -> None:
+    verdict = compare(side(tick=6), view(mark(number=5, tick=7, term=NEXT_TERM)))
+
+    assert verdict == Verdict(2, 201, "the database went back while a term began")
+
+
+@pytest.mark.parametrize(
+    ("own", "newest", "stops"),
+    [
+        (side(), mark(number=9), False),
+        (side(), mark(number=9, term=OTHER_TERM), True),
+        (side(history=2), mark(history=1, term=OTHER_TERM), False),
+        (side(history=None), mark(term=OTHER_TERM), False),
+    ],
+    ids=["its own", "another's", "of an older history", "no history yet"],
+)
+def test_a_running_database_stops_only_for_a_mark_that_overtakes_it(
+    own: Side, newest: Mark, stops: bool
+) -> None:
+    assert is_overtaken(own, newest) == stops
 
 
 @pytest.mark.parametrize(

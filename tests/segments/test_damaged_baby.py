@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segments.baby import Baby, TokenPart, encode_baby
-from segments.damaged_baby import recover_baby
+from segments.damaged_baby import proven_payloads, recover_baby
 from segments.errors import CorruptObject
 from segments.v1 import combined_signals_pb2 as pb
 from tests.support.babies import BABY, LONG_PART
@@ -41,6 +41,18 @@ def test_a_flipped_bit_in_a_payload_damages_that_payload_alone(number: int) -> N
         original = originals[part.token_id, part.signal]
         assert _intact(part).items() <= dict(enumerate(original.slices)).items()
         assert part._replace(slices=original.slices, damaged=frozenset()) == original
+
+
+def test_payloads_are_proven_unless_all_of_them_are_damaged() -> None:
+    body, slices = encode_baby(SAMPLE), [body for part in SAMPLE.parts for body in part.slices]
+
+    for number, payload in enumerate(slices):
+        assert sum(len(part.damaged) for part in proven_payloads(body).parts) == number
+        place = body.index(payload) + len(payload) // 2
+        body = body[:place] + bytes([body[place] ^ 4]) + body[place + 1 :]
+
+    with pytest.raises(CorruptObject, match="no checksum of a payload agrees"):
+        proven_payloads(body)
 
 
 @given(st.data())

@@ -9,6 +9,7 @@ from segments.offsets import OffsetSpan
 from segments.rebuild.batches import Tail
 from segments.rebuild.lost import choose_lost
 from segments.rebuild.plan import SegmentFound, plan, settle_dataset
+from segments.rebuild.replays import replayed_babies
 from tests.support.inventories import DATASET, STREAM, STREAMS, baby, live_of, merged, raw
 
 VERDICT = "0123456789abcdef"
@@ -69,3 +70,10 @@ def test_a_live_replay_of_a_stream_without_other_files_is_settled() -> None:
     history = settle_dataset(DATASET, [REPLAY], {STREAMS[1]: Tail(0, 0)}, {})
 
     assert history.live_keys == {REPLAY.key}
+
+
+def test_a_baby_within_the_offsets_of_a_file_is_not_passed_as_replayed() -> None:
+    batch, alone = judged(raw(1, (0, 5)), 3), replay(2, 7)
+
+    assert replayed_babies([batch.footer]) == []
+    assert replayed_babies([batch.footer, alone.footer]) == [OffsetSpan(STREAM, 7, 7)]

@@ -142,42 +142,6 @@ def test_a_frame_may_be_filtered_in_several_ways(
     assert frame.count() == 60
 
 
-@pytest.mark.parametrize("operator", ["=", "<=>", "<", "<=", ">", ">=", "<>"])
-@pytest.mark.parametrize("path", ["pushed", "native"])
-def test_a_filter_means_what_spark_means(
-    spark: SparkSession,
-    meta_server: MetaServer,
-    segments: SegmentWriter,
-    opened: Open,
-    operator: str,
-    path: str,
-) -> None:
-    segments.write(signals=SIGNALS)
-    unfiltered = opened().to_table().to_pylist()
-    native = opened().spark(spark)
-
-    def used_once() -> DataFrame:
-        return native if path == "native" else load(spark, meta_server, pushFilters="true")
-
-    row = unfiltered[7]
-    names = ["timestamp", "timestamp_nanos", "service_name", "severity_number"]
-    if path == "pushed":
-        # Spark's own reader prunes by statistics without NaN, which is above them to Spark.
-        names.append("value_double")
-
-    for name in names:
-        values = [row[name], *(r[name] for r in unfiltered)]
-        value = next(v for v in values if v is not None and (path == "pushed" or str(v) != "nan"))
-        literal = f.lit(value)
-        condition = f.expr(f"{name} {operator} probe")
-        frame = used_once()
-        filtered = frame.withColumn("probe", literal).where(condition).count()
-        rows = spark.createDataFrame(
-            [(r[name],) for r in unfiltered], StructType([frame.schema[name]])
-        )
-        assert filtered == rows.withColumn("probe", literal).where(condition).count(), name
-
-
 def test_a_data_frame_keeps_its_version(
     spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
 ) -> None:

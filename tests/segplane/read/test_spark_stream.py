@@ -164,6 +164,7 @@ def test_a_stream_whose_pin_lapsed_says_so_and_skips_nothing(
     assert sum(stream.rows().values()) == 20
 
 
+@pytest.mark.slow
 def test_a_lapsed_pin_is_taken_again_while_nothing_was_deleted(
     meta_server: MetaServer, segments: SegmentWriter, stream: Stream
 ) -> None:
@@ -177,6 +178,7 @@ def test_a_lapsed_pin_is_taken_again_while_nothing_was_deleted(
     assert stream.rows() == Counter(segments.rows)
 
 
+@pytest.mark.slow
 def test_a_stream_begins_where_it_is_told(
     meta_server: MetaServer, segments: SegmentWriter, stream: Stream, tmp_path: Path
 ) -> None:
@@ -195,6 +197,7 @@ def test_a_stream_begins_where_it_is_told(
     assert sum(latest.run(startingVersion="latest")) == 20
 
 
+@pytest.mark.slow
 def test_batches_are_limited_by_bytes(
     meta_server: MetaServer, segments: SegmentWriter, stream: Stream
 ) -> None:
@@ -227,6 +230,7 @@ def test_a_running_stream_gets_what_is_added(
     assert 1 <= sum(pin.holds_changes for pin in pins(meta_server)) <= 2
 
 
+@pytest.mark.slow
 def test_a_dataset_that_was_made_again_is_another(
     meta_server: MetaServer, segments: SegmentWriter, stream: Stream
 ) -> None:

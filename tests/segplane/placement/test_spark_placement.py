@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from meta import config
@@ -26,12 +27,12 @@ pytestmark = pytest.mark.spark
 __all__ = ["azure_endpoint", "azure_location", "gcs_endpoint", "gcs_location", "spark"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _key_of_azure() -> Iterator[None]:
-    """Set the key before Spark starts: its workers have the environment of its start."""
+@pytest.fixture(scope="module")
+def lacks_key() -> Iterator[bool]:
+    """Set Azure's key; true if Spark's JVM, whose environment its workers have, started before."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("AZURE_STORAGE_KEY", clouds.ACCOUNT_KEY)
-        yield
+        yield SparkContext._gateway is not None
 
 
 @pytest.fixture
@@ -47,8 +48,10 @@ def meta_settings(
 
 @pytest.mark.parametrize("cold", ["folder", "gcs", "azure"])
 def test_spark_sees_each_record_once_before_during_and_after_a_move(
-    placement: Placement, spark: SparkSession, cold: str
+    lacks_key: bool, placement: Placement, spark: SparkSession, cold: str
 ) -> None:
+    if cold == "azure" and lacks_key:
+        pytest.skip("Spark runs without Azure's key already: run this file by itself")
     address = placement.server.address
 
     def check() -> None:

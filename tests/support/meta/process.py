@@ -22,5 +22,7 @@ def meta_process(
         **settings,
     }
     with subprocess.Popen([sys.executable, "-P", "-m", "meta"], env=environment) as process:
-        yield process
-        process.kill()
+        try:
+            yield process
+        finally:
+            process.kill()

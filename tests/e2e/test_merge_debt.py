@@ -69,7 +69,7 @@ class Stream:
             self.end.wait(SEND_EVERY_SECS)
 
     def _send(self, part: list[Record], payload: bytes) -> None:
-        # What was refused is not lost: it is sent until it is taken, even after the end.
+        # Refused records are sent until they are taken, even after the end, so that none is lost.
         while True:
             try:
                 if self.sender.send("logs", payload):

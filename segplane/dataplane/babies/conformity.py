@@ -108,9 +108,9 @@ class PassCheck:
         start, end = window.first_day * DAY_NANOS, (window.last_day + 1) * DAY_NANOS
         is_inside = pc.and_(pc.greater_equal(times, start), pc.less(times, end))
         is_inside = pc.or_(is_inside, typed.column(identity.column).is_null())
-        mask: list[bool] = is_inside.to_pylist()
-        if all(mask):
+        if pc.all(is_inside).as_py():
             return kept
+        mask: list[bool] = is_inside.to_pylist()
         before = [True] * len(mask) if kept is None else kept.to_pylist()
         for row, is_kept in enumerate(before):
             if is_kept and not mask[row]:

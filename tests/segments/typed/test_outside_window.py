@@ -120,7 +120,7 @@ def test_collectors_reject_what_nurseries_quarantine(
     assert dataset.rows() + dataset.events.repeats + len(quarantined) == all_records
     if check.is_inside(read_facts("logs", body).times):
         assert not outside
-    # What is left is inside.
+    # The remaining records are inside.
     assert decoded(judged.payload, spec, received_at=START)[1] == []
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from meta import config
@@ -12,6 +11,7 @@ from meta.v1 import operations_pb2 as pb
 from segments.location import StoreLocation
 from segments.named_stores import NamedStore
 from segplane.read import open_dataset
+from segplane.read.spark.source import SegplaneSource
 from tests.segplane.read.conftest import spark
 from tests.support.object_store import clouds
 from tests.support.object_store.fixtures import (
@@ -27,12 +27,16 @@ pytestmark = pytest.mark.spark
 __all__ = ["azure_endpoint", "azure_location", "gcs_endpoint", "gcs_location", "spark"]
 
 
-@pytest.fixture(scope="module")
-def lacks_key() -> Iterator[bool]:
-    """Set Azure's key; true if Spark's JVM, whose environment its workers have, started before."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("AZURE_STORAGE_KEY", clouds.ACCOUNT_KEY)
-        yield SparkContext._gateway is not None
+@pytest.fixture(autouse=True)
+def _key_of_azure(spark: SparkSession) -> Iterator[None]:
+    """Give Spark's workers Azure's key, as spark.executorEnv does that of a session."""
+    environment = spark.sparkContext.environment
+    environment["AZURE_STORAGE_KEY"] = clouds.ACCOUNT_KEY
+    # A source that is registered keeps the environment of that moment.
+    spark.dataSource.register(SegplaneSource)
+    yield
+    del environment["AZURE_STORAGE_KEY"]
+    spark.dataSource.register(SegplaneSource)
 
 
 @pytest.fixture
@@ -48,10 +52,8 @@ def meta_settings(
 
 @pytest.mark.parametrize("cold", ["folder", "gcs", "azure"])
 def test_spark_sees_each_record_once_before_during_and_after_a_move(
-    lacks_key: bool, placement: Placement, spark: SparkSession, cold: str
+    placement: Placement, spark: SparkSession, cold: str
 ) -> None:
-    if cold == "azure" and lacks_key:
-        pytest.skip("Spark runs without Azure's key already: run this file by itself")
     address = placement.server.address
 
     def check() -> None:

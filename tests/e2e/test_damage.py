@@ -50,6 +50,7 @@ def stack() -> Iterator[DamagedStack]:
         meta_port=0,
         otlp_grpc_port=0,
         otlp_http_port=0,
+        gateway_port=0,
         inherited={**os.environ, **PACE},
     )
     lines: list[str] = []

@@ -97,6 +97,7 @@ def stack(database_url: str, ports: dict[str, int]) -> Iterator[Stack]:
         meta_port=0,
         otlp_grpc_port=0,
         otlp_http_port=0,
+        gateway_port=0,
         database_url=database_url,
         inherited={**os.environ, **DEBT_PACE, **metrics},
     )

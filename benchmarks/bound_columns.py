@@ -14,7 +14,7 @@ from benchmarks.harness.babies import BabySet, BabySpec, write_babies
 from benchmarks.harness.results import Result, compare
 from benchmarks.peers.nursery_contenders import merge_alone
 from segments.location import StoreLocation
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 
 PAIRS = 10
 BAR = 0.85

@@ -26,7 +26,7 @@ from segments.event_identity import EventIdentity
 from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead

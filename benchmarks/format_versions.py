@@ -29,9 +29,10 @@ from segments.otlp.decode import decode
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.readable import READABLE_COLUMNS
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import TIMESTAMP, SegmentSpec
+from segments.parquet.schema import TIMESTAMP
 from segments.parquet.small_writer import SmallFormat
 from segments.parquet.sorting import sort_table
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.open import open_store

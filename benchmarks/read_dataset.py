@@ -28,7 +28,7 @@ from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore

@@ -19,7 +19,7 @@ from benchmarks.harness.timing import interleaved
 from segments.location import StoreLocation
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.store.open import open_store
 
 SEGMENTS = 8

@@ -17,7 +17,7 @@ from segments.keys import join_key
 from segments.merging.merge import MergeInput
 from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFacts
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segplane.dataplane.dataset_layout import read_layout
 
 # Objects that readers leave out are in no task; if one were, its merge would fail by its name.

@@ -8,7 +8,7 @@ from nursery.selection import StreamShare, choose
 from nursery.streams import IngestStream
 from nursery.tasks import StreamReads, Task, plan_tasks
 from segments.offsets import OffsetSpan
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 
 # Streams of one registration, as meta allows it.
 SPANS_MAX = 10_000

@@ -16,7 +16,7 @@ from segments.ids import uuid_of
 from segments.keys import QuarantineKey, merged_prefix, parse_key
 from segments.offsets import OffsetSpan
 from segments.otlp.wire import UndecodableSlice
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore
 from segplane.dataplane.babies.conformity import QuarantinedPart
 from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from segments.errors import StoreUnavailable
 from segments.event_identity import HASH_BYTES
 from segments.parquet.footer import SegmentContent
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 
 # Columns that a line of the log names.
 LOGGED_COLUMNS_MAX = 100

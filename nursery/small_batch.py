@@ -12,9 +12,9 @@ from segments.ids import new_uuid7
 from segments.otlp.arrow import make, pc
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
-from segments.parquet.schema import SegmentSpec
 from segments.parquet.small_writer import SMALL_ROWS_MAX, SmallSection, SmallSegment, small_format
 from segments.parquet.sorting import shrink
+from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 from segplane.dataplane.babies.columns import DatasetColumns
 

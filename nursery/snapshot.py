@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from meta.v1 import nursery_pb2
 from nursery.pending import patience
 from nursery.streams import BabyFacts, IngestStream
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.signals import TRAITS
 from segplane.dataplane.babies.reads import Period
 from segplane.dataplane.dataset_layout import read_layouts

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from nursery.streams import BabyRead, IngestStream
 from segments.offsets import spans_of
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 
 # Below this a second task costs more than it saves.

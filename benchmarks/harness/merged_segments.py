@@ -19,8 +19,9 @@ from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SegmentSpec, section_schema
+from segments.parquet.schema import section_schema
 from segments.parquet.sorting import sort_table
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 

@@ -27,7 +27,7 @@ from segments.merging.merge import BATCH_ROWS_MAX, MergeInput
 from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFacts
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.upload import upload_segment
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS

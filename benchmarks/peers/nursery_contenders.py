@@ -31,7 +31,8 @@ from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.otlp.arrow import make
 from segments.otlp.decode import decode
-from segments.parquet.schema import SegmentSpec, wide_columns
+from segments.parquet.schema import wide_columns
+from segments.parquet.spec import SegmentSpec
 from segments.signals import SIGNALS, Signal
 from segments.spark.jobs import SparkJobs
 from segments.spark.session import open_session

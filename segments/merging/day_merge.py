@@ -26,8 +26,8 @@ from segments.merging.merge import (
 from segments.parquet.footer import SegmentFacts, SegmentFooter, footer_of_days
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, day_of
 from segments.parquet.reader import day_numbers, distinct_days
-from segments.parquet.schema import SegmentSpec
 from segments.parquet.sorting import compact, sort_owned
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore

@@ -23,7 +23,7 @@ from segments.merging.kway_merge import BLOCK_BATCHES, NotSorted, merge_sorted
 from segments.merging.runs import sorted_runs
 from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.footer import FORMAT_VERSION, SegmentFacts, SegmentFooter, merged_footer
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.stored_times import widened_bounds
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal

@@ -11,7 +11,8 @@ from segments.foreign.file import ForeignFile
 from segments.foreign.opening import Rows
 from segments.parquet.footer import FORMAT_VERSION
 from segments.parquet.promoted import promote
-from segments.parquet.schema import SegmentSpec, section_schema, sort_columns
+from segments.parquet.schema import section_schema, sort_columns
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.stored_columns import section_stored
 from segments.signals import Signal
 

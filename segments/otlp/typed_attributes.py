@@ -17,7 +17,8 @@ from segments.otlp import json_text
 from segments.otlp.arrow import Array, dictionary, field, make, pc, spread
 from segments.parquet.promoted import SOURCES, converted, first_of_each, promote
 from segments.parquet.promoted_reads import ROWS_MIN
-from segments.parquet.schema import TIMESTAMP, PromotedColumn, promoted_type
+from segments.parquet.schema import TIMESTAMP, promoted_type
+from segments.parquet.spec import PromotedColumn
 
 # Makes values of a column's type of one member of AnyValue; null for those that do not fit.
 _Take = Callable[[Array], Array]

@@ -15,7 +15,7 @@ from segments.errors import CorruptObject
 from segments.offsets import OffsetSpan, Quarantined, coalesce
 from segments.parquet import lineage
 from segments.parquet.lineage import BatchPart
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
 
 # Written by this release, and the latest that it reads.

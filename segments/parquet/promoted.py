@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from segments.parquet.promoted_reads import read_attributes
 from segments.parquet.promoted_values import NATIVE_TYPES, JsonValue, Unconvertible, convert
-from segments.parquet.schema import RECEIPT, PromotedColumn, promoted_type
+from segments.parquet.schema import promoted_type
+from segments.parquet.spec import RECEIPT, PromotedColumn
 
 # Columns of the format with the attributes of a scope.
 SOURCES = {

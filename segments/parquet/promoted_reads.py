@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pa_json
 
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 
 # A call takes 100 us, as long as Python takes for some twenty objects.
 ROWS_MIN = 32

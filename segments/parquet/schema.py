@@ -9,55 +9,11 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from segments.event_identity import EventIdentity
+from segments.parquet.spec import RECEIPT, PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal
 
 TIMESTAMP = pa.timestamp("ns", "UTC")
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
-RECEIPT = "receipt"
-
-
-@dataclass(frozen=True, slots=True)
-class PromotedColumn:
-    """One typed column over an attribute, written in addition to the attribute JSON.
-
-    `kql_type` is a type of KQL. `scope` names the attributes that are looked in: record, resource
-    or scope; or it is receipt, for two columns that follow from how a record was received.
-    `field_id` is its Parquet field id, for these four only; None in format 1. If a segment lacks a
-    column that `is_bound`, its values stay null; any other is computed from the attributes.
-    """
-
-    name: str
-    kql_type: str
-    scope: str
-    attribute: str
-    field_id: int | None = None
-    is_bound: bool = False
-
-    @property
-    def definition(self) -> tuple[str, str, str, str]:
-        """All that a column's values depend on."""
-        return self.name, self.kql_type, self.scope, self.attribute
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentSpec:
-    """The settings of a dataset that shape its segments, and the name of the store of new ones.
-
-    `sharding_fields` come heaviest first; those that name no sortable column are passed over. A
-    record with a value that does not fit an `enforced` column is in no segment.
-    """
-
-    sharding_fields: tuple[str, ...] = ()
-    promoted: tuple[PromotedColumn, ...] = ()
-    enforced: frozenset[str] = frozenset()
-    store: str = ""
-    identity: EventIdentity | None = None
-
-    @property
-    def identity_column(self) -> str:
-        """The column that is the identity of events; "" = each record is a row."""
-        return self.identity.column if self.identity is not None else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ from segments.parquet.footer import (
     encode_footer,
 )
 from segments.parquet.layout import Shape, WriterSettings
-from segments.parquet.schema import SegmentSpec, file_sort_columns, sort_columns
+from segments.parquet.schema import file_sort_columns, sort_columns
 from segments.parquet.sorting import sort_owned
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.stored_columns import wide_stored
 from segments.signals import SIGNALS, Signal
 

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.parquet.schema import SegmentSpec, sort_columns
+from segments.parquet.schema import sort_columns
+from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 
 # Strings of 2 GiB are more than Arrow's 32-bit offsets reach: longer columns move in pieces.

@@ -22,13 +22,13 @@ from segments.parquet.schema import (
     DICTIONARY,
     TIMESTAMP,
     Column,
-    PromotedColumn,
     promoted_type,
     reserved_names,
     section_columns,
     time_columns,
     wide_columns,
 )
+from segments.parquet.spec import PromotedColumn
 from segments.parquet.stored_times import REMAINDER, STORED_TIME, check_time, join_time, split_time
 from segments.signals import Signal
 

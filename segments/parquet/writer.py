@@ -20,13 +20,9 @@ from segments.parquet.footer import (
 from segments.parquet.layout import ParquetLayout
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
 from segments.parquet.row_groups import ChecksumSink, GroupBuffer
-from segments.parquet.schema import (
-    TIMESTAMP,
-    SegmentSpec,
-    file_sort_columns,
-    section_schema,
-)
+from segments.parquet.schema import TIMESTAMP, file_sort_columns, section_schema
 from segments.parquet.sorting import sort_table
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.stored_columns import section_stored, wide_stored
 from segments.parquet.stored_times import widened_bounds
 from segments.parquet.upload import upload_segment

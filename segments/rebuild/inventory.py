@@ -11,7 +11,7 @@ from segments.ids import is_canonical_uuid
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
 from segments.markers import read_kept, read_markers
 from segments.parquet.content import read_content
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.plan import BabyFound, SegmentFound
 from segments.store.interface import ObjectInfo, ObjectStore

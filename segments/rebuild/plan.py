@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.offsets import coalesce
 from segments.parquet.footer import SegmentContent, SegmentFooter
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, settle
 from segments.rebuild.parts import disjoint
 from segments.rebuild.replays import quarantined, replayed_babies, settle_replays

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from meta.v1 import common_pb2 as pb
 from segments.event_identity import EventIdentity
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.store_names import store_of
 from segplane.dataplane.enforced_columns import KQL_NAMES, SCOPE_NAMES, read_window
 

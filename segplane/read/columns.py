@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from meta.v1 import common_pb2
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 from segments.parquet.stored_columns import (
     FORMAT_MICROSECONDS,
     StoredColumns,

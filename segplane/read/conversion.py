@@ -10,7 +10,7 @@ import pyarrow as pa
 from segments.foreign.opening import Rows, open_rows
 from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.stored_columns import FORMAT_MICROSECONDS, section_stored
 from segments.signals import Signal
 from segplane.read.columns import ReadColumns

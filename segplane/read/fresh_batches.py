@@ -15,7 +15,8 @@ import pyarrow as pa
 from segments.errors import SegmentsError
 from segments.offsets import spans_of
 from segments.otlp.wire import UndecodableSlice
-from segments.parquet.schema import SegmentSpec, section_schema
+from segments.parquet.schema import section_schema
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.stored_columns import FORMAT_MICROSECONDS, section_stored
 from segments.signals import Signal
 from segments.store.open import open_store

@@ -9,7 +9,7 @@ from meta.client import MetaClient
 from meta.errors import LayoutChanged
 from meta.v1 import catalog_pb2, operations_pb2
 from segments.errors import ObjectExists
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.typed.conformity import NONCONFORMING, OUTSIDE_WINDOW
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout

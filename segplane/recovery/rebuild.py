@@ -18,7 +18,7 @@ from meta.store.segments.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
 from segments.ids import uuid_of
 from segments.keys import QUARANTINE_ROOT, split_key
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
 from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan

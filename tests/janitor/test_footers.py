@@ -18,7 +18,7 @@ from meta.v1.common_pb2 import (
 from meta.v1.operations_pb2 import ListUnreadSegmentsRequest
 from segments.keys import new_merged_key, split_key
 from segments.parquet.footer import SegmentFacts, SegmentFooter
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import Signal as Name
 from segplane.dataplane.registration import segment_facts
 from tests.support.meta.catalog import CatalogDriver

@@ -18,7 +18,7 @@ from segments.merging.merge import MergeInput
 from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import read_footer
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.spark.settings import SparkSettings
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore

@@ -15,7 +15,7 @@ from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_footer, read_segment
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store

@@ -25,7 +25,7 @@ from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_segment
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.spark.session import SparkUnusable, check_java
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store

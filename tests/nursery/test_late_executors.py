@@ -12,7 +12,7 @@ from nursery.execute import Budget
 from nursery.tasks import Task
 from segments.location import StoreLocation
 from segments.named_stores import Stores
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.spark.jobs import SparkJobs
 from segments.spark.session import SparkUnusable, open_session
 from segments.spark.settings import SparkSettings

@@ -24,7 +24,7 @@ from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
 from segments.parquet import small_writer
 from segments.parquet.reader import read_footer, read_segment
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import Signal
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore

@@ -17,7 +17,7 @@ from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.offsets import OffsetSpan
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead

@@ -13,7 +13,7 @@ from meta.v1 import operations_pb2 as pb
 from nursery.replay import write_payload
 from segments.baby import Export, encode_baby
 from segments.keys import baby_key, quarantine_key
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segplane.dataplane.babies.payload import Payload
 from segplane.recovery.quarantine import QuarantineFilter, list_page
 from segplane.recovery.rebuild import read_plan

@@ -17,7 +17,7 @@ from meta.server import server
 from meta.v1 import operations_pb2 as pb
 from nursery.replay import write_payload
 from segments.keys import QuarantineKey, baby_key, parse_key
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segplane.__main__ import app
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.dataset_layout import read_layout

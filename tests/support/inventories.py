@@ -4,7 +4,7 @@ from segments.keys import attempt_prefix, merged_prefix
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter, footer_of_days, merged_footer
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.rebuild.plan import BabyFound, Rebuild, SegmentFound
 
 DATASET = "0198a7c0-0000-7000-8000-00000000000d"

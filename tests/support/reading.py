@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from segments.parquet.promoted import promote
 from segments.parquet.readable import READABLE_COLUMNS
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 from segments.parquet.stored_times import split_time
 from segments.signals import Signal
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from segments.parquet.schema import SegmentSpec, section_schema
+from segments.parquet.schema import section_schema
+from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 from tests.support.gateway.segments import SegmentWriter
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from segments.event_identity import EventIdentity
 from segments.otlp.arrow import Array, pc
 from segments.parquet.lineage import DAY_NANOS
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import Signal
 from segments.typed.conformity import (
     NONCONFORMING,

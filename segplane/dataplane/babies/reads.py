@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from segments.offsets import OffsetSpan
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from typing import Any, cast
 import pyarrow as pa
 
 from segments.otlp.arrow import Array, make, pc
-from segments.parquet.schema import RECEIPT, TIMESTAMP, PromotedColumn
+from segments.parquet.schema import TIMESTAMP
+from segments.parquet.spec import RECEIPT, PromotedColumn
 from segplane.dataplane.babies.payload import Payload
 
 _PLACE_BYTES = 16

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from segments.parquet.field_ids import FIELD_IDS
-from segments.parquet.schema import Column, PromotedColumn, wide_columns
+from segments.parquet.schema import Column, wide_columns
+from segments.parquet.spec import PromotedColumn
 from segments.parquet.stored_columns import FORMAT_MICROSECONDS, StoredColumns
 from segments.signals import SIGNALS, Signal
 

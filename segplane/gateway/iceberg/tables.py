@@ -13,7 +13,7 @@ from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge, VersionExpired
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SegmentInfo
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 from segments.store.several import open_stores
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
 from segplane.dataplane.location import Locator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid5
 
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
 from segplane.gateway.iceberg.schema import signal_schema
 

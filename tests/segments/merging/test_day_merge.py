@@ -18,8 +18,9 @@ from segments.parquet import row_groups
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart, day_of, joined
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SegmentSpec, sort_columns
+from segments.parquet.schema import sort_columns
 from segments.parquet.sorting import sort_by
+from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 from segments.store.open import open_store
 from tests.support.parquet.rows import DATASET, PLAIN, plain, rows_of

@@ -23,8 +23,9 @@ from segments.parquet import row_groups
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
 from segments.parquet.reader import SegmentFile, read_footer
-from segments.parquet.schema import PromotedColumn, SegmentSpec, sort_columns
+from segments.parquet.schema import sort_columns
 from segments.parquet.sorting import sort_by
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal
 from segments.store.open import open_store
 from tests.support.parquet.rows import DATASET, PLAIN, Row, concat, plain, rows_of

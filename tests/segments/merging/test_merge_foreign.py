@@ -14,7 +14,7 @@ from segments.location import StoreLocation
 from segments.merging.merge import InputFailed, MergeInput, MergeOrder, merge_segments
 from segments.parquet.footer import FORMAT_VERSION_MAX, SegmentFooter
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from tests.support.parquet.rows import DATASET, FOOTER, PLAIN, plain, rows_of, write_segment

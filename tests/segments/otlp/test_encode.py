@@ -16,8 +16,8 @@ from segments.otlp.decode import decode
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SegmentSpec
 from segments.parquet.sorting import sort_table
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from tests.support.otlp.encode import to_logs, to_metrics, to_traces

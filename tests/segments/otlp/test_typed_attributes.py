@@ -14,7 +14,7 @@ from segments.otlp.decode import Decoded, decode
 from segments.otlp.typed_attributes import RecordAttributes
 from segments.parquet.promoted import promote
 from segments.parquet.promoted_reads import ROWS_MIN
-from segments.parquet.schema import RECEIPT, PromotedColumn
+from segments.parquet.spec import RECEIPT, PromotedColumn
 from segments.signals import Signal
 
 NAMES = ("a", "b.c", "é\n", "")

@@ -23,7 +23,7 @@ from segments.parquet.footer import (
     merged_footer,
 )
 from segments.parquet.lineage import BatchPart, LineageTooLarge
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 
 ranges = st.lists(
     st.builds(

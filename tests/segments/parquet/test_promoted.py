@@ -5,7 +5,7 @@ import pytest
 
 from segments.parquet.promoted import promote
 from segments.parquet.promoted_values import JsonValue, Unconvertible, convert
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 
 NANOS = 10**9
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from segments.parquet import promoted_reads
 from segments.parquet.promoted import promote
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 
 NAMES = ("a", "b.c", "é", "")
 TYPES = ("bool", "int", "long", "real", "string", "datetime", "timespan", "guid", "dynamic")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from segments.parquet.promoted import promote
 from segments.parquet.promoted_values import JsonValue, Unconvertible, convert
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "segment-format.md"
 FLAGS = re.ASCII | re.IGNORECASE

@@ -9,7 +9,8 @@ import pytest
 
 from segments.parquet import row_groups
 from segments.parquet.row_groups import GroupBuffer
-from segments.parquet.schema import PromotedColumn, SegmentSpec, section_schema
+from segments.parquet.schema import section_schema
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from tests.support.parquet.rows import rows_of, write_segment
 
 KIB = 1024

@@ -4,8 +4,6 @@ import pyarrow as pa
 import pytest
 
 from segments.parquet.schema import (
-    PromotedColumn,
-    SegmentSpec,
     dictionary_columns,
     file_sort_columns,
     reserved_names,
@@ -14,6 +12,7 @@ from segments.parquet.schema import (
     sort_columns,
     wide_columns,
 )
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal
 
 STATUS = PromotedColumn("http_status", "long", "record", "http.response.status_code")

@@ -14,7 +14,6 @@ from segments.location import StoreLocation
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet import small_writer
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
-from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.parquet.small_writer import (
     TINY_ROWS_MAX,
     NotSmall,
@@ -22,6 +21,7 @@ from segments.parquet.small_writer import (
     SmallSegment,
     small_format,
 )
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.parquet.upload import upload_segment, upload_small_segment
 from segments.signals import SIGNALS, Signal
 from segments.store.folder import FolderStore

@@ -20,13 +20,12 @@ from segments.parquet.readable import READABLE_COLUMNS
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import (
     TIMESTAMP,
-    PromotedColumn,
-    SegmentSpec,
     reserved_names,
     section_schema,
     time_columns,
     wide_columns,
 )
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.parquet.stored_columns import StoredColumns, remainder_names
 from segments.parquet.stored_times import REMAINDER, STORED_TIME, join_time, split_time
 from segments.signals import SIGNALS

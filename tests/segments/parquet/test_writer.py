@@ -12,8 +12,9 @@ from segments.errors import CorruptObject, ObjectExists
 from segments.location import StoreLocation
 from segments.parquet import row_groups, sorting
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
-from segments.parquet.schema import PromotedColumn, SegmentSpec, section_schema
+from segments.parquet.schema import section_schema
 from segments.parquet.sorting import sort_table
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.parquet.upload import upload_segment
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS

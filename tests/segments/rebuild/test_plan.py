@@ -8,7 +8,7 @@ from segments.keys import merged_prefix
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.rebuild.exact_cover import choose, components
 from segments.rebuild.plan import SegmentFound, plan
 from tests.support.inventories import (

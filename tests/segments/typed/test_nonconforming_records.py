@@ -14,7 +14,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.parquet import promoted_values
 from segments.parquet.promoted_values import CERTAIN_TEXTS, Unconvertible, convert
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal
 from segments.typed.conformity import (
     MISFITS_MAX,

@@ -15,7 +15,7 @@ from collector.conformity import RecordRules, reject_nonconforming
 from segments.event_identity import EventIdentity, EventWindow
 from segments.otlp.content import read_facts
 from segments.parquet.lineage import DAY_NANOS
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.typed.conformity import OUTSIDE_WINDOW, EnforcedColumn, Nonconforming, verdict
 from segments.typed.window_check import WindowCheck
 from segplane.dataplane.babies.columns import DatasetColumns

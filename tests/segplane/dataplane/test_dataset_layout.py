@@ -3,7 +3,8 @@
 import pytest
 
 from meta.v1 import common_pb2 as pb
-from segments.parquet import schema
+from segments.parquet.schema import section_schema
+from segments.parquet.spec import PromotedColumn
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout, read_layouts
 
 LATER = 99
@@ -30,14 +31,14 @@ def test_the_heaviest_sharding_field_leads_and_equal_ones_keep_their_order() -> 
     spec = read_layout(fields, [column()])
 
     assert spec.sharding_fields == ("heavy", "light", "light too")
-    assert spec.promoted == (schema.PromotedColumn("status", "long", "resource", "http.status"),)
+    assert spec.promoted == (PromotedColumn("status", "long", "resource", "http.status"),)
 
 
 @pytest.mark.parametrize("kql_type", pb.KqlType.values(), ids=pb.KqlType.Name)
 def test_every_promotable_type_has_a_column_type(kql_type: pb.KqlType.ValueType) -> None:
     spec = read_layout([], [column(kql_type)])
 
-    assert schema.section_schema("logs", spec.promoted).field("status").type is not None
+    assert section_schema("logs", spec.promoted).field("status").type is not None
 
 
 @pytest.mark.parametrize(

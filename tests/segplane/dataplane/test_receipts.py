@@ -13,7 +13,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
 
 from segments.otlp.split import cut
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal
 from segplane.dataplane.babies.columns import DatasetColumns
 from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass

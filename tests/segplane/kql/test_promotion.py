@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from segments.parquet.promoted import promote
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 from segplane.kql.dataset_table import dataset_table, promoted
 from segplane.kql.queries import compile_query
 from segplane.kql.sql.relations import to_sql

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from segments.parquet.promoted import promote
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 from segplane.kql.dataset_table import dataset_table, promoted
 from segplane.kql.parser import parse_query
 from segplane.kql.queries import compile_query

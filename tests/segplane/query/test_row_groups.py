@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.signals import SIGNALS, Signal
 from segplane.query.engine import RunningQuery
 from segplane.read.bounds import TimeBounds

@@ -11,7 +11,7 @@ import pytest
 
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
-from segments.parquet.schema import PromotedColumn
+from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
 from segplane.read import ReadError
 from tests.segplane.read.conftest import Open

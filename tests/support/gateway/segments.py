@@ -12,7 +12,7 @@ from meta.v1 import common_pb2, ingestion_pb2
 from meta.v1 import operations_pb2 as pb
 from segments.keys import new_merged_key
 from segments.parquet.footer import FORMAT_VERSION, SegmentFooter
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 from segments.store.open import open_store
 from segplane.dataplane.dataset_layout import read_layout

@@ -16,7 +16,8 @@ from meta.v1 import operations_pb2 as pb
 from segments.parquet.footer import FORMAT_VERSION
 from segments.parquet.promoted import promote
 from segments.parquet.readable import READABLE_COLUMNS
-from segments.parquet.schema import SegmentSpec, section_schema
+from segments.parquet.schema import section_schema
+from segments.parquet.spec import SegmentSpec
 from segments.signals import SIGNALS, Signal
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.segments import DAY, EPOCH

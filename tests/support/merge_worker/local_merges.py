@@ -11,7 +11,7 @@ from meta.v1 import (
 from segments.ids import new_uuid7
 from segments.keys import attempt_prefix
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.upload import upload_segment
 from segments.store.interface import ObjectStore
 from segplane.dataplane.registration import create_segment

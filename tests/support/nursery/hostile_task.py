@@ -18,7 +18,7 @@ from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
 from segments.otlp.decode import decode
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.store.open import open_store
 from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 from tests.support.otlp.messages import length_delimited

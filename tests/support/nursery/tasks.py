@@ -11,7 +11,7 @@ from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_segment
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
 from segplane.dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead

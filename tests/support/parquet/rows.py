@@ -10,8 +10,9 @@ import pyarrow as pa
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.lineage import BatchPart
-from segments.parquet.schema import SegmentSpec, section_schema
+from segments.parquet.schema import section_schema
 from segments.parquet.sorting import sort_table
+from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 

@@ -12,7 +12,7 @@ from segments.keys import new_merged_key
 from segments.merging.merge import MergeInput, MergeOrder, MergeResult, merge_segments
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
 from tests.support.parquet.rows import DATASET, PLAIN, write_segment

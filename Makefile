@@ -108,8 +108,8 @@ test-control: $(READY) ## The half of the tests that is about the control plane 
 test-readers: $(READY) ## The half of the tests that is about readers: KQL, queries, segplane.read, the gateway
 	$(BIN)/python -m pytest -n 2 --dist loadscope $(READERS_TESTS)
 
-test-slow: $(READY) ## The tests that need minutes each
-	$(BIN)/python -m pytest -m slow
+test-slow: $(READY) ## The tests that need minutes each, and the property tests with all their examples
+	ALL_EXAMPLES=1 $(BIN)/python -m pytest -m "slow or (hypothesis and not scale and not readers)"
 
 test-restricted: $(READY) ## The tests of meta and its contract with meta as the Postgres role that may only serve
 	$(BIN)/python -m pytest -n 2 --dist loadscope --restricted-role tests/meta tests/contract tests/property

@@ -1,10 +1,11 @@
-"""Fixtures for every test: one Postgres a session, one database a test."""
+"""Fixtures for every test: one Postgres a session; a database a test, or a module (`one_meta`)."""
 
 import gc
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from meta.process import Environment
 from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
 from segplane.stack.postgres import EmbeddedPostgres
+from tests.support.examples import examples
 from tests.support.meta import database_roles
 from tests.support.meta.server import MetaServer
 
@@ -30,6 +32,7 @@ from tests.support.meta.server import MetaServer
 hypothesis_settings.register_profile(
     "segplane",
     deadline=None,
+    max_examples=examples(100),
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -45,6 +48,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return SparkTogether(config, log)
 
 
+ONE_META = "one_meta"
 # A database in memory is made in an eighth of the time; a thousand tests make one.
 MEMORY = "/dev/shm"
 MEMORY_BYTES_MIN = 8 * 2**30
@@ -101,10 +105,19 @@ def is_restricted(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def template_database(postgres: EmbeddedPostgres, is_restricted: bool) -> str:
+def administration(postgres: EmbeddedPostgres) -> Iterator[psycopg.Connection]:
+    """Connect to the cluster, to create and drop databases."""
+    with closing(psycopg.connect(postgres.url, autocommit=True)) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def template_database(
+    postgres: EmbeddedPostgres, administration: psycopg.Connection, is_restricted: bool
+) -> str:
     """Name a database with the full schema, to be copied and never connected to."""
     name = "segplane_template"
-    _admin(postgres, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    administration.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     if is_restricted:
         database_roles.create(postgres.url_of(name))
         database_roles.migrate(postgres.url_of(name))
@@ -116,32 +129,83 @@ def template_database(postgres: EmbeddedPostgres, is_restricted: bool) -> str:
 
 
 @pytest.fixture
-def database_url(postgres: EmbeddedPostgres, template_database: str) -> Iterator[str]:
-    """Give a fresh, migrated database and drop it afterwards."""
-    name = f"test_{uuid4().hex}"
-    _admin(
-        postgres,
-        # Copying files takes half the time of writing them through the log.
-        sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
-            sql.Identifier(name), sql.Identifier(template_database)
-        ),
-    )
-    yield postgres.url_of(name)
-    _admin(postgres, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+def database_url(
+    request: pytest.FixtureRequest,
+    postgres: EmbeddedPostgres,
+    administration: psycopg.Connection,
+    template_database: str,
+) -> Iterator[str]:
+    """Give a fresh, migrated database and drop it afterwards; with `one_meta`, the module's."""
+    if request.node.get_closest_marker(ONE_META):
+        yield request.getfixturevalue("module_database_url")
+        return
+    with _database(administration, template_database) as name:
+        yield postgres.url_of(name)
+
+
+@pytest.fixture(scope="module")
+def module_database_url(
+    postgres: EmbeddedPostgres, administration: psycopg.Connection, template_database: str
+) -> Iterator[str]:
+    """Give a database that all tests of the module use."""
+    with _database(administration, template_database) as name:
+        yield postgres.url_of(name)
 
 
 @pytest.fixture
-def empty_database_url(postgres: EmbeddedPostgres) -> Iterator[str]:
+def empty_database_url(
+    postgres: EmbeddedPostgres, administration: psycopg.Connection
+) -> Iterator[str]:
     """Give a fresh database without any table, for tests of the migrations themselves."""
-    name = f"empty_{uuid4().hex}"
-    _admin(postgres, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    yield postgres.url_of(name)
-    _admin(postgres, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with _database(administration, None) as name:
+        yield postgres.url_of(name)
 
 
 @pytest.fixture
-def meta_settings(database_url: str, tmp_path: Path, is_restricted: bool) -> config.Settings:
+def meta_settings(
+    request: pytest.FixtureRequest, database_url: str, tmp_path: Path, is_restricted: bool
+) -> config.Settings:
     """Settings of the meta under test; a test overrides this fixture to change them."""
+    if request.node.get_closest_marker(ONE_META):
+        shared: MetaServer = request.getfixturevalue("module_meta")
+        return shared.settings
+    return _settings(database_url, tmp_path, is_restricted)
+
+
+@pytest.fixture
+def meta_server(
+    request: pytest.FixtureRequest, meta_settings: config.Settings
+) -> Iterator[MetaServer]:
+    """Run meta in this process, over its own database and a folder as object store.
+
+    With `one_meta`, all tests of the module use one such meta.
+    """
+    if request.node.get_closest_marker(ONE_META):
+        shared: MetaServer = request.getfixturevalue("module_meta")
+        assert meta_settings is shared.settings, "a module with settings of its own needs its metas"
+        yield shared
+        return
+    with _meta(meta_settings) as meta:
+        yield meta
+
+
+@pytest.fixture(scope="module")
+def module_meta(
+    module_database_url: str, tmp_path_factory: pytest.TempPathFactory, is_restricted: bool
+) -> Iterator[MetaServer]:
+    """Run the meta that all tests of the module use."""
+    folder = tmp_path_factory.mktemp("meta")
+    with _meta(_settings(module_database_url, folder, is_restricted)) as meta:
+        yield meta
+
+
+@pytest.fixture
+def meta_client(meta_server: MetaServer) -> MetaClient:
+    """Give a client of the meta under test."""
+    return meta_server.client
+
+
+def _settings(database_url: str, folder: Path, is_restricted: bool) -> config.Settings:
     if is_restricted:
         database_url = database_roles.as_role(database_url, database_roles.SERVING)
     return config.load(
@@ -150,7 +214,7 @@ def meta_settings(database_url: str, tmp_path: Path, is_restricted: bool) -> con
             {
                 "META_BIND": "127.0.0.1:0",
                 "META_DATABASE_URL": database_url,
-                "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
+                "META_OBJECT_STORE_URL": (folder / "objects").as_uri(),
                 "META_UNSAFE_SHORT_GRACE": "true",
                 # Four segments of a day are enough for a merge task.
                 "META_MERGE_FILES_MAX": "3",
@@ -160,25 +224,25 @@ def meta_settings(database_url: str, tmp_path: Path, is_restricted: bool) -> con
     )
 
 
-@pytest.fixture
-def meta_server(meta_settings: config.Settings) -> Iterator[MetaServer]:
-    """Run meta in this process, over its own database and a folder as object store."""
-    running = server.start(meta_settings)
+@contextmanager
+def _meta(settings: config.Settings) -> Iterator[MetaServer]:
+    running = server.start(settings)
     address = f"127.0.0.1:{running.port}"
     with MetaClient(address) as client:
-        yield MetaServer(address, client, replace(meta_settings, bind=address), running)
+        yield MetaServer(address, client, replace(settings, bind=address), running)
     running.stop(2.0)
 
 
-@pytest.fixture
-def meta_client(meta_server: MetaServer) -> MetaClient:
-    """Give a client of the meta under test."""
-    return meta_server.client
-
-
-def _admin(cluster: EmbeddedPostgres, statement: sql.Composed) -> None:
-    with psycopg.connect(cluster.url, autocommit=True) as connection:
-        connection.execute(statement)
+@contextmanager
+def _database(administration: psycopg.Connection, template: str | None) -> Iterator[str]:
+    """Create a database, from a template if one is given, and drop it afterwards."""
+    name = f"test_{uuid4().hex}"
+    parts = [sql.Identifier(part) for part in (name, template) if part]
+    # Copying files takes half the time of writing them through the log.
+    copies = " TEMPLATE {} STRATEGY FILE_COPY" if template else ""
+    administration.execute(sql.SQL("CREATE DATABASE {}" + copies).format(*parts))
+    yield name
+    administration.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(parts[0]))
 
 
 def _memory() -> str | None:

@@ -13,6 +13,7 @@ from meta.store.deletion import tombstones
 from meta.store.pins import pin_lists
 from meta.store.versions.clock import NOW
 from meta.watches.clock_watch import UNOBSERVED_SECS_MAX, ClockWatch
+from tests.support.examples import examples
 from tests.support.meta.settable_clock import World, observed_world
 
 HOUR = 3_600.0
@@ -176,7 +177,7 @@ _EVENTS = st.lists(
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

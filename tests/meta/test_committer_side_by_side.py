@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from meta.commits.group_commit import Committer
 from meta.errors import NotFound, Unavailable
 from meta.event_loop import EventLoop
+from tests.support.examples import examples
 from tests.support.meta.held_batches import DEADLINE_SECS, HeldBatches, submitter, within_deadline
 from tests.support.waiting import let_tasks_run
 
@@ -194,7 +195,7 @@ def test_a_loop_that_closes_waits_for_both_batches() -> None:
     assert sorted(answers) == ["a1 done", "a2 done", "b1 done"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     keys=st.lists(st.sampled_from("abCD"), min_size=1, max_size=24),
     left=st.sets(st.integers(0, 23)),

@@ -27,6 +27,7 @@ from meta.v1.common_pb2 import (
 from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsRequest, GetSegmentsByIdsResponse
 from segments.location import StoreLocation
 from segments.named_stores import Stores
+from tests.support.examples import examples
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
@@ -111,7 +112,9 @@ INSERT = text("""
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(location=LOCATIONS, rows=st.lists(ROWS, max_size=5, unique_by=lambda row: row.id))
 def test_frames_are_the_messages_of_any_rows(

@@ -18,6 +18,7 @@ from segments.foreign.mapping import NotMappable
 from segments.foreign.origin import RegisteredFile
 from segments.parquet.schema import section_schema
 from segments.signals import SIGNALS
+from tests.support.examples import examples
 
 FIRST, LAST = -(2**63) + 1_000, 2**63 - 1_000
 TEXTS = st.text(max_size=8)
@@ -77,7 +78,7 @@ def same(value: Any, read: Any) -> bool:
     return bool(read == value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(table=tables())
 def test_every_value_of_a_file_is_in_its_record(table: pa.Table) -> None:
     file = opened(table)

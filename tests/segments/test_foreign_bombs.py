@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from segments.foreign import expanded
 from segments.foreign.mapping import NotMappable
+from tests.support.examples import examples
 
 MIB = 1024 * 1024
 ROWS = 600
@@ -122,7 +123,7 @@ TYPES = {
 
 
 @given(data=st.data(), rows=st.integers(1, 12), is_dictionary=st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_pieces_are_the_rows_as_they_were_written(
     data: st.DataObject, rows: int, is_dictionary: bool
 ) -> None:

@@ -28,6 +28,7 @@ from segments.parquet.sorting import sort_by
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal
 from segments.store.open import open_store
+from tests.support.examples import examples
 from tests.support.parquet.rows import DATASET, PLAIN, Row, concat, plain, rows_of
 from tests.support.parquet.shelf import Shelf, order
 
@@ -69,7 +70,7 @@ def test_segments_with_different_signals_become_one_with_all_of_them(shelf: Shel
         )
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_segments_merge_to_the_sorted_bag_of_their_rows(data: st.DataObject) -> None:
     spec = data.draw(st.sampled_from(SPECS), "wanted")

@@ -14,6 +14,7 @@ from segments.otlp.official import OFFICIAL_CLASSES
 from segments.otlp.wire import UndecodableSlice, canonical
 from segments.parquet.schema import section_schema
 from segments.signals import SIGNALS, Signal
+from tests.support.examples import examples
 from tests.support.otlp.checks import RECEIVED_AT, assert_same, decoded_rows
 from tests.support.otlp.messages import dirty, fill, length_delimited, mutate
 from tests.support.otlp.oracle import rows
@@ -24,7 +25,7 @@ def message(signal: Signal, seed: int) -> Any:
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_every_column_is_what_the_official_classes_say(signal: Signal, seed: int) -> None:
     data = message(signal, seed)
@@ -39,7 +40,7 @@ def test_every_column_is_what_the_official_classes_say(signal: Signal, seed: int
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_a_strange_but_legal_way_to_write_a_message_makes_no_difference(
     signal: Signal, seed: int
@@ -54,7 +55,7 @@ def test_a_strange_but_legal_way_to_write_a_message_makes_no_difference(
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_a_damaged_slice_does_not_touch_its_neighbours(signal: Signal, seed: int) -> None:
     rnd = random.Random(seed)

@@ -20,6 +20,7 @@ from segments.parquet.sorting import sort_table
 from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
+from tests.support.examples import examples
 from tests.support.otlp.encode import to_logs, to_metrics, to_traces
 from tests.support.otlp.messages import fill
 from tests.support.otlp.oracle import KINDS, time_of
@@ -97,7 +98,7 @@ RULES = {"logs": plain_log, "metrics": plain_metric, "traces": plain_span}
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_columns_turn_back_into_the_records_they_came_from(signal: Signal, seed: int) -> None:
     data = fill(OFFICIAL_CLASSES[signal](), random.Random(seed))

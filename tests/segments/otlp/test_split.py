@@ -18,6 +18,7 @@ from segments.otlp.official import OFFICIAL_CLASSES
 from segments.otlp.split import UNCHECKED_BYTES_MAX, cut, records_at_most
 from segments.otlp.wire import UndecodableSlice
 from segments.signals import SIGNALS, Signal
+from tests.support.examples import examples
 from tests.support.otlp.messages import dirty, fill, length_delimited, mutate
 from tests.support.otlp.oracle import rows
 from tests.support.otlp.records import records
@@ -26,7 +27,7 @@ GROUP, END = b"\xfb\x07", b"\xfc\x07"
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32), records_max=st.integers(1, 12))
 @example(seed=1279, records_max=1)  # A sum twice, the second of another temporality.
 def test_the_pieces_of_a_payload_hold_its_records_once(
@@ -50,7 +51,7 @@ def test_the_pieces_of_a_payload_hold_its_records_once(
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_a_damaged_payload_is_cut_or_refused_as_a_whole(signal: Signal, seed: int) -> None:
     rnd = random.Random(seed)
@@ -70,7 +71,7 @@ def test_a_damaged_payload_is_cut_or_refused_as_a_whole(signal: Signal, seed: in
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_no_payload_has_more_records_than_was_said_before(signal: Signal, seed: int) -> None:
     rnd = random.Random(seed)

@@ -16,6 +16,7 @@ from segments.parquet.promoted import promote
 from segments.parquet.promoted_reads import ROWS_MIN
 from segments.parquet.spec import RECEIPT, PromotedColumn
 from segments.signals import Signal
+from tests.support.examples import examples
 
 NAMES = ("a", "b.c", "é\n", "")
 TYPES = ("bool", "int", "long", "real", "string", "datetime", "timespan", "guid", "dynamic")
@@ -97,7 +98,7 @@ def assert_equal(
 
 
 @given(own=RECORDS, columns=COLUMNS, resource=st.lists(st.sampled_from(NAMES), max_size=2))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_decoded_attributes_and_their_json_have_the_same_values(
     own: list[LogRecord], columns: list[tuple[str, str]], resource: list[str]
 ) -> None:

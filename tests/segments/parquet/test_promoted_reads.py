@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from segments.parquet import promoted_reads
 from segments.parquet.promoted import promote
 from segments.parquet.spec import PromotedColumn
+from tests.support.examples import examples
 
 NAMES = ("a", "b.c", "é", "")
 TYPES = ("bool", "int", "long", "real", "string", "datetime", "timespan", "guid", "dynamic")
@@ -54,7 +55,7 @@ ROWS = st.one_of(
 
 
 @given(rows=ROWS, columns=COLUMNS)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_arrow_and_python_read_the_same_values(
     rows: list[str | None], columns: list[tuple[str, str]]
 ) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from segments.parquet.promoted import promote
 from segments.parquet.promoted_values import JsonValue, Unconvertible, convert
 from segments.parquet.spec import PromotedColumn
+from tests.support.examples import examples
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "segment-format.md"
 FLAGS = re.ASCII | re.IGNORECASE
@@ -160,7 +161,7 @@ def test_a_uuid_is_its_digits_in_lower_case(text: str) -> None:
     assert [len(group) for group in found.split("-")] == [8, 4, 4, 4, 12]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     kql_type=st.sampled_from(TYPES),
     values=st.lists(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from segments.parquet import sorting
 from segments.parquet.sorting import compact, is_sorted, shrink, sort_by
+from tests.support.examples import examples
 from tests.support.parquet.rows import plain
 
 # A few values each, so that keys repeat.
@@ -51,7 +52,7 @@ key_names = st.lists(st.sampled_from(list(KEYS)), min_size=1, max_size=3, unique
 
 
 @pytest.mark.parametrize("small_rows", [0, 8_192], ids=["column by column", "in one call"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(table=tables(), names=key_names)
 def test_a_sort_is_that_of_the_keys_and_keeps_the_order_of_equal_ones(
     small_rows: int, table: pa.Table, names: list[str]
@@ -67,7 +68,7 @@ def test_a_sort_is_that_of_the_keys_and_keeps_the_order_of_equal_ones(
     assert found.schema == table.schema
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(table=tables(), names=key_names)
 def test_rows_are_sorted_if_a_sort_would_leave_them(table: pa.Table, names: list[str]) -> None:
     batch = _one_batch(table)
@@ -76,7 +77,7 @@ def test_rows_are_sorted_if_a_sort_would_leave_them(table: pa.Table, names: list
     assert is_sorted(_one_batch(sort_by(table, names)), names)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(table=tables(), start=st.integers(0, 40), rows=st.integers(0, 12))
 def test_a_shrunk_slice_has_its_rows_and_no_more_values_than_rows(
     table: pa.Table, start: int, rows: int
@@ -92,7 +93,7 @@ def test_a_shrunk_slice_has_its_rows_and_no_more_values_than_rows(
         assert len(chunk.dictionary) <= max(1, len(chunk))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(table=tables())
 def test_a_compact_batch_has_each_used_value_once(table: pa.Table) -> None:
     for batch in table.to_batches():

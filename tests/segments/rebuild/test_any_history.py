@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 
 from segments.rebuild.plan import plan
 from tests.support.bucket_histories import DAYS, Held, World
+from tests.support.examples import examples
 from tests.support.inventories import STREAMS, live_of
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_any_history_comes_back_with_every_record_once(data: st.DataObject) -> None:
     world = World(data)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from segments.rebuild.lost import choose_lost
 from segments.rebuild.plan import BabyFound, SegmentFound
 from tests.support.bucket_histories import DAYS, Held, World
+from tests.support.examples import examples
 from tests.support.inventories import DATASET, STREAMS
 
 NOWHERE = dict.fromkeys(STREAMS, -1)
@@ -71,7 +72,7 @@ def put_back(world: World, backup: Backup, condemned: set[str]) -> bool:
     return not (choice.reason or left)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_any_rollback_brings_every_record_back_once(data: st.DataObject) -> None:
     world = World(data)

@@ -31,6 +31,7 @@ from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
 from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
+from tests.support.examples import examples
 from tests.support.otlp.messages import fill
 
 TYPES = sorted(promoted_values._CONVERTERS)
@@ -112,7 +113,7 @@ COLUMNS = st.lists(
 
 
 @given(signal=st.sampled_from(SIGNALS), seed=st.integers(0, 2**32), chosen=COLUMNS)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_rows_and_quarantined_records_are_the_records_of_the_payload(
     signal: Signal, seed: int, chosen: list[tuple[str, str, str]]
 ) -> None:

@@ -23,6 +23,7 @@ from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
 from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
+from tests.support.examples import examples
 
 WINDOW = EventWindow(20_000, 20_002)
 START, END = 20_000 * DAY_NANOS, 20_003 * DAY_NANOS
@@ -98,7 +99,7 @@ def payload_of(rnd: random.Random) -> bytes:
     scope=st.sampled_from(("record", "resource", "scope")),
     enforced=st.booleans(),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_collectors_reject_what_nurseries_quarantine(
     seed: int, kql_type: str, scope: str, enforced: bool
 ) -> None:

@@ -20,6 +20,7 @@ from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
 from segplane.dataplane.babies.events import SeenEvents
 from segplane.dataplane.babies.payload import Payload
 from segplane.dataplane.babies.reads import DatasetWork
+from tests.support.examples import examples
 from tests.support.otlp import hostile
 
 SPEC = SegmentSpec(
@@ -71,7 +72,7 @@ def logs(*attributes: dict[str, AnyValue]) -> bytes:
     return LogsData(resource_logs=[resources]).SerializeToString()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(SIGNALS), st.integers(0, 2**32), st.integers(1, 6), st.data())
 def test_rows_have_the_same_ids_however_payloads_are_decoded_together(
     signal: Signal, seed: int, number: int, data: st.DataObject

@@ -15,6 +15,7 @@ from segplane.kql.sql.engines import ENGINES
 from segplane.kql.sql.relations import to_sql
 from tests.segplane.kql.cases import AGGREGATES, SCALARS
 from tests.segplane.kql.whole_queries import QUERIES
+from tests.support.examples import examples
 from tests.support.kql.rows import TABLE
 
 LEVELS = tokens.NESTING_MAX
@@ -108,7 +109,7 @@ def test_ten_thousand_damaged_texts_are_translated_or_refused() -> None:
     assert 5_000 < refused < 9_900
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(max_size=200))
 def test_any_text_is_translated_or_refused(text: str) -> None:
     is_refused(text)

@@ -17,6 +17,7 @@ from segplane.kql.sql.engines import ENGINES
 from segplane.kql.sql.relations import to_sql
 from segplane.kql.sql.support import UNAVAILABLE
 from segplane.kql.types import ORDERED, TYPES, KqlType
+from tests.support.examples import examples
 from tests.support.kql.engines import DuckDb, Spark
 from tests.support.kql.generated import LITERALS, expressions, wrong
 from tests.support.kql.rows import TABLE
@@ -51,7 +52,7 @@ def spark() -> Iterator[Spark]:
     session.stop()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=_HEALTH)
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=_HEALTH)
 @given(case=typed)
 def test_what_is_drawn_is_well_typed_and_runs(duck: DuckDb, case: tuple[KqlType, str]) -> None:
     type_, expression = case
@@ -66,7 +67,7 @@ def test_what_is_drawn_is_well_typed_and_runs(duck: DuckDb, case: tuple[KqlType,
             assert "<0>" not in to_sql(checked, engine)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), case=st.sampled_from(_ILL))
 def test_an_ill_typed_query_is_refused_before_any_engine(
     data: st.DataObject, case: tuple[str, KqlType]
@@ -97,7 +98,7 @@ def test_generated_expressions_agree(
 
 @pytest.mark.spark
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=_HEALTH, phases=_PHASES)
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=_HEALTH, phases=_PHASES)
 @given(cases=st.lists(typed, min_size=_TOGETHER, max_size=_TOGETHER))
 def test_many_generated_expressions_agree(
     duck: DuckDb, spark: Spark, cases: list[tuple[KqlType, str]]

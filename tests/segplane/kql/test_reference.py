@@ -22,6 +22,7 @@ from segplane.kql.queries import compile_query
 from segplane.kql.sql.relations import to_sql
 from segplane.kql.typed import Table
 from segplane.kql.types import KqlType
+from tests.support.examples import examples
 from tests.support.kql.reference import Dynamic, elements, evaluate, parsed
 
 TYPES: tuple[KqlType, ...] = ("int", "long", "real", "string", "bool")
@@ -107,7 +108,7 @@ rows = st.lists(
 )
 Rows = Sequence[tuple[str | None, int | None, float | None]]
 _SETTINGS = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

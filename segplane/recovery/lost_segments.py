@@ -21,6 +21,7 @@ from segments.rebuild.plan import BabyFound, LiveSegment, SegmentFound, merge_co
 from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import segment_row
 from segplane.recovery.returned_streams import Planned, TailOf, read_babies, streams_of
+from segplane.recovery.unclaimed_identities import UnclaimedIdentities, find_unclaimed
 from segplane.recovery.unknown_babies import UnknownTail
 from segplane.recovery.unknown_segments import KEYS_AT_ONCE, find_unknown
 
@@ -45,6 +46,8 @@ class SegmentsOutcome:
     new_dataset_ids: tuple[str, ...] = ()
     # The unknown streams that came back with segments.
     streams: Mapping[str, UnknownTail] = field(default_factory=dict)
+    # Datasets that have, or had, each event once, without the identities of what came back.
+    unclaimed: tuple[UnclaimedIdentities, ...] = ()
 
 
 def return_segments(
@@ -83,16 +86,16 @@ def return_segments(
         rest = iter(garbage)
         while batch := list(islice(rest, KEYS_AT_ONCE)):
             _condemn(transactions, batch)
-    replaced_ids = set(returned.replaced_ids)
     return SegmentsOutcome(
         tuple(segment.new.object_key for segment in returned.segments),
         sum(segment.new.number_of_events for segment in returned.segments),
-        tuple(k for d in returning for k, i in d.live_ids.items() if i in replaced_ids),
+        tuple(k for d in returning for k, i in d.live_ids.items() if i in returned.replaced_ids),
         tuple(garbage),
         tuple(hidden),
         left,
         new,
         {str(s.id): tail_of(str(s.id)) for s in returned.streams if s.before is None},
+        find_unclaimed(transactions, returning),
     )
 
 

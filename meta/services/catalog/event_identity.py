@@ -9,7 +9,7 @@ from meta.errors import InvalidArgument, StillReferenced
 from meta.secrets import random_bytes
 from meta.services.messages import checks, event_identities
 from meta.store.access import audit
-from meta.store.catalog import dataset_layouts, datasets
+from meta.store.catalog import dataset_layouts, dataset_settings, datasets
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities
@@ -112,7 +112,7 @@ def message_of(tx: Transaction, dataset_id: UUID) -> common_pb2.EventIdentity | 
 
 def check_kept(tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]) -> None:
     """Refuse columns without that of the identities of events. Raises StillReferenced."""
-    name = datasets.get(tx, dataset_id).identity_column
+    name = dataset_settings.read_identity_column(tx, dataset_id)
     if name and not any(column.name == name and column.is_of_schema for column in columns):
         raise StillReferenced(
             f"{name} is the identity of the dataset's events: end event_identity first",

@@ -51,6 +51,7 @@ _READ: Select[*tuple[Any, ...]] = select(
     datasets.c.nonconforming,
     datasets.c.timestamp_unit,
 ).where(datasets.c.id == bindparam("dataset"))
+_IDENTITY_COLUMN = select(datasets.c.identity_column).where(datasets.c.id == bindparam("dataset"))
 _WRITE = (
     update(datasets)
     .where(datasets.c.id == bindparam("dataset"))
@@ -77,6 +78,12 @@ def read(tx: Transaction, dataset_id: UUID) -> DatasetSettings:
     row = tx.execute(_READ, {"dataset": dataset_id}).one()
     values: list[Any] = [0 if value is None else value for value in row]
     return DatasetSettings(*values)
+
+
+def read_identity_column(tx: Transaction, dataset_id: UUID) -> str:
+    """Return the column of the identities of a dataset's events; "" = none. It may be deleted."""
+    column: str = tx.execute(_IDENTITY_COLUMN, {"dataset": dataset_id}).scalar_one()
+    return column
 
 
 def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:

@@ -61,7 +61,12 @@ _LOCK = (
 )
 _LOCK_SETTINGS = _BY_ID.with_for_update(key_share=True)
 _LOCK_LAYOUT = _BY_ID.with_for_update(read=True)
-_LOCK_COLUMNS = _BY_IDS.order_by(datasets.c.id).with_for_update()
+_LOCK_COLUMNS = (
+    select(datasets.c.id)
+    .where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
+    .order_by(datasets.c.id)
+    .with_for_update()
+)
 _INSERT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
 _SHOW = insert(dataset_visibility)
 _SHOWN = text("""
@@ -253,7 +258,7 @@ def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:
 
 
 def lock_columns(tx: Transaction, dataset_ids: Iterable[UUID]) -> None:
-    """Keep live datasets from registrations and all other changes, until the commit.
+    """Keep datasets from registrations and all other changes, until the commit; deleted ones too.
 
     Those that run are waited for; later ones find the columns that this transaction leaves.
     """

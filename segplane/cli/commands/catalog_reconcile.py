@@ -20,6 +20,7 @@ from segplane.cli.commands.losses import Reason
 from segplane.cli.commands.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.output import AsJson, print_facts
+from segplane.fsck.lost_identities import once_again
 from segplane.stack import config
 from segplane.stack.postgres_folder import PostgresError
 from segplane.stack.running_postgres import running_url
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from meta.store.engine.pool import Database
     from segplane.recovery.gone_segments import Decision, GoneSegments
     from segplane.recovery.reconcile import ReconcileReport
+    from segplane.recovery.unclaimed_identities import UnclaimedIdentities
 
 ALL = "all"
 NEXT_STEP = """
@@ -193,12 +195,25 @@ def _print(report: "ReconcileReport", *, is_dry_run: bool) -> None:
         print(f"left: {key}: {reason}")
     for gone in report.gone:
         print(_gone_line(gone, is_dry_run=is_dry_run))
+    for dataset in segments.unclaimed:
+        print(_unclaimed_line(dataset))
     for token in report.revoked:
         print(f"revoked again: {token.kind} token {token.name} ({token.id})")
     if is_dry_run:
         print("Nothing was changed.")
     elif report.is_complete:
         print(NEXT_STEP.strip())
+
+
+def _unclaimed_line(dataset: "UnclaimedIdentities") -> str:
+    if not dataset.is_set:
+        return once_again(dataset.dataset_id, dataset.dataset_name, dataset.column)
+    return (
+        f"dataset {dataset.dataset_id} has each event once, by column {dataset.column}. Its"
+        " segments that come back have no identities, so an event of them that is sent or merged"
+        " again is a second row. Before nurseries start: `segplane datasets claim-events"
+        f" {dataset.dataset_name}`"
+    )
 
 
 def _gone_line(gone: "GoneSegments", *, is_dry_run: bool) -> str:

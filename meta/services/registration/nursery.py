@@ -178,7 +178,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return nursery_pb2.DeleteIngestStreamDatasetResponse()
 
     def _poll(self, tx: Transaction, scope: StreamScope) -> nursery_pb2.GetIngestStreamsResponse:
-        seq = self._check_since(tx, scope.since, "since_seq")
+        seq = versions.current(tx)
+        _check_since(tx, seq, scope.since, "since_seq")
         reply_bounds.check_number(datasets.count_live(tx), "datasets", _INSTEAD)
         reply_bounds.check_number(tokens.count_active(tx), "ingest tokens", _INSTEAD)
         if not scope.since:
@@ -202,8 +203,9 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return reply
 
     def _page(self, tx: Transaction, asked: PageRequest) -> nursery_pb2.GetIngestStreamsResponse:
-        seq = self._check_since(tx, asked.scope.since, "since_seq")
-        self._check_since(tx, asked.catalog_since, "catalog_since_seq")
+        seq = versions.current(tx)
+        _check_since(tx, seq, asked.scope.since, "since_seq")
+        _check_since(tx, seq, asked.catalog_since, "catalog_since_seq")
         reply = nursery_pb2.GetIngestStreamsResponse(
             response_seq=seq, database_time_nanos=clock.now_nanos(tx)
         )
@@ -211,17 +213,6 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             self._add_removed(tx, asked.scope, reply)
         self._pages.read(tx, asked, reply)
         return reply
-
-    def _check_since(self, tx: Transaction, since: int, field: str) -> Version:
-        """Return the current version, if what changed after `since` is known at it."""
-        seq = versions.current(tx)
-        if since > seq:
-            continuity.look_soon(tx.info)
-            raise InvalidArgument(f"{field} {since} is above the current {seq}", field=field)
-        is_forgotten = since < stream_reads.removals_floor(tx)
-        if since and (is_forgotten or versions.is_lost(tx, since)):
-            raise VersionExpired("too much was forgotten since; poll with since_seq 0")
-        return seq
 
     def _find(self, tx: Transaction, scope: StreamScope) -> list[StreamRow]:
         return stream_reads.read_streams(tx, scope, self._settings.lifetimes.tombstone_grace)
@@ -283,6 +274,17 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self, registered: _Registered
     ) -> nursery_pb2.RegisterMergedSegmentResponse:
         return self._transactions.read(lambda tx: self._registered(tx, [registered])[0])
+
+
+def _check_since(tx: Transaction, current: Version, since: int, field: str) -> None:
+    """Refuse a version of which the changes since then are not known. 0 asks for everything."""
+    if since > current:
+        continuity.look_soon(tx.info)
+        raise InvalidArgument(f"{field} {since} is above the current {current}", field=field)
+    if since in {0, current}:
+        return
+    if since < stream_reads.removals_floor(tx) or versions.is_lost(tx, since):
+        raise VersionExpired("too much was forgotten since; poll with since_seq 0")
 
 
 def _shard_indexes(

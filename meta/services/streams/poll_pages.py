@@ -80,8 +80,9 @@ class Pages:
         self, tx: Transaction, asked: PageRequest, reply: nursery_pb2.GetIngestStreamsResponse
     ) -> None:
         """Fill `reply`, which holds what stands on every page. Raises CursorInvalid."""
-        place = _decode(asked) if asked.cursor else PagePosition(seq=reply.response_seq)
-        if place.seq > versions.current(tx) or versions.is_lost(tx, place.seq):
+        current = reply.response_seq
+        place = _decode(asked) if asked.cursor else PagePosition(seq=current)
+        if place.seq != current and (place.seq > current or versions.is_lost(tx, place.seq)):
             continuity.look_soon(tx.info)
             raise VersionExpired("the poll began before a failover; start again with since_seq 0")
         reply.response_seq = place.seq

@@ -80,7 +80,9 @@ class LeasedShards:
 
     def _renew(self) -> None:
         while not self._stop.wait(self._lease_secs / _RENEWALS):
-            if self._monotonic() - self._acquired_at > _RENEWED_SECS_MAX:
+            busy_secs = self._monotonic() - self._acquired_at
+            # Short cycles renew the lease themselves, so this thread has nothing to do.
+            if busy_secs < self._lease_secs / _RENEWALS or busy_secs > _RENEWED_SECS_MAX:
                 continue
             try:
                 self._call(renew_only=True)

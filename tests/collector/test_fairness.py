@@ -102,7 +102,7 @@ def test_legal_json_of_one_sender_does_not_delay_another(
         threading.Thread(target=connection.sendall, args=(head + body,), daemon=True).start()
 
     with collector.stub() as stub:
-        slowest = slowest_export(stub, small, seconds=10.0)
+        slowest = slowest_export(stub, small, seconds=5.0)
 
     for connection in connections:
         connection.close()

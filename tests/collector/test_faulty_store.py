@@ -59,7 +59,7 @@ class Weather:
         return answer
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_export_is_committed_once_whatever_the_store_answers(
     ground: Ground,
     start_collector: StartCollector,

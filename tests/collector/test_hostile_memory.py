@@ -23,7 +23,17 @@ PROCESS_BYTES_MAX = 2 * TOTAL_BYTES_MAX + 150 * MIB
 CONVERSION_BYTES_MAX = 2048 * MIB
 
 
-@pytest.mark.parametrize("kind", hostile_load.KINDS)
+# Like others with what they send, or less of a burden.
+RARE = ("busy", "damaged", "stalled_http")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=pytest.mark.slow if kind in RARE else ())
+        for kind in hostile_load.KINDS
+    ],
+)
 def test_memory_stays_below_its_stated_bound_beside_a_hostile_sender(
     ground: Ground, start_collector: StartCollector, kind: str
 ) -> None:

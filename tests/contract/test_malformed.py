@@ -42,7 +42,7 @@ def meta_settings(meta_settings: Settings) -> Settings:
     return replace(meta_settings, lifetimes=lifetimes)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_all_rpcs_refuse_malformed_requests_with_a_reason(
     meta_server: MetaServer, seed: int
 ) -> None:

@@ -10,6 +10,7 @@ from meta.v1 import ingestion_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 
+pytestmark = pytest.mark.one_meta
 FLUSH = b"0123456789abcdef"
 
 

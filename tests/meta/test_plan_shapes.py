@@ -24,7 +24,7 @@ from tests.support.meta.plans import executions_max, rows_of_statements, rows_re
 from tests.support.meta.server import MetaServer
 
 # Rows of each table; the slow run shows that the figures do not grow with them.
-HISTORY = [30_000, pytest.param(300_000, marks=(pytest.mark.slow, pytest.mark.timeout(1800)))]
+HISTORY = [15_000, pytest.param(300_000, marks=(pytest.mark.slow, pytest.mark.timeout(1800)))]
 HOUR_NANOS = 3_600_000_000_000
 AGES = Ages(86_400.0, 2_100.0, 86_400.0, 604_800.0, 2_592_000.0, 2_592_000.0, 7e6, 604_800.0)
 # A page of streams with an entry and a head each, and what a rule looks up for them.
@@ -84,10 +84,10 @@ FILL = (
 )
 
 
-@pytest.fixture(params=HISTORY, ids=str)
-def database(meta_server: MetaServer, request: pytest.FixtureRequest) -> Database:
-    """Give a database with a long history and nothing to do."""
-    return filled(meta_server.running.database, request.param)
+@pytest.fixture(scope="module", params=HISTORY, ids=str)
+def database(module_meta: MetaServer, request: pytest.FixtureRequest) -> Database:
+    """Give a database with a long history and nothing to do; the tests change nothing in it."""
+    return filled(module_meta.running.database, request.param)
 
 
 def filled(database: Database, rows: int) -> Database:

@@ -14,7 +14,7 @@ from tests.support.meta.server import MetaServer
 
 # Two pages of tokens.
 TOKENS = 25_000
-BABIES, STAMPS = 10, 300
+BABIES, STAMPS = 10, 150
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_routing_of_tokens_comes_in_pages(
 def test_a_stream_with_more_unmerged_entries_than_fit_comes_with_its_first_babies(
     meta_server: MetaServer, catalog: CatalogDriver, collector: IngestionDriver, dataset: str
 ) -> None:
-    """Each entry of 10 baby segments has a layout of 50 promoted columns: 12 MB together."""
+    """Each entry of 10 baby segments has a layout of 50 promoted columns: 6 MB together."""
     stream_id = collector.register(catalog.token(dataset)).stream_id
     with meta_server.running.database.write() as tx:
         fill_datasets(tx, BABIES * STAMPS)

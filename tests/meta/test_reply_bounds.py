@@ -42,16 +42,26 @@ def dataset(catalog: CatalogDriver) -> str:
 @pytest.fixture
 def full(meta_server: MetaServer, dataset: str) -> MetaServer:
     """A server with as much as a client of the contract reads: datasets, their columns, tokens."""
-    with meta_server.running.database.write() as tx:
+    return filled(meta_server, dataset)
+
+
+@pytest.fixture(scope="module")
+def only_read(module_meta: MetaServer) -> MetaServer:
+    """A full server for the tests that change nothing."""
+    return filled(module_meta, CatalogDriver(module_meta.client).dataset())
+
+
+def filled(server: MetaServer, dataset: str) -> MetaServer:
+    with server.running.database.write() as tx:
         fill_datasets(tx, CONTRACT_DATASETS - dataset_rows.count_live(tx))
         fill_tokens(tx, CONTRACT_TOKENS, dataset)
-    return meta_server
+    return server
 
 
 @pytest.fixture
-def foreign(full: MetaServer) -> Iterator[grpc.Channel]:
+def foreign(only_read: MetaServer) -> Iterator[grpc.Channel]:
     """A channel of a client with gRPC's defaults."""
-    with grpc.insecure_channel(full.address) as channel:
+    with grpc.insecure_channel(only_read.address) as channel:
         yield channel
 
 
@@ -86,13 +96,13 @@ def test_a_client_of_the_contract_alone_downloads_the_configuration(
     assert len(reply.config_version) == 64
 
 
-def test_tokens_are_listed_page_by_page(full: MetaServer) -> None:
+def test_tokens_are_listed_page_by_page(only_read: MetaServer) -> None:
     request = ingest_token_pb2.ListIngestTokensRequest(
         pagination=catalog_pb2.PaginationRequest(limit=1_000)
     )
     seen: list[str] = []
     while True:
-        reply = full.client.ingest_token.ListIngestTokens(request)
+        reply = only_read.client.ingest_token.ListIngestTokens(request)
         assert reply.ByteSize() <= GRPC_DEFAULT_BYTES
         assert reply.pagination.total == CONTRACT_TOKENS
         seen += [token.id for token in reply.tokens]

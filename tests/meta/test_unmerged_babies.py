@@ -1,6 +1,7 @@
 """ListUnmergedBabies: with a version's segments, all that was committed at the first page, once."""
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 from sqlalchemy import text
@@ -195,13 +196,28 @@ def test_one_stream_more_than_a_cursor_holds_is_refused(
         page(meta_client, dataset)
 
 
+def add_large_babies(meta_server: MetaServer, stream_id: str, offsets: range) -> None:
+    """Add babies with stamps of 200 other datasets each, and of all that there are."""
+    statements = (
+        "INSERT INTO datasets (id, name)"
+        " SELECT gen_random_uuid(), 'other ' || n FROM generate_series(1, 200) n",
+        'INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes,'
+        " num_records, dataset_ids) SELECT :stream, n, 1, 1, 1, 1,"
+        " (SELECT array_agg(id) FROM datasets)"
+        " FROM generate_series(cast(:first AS integer), :last) n",
+        "UPDATE stream_heads SET committed_offset = :last WHERE stream_id = :stream",
+    )
+    values = {"stream": UUID(stream_id), "first": offsets[0], "last": offsets[-1]}
+    with meta_server.running.database.write() as tx:
+        for statement in statements:
+            tx.execute(text(statement), values)
+
+
 def test_a_page_ends_at_its_size(
-    meta_client: MetaClient, streams: list[str], catalog: CatalogDriver, dataset: str
+    meta_server: MetaServer, meta_client: MetaClient, streams: list[str], dataset: str
 ) -> None:
     """Stamps of many datasets make large babies."""
-    others = [catalog.dataset(f"other {number}") for number in range(200)]
-    for offset in range(6, 700):
-        commit(meta_client, streams[0], offset, dataset, *others)
+    add_large_babies(meta_server, streams[0], range(6, 700))
 
     first = page(meta_client, dataset)
     second = page(meta_client, dataset, cursor=first.next_cursor)

@@ -4,16 +4,19 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from structlog.testing import capture_logs
 
+from nursery import registration
 from nursery.execute import Budget, execute
 from nursery.job import TaskOutcome
-from nursery.registration import SEGMENTS_EACH_MAX
 from nursery.tasks import Task
 from segments.named_stores import Stores
 from segments.store.several import open_stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 
+# Of 100, so that fewer babies are one too many.
+FILES_MAX = 12
 # Holds no baby beside another one, so each becomes a file.
 TINY = Budget(decode_bytes_max=1, held_bytes_max=1)
 
@@ -27,9 +30,10 @@ def run_one_file_a_baby(tasks: Sequence[Task], where: Stores) -> list[TaskOutcom
 
 
 def test_a_dataset_of_too_many_files_is_merged_in_smaller_batches(
-    collector: CollectorDriver,
+    collector: CollectorDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = [f"{number:03}" for number in range(SEGMENTS_EACH_MAX + 1)]
+    monkeypatch.setattr(registration, "SEGMENTS_EACH_MAX", FILES_MAX)
+    sent = [f"{number:03}" for number in range(FILES_MAX + 1)]
     for text in sent:
         collector.send(text)
     driver = nursery(collector.client, run_one_file_a_baby)
@@ -38,7 +42,7 @@ def test_a_dataset_of_too_many_files_is_merged_in_smaller_batches(
         driver.cycle()
     assert texts(collector) == []
     (failed,) = [line for line in logs if line["event"] == "job_failed"]
-    assert f"more than {SEGMENTS_EACH_MAX}" in failed["error"]
+    assert f"more than {FILES_MAX}" in failed["error"]
     while driver.cycle():
         pass
     driver.cycle()

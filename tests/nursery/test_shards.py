@@ -145,7 +145,9 @@ def test_a_shard_whose_nursery_dies_before_it_registers_is_merged_by_the_next(
     assert ground.read() == ground.sent(BABIES)
 
 
-@pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 1)], ids=["more", "fewer"])
+@pytest.mark.parametrize(
+    ("before", "after"), [pytest.param(2, 3, marks=pytest.mark.slow), (3, 1)], ids=["more", "fewer"]
+)
 def test_a_change_of_the_number_of_shards_loses_and_doubles_nothing(
     ground: ShardedStreams, before: int, after: int
 ) -> None:

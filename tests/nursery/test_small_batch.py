@@ -39,7 +39,7 @@ STREAM = str(uuid4())
 BABIES, DATASETS = 4, 12
 IDS = [f"0198a7c0-0000-7000-8000-{number:012}" for number in range(DATASETS)]
 # Several passes, all of which are held until the end.
-BUDGET = Budget(decode_bytes_max=20_000, held_bytes_max=1 << 28)
+BUDGET = Budget(decode_bytes_max=9_000, held_bytes_max=1 << 28)
 SPECS = (
     SegmentSpec(),
     SegmentSpec(("severity_text",)),
@@ -189,7 +189,7 @@ def put_babies(
         for index, dataset_id in enumerate(IDS):
             token_id = str(uuid4())
             for signal in signals_of(index):
-                names = [f"{signal}-{index}-{offset}-{i}" for i in range(40 + index)]
+                names = [f"{signal}-{index}-{offset}-{i}" for i in range(15 + index)]
                 expected[index].setdefault(signal, []).extend(names)
                 day = offset % (days or {}).get(index, 1)
                 payload = payload_of(signal, names, index, NOW + day * DAY + offset * 1_000)

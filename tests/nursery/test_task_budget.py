@@ -88,7 +88,9 @@ def _peak_mib(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-@pytest.mark.parametrize("export", [unlike_bodies, unlike_resources])
+@pytest.mark.parametrize(
+    "export", [pytest.param(unlike_bodies, marks=pytest.mark.slow), unlike_resources]
+)
 def test_a_batch_larger_than_the_budget_becomes_more_files_and_not_more_memory(
     store: ObjectStore, export: Callable[[int], LogsData]
 ) -> None:

@@ -134,6 +134,8 @@ def test_a_completion_and_a_lost_claim_exclude_one_another(
         assert len(scene.find(name).ids) == (1 if one.first == "DONE" else INPUTS)
 
 
+# 180 schedules; tests/meta/test_merge_races.py has four plannings at once in `make test`.
+@pytest.mark.slow
 def test_two_plannings_at_once_put_a_segment_into_one_task(
     interleaver: Interleaver, workshop: Workshop
 ) -> None:

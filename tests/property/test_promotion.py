@@ -44,7 +44,9 @@ def draw(url: str, count: int) -> list[int]:
         database.close()
 
 
-def test_a_connection_that_outlives_a_promotion_draws_no_version_twice(pair: Pair) -> None:
+def test_a_server_in_recovery_is_refused_and_one_that_is_promoted_draws_no_version_twice(
+    pair: Pair,
+) -> None:
     """The connection is a pooler's: opened to the standby and not checked since."""
     handed_out = draw(pair.primary.url, 3)
     catch_up(pair.primary, pair.standby)
@@ -52,9 +54,13 @@ def test_a_connection_that_outlives_a_promotion_draws_no_version_twice(pair: Pai
     handed_out += draw(pair.primary.url, 4)
     url = make_url(pair.standby.url).set(drivername="postgresql+psycopg")
     engine = create_engine(url)
+    database = Database(DatabaseSettings(url=pair.standby.url))
     with engine.connect() as connection:
         connection.exec_driver_sql("SELECT 1")
         connection.rollback()
+        # A process that is asked while the server is in recovery takes none of its connections.
+        with pytest.raises(Unavailable, match="in recovery"):
+            database.ping()
 
         pair.fail_over()
 
@@ -67,19 +73,11 @@ def test_a_connection_that_outlives_a_promotion_draws_no_version_twice(pair: Pai
             is_lost = [versions.is_lost(connection, version) for version in handed_out]
             held = connection.exec_driver_sql("SELECT deletion_held FROM meta_state").scalar_one()
     engine.dispose()
+    database.ping()
+    database.close()
     assert max(handed_out) < drawn < again
     assert is_lost == [False] * 3 + [True] * 4
     assert held
-
-
-def test_a_server_in_recovery_is_refused(pair: Pair) -> None:
-    database = Database(DatabaseSettings(url=pair.standby.url))
-
-    with pytest.raises(Unavailable, match="in recovery"):
-        database.ping()
-    pair.fail_over()
-    database.ping()
-    database.close()
 
 
 def test_meta_goes_on_with_a_promoted_standby_that_lagged(

@@ -47,7 +47,8 @@ class _Functions:
 pc = _Functions(pyarrow.compute)
 make = _Functions(pa)
 
-NO_TEXT = make.scalar(None, pa.string())
+# Arrow imports pandas for its first scalar or array of Python values, which takes half a second.
+NO_TEXT = make.nulls(1, pa.string())[0]
 
 
 def field(struct: Array, name: str) -> Array:

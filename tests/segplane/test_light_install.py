@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -49,3 +50,14 @@ def test_a_light_install_has_the_command_line(arguments: list[str], code: int) -
 
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_no_process_starts_with_pandas_although_it_is_installed() -> None:
+    source = """
+import sys
+import janitor.__main__, merge_worker.__main__, nursery.__main__, segplane.gateway.__main__
+sys.exit("pandas" in sys.modules)
+"""
+
+    assert find_spec("pandas")
+    subprocess.run([sys.executable, "-c", source], check=True)

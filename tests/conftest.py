@@ -26,6 +26,7 @@ from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.examples import examples
 from tests.support.meta import database_roles
 from tests.support.meta.server import MetaServer
+from tests.support.meta.shared import shares_meta
 
 # No deadline: a loaded machine is no counterexample. CI repeats the same examples, so that what
 # lands was tested as it stood; every other run looks for new ones.
@@ -48,7 +49,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return SparkTogether(config, log)
 
 
-ONE_META = "one_meta"
 # A database in memory is made in an eighth of the time; a thousand tests make one.
 MEMORY = "/dev/shm"
 MEMORY_BYTES_MIN = 8 * 2**30
@@ -136,7 +136,7 @@ def database_url(
     template_database: str,
 ) -> Iterator[str]:
     """Give a fresh, migrated database and drop it afterwards; with `one_meta`, the module's."""
-    if request.node.get_closest_marker(ONE_META):
+    if shares_meta(request):
         yield request.getfixturevalue("module_database_url")
         return
     with _database(administration, template_database) as name:
@@ -166,7 +166,7 @@ def meta_settings(
     request: pytest.FixtureRequest, database_url: str, tmp_path: Path, is_restricted: bool
 ) -> config.Settings:
     """Settings of the meta under test; a test overrides this fixture to change them."""
-    if request.node.get_closest_marker(ONE_META):
+    if shares_meta(request):
         shared: MetaServer = request.getfixturevalue("module_meta")
         return shared.settings
     return _settings(database_url, tmp_path, is_restricted)
@@ -180,7 +180,7 @@ def meta_server(
 
     With `one_meta`, all tests of the module use one such meta.
     """
-    if request.node.get_closest_marker(ONE_META):
+    if shares_meta(request):
         shared: MetaServer = request.getfixturevalue("module_meta")
         assert meta_settings is shared.settings, "a module with settings of its own needs its metas"
         yield shared

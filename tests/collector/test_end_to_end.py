@@ -36,6 +36,7 @@ from tests.support.collector.process import StartCollector, Stub
 RETRYABLE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
+@pytest.mark.one_meta
 def test_an_acknowledged_export_is_in_a_committed_baby(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -71,6 +72,7 @@ def test_meta_knows_the_checksum_of_every_baby(
     assert len(rows) == 1
 
 
+@pytest.mark.one_meta
 def test_official_exporters_are_understood_over_both_protocols(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -114,6 +116,7 @@ def test_official_exporters_are_understood_over_both_protocols(
         provider.shutdown()
 
 
+@pytest.mark.one_meta
 def test_a_resent_export_is_acknowledged_and_not_written_again(
     ground: Ground, start_collector: StartCollector
 ) -> None:

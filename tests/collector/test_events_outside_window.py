@@ -3,6 +3,7 @@
 import json
 import time
 
+import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
     ExportLogsPartialSuccess,
     ExportLogsServiceResponse,
@@ -17,6 +18,8 @@ from tests.support.events_once import DAY_NANOS, bind_once, orders
 from tests.support.meta.dataset_life import set_settings
 from tests.support.nonconforming import REJECT, choose
 from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.one_meta
 
 
 def set_outside(

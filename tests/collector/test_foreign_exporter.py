@@ -13,6 +13,7 @@ from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector
 from tests.support.collector.senders import ROWS, SENT, TELEMETRYGEN
 
+pytestmark = pytest.mark.one_meta
 TOOLS = Path(__file__).parents[2] / "build" / "tools"
 TIMEOUT_SECS = 60
 # With these options the commands send what SENT says; a trace is a span and its child.

@@ -14,6 +14,7 @@ from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.process import LOGS_METHOD, CollectorProcess, StartCollector
 
 OK, INTERNAL = "0", "13"
+pytestmark = pytest.mark.one_meta
 PAGE = Path(__file__).parents[2] / "docs" / "collector.md"
 
 

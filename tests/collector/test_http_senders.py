@@ -17,6 +17,7 @@ from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.process import CollectorProcess, StartCollector
 
+pytestmark = pytest.mark.one_meta
 PROTOBUF = "application/x-protobuf"
 BOMB_BYTES = 1024 * 1024
 
@@ -134,6 +135,7 @@ def test_refusals_say_what_they_are_and_no_versions(
         assert response.getheader("Server") == "segplane"
 
 
+@pytest.mark.one_meta(False)
 def test_browsers_of_the_origins_that_are_set_may_send(
     ground: Ground, start_collector: StartCollector
 ) -> None:

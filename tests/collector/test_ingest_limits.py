@@ -19,6 +19,7 @@ HOUR_SECS = 3600
 HOUR_NANOS = HOUR_SECS * 10**9
 
 
+@pytest.mark.one_meta
 def test_records_outside_the_datasets_window_are_rejected_and_the_rest_is_stored(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -42,6 +43,7 @@ def test_records_outside_the_datasets_window_are_rejected_and_the_rest_is_stored
     assert ground.committed_ids() == ["now"]
 
 
+@pytest.mark.one_meta
 def test_an_export_outside_the_window_is_answered_and_not_stored(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -56,6 +58,7 @@ def test_an_export_outside_the_window_is_answered_and_not_stored(
     assert ground.committed_ids() == []
 
 
+@pytest.mark.one_meta
 def test_a_dataset_limits_the_rate_of_its_tokens(
     ground: Ground, start_collector: StartCollector
 ) -> None:

@@ -21,6 +21,7 @@ from tests.support.collector.process import CollectorProcess, StartCollector
 from tests.support.nonconforming import NULL, QUARANTINE, REJECT, bind, choose, correct, orders
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.one_meta
 PRICES = (1, "two", 3, "4", "five")
 CONFORMING = ["0: 1", "2: 3", "3: 4"]
 WHY = (
@@ -76,7 +77,11 @@ def test_an_export_of_which_nothing_conforms_is_answered_and_not_stored(
     assert ground.committed_ids() == ["0: one", "0: probe", "1: two"]
 
 
-@pytest.mark.parametrize("restarts", [False, True], ids=["running", "restarted"])
+@pytest.mark.parametrize(
+    "restarts",
+    [False, pytest.param(True, marks=pytest.mark.one_meta(False))],
+    ids=["running", "restarted"],
+)
 def test_a_resend_that_is_judged_by_another_schema_is_refused_and_nothing_is_doubled(
     ground: Ground, start_collector: StartCollector, restarts: bool
 ) -> None:

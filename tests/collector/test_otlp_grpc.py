@@ -20,6 +20,7 @@ from tests.support.collector.process import (
 from tests.support.collector.refusals import refusal, retry_after_secs
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.one_meta
 MIB = 1024 * 1024
 CODES = grpc.StatusCode
 DEADLINE_SECS = 10.0
@@ -68,6 +69,7 @@ def test_a_malformed_export_is_invalid_and_not_retryable(
     assert ground.commits() == []
 
 
+@pytest.mark.one_meta(False)
 def test_sizes_count_decompressed_bytes(ground: Ground, start_collector: StartCollector) -> None:
     token = ground.new_token()
     collector = start_collector(COLLECTOR_EXPORT_SIZE_BYTES_MAX=str(MIB))
@@ -126,6 +128,7 @@ def test_a_signal_that_goes_nowhere_is_refused(
         stub.export(token.token_secret, b"", "traces")
 
 
+@pytest.mark.one_meta(False)
 @pytest.mark.parametrize("flush_timeout_ms", [600_000])
 def test_a_full_buffer_turns_exports_away_until_there_is_room(
     ground: Ground, start_collector: StartCollector, flush_timeout_ms: int
@@ -161,6 +164,7 @@ def test_a_full_buffer_turns_exports_away_until_there_is_room(
     assert ground.committed_ids() == ["first", "held", "room left"]
 
 
+@pytest.mark.one_meta(False)
 def test_no_answer_from_meta_means_unavailable_and_nothing_is_acknowledged(
     ground: Ground, start_collector: StartCollector
 ) -> None:

@@ -14,6 +14,7 @@ from tests.support.collector.ground import Ground
 from tests.support.collector.http import JSON, PROTOBUF, post
 from tests.support.collector.process import StartCollector
 
+pytestmark = pytest.mark.one_meta
 MIB = 1024 * 1024
 
 
@@ -51,6 +52,7 @@ def test_protobuf_and_json_are_taken_plain_and_compressed(
     assert ground.committed_ids() == ["a", "b", "c", "d", "e"]
 
 
+@pytest.mark.one_meta(False)
 def test_refusals_carry_a_status_in_the_form_of_the_request(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -99,6 +101,7 @@ def test_other_methods_and_paths_are_answered_as_http_does(
     assert statuses == [200, 405, 404]
 
 
+@pytest.mark.one_meta(False)
 @pytest.mark.parametrize("flush_timeout_ms", [600_000])
 def test_a_full_buffer_is_503_with_the_time_to_wait(
     ground: Ground, start_collector: StartCollector, flush_timeout_ms: int

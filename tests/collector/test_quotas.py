@@ -45,6 +45,7 @@ def export_until_refused(stub: Stub, token: GroundToken, records: int) -> int:
         taken += records
 
 
+@pytest.mark.one_meta
 def test_a_dataset_that_had_its_records_takes_no_more(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -82,6 +83,7 @@ def test_what_another_collector_took_counts_within_five_seconds(
     assert took_secs <= 6.0
 
 
+@pytest.mark.one_meta
 def test_a_raised_limit_is_noticed_within_five_seconds(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -97,6 +99,7 @@ def test_a_raised_limit_is_noticed_within_five_seconds(
     assert took_secs <= 6.0
 
 
+@pytest.mark.one_meta
 def test_over_http_it_is_429_and_the_other_signals_go_on(
     ground: Ground, start_collector: StartCollector
 ) -> None:

@@ -19,6 +19,7 @@ from tests.support.collector.http import HttpAnswer, post_to
 from tests.support.collector.process import CollectorProcess, StartCollector
 from tests.support.meta.dataset_life import set_settings
 
+pytestmark = pytest.mark.one_meta
 NDJSON = "application/x-ndjson"
 
 
@@ -216,6 +217,7 @@ def test_a_dataset_that_had_its_records_takes_no_more(ground: Ground, sender: Se
     assert events(ground) == ["a", "b"]
 
 
+@pytest.mark.one_meta(False)
 def test_a_repeat_is_known_after_the_collector_was_killed(
     ground: Ground, start_collector: StartCollector
 ) -> None:

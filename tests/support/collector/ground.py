@@ -1,7 +1,7 @@
 """Surroundings of a collector under test: meta, its database and the object store."""
 
-from dataclasses import dataclass
-from uuid import uuid4
+from dataclasses import dataclass, replace
+from uuid import UUID, uuid4
 
 import psycopg
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
@@ -32,6 +32,8 @@ class Ground:
     meta: MetaServer
     database_url: str
     store: ObjectStore
+    # Of the tokens that were made here, where others use the same meta; None = all is ours.
+    dataset_ids: set[str] | None = None
 
     @property
     def client(self) -> MetaClient:
@@ -49,6 +51,8 @@ class Ground:
         if beside is None:
             dataset = self.client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
             dataset_id, dataset_name = dataset.id, name
+            if self.dataset_ids is not None:
+                self.dataset_ids.add(dataset_id)
         else:
             dataset_id, dataset_name = beside.dataset_id, beside.dataset_name
         made = self.client.ingest_token.CreateIngestToken(
@@ -87,10 +91,13 @@ class Ground:
 
     def commits(self) -> list[tuple[str, int, int]]:
         """Every committed baby as (stream, offset, records), in order."""
+        ours = None if self.dataset_ids is None else [UUID(one) for one in self.dataset_ids]
         with psycopg.connect(self.database_url) as connection:
             rows = connection.execute(
                 'SELECT stream_id, "offset", num_records FROM baby_segments'
-                ' ORDER BY stream_id, "offset"'
+                " WHERE %(ours)s::uuid[] IS NULL OR dataset_ids && %(ours)s::uuid[]"
+                ' ORDER BY stream_id, "offset"',
+                {"ours": ours},
             ).fetchall()
         return [(str(stream), offset, records) for stream, offset, records in rows]
 
@@ -99,8 +106,14 @@ class Ground:
         return decode_baby(self.store.get(baby_key(stream_id, offset)))
 
     def committed_babies(self) -> list[Baby]:
-        """Read every committed baby that has an object."""
-        return [self.baby(stream, offset) for stream, offset, _ in self.commits()]
+        """Read every committed baby that has an object; of it, the parts that are ours."""
+        babies = [self.baby(stream, offset) for stream, offset, _ in self.commits()]
+        if self.dataset_ids is None:
+            return babies
+        return [
+            replace(baby, parts=tuple(p for p in baby.parts if p.dataset_id in self.dataset_ids))
+            for baby in babies
+        ]
 
     def committed_counts(self) -> dict[str, dict[Signal, int]]:
         """Count the committed records by dataset (empty: none) and signal."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import psycopg
+import pytest
 from psycopg import sql
 
 from meta import config
@@ -14,6 +15,12 @@ from meta.process import Environment
 from meta.server import server
 from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta.server import MetaServer
+
+
+def shares_meta(request: pytest.FixtureRequest) -> bool:
+    """True for a test with `one_meta`; `one_meta(False)` gives one of such a module its own."""
+    marker = request.node.get_closest_marker("one_meta")
+    return marker is not None and marker.args != (False,)
 
 
 @contextmanager

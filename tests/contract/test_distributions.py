@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.wheels import PACKAGES, ROOT, Wheels, build_wheels, names_in, unpack
+from tests.support.wheels import PACKAGES, ROOT, Wheels, build_wheels, copy_tree, names_in, unpack
 
 PROCESSES = {"collector", "nursery", "merge_worker", "janitor"}
 # Neither the tree nor an editable installation is on the path: -I and -S leave out both.
@@ -120,14 +120,13 @@ def test_messages_of_a_wheel_can_be_pickled(wheels: Wheels, tmp_path: Path) -> N
 
 
 def test_an_import_of_a_process_by_readers_fails_the_build(tmp_path: Path) -> None:
-    wheels_of_tree = tmp_path / "first"
-    build_wheels(wheels_of_tree)
-    module = wheels_of_tree / "tree" / "segments" / "offsets.py"
+    copy_tree(tmp_path / "tree")
+    module = tmp_path / "tree" / "segments" / "offsets.py"
     module.write_text(module.read_text() + "\nfrom nursery import loop\n")
 
     done = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel"],
-        cwd=wheels_of_tree / "tree",
+        cwd=tmp_path / "tree",
         capture_output=True,
         text=True,
         check=False,

@@ -1,20 +1,16 @@
 """The commands against a real meta, and a data folder for a stack."""
 
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from segplane.__main__ import app
-from segplane.stack import config
 from segplane.stack.config import StackSettings
 from tests.support.command_line import RunCommand
+from tests.support.data_folders import made_cluster, stack_settings
 from tests.support.meta.server import MetaServer
-from tests.support.process_tree import is_alive
-from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -31,25 +27,20 @@ def run(meta_server: MetaServer) -> RunCommand:
 
 @pytest.fixture
 def settings() -> Iterator[StackSettings]:
-    """Give a data folder of its own, and free ports."""
-    # Not under tmp_path: pytest keeps that closed to the user whom Postgres runs as under root.
-    with tempfile.TemporaryDirectory(prefix="segplane-test-") as folder:
-        Path(folder).chmod(0o711)
-        yield StackSettings(
-            data_dir=Path(folder, "data"),
-            meta_port=0,
-            otlp_grpc_port=0,
-            otlp_http_port=0,
-            gateway_port=0,
-            inherited=config.inherited_environment(),
-        )
-        # What a test has killed ends its Postgres a little later, which writes until then.
-        wait_until(lambda: not _postgres_runs(Path(folder)), "the end of its Postgres")
+    """Give an empty data folder, and free ports."""
+    with stack_settings() as given:
+        yield given
 
 
-def _postgres_runs(folder: Path) -> bool:
-    for file in folder.rglob("postmaster.pid"):
-        with suppress(OSError):
-            if is_alive(int(file.read_text().partition("\n")[0] or 0)):
-                return True
-    return False
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Path]:
+    """Make a migrated database of a stack, to be copied."""
+    with made_cluster() as made:
+        yield made
+
+
+@pytest.fixture
+def prepared(cluster: Path) -> Iterator[StackSettings]:
+    """Give a data folder with a migrated database, and free ports."""
+    with stack_settings(cluster) as given:
+        yield given

@@ -1,8 +1,6 @@
 """Damage in a running stack: the janitor finds it, fsck says what to do, and a repair ends it."""
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,15 +9,17 @@ from urllib.request import Request, urlopen
 
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from typer.testing import CliRunner, Result
 
 from meta.client import MetaClient
+from segplane.__main__ import app
 from segplane.dataplane.object_checks import list_damaged
-from segplane.stack import config
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import COLLECTOR, Stack
 from tests.support.nursery.drivers import nursery
 from tests.support.waiting import wait_until
 
+Damage = Callable[[Path], None]
 # A pass after the other, as fast as it goes, and nothing else that deletes objects.
 RESTLESS = {
     "JANITOR_SCRUB_BYTES_PER_SEC": "1000000000",
@@ -29,9 +29,9 @@ RESTLESS = {
 
 
 @pytest.fixture
-def stack(settings: StackSettings) -> Iterator[Stack]:
+def stack(prepared: StackSettings) -> Iterator[Stack]:
     """Run Postgres, meta, a collector and the janitor."""
-    restless = replace(settings, inherited={**settings.inherited, **RESTLESS})
+    restless = replace(prepared, inherited={**prepared.inherited, **RESTLESS})
     with Stack(restless, print, parts=(COLLECTOR, "janitor")) as running:
         yield running
 
@@ -49,16 +49,10 @@ def send(stack: Stack) -> None:
         assert reply.status == 200
 
 
-def fsck(stack: Stack, *options: str) -> "subprocess.CompletedProcess[str]":
-    """Run the command in a process of its own, as an operator does."""
-    return subprocess.run(
-        [sys.executable, "-m", "segplane", "fsck", *options],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=config.inherited_environment() | {"SEGPLANE_META_ADDRESS": stack.settings.meta_address},
-        check=False,
-    )
+def fsck(stack: Stack, *options: str) -> Result:
+    """Run the command as an operator does."""
+    environment = {"SEGPLANE_META_ADDRESS": stack.settings.meta_address}
+    return CliRunner().invoke(app, ["fsck", *options], env=environment)
 
 
 def objects(stack: Stack, root: str) -> list[Path]:
@@ -90,50 +84,49 @@ def set_aside(path: Path) -> None:
         away.rename(path)
 
 
-@pytest.mark.parametrize("damage", [flip, set_aside], ids=["flipped", "missing"])
-def test_damage_of_a_segment_is_found_shown_and_healed(
-    stack: Stack, damage: Callable[[Path], None]
-) -> None:
-    send(stack)
+def test_damage_is_found_shown_and_healed(stack: Stack) -> None:
     with stack.connect() as client:
-        nursery(client).cycle()
-        (path,) = objects(stack, "dataset")
-
-        damage(path)
-        await_damage(stack, client, 1)
-        found = fsck(stack, "--json")
-        read = fsck(stack, "--data")
-
-        assert found.returncode == read.returncode == 1
-        (damaged,) = list_damaged(client)
-        violations = json.loads(found.stdout)["violations"]
-        assert {(v["invariant"], v["subject"]) for v in violations} == {("I9", damaged.segment_id)}
-        assert f"segplane segments hide {damaged.segment_id} --accept-loss" in read.stdout
-        damage(path)  # A sound copy is put back.
-        await_damage(stack, client, 0)
-    assert fsck(stack, "--data").returncode == 0
+        for damage in (flip, set_aside):
+            assert_baby_heals(stack, client, damage)
+            assert_segment_heals(stack, client, damage)
     assert_clean(stack)
 
 
-@pytest.mark.parametrize("damage", [flip, set_aside], ids=["flipped", "missing"])
-def test_damage_of_a_baby_is_found_shown_and_healed(
-    stack: Stack, damage: Callable[[Path], None]
-) -> None:
+def assert_baby_heals(stack: Stack, client: MetaClient, damage: Damage) -> None:
+    before = objects(stack, "ingest-stream")
     send(stack)
-    with stack.connect() as client:
-        (path,) = objects(stack, "ingest-stream")
+    (path,) = set(objects(stack, "ingest-stream")) - set(before)
 
-        damage(path)
-        await_damage(stack, client, 1)
-        assert fsck(stack).returncode == 1
+    damage(path)
+    await_damage(stack, client, 1)
+    assert fsck(stack).exit_code == 1
 
-        damage(path)
-        await_damage(stack, client, 0)
-        nursery(client).cycle()
-    assert_clean(stack)
+    damage(path)
+    await_damage(stack, client, 0)
+
+
+def assert_segment_heals(stack: Stack, client: MetaClient, damage: Damage) -> None:
+    """The baby's record is merged."""
+    before = objects(stack, "dataset")
+    nursery(client).cycle()
+    (path,) = set(objects(stack, "dataset")) - set(before)
+
+    damage(path)
+    await_damage(stack, client, 1)
+    found = fsck(stack, "--json")
+    read = fsck(stack, "--data")
+
+    assert found.exit_code == read.exit_code == 1
+    (damaged,) = list_damaged(client)
+    violations = json.loads(found.stdout)["violations"]
+    assert {(v["invariant"], v["subject"]) for v in violations} == {("I9", damaged.segment_id)}
+    assert f"segplane segments hide {damaged.segment_id} --accept-loss" in read.stdout
+    damage(path)  # A sound copy is put back.
+    await_damage(stack, client, 0)
+    assert fsck(stack, "--data").exit_code == 0
 
 
 def assert_clean(stack: Stack) -> None:
     done = fsck(stack, "--deep")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.stdout + done.stderr
     assert "0 violations" in done.stdout

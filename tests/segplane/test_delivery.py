@@ -4,8 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from segplane.__main__ import app
 from segplane.stack.config import StackSettings
@@ -33,30 +32,27 @@ def merging(stack: Stack) -> Iterator[None]:
             thread.join()
 
 
-@pytest.mark.parametrize("is_merging", [True, False])
-def test_records_are_followed_from_the_sender_to_the_reader(
-    settings: StackSettings, is_merging: bool
-) -> None:
-    with Stack(settings, print, parts=(COLLECTOR,)) as stack:
+def test_records_are_followed_from_the_sender_to_the_reader(prepared: StackSettings) -> None:
+    with Stack(prepared, print, parts=(COLLECTOR,)) as stack:
         arguments = ["test-send", "--count", "600", "--token", stack.token]
         arguments += ["--endpoint", f"http://127.0.0.1:{stack.settings.otlp_http_port}"]
         arguments += ["--meta-address", stack.settings.meta_address]
         wrong = CliRunner().invoke(
             app, ["test-send", *arguments[1:3], *arguments[5:], "--token", "x"]
         )
-        if is_merging:
-            with merging(stack):
-                done = CliRunner().invoke(app, arguments)
-        else:
-            done = CliRunner().invoke(app, [*arguments, "--timeout", "3"])
+        unmerged = CliRunner().invoke(app, [*arguments, "--timeout", "3"])
+        with merging(stack):
+            merged = CliRunner().invoke(app, arguments)
 
-    # The nursery of the test logs to the same output.
-    lines = [line.split(" s  ")[1] for line in done.stdout.splitlines() if " s  " in line]
-    assert lines[:2] == ["600 records acknowledged", "600 records visible"]
     assert wrong.exit_code == 1
     assert "the collector answers 401" in wrong.stderr
-    if is_merging:
-        assert (done.exit_code, lines[2:]) == (0, ["600 records merged"])
-    else:
-        assert (done.exit_code, lines[2:]) == (1, [])
-        assert "0 of 600 acknowledged records are merged in time" in done.stderr
+    assert unmerged.exit_code == 1
+    assert steps(unmerged) == ["600 records acknowledged", "600 records visible"]
+    assert "0 of 600 acknowledged records are merged in time" in unmerged.stderr
+    assert merged.exit_code == 0
+    assert steps(merged) == [*steps(unmerged), "600 records merged"]
+
+
+def steps(done: Result) -> list[str]:
+    """The steps that were reported; the nursery of the test logs to the same output."""
+    return [line.split(" s  ")[1] for line in done.stdout.splitlines() if " s  " in line]

@@ -41,10 +41,10 @@ def read_until(process: "subprocess.Popen[str]", text: str) -> None:
     assert any(text in line for line in process.stdout), f"it ended without saying {text!r}"
 
 
-def test_a_start_waits_for_the_ports_of_a_killed_predecessor(settings: StackSettings) -> None:
+def test_a_start_waits_for_the_ports_of_a_killed_predecessor(prepared: StackSettings) -> None:
     port = preflight.claim_ports({"--meta-port": 0})["--meta-port"]
-    settings = replace(settings, meta_port=port)
-    with serving(settings) as killed:
+    prepared = replace(prepared, meta_port=port)
+    with serving(prepared) as killed:
         read_until(killed, "meta ready")
         (meta,) = (pid for pid in children_of(killed.pid) if "-m meta" in command_of(pid))
         os.kill(meta, signal.SIGSTOP)
@@ -52,12 +52,12 @@ def test_a_start_waits_for_the_ports_of_a_killed_predecessor(settings: StackSett
             killed.kill()
             killed.wait()
 
-            with serving(settings) as successor:
+            with serving(prepared) as successor:
                 read_until(successor, "waiting for the processes of a killed run to end")
                 os.kill(meta, signal.SIGCONT)
                 read_until(successor, "meta ready")
 
-                assert is_serving(settings.meta_address)
+                assert is_serving(prepared.meta_address)
                 assert not is_alive(meta)
         finally:
             if is_alive(meta):
@@ -78,16 +78,16 @@ def test_a_lock_tells_a_killed_run_from_one_that_ended(settings: StackSettings) 
     assert fourth.take()
 
 
-def test_a_start_waits_for_a_postgres_in_recovery(settings: StackSettings) -> None:
+def test_a_start_waits_for_a_postgres_in_recovery(prepared: StackSettings) -> None:
     """As long as it is told to: here until somebody promotes it."""
-    environment = {**settings.inherited, "META_DATABASE_WAIT_SECS": "300"}
-    settings = replace(settings, inherited=environment)
-    with Stack(settings, lambda _: None, parts=()) as stack:
+    environment = {**prepared.inherited, "META_DATABASE_WAIT_SECS": "300"}
+    prepared = replace(prepared, inherited=environment)
+    with Stack(prepared, lambda _: None, parts=()) as stack:
         cluster = stack.settings.data_dir / "postgres" / "cluster"
         meta_log = stack.log_dir / "meta.log"
     (cluster / "standby.signal").touch()
     lines_before = len(meta_log.read_text().splitlines())
-    stack = Stack(settings, lambda _: None, parts=())
+    stack = Stack(prepared, lambda _: None, parts=())
 
     def promote_it() -> None:
         wait_until(
@@ -132,10 +132,10 @@ def test_a_meta_that_is_killed_before_the_token_is_made_is_started_again(
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_spark_jvm_that_is_killed_while_it_starts_is_started_again(
-    settings: StackSettings,
+    prepared: StackSettings,
 ) -> None:
     events: list[str] = []
-    stack = Stack(settings, events.append, parts=("nursery",))
+    stack = Stack(prepared, events.append, parts=("nursery",))
 
     def kill() -> None:
         wait_until(lambda: "nursery" in stack.children, "the nursery to be started")

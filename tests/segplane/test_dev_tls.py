@@ -24,7 +24,7 @@ def _listed(stack: Stack, environment: Mapping[str, str]) -> int:
 
 
 def test_a_meta_that_asks_for_certificates_is_used_by_all(
-    settings: StackSettings, tmp_path: Path
+    prepared: StackSettings, tmp_path: Path
 ) -> None:
     authority = Authority(tmp_path / "tls")
     served, shown = authority.issue("meta"), authority.issue("operator")
@@ -38,7 +38,7 @@ def test_a_meta_that_asks_for_certificates_is_used_by_all(
         "SEGPLANE_META_CERT_FILE": str(shown.cert),
         "SEGPLANE_META_KEY_FILE": str(shown.key),
     }
-    secured = replace(settings, inherited={**settings.inherited, **of_meta, **of_clients})
+    secured = replace(prepared, inherited={**prepared.inherited, **of_meta, **of_clients})
 
     with Stack(secured, print, parts=(COLLECTOR,)) as stack:
         with grpc.insecure_channel(stack.settings.otlp_grpc_address) as channel:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from segplane.stack import postgres, postgres_folder
 from segplane.stack.postgres import EmbeddedPostgres
 from segplane.stack.postgres_folder import PostgresError
+from tests.support.data_folders import copy_cluster, open_folder
 from tests.support.process_tree import is_alive
 from tests.support.waiting import wait_until
 
@@ -33,9 +33,15 @@ with EmbeddedPostgres(Path(sys.argv[1])) as server:
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """Give a folder that the user whom Postgres runs as can enter."""
-    with tempfile.TemporaryDirectory(prefix="segplane-test-") as name:
-        Path(name).chmod(0o711)
-        yield Path(name) / "postgres"
+    with open_folder() as parent:
+        yield parent / "postgres"
+
+
+@pytest.fixture
+def made(folder: Path, cluster: Path) -> Path:
+    """Give the folder with a database."""
+    copy_cluster(cluster, folder)
+    return folder
 
 
 def kill_starts(server: EmbeddedPostgres, count: int) -> threading.Thread:
@@ -55,11 +61,14 @@ def kill_starts(server: EmbeddedPostgres, count: int) -> threading.Thread:
     return thread
 
 
-def test_a_server_that_is_killed_while_it_starts_is_started_again(folder: Path) -> None:
-    with EmbeddedPostgres(folder) as server:
+def test_a_server_that_is_killed_while_it_starts_is_started_again(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "RESTART_PAUSE_SECS", 0.01)
+    with EmbeddedPostgres(made) as server:
         _execute(server, "CREATE TABLE kept AS SELECT generate_series(1, 10) n")
     events: list[str] = []
-    again = EmbeddedPostgres(folder, log=events.append)
+    again = EmbeddedPostgres(made, log=events.append)
     killer = kill_starts(again, 2)
 
     with again:
@@ -70,11 +79,10 @@ def test_a_server_that_is_killed_while_it_starts_is_started_again(folder: Path) 
 
 
 def test_a_server_that_is_killed_at_every_start_ends_the_start(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "RESTART_PAUSE_SECS", 0.01)
-    EmbeddedPostgres(folder).__enter__().stop()
-    server = EmbeddedPostgres(folder)
+    server = EmbeddedPostgres(made)
     killer = kill_starts(server, postgres.START_KILLS_MAX + 1)
 
     with pytest.raises(PostgresError, match="Postgres was killed while it started"):
@@ -98,12 +106,12 @@ def test_a_kill_is_told_from_a_refusal(exit_code: int, output: bytes, expected: 
     assert postgres_folder.was_killed(exit_code, output) is expected
 
 
-def test_what_was_written_survives_a_restart(folder: Path) -> None:
-    with EmbeddedPostgres(folder) as server:
+def test_what_was_written_survives_a_restart(made: Path) -> None:
+    with EmbeddedPostgres(made) as server:
         _execute(server, "CREATE TABLE kept (n int)")
         _execute(server, "INSERT INTO kept VALUES (1), (2)")
 
-    with EmbeddedPostgres(folder) as server:
+    with EmbeddedPostgres(made) as server:
         assert _count(server, "kept") == 2
 
 
@@ -114,62 +122,62 @@ def test_the_folder_and_the_socket_are_private(folder: Path) -> None:
         assert connection.execute("SHOW server_encoding").fetchone() == ("UTF8",)
 
 
-def test_postgres_dies_with_a_killed_parent_and_the_next_start_recovers(folder: Path) -> None:
-    parent, pid = _start_parent(folder)
-    with psycopg.connect(_url(folder)) as connection:
+def test_postgres_dies_with_a_killed_parent_and_the_next_start_recovers(made: Path) -> None:
+    parent, pid = _start_parent(made)
+    with psycopg.connect(_url(made)) as connection:
         connection.execute("CREATE TABLE kept (n int)")
 
     parent.kill()
     parent.wait()
 
-    with EmbeddedPostgres(folder) as server:
+    with EmbeddedPostgres(made) as server:
         assert not is_alive(pid)
         assert _count(server, "kept") == 0
 
 
-def test_a_killed_postgres_recovers_what_was_committed(folder: Path) -> None:
-    with EmbeddedPostgres(folder) as server:
+def test_a_killed_postgres_recovers_what_was_committed(made: Path) -> None:
+    with EmbeddedPostgres(made) as server:
         _execute(server, "CREATE TABLE kept AS SELECT generate_series(1, 1000) n")
         assert server.pid is not None
         os.kill(server.pid, signal.SIGKILL)
         wait_until(lambda: server.pid is None, "Postgres to end")
 
-    with EmbeddedPostgres(folder) as server:
+    with EmbeddedPostgres(made) as server:
         assert _count(server, "kept") == 1000
 
 
-def test_a_stale_pid_file_that_names_a_live_stranger_is_ignored(folder: Path) -> None:
-    with EmbeddedPostgres(folder) as server:
-        lines = (folder / "cluster" / "postmaster.pid").read_text().splitlines()
+def test_a_stale_pid_file_that_names_a_live_stranger_is_ignored(made: Path) -> None:
+    with EmbeddedPostgres(made) as server:
+        lines = (made / "cluster" / "postmaster.pid").read_text().splitlines()
         assert server.pid is not None
     stranger = subprocess.Popen(["sleep", "60"])
-    (folder / "cluster" / "postmaster.pid").write_text(
+    (made / "cluster" / "postmaster.pid").write_text(
         "\n".join([str(stranger.pid), *lines[1:]]) + "\n"
     )
 
     try:
-        with EmbeddedPostgres(folder) as server:
+        with EmbeddedPostgres(made) as server:
             _execute(server, "SELECT 1")
     finally:
         stranger.kill()
         stranger.wait()
 
 
-def test_a_second_start_on_the_same_folder_is_refused_in_one_line(folder: Path) -> None:
-    with EmbeddedPostgres(folder) as server:
+def test_a_second_start_on_the_same_folder_is_refused_in_one_line(made: Path) -> None:
+    with EmbeddedPostgres(made) as server:
         with pytest.raises(PostgresError, match="another segplane process uses") as refused:
-            EmbeddedPostgres(folder, lock_wait_secs=0.2).__enter__()
+            EmbeddedPostgres(made, lock_wait_secs=0.2).__enter__()
 
         assert "\n" not in str(refused.value)
         _execute(server, "SELECT 1")
 
 
-def test_a_start_waits_for_the_one_before_to_let_go(folder: Path) -> None:
-    parent, _ = _start_parent(folder)
+def test_a_start_waits_for_the_one_before_to_let_go(made: Path) -> None:
+    parent, _ = _start_parent(made)
     assert parent.stdin is not None
     parent.stdin.close()
 
-    with EmbeddedPostgres(folder) as server:
+    with EmbeddedPostgres(made) as server:
         _execute(server, "SELECT 1")
 
     parent.wait(DEADLINE_SECS)
@@ -196,8 +204,9 @@ def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         EmbeddedPostgres(tmp_path / "occupied" / "postgres").__enter__()
 
 
-def test_a_long_path_gets_its_socket_elsewhere(folder: Path) -> None:
+def test_a_long_path_gets_its_socket_elsewhere(folder: Path, cluster: Path) -> None:
     folder = folder.parent / ("long" * 30) / "postgres"
+    copy_cluster(cluster, folder)
 
     with EmbeddedPostgres(folder) as server:
         _execute(server, "SELECT 1")
@@ -219,21 +228,21 @@ def test_as_root_a_folder_that_the_system_user_cannot_reach_is_refused(folder: P
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the user")
 def test_as_root_an_unreachable_installation_is_copied(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    user = postgres_folder.choose_user(folder)
-    postgres_folder.prepare_folder(folder, user)
+    user = postgres_folder.choose_user(made)
+    postgres_folder.prepare_folder(made, user)
     reach = postgres_folder._can_reach
     monkeypatch.setattr(
         postgres_folder,
         "_can_reach",
-        lambda path, user: path.is_relative_to(folder) and reach(path, user),
+        lambda path, user: path.is_relative_to(made) and reach(path, user),
     )
 
-    with EmbeddedPostgres(folder) as server:
+    with EmbeddedPostgres(made) as server:
         _execute(server, "SELECT 1")
 
-    assert list(folder.glob("install/*/pginstall*/bin/postgres"))
+    assert list(made.glob("install/*/pginstall*/bin/postgres"))
 
 
 def _url(folder: Path) -> str:

@@ -16,6 +16,9 @@ PENDING_MIN = 2
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
     """Runs the files with Spark on one worker, and spreads the other tests one by one.
 
+    A file whose tests share what a fixture starts stays together as well: each worker would start
+    its own.
+
     JVMs side by side would starve each other. As the largest group the files with Spark are begun
     first. The group marks of xdist 3.8 have no effect in pytest 9.2, which has no `_nodeid`.
 
@@ -23,7 +26,10 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist is unty
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return SPARK if _has_spark(nodeid.partition("::")[0]) else nodeid
+        path = nodeid.partition("::")[0]
+        if _contains(path, "pytest.mark.spark"):
+            return SPARK
+        return path if _contains(path, 'scope="module"') else nodeid
 
     def remove_node(self, node: Any) -> str | None:
         """Give what a worker has not begun to the others; returns the test it crashed in, if any.
@@ -64,5 +70,5 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist is unty
 
 
 @cache
-def _has_spark(path: str) -> bool:
-    return "pytest.mark.spark" in (ROOT / path).read_text()
+def _contains(path: str, text: str) -> bool:
+    return text in (ROOT / path).read_text()

@@ -30,9 +30,8 @@ class Wheels:
     segplane_server: Path
 
 
-def build_wheels(folder: Path, mtime: int = 1_600_000_000) -> Wheels:
-    """Build both in a copy of the tree whose files have one time."""
-    tree = folder / "tree"
+def copy_tree(tree: Path, mtime: int = 1_600_000_000) -> None:
+    """Copy what wheels are built of, with one time for all files."""
     for name in (*PACKAGES, "distributions"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=ignored)
@@ -40,7 +39,12 @@ def build_wheels(folder: Path, mtime: int = 1_600_000_000) -> Wheels:
         shutil.copy(ROOT / name, tree / name)
     for path in tree.rglob("*"):
         os.utime(path, (mtime, mtime))
-    dist = folder / "dist"
+
+
+def build_wheels(folder: Path, mtime: int = 1_600_000_000) -> Wheels:
+    """Build both in a copy of the tree."""
+    tree, dist = folder / "tree", folder / "dist"
+    copy_tree(tree, mtime)
     for project in _FOLDERS.values():
         subprocess.run(
             [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(dist)],

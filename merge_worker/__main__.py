@@ -3,8 +3,6 @@
 import sys
 import threading
 
-import structlog
-
 from merge_worker.config import Settings, load
 from merge_worker.job import TaskMerger
 from merge_worker.loop import Worker
@@ -16,6 +14,7 @@ from meta.process import (
     Shutdown,
     configure_logging,
     fail,
+    get_logger,
     load_settings,
     serve_metrics,
 )
@@ -27,7 +26,7 @@ from segplane.dataplane.drain import drain
 from segplane.dataplane.location import Locator
 from segplane.dataplane.task_runner import open_runner
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 def main() -> None:

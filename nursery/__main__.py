@@ -3,13 +3,12 @@
 import sys
 from collections.abc import Iterator, Sequence
 
-import structlog
-
 from meta.process import (
     ConfigError,
     Shutdown,
     configure_logging,
     fail,
+    get_logger,
     load_settings,
     serve_metrics,
 )
@@ -24,7 +23,7 @@ from segments.named_stores import Stores
 from segplane.dataplane import meta_connection
 from segplane.dataplane.task_runner import open_runner
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 def main() -> None:

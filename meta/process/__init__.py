@@ -3,6 +3,7 @@
 `meta.process.supervision` and `meta.process.memory` are for the processes that need them.
 """
 
+from meta.process.bare_structlog import get_logger
 from meta.process.environment import Environment, environment, load_settings
 from meta.process.exits import CONFIG_EXIT_CODE, ConfigError, fail
 from meta.process.metrics_port import NO_METRICS, MetricsAddress, serve_metrics
@@ -22,6 +23,7 @@ __all__ = [
     "environment",
     "every",
     "fail",
+    "get_logger",
     "load_settings",
     "serve_metrics",
 ]

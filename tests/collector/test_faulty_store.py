@@ -76,7 +76,7 @@ def test_every_export_is_committed_once_whatever_the_store_answers(
         for n in range(3)  # Two of them are incarnations of one.
     ]
     weather.is_on = True
-    payloads = {f"r{n}": log_export(f"r{n}") for n in range(90)}
+    payloads = {f"r{n}": log_export(f"r{n}") for n in range(60)}
 
     def send(stub: Stub, payload: bytes) -> None:
         while error := stub.start(token.token_secret, payload, timeout=30.0).exception():

@@ -19,6 +19,7 @@ from meta.planning.planner import (
     eligibilities,
     plan,
 )
+from tests.support.examples import examples
 
 POLICY = Policy()
 MIB = 1024 * 1024
@@ -174,7 +175,7 @@ def test_a_growing_segment_is_not_rewritten_for_a_trickle() -> None:
     assert grown not in group.inputs
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     segments_per_hour=st.sampled_from((1, 7, 60, 240)),

@@ -12,6 +12,7 @@ from meta.services.catalog import projection_types
 from meta.services.catalog.entry_calls import EntryCalls
 from meta.services.messages import checks
 from meta.store.catalog import link_columns, links
+from meta.store.catalog.link_columns import TypedLink
 from meta.store.catalog.named_entries import PROJECTIONS, Content, Projection
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
@@ -122,10 +123,16 @@ def _retype_links(tx: Transaction, projection: Projection) -> None:
             f"more than {LINKS_MAX} links use the projection: create another one for the new text",
             blockers=f"{LINKS_MAX} links",
         )
+    # Views often link a projection to the same dataset; its lock keeps the answer valid.
+    known: dict[tuple[UUID, links.Ends], TypedLink] = {}
     for link_id, link in used:
         ends = links.lock_ends(tx, link)
+        key = (link.dataset_id, ends)
         try:
-            typed = projection_types.typed_link(tx, ends.text, link.dataset_id, ends.schema_ids)
+            if key not in known:
+                known[key] = projection_types.typed_link(
+                    tx, ends.text, link.dataset_id, ends.schema_ids
+                )
         except InvalidArgument as refusal:
             raise InvalidArgument(
                 refusal.message,
@@ -133,7 +140,7 @@ def _retype_links(tx: Transaction, projection: Projection) -> None:
                 dataset_id=link.dataset_id,
                 view_id=link.view_id,
             ) from None
-        link_columns.replace(tx, link_id, typed)
+        link_columns.replace(tx, link_id, known[key])
 
 
 def _changes(request: catalog_pb2.UpdateProjectionRequest) -> Content:

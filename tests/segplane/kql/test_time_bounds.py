@@ -10,6 +10,7 @@ from segplane.kql.bounds import ANY, Interval, time_bounds
 from segplane.kql.queries import compile_query
 from segplane.kql.sql.relations import to_sql
 from segplane.kql.typed import Table
+from tests.support.examples import examples
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 MICROS = int(T0.timestamp()) * 1_000_000
@@ -150,7 +151,7 @@ def test_leaving_out_what_is_outside_the_bounds_changes_no_answer(
     chance = random.Random(7)
     narrowed = 0
 
-    for _ in range(400):
+    for _ in range(examples(400)):
         query = random_query(chance)
         state = compile_query(f"{query} | sort by id, timestamp, other, k", TABLES, MICROS)
         sql = to_sql(state, "duckdb")
@@ -161,7 +162,7 @@ def test_leaving_out_what_is_outside_the_bounds_changes_no_answer(
         show(rows, found)
         assert rows.execute(sql).fetchall() == whole, query
 
-    assert narrowed > 80
+    assert narrowed > examples(80)
 
 
 def show(connection: duckdb.DuckDBPyConnection, found: dict[str, Interval]) -> None:

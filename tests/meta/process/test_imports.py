@@ -1,0 +1,16 @@
+"""Modules that processes do not load at their start."""
+
+import subprocess
+import sys
+
+
+def test_no_process_imports_rich_and_who_needs_it_still_can() -> None:
+    source = """
+import sys
+import collector.__main__, meta.__main__, nursery.__main__
+import janitor.__main__, merge_worker.__main__, segplane.gateway.__main__
+assert not [name for name in sys.modules if name.partition(".")[0] == "rich"]
+from rich.console import Console
+"""
+
+    subprocess.run([sys.executable, "-P", "-c", source], check=True)

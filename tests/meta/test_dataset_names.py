@@ -95,6 +95,7 @@ def test_a_dataset_that_is_deleted_and_restored_keeps_its_names(
         assert writer.find_ids("web", as_of_version=version) == found
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize("name", ["", " web", "x" * 256])
 def test_a_name_that_no_dataset_may_have_is_refused(
     meta_client: MetaClient, dataset: str, name: str

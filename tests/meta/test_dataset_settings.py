@@ -100,6 +100,7 @@ def test_settings_that_are_not_given_stay(meta_client: MetaClient, dataset: str)
     assert not cleared.promoted_columns.columns
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     "settings",
     [

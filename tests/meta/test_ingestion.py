@@ -117,6 +117,7 @@ def test_segments_of_unknown_datasets_are_not_found(
         save(meta_client, nursery.segment(str(uuid4())))
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     ("change", "field"),
     [

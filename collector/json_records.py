@@ -32,7 +32,10 @@ Form = Literal["json", "ndjson"]
 _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
 _SPAN_ID = re.compile(r"[0-9a-fA-F]{16}")
 # The version, a trace, its span and flags: https://www.w3.org/TR/trace-context/#traceparent-header
-_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
+# Ids of zeros alone are invalid.
+_TRACEPARENT = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}"
+)
 ID, CONTEXT = "id", "context"
 _ERRORS = (ValueError, RecursionError)
 

@@ -71,7 +71,7 @@ class RecordsHttp:
             )
 
             def digest(converted: ConvertedRecords) -> bytes:
-                return _digest(admission.token.token_id, key, body, converted)
+                return digest_of_records(admission.token.token_id, key, body, converted, unit)
 
             return await self._intake.accept_records(admission, body, options, digest)
 
@@ -89,11 +89,16 @@ class RecordsHttp:
         return admission
 
 
-def _digest(token_id: str, key: str, body: bytes, converted: ConvertedRecords) -> bytes:
-    """Digest that a repeat of these records shares; of two equal clicks each has its own."""
+def digest_of_records(
+    token_id: str, key: str, body: bytes, converted: ConvertedRecords, unit: TimestampUnit | None
+) -> bytes:
+    """Digest that a repeat of these records shares; of two equal clicks each has its own.
+
+    `unit` is the one that the request names: in another unit, equal bytes have other times.
+    """
     if not key and not converted.are_distinguishable:
         return urandom(DIGEST_BYTES)
-    kind = "key" if key else "body"
+    kind = "key" if key else f"body{unit or ''}"
     digest = blake3(f"{token_id}\0records\0{kind}\0".encode())
     digest.update(key.encode() if key else body)
     return digest.digest(DIGEST_BYTES)

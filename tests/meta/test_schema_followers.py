@@ -1,9 +1,19 @@
-"""Datasets that follow a schema while they are deleted."""
+"""Datasets that a change of their schema does not reach: deleted ones, and those of a version."""
 
 import pytest
 
 from meta.client import MetaClient
-from tests.support.meta.bindings import STRING, Column, bind, create, names, price, update
+from meta.errors import InvalidArgument
+from tests.support.meta.bindings import (
+    STRING,
+    Column,
+    bind,
+    create,
+    names,
+    price,
+    unbind,
+    update,
+)
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import delete, get_settings, undelete
 
@@ -32,3 +42,21 @@ def test_a_deleted_dataset_follows_its_schema_and_comes_back_with_the_newest_col
     assert reply.number == 2
     for each in (live, dataset):
         assert names(get_settings(meta_client, each)) == ["order_id", "tax"]
+
+
+def test_a_column_keeps_its_type_while_a_dataset_is_bound_to_a_version_with_it(
+    meta_client: MetaClient, dataset: str, schema: str
+) -> None:
+    """Else the dataset could never be bound to a later version."""
+    bind(meta_client, dataset, schema, 1)
+    update(meta_client, schema, [], ["price"])
+    text = Column(name="price", type=STRING)
+
+    with pytest.raises(InvalidArgument, match="price has another type at version 1"):
+        update(meta_client, schema, [text])
+
+    assert update(meta_client, schema, [price("price")]).number == 3
+    assert names(bind(meta_client, dataset, schema)) == ["order_id", "price"]
+    unbind(meta_client, dataset)
+    update(meta_client, schema, [], ["price"])
+    assert update(meta_client, schema, [text]).number == 5

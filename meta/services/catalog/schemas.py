@@ -13,7 +13,7 @@ from meta.errors import InvalidArgument
 from meta.services.catalog import dataset_columns, projection_types
 from meta.services.catalog.entry_calls import EntryCalls
 from meta.services.messages import authors, checks
-from meta.store.catalog import link_columns, schema_versions
+from meta.store.catalog import bindings, link_columns, schema_versions
 from meta.store.catalog.named_entries import Content
 from meta.store.catalog.schemas import COLUMNS_MAX, SCHEMAS, Schema, SchemaChange, SchemaColumn
 from meta.store.engine.pool import Transaction
@@ -122,6 +122,7 @@ def _update(
     changed = SCHEMAS.change(tx, schema, changes)
     dataset_columns.follow(tx, changed.id, locked)
     if changes.added:
+        bindings.refuse_other_types(tx, changed.id, changes.added)
         added = projection_types.as_link_columns(changes.added)
         link_columns.check_outputs(tx, added, schema_id=changed.id)
     return changed

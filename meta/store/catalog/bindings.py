@@ -1,11 +1,14 @@
 """Bindings: the schema whose columns a dataset has as typed columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import bindparam, delete, select, text
 from sqlalchemy.dialects import postgresql
 
+from meta.errors import InvalidArgument
+from meta.store.catalog.schema_versions import SchemaColumn
 from meta.store.engine.pool import Transaction
 from meta.store.tables import schema_bindings
 
@@ -43,6 +46,16 @@ _BOUND = text("""
     WHERE b.schema_id = :schema AND b.version IS NULL AND d.purged_at IS NULL
     ORDER BY b.dataset_id LIMIT :most
 """)
+_OTHER_TYPE = text("""
+    SELECT old.name, old.type, v.version
+    FROM schema_versions v CROSS JOIN unnest(v.names, v.types) old (name, type)
+    JOIN unnest(cast(:names AS text[]), cast(:types AS smallint[])) new (name, type)
+      ON new.name = old.name AND new.type <> old.type
+    WHERE v.schema_id = :schema AND v.names && cast(:names AS text[]) AND EXISTS (
+      SELECT FROM schema_bindings b JOIN datasets d ON d.id = b.dataset_id
+      WHERE b.schema_id = :schema AND b.version = v.version AND d.purged_at IS NULL)
+    ORDER BY v.version, old.name LIMIT 1
+""")
 
 
 def read(tx: Transaction, dataset_id: UUID) -> Binding | None:
@@ -73,3 +86,22 @@ def write(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
 def followers(tx: Transaction, schema_id: UUID, most: int) -> list[UUID]:
     """The first of the datasets, in order, that follow a schema's newest version."""
     return list(tx.execute(_BOUND, {"schema": schema_id, "most": most}).scalars())
+
+
+def refuse_other_types(tx: Transaction, schema_id: UUID, added: Sequence[SchemaColumn]) -> None:
+    """Refuse new columns that have another type at a version to which a dataset is bound.
+
+    Raises InvalidArgument.
+    """
+    values = {
+        "schema": schema_id,
+        "names": [column.name for column in added],
+        "types": [column.kql_type for column in added],
+    }
+    row = tx.execute(_OTHER_TYPE, values).one_or_none()
+    if row is not None:
+        raise InvalidArgument(
+            f"{row.name} has another type at version {row.version}, to which a dataset is bound:"
+            " take another name",
+            field="add_columns",
+        )

@@ -1,6 +1,6 @@
 """Bodies of requests that create and change datasets."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,15 +71,17 @@ def asked_schema(content: Any) -> SchemaAsk:
     return SchemaAsk(name, version, tuple(_attributes(attributes)))
 
 
-def asked_to_keep_files(parameters: Mapping[str, str]) -> bool:
+def asked_to_keep_files(parameters: Sequence[tuple[str, str]]) -> bool:
     """Return whether the files of a deleted dataset stay; they do not by default.
 
-    Raises QueryRefusal, since a misspelt parameter must not delete them.
+    Raises QueryRefusal, since a misspelt or contradicted parameter must not delete them.
     """
-    unknown = [name for name in parameters if name != "keep_files"]
+    unknown = [name for name, _ in parameters if name != "keep_files"]
     if unknown:
         raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send keep_files")
-    flag = parameters.get("keep_files", "false")
+    if len(parameters) > 1:
+        raise QueryRefusal("keep_files is there more than once")
+    flag = parameters[0][1] if parameters else "false"
     if flag not in ("true", "false"):
         raise QueryRefusal(f"keep_files is {flag[:80]!r}, expected true or false")
     return flag == "true"
@@ -87,7 +89,7 @@ def asked_to_keep_files(parameters: Mapping[str, str]) -> bool:
 
 def _attributes(columns: dict[Any, Any]) -> Iterable[AttributeAsk]:
     for column, content in columns.items():
-        place = f"schema.attributes.{column[:80]}"
+        place = f"schema.attributes.{_text(column, 'a column of schema.attributes')[:80]}"
         body = _object(content, ("scope", "attribute"), place)
         scope = body.get("scope", "record")
         if scope not in _SCOPES:

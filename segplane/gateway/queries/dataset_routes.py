@@ -61,7 +61,7 @@ class DatasetRoutes:
                 )
             case "DELETE":
                 caller = await self._service.author(request)
-                keeps_files = asked_to_keep_files(request.query_params)
+                keeps_files = asked_to_keep_files(request.query_params.multi_items())
                 return _answer(
                     await self._service.read_catalog(
                         caller,

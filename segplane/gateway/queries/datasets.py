@@ -119,6 +119,8 @@ def _asked(call: Callable[[], Value]) -> Value:
 
 def _refusal(error: MetaError) -> QueryRefusal:
     field = f"{error.field}: " if isinstance(error, InvalidArgument) and error.field else ""
+    if field and error.message.startswith(field.removesuffix(": ")):
+        field = ""
     blockers = error.metadata.get("blockers")
     text = f"{field}{error.message}{f': {blockers}' if blockers else ''} ({error.reason})"
     if isinstance(error, NotFound):

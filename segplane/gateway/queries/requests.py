@@ -46,7 +46,7 @@ def asked_query(content: Any) -> QueryAsk:
         raise QueryRefusal("query is no text: send one in KQL or SQL")
     if language not in _LANGUAGES:
         raise QueryRefusal(f"language is {str(language)[:80]!r}, expected kql or sql")
-    if format_ not in MEDIA_TYPES:
+    if not isinstance(format_, str) or format_ not in MEDIA_TYPES:
         raise QueryRefusal(
             f"format is {str(format_)[:80]!r}, expected one of {', '.join(MEDIA_TYPES)}"
         )

@@ -89,8 +89,10 @@ def refused(error: MetaError, address: str) -> typer.Exit:
     if isinstance(error, Unauthenticated) and "segplane login" not in error.message:
         complain(f"{error.message}: see `segplane login` ({error.reason})")
         return typer.Exit(EXIT_REFUSED)
-    field = f"{error.field}: " if isinstance(error, InvalidArgument) and error.field else ""
-    complain(f"{field}{error.message} ({error.reason})")
+    field = error.field if isinstance(error, InvalidArgument) else ""
+    named = "" if not field or error.message.startswith(field) else f"{field}: "
+    blockers = error.metadata.get("blockers")
+    complain(f"{named}{error.message}{f': {blockers}' if blockers else ''} ({error.reason})")
     return typer.Exit(EXIT_UNREACHABLE if isinstance(error, Unavailable) else EXIT_REFUSED)
 
 

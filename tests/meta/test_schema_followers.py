@@ -4,7 +4,9 @@ import pytest
 
 from meta.client import MetaClient
 from meta.errors import InvalidArgument
+from meta.v1 import operations_pb2 as pb
 from tests.support.meta.bindings import (
+    RESOURCE,
     STRING,
     Column,
     bind,
@@ -60,3 +62,22 @@ def test_a_column_keeps_its_type_while_a_dataset_is_bound_to_a_version_with_it(
     unbind(meta_client, dataset)
     update(meta_client, schema, [], ["price"])
     assert update(meta_client, schema, [text]).number == 5
+
+
+def test_a_column_that_reads_another_attribute_goes_and_comes_back_with_it(
+    meta_client: MetaClient, dataset: str, schema: str
+) -> None:
+    host = pb.BoundAttribute(column="price", scope=RESOURCE, attribute="price.cents")
+    before = bind(meta_client, dataset, schema, None, host)
+
+    update(meta_client, schema, [], ["price"])
+
+    without = get_settings(meta_client, dataset)
+    assert names(without) == ["order_id"]
+    # What was read may be written, and nothing else of that kind.
+    assert bind(meta_client, dataset, schema, None, *without.binding.attributes) == without
+    host.attribute = "cents"
+    with pytest.raises(InvalidArgument, match="the schema has no column price"):
+        bind(meta_client, dataset, schema, None, host)
+    update(meta_client, schema, [price("price")])
+    assert get_settings(meta_client, dataset).promoted_columns == before.promoted_columns

@@ -1,6 +1,6 @@
 """The typed columns of a dataset: those of the schema that it is bound to, and promoted ones."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from uuid import UUID
 
 from meta.errors import InvalidArgument, QuotaExceeded, RaceLost
@@ -131,6 +131,8 @@ def bind(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
         if binding.version is None:
             _check_followers(tx, dataset_id, binding.schema_id)
     columns = _columns(tx, dataset_id, binding)
+    if binding is not None:
+        _check_read([c.name for c in columns if c.is_of_schema], binding, old)
     bindings.write(tx, dataset_id, binding)
     if not _are_same(columns, current(tx, dataset_id)):
         _replace(tx, {dataset_id: columns})
@@ -221,14 +223,9 @@ def _bound(tx: Transaction, binding: Binding) -> list[PromotedColumnRow]:
     columns = schema.columns
     if binding.version not in (None, schema.version):
         columns = schema_versions.read(tx, schema.id, binding.version or 0)
-    read = {attribute.column: attribute for attribute in binding.attributes}
-    names = {column.name for column in columns}
-    if unknown := [name for name in read if name not in names]:
-        raise InvalidArgument(
-            f"the schema has no column {unknown[0]}", field=f"{BINDING_FIELD}.attributes"
-        )
     record = common_pb2.ATTRIBUTE_SCOPE_RECORD
-    own = {name: BoundAttribute(name, record, name) for name in names} | read
+    own = {column.name: BoundAttribute(column.name, record, column.name) for column in columns}
+    own |= {attribute.column: attribute for attribute in binding.attributes}
     return [
         PromotedColumnRow(
             column.name,
@@ -239,6 +236,15 @@ def _bound(tx: Transaction, binding: Binding) -> list[PromotedColumnRow]:
         )
         for column in columns
     ]
+
+
+def _check_read(names: Container[str], binding: Binding, before: Binding | None) -> None:
+    """Refuse attributes of no column, but for those of before: their column may come back."""
+    kept = before.attributes if before is not None else ()
+    odd = [a.column for a in binding.attributes if a.column not in names and a not in kept]
+    if odd:
+        field = f"{BINDING_FIELD}.attributes"
+        raise InvalidArgument(f"the schema has no column {odd[0]}", field=field)
 
 
 def _check_names(
@@ -272,7 +278,7 @@ def _check_former(
             type_ = common_pb2.KqlType.Name(common_pb2.KqlType.ValueType(other.kql_type))
             raise InvalidArgument(
                 f"{column.name} was a column of type {type_.rpartition('_')[2].lower()}"
-                f" over attribute {other.attribute}: take another name",
+                f" over attribute {other.attribute}: keep both, or take another name",
                 field=field,
             )
 

@@ -9,7 +9,7 @@ import typer
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
-from segplane.cli import nonconforming_records
+from segplane.cli import nonconforming_records, schemas_of_datasets
 from segplane.cli.commands.dataset_settings import Name
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion
@@ -74,15 +74,6 @@ def unbind(
         _set(client, name, settings, expected_version, as_json=as_json)
 
 
-def text_of(client: MetaClient, settings: pb.DatasetSettings) -> str:
-    """Return the schema that a dataset is bound to, and its version, as one short text."""
-    binding = settings.binding
-    request = catalog_pb2.GetSchemaRequest(id=binding.schema_id)
-    schema = client.catalog.GetSchema(request).name
-    is_newest = "" if binding.HasField("version") else ", the newest"
-    return f"{schema} version {binding.version_in_force}{is_newest}"
-
-
 def _set(
     client: MetaClient,
     name: str,
@@ -105,7 +96,7 @@ def _set(
     if reply.settings.HasField("binding"):
         choice = nonconforming_records.text_of(reply.settings)
         rest = f"; nonconforming: {choice}" if choice else ""
-        print(f"{name}: {text_of(client, reply.settings)}{rest}")
+        print(f"{name}: {schemas_of_datasets.text_of(client, reply.settings)}{rest}")
         print_table(("column", "type", "scope", "attribute"), _rows(columns))
     else:
         print(f"{name}: no schema")

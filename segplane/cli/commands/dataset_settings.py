@@ -16,6 +16,7 @@ from segplane.cli import (
     foreign_settings,
     nonconforming_records,
     promotions,
+    schemas_of_datasets,
     timestamp_units,
 )
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
@@ -25,6 +26,7 @@ from segplane.cli.foreign_settings import RefuseForeign, TimeColumn
 from segplane.cli.nonconforming_records import Nonconforming
 from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
 from segplane.cli.promotions import Promote, PromoteNone
+from segplane.cli.schemas_of_datasets import Facts
 from segplane.cli.timestamp_units import TimestampUnit
 from segplane.read.lookup import all_datasets, read_usages
 from segplane.terminal.times import parse_age
@@ -133,11 +135,11 @@ def settings(
         "event_lead_max_secs": _seconds(event_lead_max),
     }
     with connect(address) as client:
-        base = _read(client, dataset_id := _id(client, name))
+        base = _read(client, id_ := _id(client, name))
         _set_limits(change, base.settings, limits)
         foreign_settings.change(change, base.settings, refuse_foreign, time_column)
         event_identity.change(change, base.settings, identity, window_days, outside)
-        _show(_change(client, dataset_id, change, confirm_deletes, expected_version, base), as_json)
+        _show(client, _set(client, id_, change, confirm_deletes, expected_version, base), as_json)
 
 
 def show_usage(
@@ -176,7 +178,7 @@ def _read(client: MetaClient, dataset_id: str) -> pb.GetDatasetSettingsResponse:
     return client.operations.GetDatasetSettings(request)
 
 
-def _change(
+def _set(
     client: MetaClient,
     dataset_id: str,
     change: pb.DatasetSettings,
@@ -223,11 +225,11 @@ def _duration(text: str) -> Duration:
     return duration
 
 
-def _show(reply: pb.SetDatasetSettingsResponse, as_json: bool) -> None:
+def _show(client: MetaClient, reply: pb.SetDatasetSettingsResponse, as_json: bool) -> None:
     if as_json:
         print_json(reply.settings, version=reply.version)
     else:
-        _print(reply.settings)
+        _print(reply.settings, schemas_of_datasets.facts(client, reply.settings))
     if reply.unconfirmed_deletes:
         print(
             f"{reply.unconfirmed_deletes} segments ({size_text(reply.unconfirmed_bytes)}) are older"
@@ -237,7 +239,7 @@ def _show(reply: pb.SetDatasetSettingsResponse, as_json: bool) -> None:
         )
 
 
-def _print(settings: pb.DatasetSettings) -> None:
+def _print(settings: pb.DatasetSettings, schema: Facts) -> None:
     def age(field: str) -> object:
         length: timedelta = getattr(settings, field).ToTimedelta()
         return length if length else NONE
@@ -253,6 +255,7 @@ def _print(settings: pb.DatasetSettings) -> None:
             *[("excess events allowed", settings.excess_events_allowed)]
             * bool(settings.excess_events_allowed),
             *foreign_settings.facts(settings),
+            *schema,
             *nonconforming_records.facts(settings),
             *event_identity.facts(settings),
             *timestamp_units.facts(settings),

@@ -48,8 +48,13 @@ class Shape:
 class WriterSettings:
     """Options of Arrow's writer for files with these columns; serves any number of files."""
 
-    def __init__(self, stored: StoredColumns, order: Sequence[str], shape: Shape) -> None:
-        """`order` is the order of the rows, by columns as they are in memory."""
+    def __init__(
+        self, stored: StoredColumns, order: Sequence[str], shape: Shape, identity: str = ""
+    ) -> None:
+        """`order` is the order of the rows, by columns as they are in memory.
+
+        `identity` is the column of the identities of events, "" = none.
+        """
         columns = stored.columns
         self.schema = pa.schema(_stored_field(c, order, shape) for c in columns)
         flat = [c for c in columns if not pa.types.is_nested(c.type)]
@@ -74,7 +79,10 @@ class WriterSettings:
             "write_page_index": not shape.is_small,
             "write_page_checksum": True,
             "store_schema": False,
-            "bloom_filter_options": {c.name: bloom for c in columns if c.has_bloom_filter} or None,
+            "bloom_filter_options": {
+                c.name: bloom for c in columns if c.has_bloom_filter or c.name == identity
+            }
+            or None,
             "sorting_columns": pq.SortingColumn.from_ordering(
                 self.schema,
                 [(name, "ascending") for name in stored.order(order)],
@@ -98,10 +106,18 @@ class ParquetLayout:
     """Writes tables that hold some of the file's columns; the others are null."""
 
     def __init__(
-        self, sink: ChecksumSink, stored: StoredColumns, order: Sequence[str], first: pa.Table
+        self,
+        sink: ChecksumSink,
+        stored: StoredColumns,
+        order: Sequence[str],
+        first: pa.Table,
+        identity: str = "",
     ) -> None:
-        """Start the file; `first` is its first row group, whose longest values size the pages."""
-        settings = WriterSettings(stored, order, Shape(_write_batch_rows(first)))
+        """Start the file; `first` is its first row group, whose longest values size the pages.
+
+        `identity` is the column of the identities of events, "" = none.
+        """
+        settings = WriterSettings(stored, order, Shape(_write_batch_rows(first)), identity)
         self._schema = settings.schema
         self._stored = stored
         self._metadata: list[pq.FileMetaData] = []

@@ -142,7 +142,9 @@ class SegmentWriter:
             assert self._signal is not None
             self._note(self._signal, group)
             if self._writer is None:
-                self._writer = ParquetLayout(self._sink, self._stored, self._order, group)
+                self._writer = ParquetLayout(
+                    self._sink, self._stored, self._order, group, self._footer.event_identity
+                )
             self._writer.write(group)
 
     def _note(self, signal: Signal, group: pa.Table) -> None:

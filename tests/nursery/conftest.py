@@ -10,13 +10,10 @@ from meta import config
 from meta.client import MetaClient
 from meta.process import Environment
 from segments.spark.jobs import SparkJobs
-from segments.spark.session import open_session
-from segments.spark.settings import SparkSettings
 from segplane.dataplane.task_runner import TaskRunner
 from segplane.processes.task_processes import TaskProcesses
 from tests.support.nursery.drivers import CollectorDriver, dataset
-
-SPARK = SparkSettings("tests of the nursery", "local[2]")
+from tests.support.spark import SETTINGS, shared_session
 
 
 @pytest.fixture
@@ -45,17 +42,15 @@ def collector(meta_client: MetaClient) -> CollectorDriver:
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """Start one session for a module's tests."""
-    session = open_session(SPARK)
-    yield session
-    session.stop()
+def spark() -> SparkSession:
+    """Give a session to a module's tests."""
+    return shared_session()
 
 
 @pytest.fixture(scope="module")
 def spark_jobs(spark: SparkSession) -> SparkJobs:
     """Give jobs on the session."""
-    return SparkJobs(spark, SPARK)
+    return SparkJobs(spark, SETTINGS)
 
 
 @pytest.fixture(scope="module", params=["processes", "Spark"])

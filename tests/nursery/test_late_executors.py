@@ -17,6 +17,7 @@ from segments.spark.jobs import SparkJobs
 from segments.spark.session import SparkUnusable, open_session
 from segments.spark.settings import SparkSettings
 from tests.support.cluster.versions import pretend_python, pretend_release
+from tests.support.spark import stop_shared_session
 
 pytestmark = pytest.mark.spark
 BUDGET = Budget(1 << 26, 1 << 28)
@@ -39,6 +40,7 @@ def fickle(packages: Path) -> Iterator[SparkJobs]:
         ("spark.python.worker.reuse", "false"),
     )
     settings = SparkSettings("tests of late executors", "local[1]", conf=conf)
+    stop_shared_session()
     session = open_session(settings)
     yield SparkJobs(session, settings)
     session.stop()

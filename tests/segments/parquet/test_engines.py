@@ -189,6 +189,8 @@ def test_polars_reads_one_signal(mixed: Path, signal: Signal) -> None:
 def _spark(interpreter: Path, *paths: Path) -> dict[str, object]:
     # Workers of another Spark must not find ours.
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK", "PYSPARK"))}
+    # The JVM ends before its optimizing compiler pays.
+    environment["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     process = subprocess.run(
         [interpreter, "-c", _SPARK, *map(str, paths)],
         capture_output=True,

@@ -22,8 +22,6 @@ from meta.v1 import operations_pb2 as pb
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
 from segments.named_stores import Stores
-from segments.spark.session import open_session
-from segments.spark.settings import SparkSettings
 from segplane.dataplane.dataset_layout import read_layout
 from segplane.read import open_dataset
 from tests.support.gateway.server import GatewayServer
@@ -31,6 +29,7 @@ from tests.support.merge_worker.local_merges import merge_all
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import NOW, CollectorDriver, nursery, run_here
+from tests.support.spark import shared_session
 from tests.support.visible_segments import find, key_of
 
 Row = tuple[Any, ...]
@@ -200,12 +199,9 @@ def test_older_records_have_nulls_for_good_and_later_ones_their_values(world: Wo
 @pytest.mark.slow
 @pytest.mark.spark
 def test_spark_reads_the_same_before_and_after_a_merge(world: World) -> None:
-    settings = SparkSettings("test of bound columns", "local[2]", driver_memory="768m")
-    session = open_session(settings)
-    try:
-        assert_each_reads_the_same_after_a_merge(world, [partial(World.spark, session=session)])
-    finally:
-        session.stop()
+    session = shared_session()
+
+    assert_each_reads_the_same_after_a_merge(world, [partial(World.spark, session=session)])
 
 
 def assert_each_reads_the_same_after_a_merge(

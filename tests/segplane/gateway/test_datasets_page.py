@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from segments.spark.session import open_session
-from segments.spark.settings import SparkSettings
 from tests.support.collector.process import CollectorProcess
 from tests.support.documentation import Block, blocks_of
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import nursery
+from tests.support.spark import shared_session
 
 PAGE = "docs/datasets.md"
 LARGE = [{"payment_id": "p-1", "amount": 1250, "sku": 7}]
@@ -110,18 +109,13 @@ def test_the_walk_through_ends_with_a_query_on_a_typed_column(
 def test_the_walk_through_reads_the_typed_column_in_spark(shell: Shell) -> None:
     blocks = walk_through()
     sent(shell, blocks)
-    session = open_session(SparkSettings("the page of datasets", "local[2]"))
-    try:
-        source = '.format("segplane")'
-        # The driver's variables are those with which its JVM began, before this meta.
-        text = blocks[6].text.replace(
-            source, f'{source}.option("metaAddress", "{shell.meta.address}")'
-        )
-        values: dict[str, Any] = {"spark": session}
-        exec(text, values)  # noqa: S102 - the page's own text
+    source = '.format("segplane")'
+    # The driver's variables are those with which its JVM began, before this meta.
+    text = blocks[6].text.replace(source, f'{source}.option("metaAddress", "{shell.meta.address}")')
+    values: dict[str, Any] = {"spark": shared_session()}
 
-        assert [row.asDict() for row in values["large"].collect()] == [
-            {"payment_id": "p-1", "amount": 1250}
-        ]
-    finally:
-        session.stop()
+    exec(text, values)  # noqa: S102 - the page's own text
+
+    assert [row.asDict() for row in values["large"].collect()] == [
+        {"payment_id": "p-1", "amount": 1250}
+    ]

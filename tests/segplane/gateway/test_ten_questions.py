@@ -13,8 +13,6 @@ from meta.config import Settings
 from meta.v1.operations_pb2 import GetServerStateRequest
 from nursery import job
 from nursery.loop import RunTasks
-from segments.spark.session import open_session
-from segments.spark.settings import SparkSettings
 from tests.support.gateway.answers import (
     Answers,
     answer,
@@ -37,6 +35,7 @@ from tests.support.gateway.trino import TrinoServer
 from tests.support.meta.pins import PinDriver
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import BUDGET, run_here
+from tests.support.spark import shared_session
 
 # A table's metadata is kept for so long after it was handed out, and what merges replaced.
 GRACE_SECS = 5.0
@@ -64,11 +63,9 @@ def pinned(shop: Shop, meta_server: MetaServer) -> int:
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """Start one session for the nurseries of a module's tests."""
-    session = open_session(SparkSettings("nurseries of tests", "local[1]"))
-    yield session
-    session.stop()
+def spark() -> SparkSession:
+    """Give a session to the nurseries of a module's tests."""
+    return shared_session()
 
 
 @pytest.fixture

@@ -2,15 +2,12 @@
 
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from segments.spark.session import open_session
-from segments.spark.settings import SparkSettings
 from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
 from segplane.kql.sql.engines import ENGINES
@@ -21,6 +18,7 @@ from tests.support.examples import examples
 from tests.support.kql.engines import DuckDb, Spark
 from tests.support.kql.generated import LITERALS, expressions, wrong
 from tests.support.kql.rows import TABLE
+from tests.support.spark import shared_session
 
 # A job of Spark takes longer than the expressions in it: so many of them at once.
 _TOGETHER = 30
@@ -44,12 +42,9 @@ def duck() -> DuckDb:
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Spark]:
-    """Give one session of Spark with the rows."""
-    session = open_session(SparkSettings("generated KQL", "local[1]"))
-    session.conf.set("spark.sql.shuffle.partitions", "1")
-    yield Spark(session)
-    session.stop()
+def spark() -> Spark:
+    """Give Spark with the rows."""
+    return Spark(shared_session())
 
 
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=_HEALTH)
@@ -87,7 +82,7 @@ def test_an_ill_typed_query_is_refused_before_any_engine(
 
 @pytest.mark.spark
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=_HEALTH, phases=_PHASES, derandomize=True
+    max_examples=6, deadline=None, suppress_health_check=_HEALTH, phases=_PHASES, derandomize=True
 )
 @given(cases=st.lists(typed, min_size=_TOGETHER, max_size=_TOGETHER))
 def test_generated_expressions_agree(
@@ -111,7 +106,7 @@ ordered = st.sampled_from(ORDERED).flatmap(expressions)
 
 @pytest.mark.spark
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=_HEALTH, phases=_PHASES, derandomize=True
+    max_examples=10, deadline=None, suppress_health_check=_HEALTH, phases=_PHASES, derandomize=True
 )
 @given(test=expressions("bool"), group=ordered, key=ordered, value=expressions("long"))
 def test_generated_pipelines_agree(

@@ -1,15 +1,12 @@
 """Every operator and function on Spark, which gives what DuckDB gives."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from segments.spark.session import open_session
-from segments.spark.settings import SparkSettings
 from tests.segplane.kql.cases import AGGREGATES, SCALARS
 from tests.segplane.kql.test_engines import assert_values
 from tests.segplane.kql.whole_queries import QUERIES
 from tests.support.kql.engines import Spark
+from tests.support.spark import shared_session
 
 pytestmark = pytest.mark.spark
 # A job takes longer than the expressions in it: so many of them at once.
@@ -17,12 +14,9 @@ _TOGETHER = 50
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Spark]:
+def engine() -> Spark:
     """Give Spark with the rows."""
-    session = open_session(SparkSettings("tests of KQL", "local[1]"))
-    session.conf.set("spark.sql.shuffle.partitions", "1")
-    yield Spark(session)
-    session.stop()
+    return Spark(shared_session())
 
 
 def test_expressions_have_their_values(engine: Spark) -> None:

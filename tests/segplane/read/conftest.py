@@ -7,13 +7,12 @@ from typing import Any, Protocol
 import pytest
 from pyspark.sql import SparkSession
 
-from segments.spark.session import open_session
-from segments.spark.settings import SparkSettings
 from segplane.read import OpenDataset, open_dataset
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import Writer
 from tests.support.meta.server import MetaServer
+from tests.support.spark import shared_session
 
 
 class Open(Protocol):
@@ -58,10 +57,8 @@ def delete_due(meta_server: MetaServer) -> int:
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """Start one session for a module's tests."""
-    session = open_session(SparkSettings("tests of readers", "local[2]"))
-    session.conf.set("spark.sql.shuffle.partitions", "1")
+def spark() -> SparkSession:
+    """Give a session to a module's tests."""
+    session = shared_session()
     session.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    yield session
-    session.stop()
+    return session

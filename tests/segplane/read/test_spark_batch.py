@@ -13,7 +13,9 @@ from janitor.footers import read_footers
 from meta.config import Settings
 from meta.v1 import operations_pb2 as pb
 from segments.signals import SIGNALS
+from segplane.read.errors import ReadError
 from segplane.read.left_out import SegmentsLeftOut
+from segplane.read.spark.source import SegplaneSource
 from tests.segplane.read.conftest import Open, delete_due
 from tests.segplane.read.test_dataset import STATUS, USER, promote
 from tests.support.foreign_files import ForeignWriter, logs, parquet, tools_of
@@ -201,7 +203,6 @@ def test_columns_are_named_by_an_option_or_a_schema(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"signals": "logs"}, "there is no option 'signals': did you mean 'signal'?"),
         ({"signal": "log"}, "signal is 'log', expected one of"),
         ({"columns": "bodi"}, "there is no column 'bodi': did you mean 'body'?"),
         ({"version": "latest"}, "option 'version' is 'latest', expected a number"),
@@ -211,18 +212,23 @@ def test_columns_are_named_by_an_option_or_a_schema(
     ids=lambda value: str(value)[:20],
 )
 def test_a_wrong_option_is_one_sentence(
-    spark: SparkSession,
-    meta_server: MetaServer,
-    segments: SegmentWriter,
-    options: dict[str, object],
-    sentence: str,
+    meta_server: MetaServer, segments: SegmentWriter, options: dict[str, str], sentence: str
 ) -> None:
-    source = spark.read.format("segplane").option("metaAddress", meta_server.address)
+    given = {"dataset": "web", "metaAddress": meta_server.address} | options
 
-    with pytest.raises(PySparkException) as refused:
-        source.options(**{"dataset": "web"} | options).load()  # type: ignore[arg-type]
+    with pytest.raises(ReadError) as refused:
+        SegplaneSource(given).schema()
 
     assert sentence in str(refused.value)
+
+
+def test_spark_says_what_is_wrong_with_an_option(
+    spark: SparkSession, meta_server: MetaServer
+) -> None:
+    with pytest.raises(PySparkException) as refused:
+        load(spark, meta_server, signals="logs")
+
+    assert "there is no option 'signals': did you mean 'signal'?" in str(refused.value)
 
 
 def test_a_schema_of_other_types_is_refused(

@@ -199,7 +199,8 @@ READERS: dict[str, Callable[[Asked, str, Question], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("dataset", [MIXED, WHOLE])
+# The mixed one has files of the whole one's format as well.
+@pytest.mark.parametrize("dataset", [MIXED, pytest.param(WHOLE, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("reader", READERS)
 def test_readers_answer_as_iceberg_does(asked: Asked, reader: str, dataset: str) -> None:
     answers = {one.name: READERS[reader](asked, dataset, one) for one in QUESTIONS}

@@ -72,12 +72,8 @@ class Spark:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
         session.conf.set("spark.sql.session.timeZone", "America/New_York")
-        # To compile each query takes longer than to interpret it over four rows.
-        session.conf.set("spark.sql.codegen.wholeStage", "false")
-        session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        session.conf.set("spark.sql.adaptive.enabled", "false")
         schema = ", ".join(f"`{name}` {_SPARK[type_]}" for name, type_ in COLUMNS.items())
-        session.createDataFrame(ROWS, schema).createOrReplaceTempView("rows")
+        session.createDataFrame(ROWS, schema).coalesce(1).createOrReplaceTempView("rows")
 
     def run(self, query: str) -> Rows:
         """Run a query in KQL."""

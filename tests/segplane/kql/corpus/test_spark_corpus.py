@@ -1,19 +1,17 @@
 """Expressions and queries of the corpus give on Spark what they give on DuckDB."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from segments.spark.session import open_session
-from segments.spark.settings import SparkSettings
 from segplane.kql.queries import compile_query
 from segplane.kql.sql.relations import to_sql
 from tests.segplane.kql.corpus.case import Case, assert_rows
 from tests.segplane.kql.corpus.cases import SUPPORTED
 from tests.segplane.kql.corpus.tables import NOW_MICROS, SCHEMA, TABLES
+from tests.support.spark import shared_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 # A job takes longer than the expressions in it: so many of them at once.
@@ -26,15 +24,10 @@ QUERIES = [c for c in SUPPORTED if c not in EXPRESSIONS]
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[SparkSession]:
+def session() -> SparkSession:
     """Give Spark with the tables of the corpus, in a time zone that is not UTC."""
-    session = open_session(SparkSettings("the corpus of KQL", "local[1]"))
-    session.conf.set("spark.sql.shuffle.partitions", "1")
+    session = shared_session()
     session.conf.set("spark.sql.session.timeZone", "America/New_York")
-    # To compile each query takes longer than to interpret it over a few rows.
-    session.conf.set("spark.sql.codegen.wholeStage", "false")
-    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    session.conf.set("spark.sql.adaptive.enabled", "false")
     for name, (columns, rows) in TABLES.items():
         schema = ", ".join(f"`{c}` {_TYPES.get(t, 'string')}" for c, t in columns.items())
         typed = [
@@ -45,8 +38,7 @@ def session() -> Iterator[SparkSession]:
             for row in rows
         ]
         session.createDataFrame(typed, schema).createOrReplaceTempView(name)
-    yield session
-    session.stop()
+    return session
 
 
 def run(session: SparkSession, query: str) -> list[tuple[Any, ...]]:

@@ -1,0 +1,39 @@
+"""One session of Spark for all tests of a process.
+
+A session starts up to six Pythons of its own, each of which imports for more than a second.
+"""
+
+import os
+
+from pyspark.sql import SparkSession
+
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
+
+SETTINGS = SparkSettings(
+    "tests", "local[2]", conf=(("spark.python.daemon.module", "tests.support.spark_daemon"),)
+)
+# Tests end before the optimizing compiler pays: with it, and with a collector of several threads,
+# the JVM took twice the CPU. Spark's scripts read the variable, those of processes too.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+def shared_session() -> SparkSession:
+    """Give a session that shares its executors with all others, and has its own settings and views.
+
+    It is begun anew if a test stopped it. Nobody has to stop it.
+    """
+    session = open_session(SETTINGS).newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    # To compile a query takes longer than to interpret it over the few rows of a test.
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    return session
+
+
+def stop_shared_session() -> None:
+    """Make room for a session with other settings: a process has one at a time."""
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        session.stop()

@@ -184,7 +184,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         reply_bounds.check_number(tokens.count_active(tx), "ingest tokens", _INSTEAD)
         if not scope.since:
             replies.check_count(self._settings.location, *stream_reads.count(tx, scope))
-        streams = self._find(tx, scope)
+        grace_secs = self._settings.lifetimes.tombstone_grace
+        streams = stream_reads.read_streams(tx, scope, grace_secs)
         reply = self._catalog(tx, seq, scope)
         reply.streams.extend(self._streams(tx, streams))
         periods = stream_reads.read_periods(tx, streams, replies.BABIES_MAX)
@@ -213,9 +214,6 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             self._add_removed(tx, asked.scope, reply)
         self._pages.read(tx, asked, reply)
         return reply
-
-    def _find(self, tx: Transaction, scope: StreamScope) -> list[StreamRow]:
-        return stream_reads.read_streams(tx, scope, self._settings.lifetimes.tombstone_grace)
 
     def _streams(
         self, tx: Transaction, streams: list[StreamRow], detail: replies.Detail | None = None

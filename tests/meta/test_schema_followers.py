@@ -3,8 +3,9 @@
 import pytest
 
 from meta.client import MetaClient
-from meta.errors import InvalidArgument
+from meta.errors import InvalidArgument, StillReferenced
 from meta.v1 import operations_pb2 as pb
+from tests.support.events_once import identify
 from tests.support.meta.bindings import (
     RESOURCE,
     STRING,
@@ -81,3 +82,19 @@ def test_a_column_that_reads_another_attribute_goes_and_comes_back_with_it(
         bind(meta_client, dataset, schema, None, host)
     update(meta_client, schema, [price("price")])
     assert get_settings(meta_client, dataset).promoted_columns == before.promoted_columns
+
+
+def test_the_identity_of_a_deleted_dataset_stays_and_the_refusal_names_the_dataset(
+    meta_client: MetaClient, dataset: str, schema: str
+) -> None:
+    bind(meta_client, dataset, schema)
+    identify(meta_client, dataset, "order_id", 3)
+    delete(meta_client, dataset)
+
+    with pytest.raises(StillReferenced, match="order_id is the identity") as refused:
+        update(meta_client, schema, [], ["order_id"])
+
+    assert refused.value.metadata["blockers"] == "dataset orders"
+    update(meta_client, schema, [price("tax")], ["price"])
+    undelete(meta_client, dataset)
+    assert get_settings(meta_client, dataset).event_identity.column == "order_id"

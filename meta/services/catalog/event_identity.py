@@ -112,11 +112,12 @@ def message_of(tx: Transaction, dataset_id: UUID) -> common_pb2.EventIdentity | 
 
 def check_kept(tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]) -> None:
     """Refuse columns without that of the identities of events. Raises StillReferenced."""
-    name = dataset_settings.read_identity_column(tx, dataset_id)
+    name, dataset_name = dataset_settings.read_identity_column(tx, dataset_id)
     if name and not any(column.name == name and column.is_of_schema for column in columns):
         raise StillReferenced(
             f"{name} is the identity of the dataset's events: end event_identity first",
             dataset_id=dataset_id,
+            blockers=f"dataset {dataset_name}",
         )
 
 

@@ -51,7 +51,9 @@ _READ: Select[*tuple[Any, ...]] = select(
     datasets.c.nonconforming,
     datasets.c.timestamp_unit,
 ).where(datasets.c.id == bindparam("dataset"))
-_IDENTITY_COLUMN = select(datasets.c.identity_column).where(datasets.c.id == bindparam("dataset"))
+_IDENTITY_COLUMN: Select[*tuple[Any, ...]] = select(
+    datasets.c.identity_column, datasets.c.name
+).where(datasets.c.id == bindparam("dataset"))
 _WRITE = (
     update(datasets)
     .where(datasets.c.id == bindparam("dataset"))
@@ -80,10 +82,13 @@ def read(tx: Transaction, dataset_id: UUID) -> DatasetSettings:
     return DatasetSettings(*values)
 
 
-def read_identity_column(tx: Transaction, dataset_id: UUID) -> str:
-    """Return the column of the identities of a dataset's events; "" = none. It may be deleted."""
-    column: str = tx.execute(_IDENTITY_COLUMN, {"dataset": dataset_id}).scalar_one()
-    return column
+def read_identity_column(tx: Transaction, dataset_id: UUID) -> tuple[str, str]:
+    """Return the column of the identities of a dataset's events, "" = none, and the dataset's name.
+
+    The dataset may be deleted.
+    """
+    row = tx.execute(_IDENTITY_COLUMN, {"dataset": dataset_id}).one()
+    return row.identity_column, row.name
 
 
 def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:

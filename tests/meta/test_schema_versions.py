@@ -26,6 +26,7 @@ from tests.support.meta.bindings import (
     price,
     promote,
     promoted,
+    settings_at,
     update,
 )
 from tests.support.meta.catalog import CatalogDriver
@@ -89,6 +90,27 @@ def test_a_reader_at_an_old_version_gets_the_columns_of_its_time(
     assert columns_at(meta_client, dataset, bound) == ["order_id", "price", "mine"]
     assert columns_at(meta_client, dataset, bound + 1) == ["order_id", "price", "mine"]
     assert columns_at(meta_client, dataset, current_version(meta_client)) == ["order_id", "mine"]
+
+
+def test_a_column_that_was_computed_before_it_was_bound_is_computed_at_that_version(
+    meta_client: MetaClient, dataset: str
+) -> None:
+    """Else values that a reader saw at a version become null there later."""
+    promote(meta_client, dataset, promoted("price"))
+    computed = current_version(meta_client)
+    promote(meta_client, dataset)
+    schema = create(meta_client, "priced", Column(name="price", type=promoted("price").type))
+    bind(meta_client, dataset, schema)
+
+    columns = [
+        settings_at(meta_client, dataset, at).promoted_columns.columns
+        for at in (computed, current_version(meta_client))
+    ]
+
+    assert [[(c.name, c.bound) for c in each] for each in columns] == [
+        [("price", False)],
+        [("price", True)],
+    ]
 
 
 def test_a_frozen_schema_takes_revisions_only(meta_client: MetaClient, schema: str) -> None:

@@ -1,6 +1,7 @@
 """The columns that a dataset had at a version: readers of an old version get those of its time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from sqlalchemy import text
@@ -20,11 +21,11 @@ _EXPIRE = text("""
         ORDER BY until_version DESC OFFSET :most LIMIT 1))
 """)
 _ADD = text("""
-    INSERT INTO former_layouts (dataset_id, until_version, field_ids)
-    VALUES (:dataset, :version, cast(:field_ids AS integer[]))
+    INSERT INTO former_layouts (dataset_id, until_version, field_ids, bound_ids)
+    VALUES (:dataset, :version, cast(:field_ids AS integer[]), cast(:bound_ids AS integer[]))
 """)
 _AT = text("""
-    SELECT field_ids FROM former_layouts
+    SELECT field_ids, bound_ids FROM former_layouts
     WHERE dataset_id = :dataset AND until_version > :version ORDER BY until_version LIMIT 1
 """)
 
@@ -33,8 +34,14 @@ def keep(
     tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow], until: Version
 ) -> None:
     """Keep the columns that a dataset had before version `until`."""
-    field_ids = [column.field_id for column in columns if column.field_id is not None]
-    tx.execute(_ADD, {"dataset": dataset_id, "version": until, "field_ids": field_ids})
+    numbered = [column for column in columns if column.field_id is not None]
+    values = {
+        "dataset": dataset_id,
+        "version": until,
+        "field_ids": [column.field_id for column in numbered],
+        "bound_ids": [column.field_id for column in numbered if column.is_bound],
+    }
+    tx.execute(_ADD, values)
     tx.execute(_EXPIRE, {"dataset": dataset_id, "most": LAYOUTS_MAX})
 
 
@@ -51,6 +58,9 @@ def at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[PromotedColumnR
     keys = [(str(dataset_id), field_id) for field_id in row.field_ids]
     known = dataset_layouts.find_columns(tx, keys)
     then = tuple(known[key] for key in keys if key in known)
+    if row.bound_ids is not None:
+        # A column that was bound since then was computed from the attributes at that time.
+        then = tuple(replace(c, is_bound=c.field_id in row.bound_ids) for c in then)
     names = {column.name.casefold() for column in then}
     later = (c for c in now if not c.is_bound and c.name.casefold() not in names)
     return (*then, *later)

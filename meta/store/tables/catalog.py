@@ -159,6 +159,8 @@ former_layouts = Table(
     Column("dataset_id", Uuid, ForeignKey("datasets.id"), primary_key=True),
     Column("until_version", BigInteger, primary_key=True, autoincrement=False),
     Column("field_ids", ARRAY(Integer), nullable=False),
+    # Those of them that were bound then; null in rows of releases that did not tell.
+    Column("bound_ids", ARRAY(Integer)),
 )
 
 # Records committed per dataset and calendar month (UTC), for quotas.

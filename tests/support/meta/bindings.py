@@ -71,9 +71,13 @@ def names(settings: pb.DatasetSettings) -> list[str]:
     return [column.name for column in settings.promoted_columns.columns]
 
 
-def columns_at(client: MetaClient, dataset: str, version: int) -> list[str]:
+def settings_at(client: MetaClient, dataset: str, version: int) -> pb.DatasetSettings:
     request = pb.GetDatasetSettingsRequest(dataset_id=dataset, columns_at=version)
-    return names(client.operations.GetDatasetSettings(request).settings)
+    return client.operations.GetDatasetSettings(request).settings
+
+
+def columns_at(client: MetaClient, dataset: str, version: int) -> list[str]:
+    return names(settings_at(client, dataset, version))
 
 
 def current_version(client: MetaClient) -> int:

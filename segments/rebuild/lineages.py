@@ -40,6 +40,11 @@ class Offsets:
         """True if segments hold the records of a baby, and none of them is missing."""
         return offset in self._batches.get(stream_id, ()) and not self.miss(stream_id, offset)
 
+    def hold_whole(self, stream_id: str, offset: int, partial: frozenset[str]) -> bool:
+        """True if segments hold the records of a baby, and none of them is of a partial batch."""
+        batches = self._batches.get(stream_id, {}).get(offset)
+        return batches is not None and batches.isdisjoint(partial)
+
     def miss(self, stream_id: str, offset: int) -> bool:
         """True if a missing segment held records of a baby."""
         return any(first <= offset <= last for first, last in self._missing.get(stream_id, ()))

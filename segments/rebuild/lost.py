@@ -66,7 +66,13 @@ def choose_lost(
     usable = [
         segment
         for segment in lost
-        if not (at.holds_all(segment) or at.has_merged_anew(segment) or batch_ids(segment) & cut)
+        if not (
+            at.holds_all(segment)
+            or at.has_merged_anew(segment)
+            or batch_ids(segment) & cut
+            # What a crashed merge left of babies that are merged again anyway.
+            or (batch_ids(segment) & partial and _awaits_merge(segment, present, merged))
+        )
     ]
     gone = _gone(usable, at, present, merged)
     if not gone:
@@ -80,6 +86,7 @@ def choose_lost(
     reason = (
         next(iter(history.warnings), "")
         or _doubt(dataset_id, chosen, replaced, runs, Offsets([*live, *chosen], lowest))
+        or _unmerged(dataset_id, [*kept, *chosen], at, present, merged)
         or _contest(chosen, Offsets([*kept, *chosen], lowest), Offsets(rest, lowest), partial)
         or _remainder(chosen, others, days_of([*kept, *chosen]))
     )
@@ -199,8 +206,31 @@ def _doubt(
             is_own = baby.dataset_ids is None or dataset_id in baby.dataset_ids
             is_passed = is_own and baby.offset <= ends.get(stream_id, -1)
             if is_passed and not after.hold(stream_id, baby.offset):
-                return f"the baby {baby.offset} of stream {stream_id} has to be merged first"
+                return _merge_first(stream_id, baby.offset)
     return ""
+
+
+def _unmerged(
+    dataset_id: str,
+    after: Sequence[SegmentFound],
+    before: Offsets,
+    present: Present,
+    merged: Mapping[str, int],
+) -> str:
+    """The reason for which a baby that waits for its merge would be passed and not be whole."""
+    holding, partial = Offsets(after, _lowest(after)), partial_batches(after)
+    for stream_id, end in _ends(after).items():
+        for offset, baby in present.get(stream_id, {}).items():
+            if not merged.get(stream_id, -1) < offset <= end or before.hold(stream_id, offset):
+                continue
+            is_own = baby.dataset_ids is None or dataset_id in baby.dataset_ids
+            if is_own and not holding.hold_whole(stream_id, offset, partial):
+                return _merge_first(stream_id, offset)
+    return ""
+
+
+def _merge_first(stream_id: str, offset: int) -> str:
+    return f"the baby {offset} of stream {stream_id} has to be merged first"
 
 
 def _held(
@@ -228,6 +258,15 @@ def _held(
                 for offset in range(span.start, span.end + 1)
             )
         )
+    )
+
+
+def _awaits_merge(segment: SegmentFound, present: Present, merged: Mapping[str, int]) -> bool:
+    """True if every baby that a segment names is there, and is merged in time."""
+    return all(
+        span.start > merged.get(span.stream_id, -1)
+        and all(o in present.get(span.stream_id, {}) for o in range(span.start, span.end + 1))
+        for span in segment.footer.ranges
     )
 
 

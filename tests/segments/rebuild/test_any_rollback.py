@@ -19,13 +19,14 @@ class Backup:
     """A database of before: live segments, and all that were registered or condemned."""
 
     live: dict[str, SegmentFound]
-    known: frozenset[str]
+    registered: frozenset[str]
+    condemned: frozenset[str]
     merged: dict[str, int]
 
 
 def back_up(world: World, condemned: set[str]) -> Backup:
     live = {key: world.bucket[key] for key in world.live}
-    return Backup(live, frozenset(world.registered | condemned), dict(world.merged))
+    return Backup(live, frozenset(world.registered), frozenset(condemned), dict(world.merged))
 
 
 def acknowledged(world: World, after: dict[str, int]) -> Held:
@@ -48,12 +49,14 @@ def held(world: World) -> Held:
 
 def put_back(world: World, backup: Backup, condemned: set[str]) -> bool:
     """Go back, let a nursery merge some anew, and reconcile; False if something is left."""
-    unknown = [world.bucket[key] for key in sorted(set(world.bucket) - backup.known)]
+    known = backup.registered | backup.condemned
+    unknown = [world.bucket[key] for key in sorted(set(world.bucket) - known)]
     missing: dict[str, list[tuple[int, int]]] = {}
     for key in backup.live.keys() - world.bucket.keys():
         for span in backup.live[key].footer.ranges:
             missing.setdefault(span.stream_id, []).append((span.start, span.end))
     world.live = set(backup.live) & set(world.bucket)
+    world.registered = set(backup.registered)
     world.merged = dict(backup.merged)
     if world.flip():
         world.nursery()
@@ -67,7 +70,7 @@ def put_back(world: World, backup: Backup, condemned: set[str]) -> bool:
     world.registered |= chosen
     world.merged = {s: max(world.merged[s], choice.ends.get(s, -1)) for s in STREAMS}
     # Segments that are too young stay unknown.
-    condemned |= {key for key in choice.held if world.flip()}
+    condemned |= {key for key in sorted(choice.held) if world.flip()}
     left = {found.key for found in unknown} - chosen - choice.held
     return not (choice.reason or left)
 

@@ -60,20 +60,7 @@ def choose_lost(
     lowest = _lowest(lost)
     at = Offsets(live, lowest, missing)
     partial = partial_batches([*live, *lost])
-    cut = partial - merged_batches([*live, *lost])
-    # Records of live segments are not needed: a database is complete as of its own offsets. Footers
-    # would not tell them from those that have to come back if both were merged with one batch.
-    usable = [
-        segment
-        for segment in lost
-        if not (
-            at.holds_all(segment)
-            or at.has_merged_anew(segment)
-            or batch_ids(segment) & cut
-            # What a crashed merge left of babies that are merged again anyway.
-            or (batch_ids(segment) & partial and _awaits_merge(segment, present, merged))
-        )
-    ]
+    usable = _usable(live, lost, at, partial, present, merged)
     gone = _gone(usable, at, present, merged)
     if not gone:
         return LostChoice(held=_held(lost, live, at, present, merged))
@@ -92,14 +79,36 @@ def choose_lost(
     )
     if reason:
         return LostChoice(reason=reason)
-    after = Offsets([*live, *chosen], lowest, missing)
     return LostChoice(
         chosen,
         frozenset(segment.key for segment in replaced),
         _ends(chosen),
         gone,
-        _held(others, [*kept, *chosen], after, present, merged),
+        _held(
+            others, [*kept, *chosen], Offsets([*live, *chosen], lowest, missing), present, merged
+        ),
     )
+
+
+def _usable(
+    live: Sequence[SegmentFound],
+    lost: Sequence[SegmentFound],
+    at: Offsets,
+    partial: frozenset[str],
+    present: Present,
+    merged: Mapping[str, int],
+) -> list[SegmentFound]:
+    """Leave out what certainly need not come back.
+
+    Records of live segments need not: a database is complete as of its own offsets. Nor need the
+    outputs that a crashed merge left of babies that are merged again. Footers would not tell them
+    from those that have to come back if both were merged with one batch.
+    """
+    cut = partial - merged_batches([*live, *lost])
+    parts = [segment for segment in lost if batch_ids(segment) & partial]
+    needless = {s.key for s in parts if batch_ids(s) & cut or _awaits_merge(s, present, merged)}
+    needless |= {s.key for s in lost if at.holds_all(s) or at.has_merged_anew(s)}
+    return [segment for segment in lost if segment.key not in needless]
 
 
 def _settled(

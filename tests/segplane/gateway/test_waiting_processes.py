@@ -157,6 +157,7 @@ def test_a_process_that_died_while_it_waited_is_replaced(
     dead = filled(query_pool)
     for pid in dead:
         os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not any(map(is_alive, dead)), "they are dead")
 
     assert gateway.query("print 1").status == 200
 

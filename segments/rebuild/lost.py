@@ -73,7 +73,7 @@ def choose_lost(
     reason = (
         next(iter(history.warnings), "")
         or _doubt(dataset_id, chosen, replaced, runs, Offsets([*live, *chosen], lowest))
-        or _unmerged(dataset_id, [*kept, *chosen], at, present, merged)
+        or _unmerged(dataset_id, kept, chosen, at, present, merged)
         or _contest(chosen, Offsets([*kept, *chosen], lowest), Offsets(rest, lowest), partial)
         or _remainder(chosen, others, days_of([*kept, *chosen]))
     )
@@ -221,14 +221,16 @@ def _doubt(
 
 def _unmerged(
     dataset_id: str,
-    after: Sequence[SegmentFound],
+    kept: Sequence[SegmentFound],
+    chosen: Sequence[SegmentFound],
     before: Offsets,
     present: Present,
     merged: Mapping[str, int],
 ) -> str:
     """The reason for which a baby that waits for its merge would be passed and not be whole."""
-    holding, partial = Offsets(after, _lowest(after)), partial_batches(after)
-    for stream_id, end in _ends(after).items():
+    # Live segments hold no baby above the merged offsets.
+    holding, partial = Offsets(chosen, _lowest(chosen)), partial_batches([*kept, *chosen])
+    for stream_id, end in _ends(chosen).items():
         for offset, baby in present.get(stream_id, {}).items():
             if not merged.get(stream_id, -1) < offset <= end or before.hold(stream_id, offset):
                 continue

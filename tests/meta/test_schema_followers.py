@@ -75,7 +75,7 @@ def test_a_column_that_reads_another_attribute_goes_and_comes_back_with_it(
 
     without = get_settings(meta_client, dataset)
     assert names(without) == ["order_id"]
-    # What was read may be written, and nothing else of that kind.
+    # The attributes that were read may be written, and nothing else of that kind.
     assert bind(meta_client, dataset, schema, None, *without.binding.attributes) == without
     host.attribute = "cents"
     with pytest.raises(InvalidArgument, match="the schema has no column price"):

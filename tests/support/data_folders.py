@@ -65,7 +65,7 @@ def stack_settings(made: Path | None = None) -> Iterator[StackSettings]:
             gateway_port=0,
             inherited=config.inherited_environment(),
         )
-        # What a test has killed ends its Postgres a little later, which writes until then.
+        # A killed stack ends its Postgres a little later, which writes until then.
         wait_until(lambda: not _postgres_runs(folder), "the end of its Postgres")
 
 

@@ -56,8 +56,13 @@ def kill_starting_jvm(pid: int) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; a zombie does not, for a container's init may never reap it."""
+    """Whether a thread of a process runs.
+
+    A zombie does not, for a container's init may never reap it. The first thread of a killed
+    process can be a zombie while its others still end and hold its files and its connections.
+    """
     try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+        status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
+    return "\nState:\tZ" not in status or "\nThreads:\t1\n" not in status

@@ -25,3 +25,16 @@ def test_a_baby_that_would_be_passed_and_is_there_in_part_has_to_be_merged_first
 
     assert choice.reason == f"the baby 0 of stream {STREAM} has to be merged first"
     assert not choice.chosen
+
+
+def test_a_batch_does_not_come_back_without_a_part_of_it() -> None:
+    """The records of the part that is live already would be doubled, or its others lost."""
+    part, other = (
+        raw(number, (offset, offset), part=number, parts=2, batch="b")
+        for offset, number in enumerate((1, 2))
+    )
+
+    choice = choose_lost(DATASET, [raw(3, (1, 1))], [part, other], {}, {STREAM: 1}, {})
+
+    assert choice.reason == f"{other.key} holds a part of what comes back, and cannot"
+    assert not choice.chosen

@@ -71,6 +71,7 @@ async def working(
         await flushing
         flusher.close()
         await intake.close()
+    assert budget.size_bytes == 0, "an export that was answered still has its memory"
 
 
 async def turns_are_over() -> None:

@@ -1,6 +1,8 @@
 """A stream waits at a baby segment that is missing; no other stream waits with it."""
 
 import json
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
@@ -9,7 +11,12 @@ from typer.testing import CliRunner, Result
 from meta.metrics import NURSERY
 from meta.v1 import operations_pb2 as pb
 from nursery.loop import Nursery
+from nursery.parked import ParkedStreams
+from nursery.results import unreadable_baby
+from segments.errors import ObjectMissing, SegmentsError, StoreUnavailable
 from segments.keys import baby_key
+from segments.location import StoreLocation
+from segments.store.folder import FolderStore
 from segplane.__main__ import app
 from segplane.dataplane.clocks import Clock
 from tests.support.clock import SettableClock
@@ -122,6 +129,43 @@ def test_another_attempt_costs_the_other_streams_nothing(
         driver.cycle()
 
         assert len(texts(collector)) == number + 1
+
+
+@dataclass(frozen=True)
+class _FailingStore(FolderStore):
+    """A folder whose reads fail with an error, and are noted."""
+
+    error: SegmentsError = field(kw_only=True)
+    reads: list[str] = field(default_factory=list, kw_only=True)
+
+    def get(self, key: str) -> bytes:
+        self.reads.append(key)
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "reads"), [(StoreUnavailable("no answer"), 1), (ObjectMissing("gone"), 2)]
+)
+def test_a_store_without_an_answer_is_asked_once_before_a_plan(
+    collector: CollectorDriver,
+    other: CollectorDriver,
+    tmp_path: Path,
+    error: SegmentsError,
+    reads: int,
+) -> None:
+    """Each further baby would wait for the store's timeout; missing ones are answered at once."""
+    clock = SettableClock()
+    store = _FailingStore(StoreLocation.from_url(tmp_path.as_uri()), error=error)
+    parked = ParkedStreams(collector.client, clock)
+    for driver in (collector, other):
+        driver.send("a")
+        parked.park(unreadable_baby(driver.stream_id, 0, error))
+    clock.now += 3_600.0
+
+    parked.retry(store)
+
+    assert len(store.reads) == reads
+    assert len(parked.offsets()) == 2
 
 
 def test_a_skipped_baby_is_never_merged_even_if_it_comes_back(

@@ -155,6 +155,15 @@ def test_offsets_beyond_the_committed_one_are_not_committed(
         locate(meta_client, str(uuid4()), 0)
 
 
+def test_offsets_up_to_the_deleted_one_are_reaped(
+    meta_server: MetaServer, meta_client: MetaClient, stream: str
+) -> None:
+    with meta_server.running.database.write() as tx:
+        tx.execute(text("UPDATE ingest_streams SET deleted_offset = 3"))
+
+    assert [locate(meta_client, stream, offset).reaped for offset in (3, 4)] == [True, False]
+
+
 def test_usage_counts_the_records_of_stamped_babies(
     meta_client: MetaClient, catalog: CatalogDriver, stream: str, dataset: str
 ) -> None:

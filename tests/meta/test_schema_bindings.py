@@ -66,6 +66,19 @@ def test_every_column_of_a_schema_becomes_a_typed_column(
     assert not get_settings(meta_client, dataset).HasField("binding")
 
 
+def test_an_end_of_a_binding_ends_no_other(
+    meta_client: MetaClient, catalog: CatalogDriver, schema: str
+) -> None:
+    datasets = [catalog.dataset(name) for name in ("first", "second", "third")]
+    for each in datasets:
+        bind(meta_client, each, schema)
+
+    unbind(meta_client, datasets[1])
+
+    are_bound = [get_settings(meta_client, each).HasField("binding") for each in datasets]
+    assert are_bound == [True, False, True]
+
+
 @pytest.mark.parametrize("name", ["Timestamp", "severity", "start_timestamp_nanos", "body"])
 def test_a_reserved_name_is_refused(meta_client: MetaClient, dataset: str, name: str) -> None:
     schema = create(meta_client, "reserved", price(name))

@@ -1,0 +1,25 @@
+"""Numbers of states and kinds in the database, which rows of earlier releases have."""
+
+import importlib
+import pkgutil
+from enum import IntEnum
+
+import meta.store
+
+STORED = {
+    "JobState": {"RUNNING": 1, "PAUSED": 2, "DONE": 3, "CANCELLED": 4},
+    "KeptFilesState": {"NONE": 0, "REQUESTED": 1, "NOTED": 2, "FORGOTTEN": 3},
+    "LossKind": {"BABY": 1, "SEGMENT": 2, "PAYLOAD": 3},
+    "ReplayState": {"BEGUN": 1, "REPLAYED": 2, "DROPPED": 3},
+    "State": {"REGISTERED": 1, "CONDEMNED": 2, "DELETED": 3},
+    "TaskKind": {"MERGE": 1, "REWRITE": 2},
+    "TaskState": {"OPEN": 1, "COMPLETED": 2, "CANCELLED": 3, "SPLIT": 4},
+}
+
+
+def test_stored_numbers_keep_their_meaning() -> None:
+    for module in pkgutil.walk_packages(meta.store.__path__, "meta.store."):
+        importlib.import_module(module.name)
+    kinds = [kind for kind in IntEnum.__subclasses__() if kind.__module__.startswith("meta.store.")]
+
+    assert {kind.__name__: {m.name: m.value for m in kind} for kind in kinds} == STORED

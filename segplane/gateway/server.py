@@ -105,34 +105,42 @@ def _client(settings: Settings, token: str) -> MetaClient:
 
 
 async def _run(
-    server: uvicorn.Server, gateway: Gateway, listener: socket.socket, shutdown: Shutdown
+    server: "HttpServer", gateway: Gateway, listener: socket.socket, shutdown: Shutdown
 ) -> None:
-    def stop() -> None:
-        gateway.is_draining = True
-        server.should_exit = True
-
-    loop = asyncio.get_running_loop()
-
     def follow() -> None:
         shutdown.wait()
-        # The loop may have ended by another way.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(stop)
+        gateway.is_draining = True
+        server.stop()
 
     threading.Thread(target=follow, name="shutdown", daemon=True).start()
     await server.serve([listener])
 
 
-class _Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """A server that leaves signals to the process: uvicorn's raises them again at its end.
 
     It wakes twice a second for the header with the date, where uvicorn's wakes ten times.
     """
 
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_stopped = asyncio.Event()
+
+    def stop(self) -> None:
+        """Drain and end `serve`, from any thread."""
+        self.should_exit = True
+        # The loop may have ended by another way.
+        with suppress(RuntimeError):
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._is_stopped.set)
+
     async def main_loop(self) -> None:
         """Run until `should_exit` is set."""
+        self._loop = asyncio.get_running_loop()
         while not await self.on_tick(0):
-            await asyncio.sleep(_TICK_SECS)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._is_stopped.wait(), _TICK_SECS)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -145,7 +153,7 @@ _LIMITS = ConnectionLimits()
 
 def http_server(
     settings: Settings, gateway: Gateway, limits: ConnectionLimits = _LIMITS
-) -> uvicorn.Server:
+) -> HttpServer:
     """An HTTP server of a gateway, to be run on a listener."""
     unfinished = UnfinishedRequests(limits.unfinished_max)
     config = uvicorn.Config(
@@ -165,7 +173,7 @@ def http_server(
     if settings.tls is not None:
         # A context in place of file names lets a renewed certificate be used without a restart.
         config.ssl = settings.tls.ssl_context()
-    return _Server(config)
+    return HttpServer(config)
 
 
 def listen(settings: Settings) -> socket.socket:

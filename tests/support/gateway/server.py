@@ -123,7 +123,7 @@ class GatewayServer:
 
     def close(self) -> None:
         """Stop it and wait."""
-        self._server.should_exit = True
+        self._server.stop()
         self._thread.join(DEADLINE_SECS)
         self._gateway.close()
         self._meta.close()

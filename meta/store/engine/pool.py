@@ -24,6 +24,7 @@ from meta.errors import (
 )
 from meta.store.engine import continuity, database_url, timelines
 from meta.store.engine.call_scope import cancellable
+from meta.store.engine.compiled_statements import CompiledStatements
 from meta.store.engine.continuity import Continuity
 
 Transaction: TypeAlias = Connection
@@ -35,6 +36,7 @@ BINARY = "binary_rows"
 RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03", STALE_PLAN_SQLSTATE})
 
 
+_COMPILED = CompiledStatements()
 # Group commits of one kind in a process that run side by side.
 COMMIT_BATCHES_MAX = 2
 
@@ -80,6 +82,7 @@ class Database:
             hide_parameters=True,
             # No column has this type, and each start would look it up.
             use_native_hstore=False,
+            execution_options={"compiled_cache": _COMPILED},
             connect_args={"options": options, "connect_timeout": 10, "application_name": "meta"},
         )
         self._reader = self._writer.execution_options(

@@ -28,6 +28,8 @@ from tests.support.meta import database_roles
 from tests.support.meta.server import MetaServer
 from tests.support.meta.shared import shares_meta
 
+pytest_plugins = ("tests.support.object_store.fixtures",)
+
 # No deadline: a loaded machine is no counterexample. CI repeats the same examples, so that what
 # lands was tested as it stood; every other run looks for new ones.
 hypothesis_settings.register_profile(

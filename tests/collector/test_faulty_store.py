@@ -22,9 +22,6 @@ from tests.support.object_store.faulty_proxy import (
     ProxyAnswer,
     Request,
 )
-from tests.support.object_store.fixtures import aws_credentials, proxy, s3_endpoint, s3_location
-
-__all__ = ["aws_credentials", "proxy", "s3_endpoint", "s3_location"]  # Fixtures.
 
 RETRYABLE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 

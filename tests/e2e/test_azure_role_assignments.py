@@ -17,11 +17,8 @@ from tests.support.object_store.azure_policed import (
     policed_azure,
     policy,
 )
-from tests.support.object_store.fixtures import azure_endpoint
 from tests.support.object_store.policed import DOCS, PATH, PROCESSES
 from tests.support.object_store.policed_cloud import CREATE, DELETE, GET, LIST, PolicedCloud
-
-__all__ = ["azure_endpoint"]  # Fixtures.
 
 
 @pytest.fixture

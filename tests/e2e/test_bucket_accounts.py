@@ -24,15 +24,12 @@ from tests.e2e.conftest import PACE
 from tests.support.object_store.azure_policed import policed_azure
 from tests.support.object_store.clouds import ACCOUNT_KEY
 from tests.support.object_store.clouds import BUCKET as CLOUD_BUCKET
-from tests.support.object_store.fixtures import azure_endpoint, gcs_endpoint
 from tests.support.object_store.gcs_policed import policed_gcs
 from tests.support.object_store.policed import BUCKET, PATH, PolicedBucket, policed_bucket
 from tests.support.object_store.policed_cloud import CREATE, DELETE, GET, PolicedCloud
 from tests.support.pipeline.reading import find_all
 from tests.support.pipeline.sending import GrpcSender, exports, make_records
 from tests.support.waiting import wait_until
-
-__all__ = ["azure_endpoint", "gcs_endpoint"]  # Fixtures.
 
 RECORDS = 400
 ROUNDS = 3

@@ -23,17 +23,9 @@ from segplane.read import open_dataset
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import Stack
 from tests.e2e.conftest import PACE
-from tests.support.object_store.fixtures import (
-    azure_endpoint,
-    azure_location,
-    gcs_endpoint,
-    gcs_location,
-)
 from tests.support.pipeline.reading import find_all
 from tests.support.pipeline.sending import GrpcSender, exports, make_records
 from tests.support.waiting import wait_until
-
-__all__ = ["azure_endpoint", "azure_location", "gcs_endpoint", "gcs_location"]  # Fixtures.
 
 RECORDS = 400
 ROUNDS = 3

@@ -9,7 +9,6 @@ from segments.errors import StoreUnusable
 from segments.location import StoreLocation
 from segments.store.open import open_store
 from tests.e2e.test_bucket_policy import ROOTS, allowed
-from tests.support.object_store.fixtures import gcs_endpoint
 from tests.support.object_store.gcs_policed import (
     OBJECTS,
     PERMISSIONS,
@@ -19,8 +18,6 @@ from tests.support.object_store.gcs_policed import (
 )
 from tests.support.object_store.policed import DOCS, PATH, PROCESSES
 from tests.support.object_store.policed_cloud import CREATE, DELETE, GET, LIST, PolicedCloud
-
-__all__ = ["gcs_endpoint"]  # Fixtures.
 
 
 @pytest.fixture

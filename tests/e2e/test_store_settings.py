@@ -17,27 +17,9 @@ from segments.named_stores import parse_named_stores
 from tests.e2e.conftest import PACE
 from tests.support.documentation import blocks_of
 from tests.support.object_store import clouds
-from tests.support.object_store.fixtures import (
-    aws_credentials,
-    azure_endpoint,
-    azure_location,
-    gcs_endpoint,
-    gcs_location,
-    versitygw_endpoint,
-    versitygw_location,
-)
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 from tests.support.waiting import wait_until
 
-__all__ = [
-    "aws_credentials",
-    "azure_endpoint",
-    "azure_location",
-    "gcs_endpoint",
-    "gcs_location",
-    "versitygw_endpoint",
-    "versitygw_location",
-]
 PAGE = "docs/object-stores.md"
 STORES = ("file", "s3", "gcs", "azure")
 TRIAL = len(STORES)

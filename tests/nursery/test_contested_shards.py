@@ -30,13 +30,11 @@ from tests.support.object_store.faulty_proxy import (
     Request,
     running_proxy,
 )
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.waiting import wait_until
 from tests.support.worker_process import WorkerProcess
 
 ROOT = Path(__file__).parents[2]
-__all__ = ["aws_credentials", "versitygw_endpoint"]
 pytestmark = pytest.mark.slow
 PATH = {"PYTHONPATH": str(ROOT)}
 STREAMS, BABIES = 24, 3

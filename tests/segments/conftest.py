@@ -9,31 +9,6 @@ from segments.named_stores import NamedStore, Stores
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.several import open_stores
-from tests.support.object_store.fixtures import (
-    aws_credentials,
-    azure_endpoint,
-    azure_location,
-    gcs_endpoint,
-    gcs_location,
-    proxy,
-    s3_endpoint,
-    s3_location,
-    versitygw_endpoint,
-    versitygw_location,
-)
-
-__all__ = [
-    "aws_credentials",
-    "azure_endpoint",
-    "azure_location",
-    "gcs_endpoint",
-    "gcs_location",
-    "proxy",
-    "s3_endpoint",
-    "s3_location",
-    "versitygw_endpoint",
-    "versitygw_location",
-]
 
 
 @pytest.fixture

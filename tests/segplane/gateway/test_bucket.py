@@ -20,11 +20,9 @@ from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.gateway.shop import Shop
 from tests.support.object_store.faulty_proxy import FaultyProxy
-from tests.support.object_store.fixtures import aws_credentials, store, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
-__all__ = ["aws_credentials", "store", "versitygw_endpoint"]
 KEYS = {"s3.access-key-id": ACCESS_KEY, "s3.secret-access-key": SECRET_KEY}
 
 

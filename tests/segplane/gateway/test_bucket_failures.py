@@ -33,11 +33,9 @@ from tests.support.object_store.faulty_proxy import (
     ProxyAnswer,
     Request,
 )
-from tests.support.object_store.fixtures import aws_credentials, store, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
-__all__ = ["aws_credentials", "store", "versitygw_endpoint"]
 TOKEN = "the-token-of-this-gateway"
 KEYS = {"s3.access-key-id": ACCESS_KEY, "s3.secret-access-key": SECRET_KEY}
 # Clients of some engines wait for an answer no longer.

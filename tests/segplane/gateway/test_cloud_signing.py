@@ -24,14 +24,7 @@ from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.gateway.signed_urls import HOST
 from tests.support.meta.server import MetaServer
-from tests.support.object_store.fixtures import (
-    azure_endpoint,
-    azure_location,
-    gcs_endpoint,
-    gcs_location,
-)
 
-__all__ = ["azure_endpoint", "azure_location", "gcs_endpoint", "gcs_location"]
 TOKEN = "the-token-of-this-gateway"
 SIGN = "iceberg/v1/namespaces/default/tables/web/sign"
 ACCOUNT = "gateway@example-project.iam.gserviceaccount.com"

@@ -35,10 +35,7 @@ from tests.support.object_store.faulty_proxy import (
     Request,
     running_proxy,
 )
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
-
-__all__ = ["aws_credentials", "versitygw_endpoint"]
 
 pytestmark = pytest.mark.readers
 Acts = dict[str, Callable[[], object]]

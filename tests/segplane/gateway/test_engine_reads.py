@@ -33,12 +33,10 @@ from tests.support.gateway.trino import TrinoServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import DAY, EPOCH
 from tests.support.object_store.faulty_proxy import FaultyProxy
-from tests.support.object_store.fixtures import aws_credentials, store, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 from tests.support.parquet.rows import rows_of
 
-__all__ = ["aws_credentials", "store", "versitygw_endpoint"]
 pytestmark = pytest.mark.readers
 # A file of these has 900 kB, in which no engine takes a footer for the whole.
 ROWS = 4_000

@@ -15,11 +15,9 @@ from tests.support.gateway.server import GatewayServer
 from tests.support.gateway.shop import Shop
 from tests.support.meta.server import MetaServer
 from tests.support.object_store.faulty_proxy import FaultyProxy, running_proxy
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
-__all__ = ["aws_credentials", "versitygw_endpoint"]
 pytestmark = pytest.mark.readers
 SPARKS = [engine for engine in ENGINES if engine.kind == "spark"]
 READ_KEYS = AccessSettings(access_key_id=ACCESS_KEY, secret_access_key=SECRET_KEY)

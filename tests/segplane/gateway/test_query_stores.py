@@ -16,10 +16,7 @@ from tests.support.object_store.faulty_proxy import (
     ProxyAnswer,
     Request,
 )
-from tests.support.object_store.fixtures import aws_credentials, store, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
-
-__all__ = ["aws_credentials", "store", "versitygw_endpoint"]
 
 
 @pytest.fixture

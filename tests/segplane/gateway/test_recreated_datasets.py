@@ -21,12 +21,10 @@ from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import delete
 from tests.support.meta.server import MetaServer
 from tests.support.object_store.faulty_proxy import FaultyProxy
-from tests.support.object_store.fixtures import aws_credentials, proxy, s3_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 from tests.support.waiting import wait_until
 
-__all__ = ["aws_credentials", "proxy", "s3_endpoint"]
 TOKEN = "the-token-of-this-gateway"
 KNOWN = {"Authorization": f"Bearer {TOKEN}"}
 VENDED = {"X-Iceberg-Access-Delegation": "vended-credentials"}

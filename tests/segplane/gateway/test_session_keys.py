@@ -19,11 +19,9 @@ from tests.support.gateway.shop import Shop
 from tests.support.gateway.trino import TrinoServer
 from tests.support.meta.server import MetaServer
 from tests.support.object_store.faulty_proxy import FaultyProxy, ProxyAnswer, running_proxy
-from tests.support.object_store.fixtures import aws_credentials, proxy, s3_endpoint
 from tests.support.object_store.moto import BUCKET, fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
-__all__ = ["aws_credentials", "proxy", "s3_endpoint"]
 TOKEN = "the-token-of-this-gateway"
 KNOWN = {"Authorization": f"Bearer {TOKEN}", "X-Iceberg-Access-Delegation": "vended-credentials"}
 _DENIED = b"<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>"

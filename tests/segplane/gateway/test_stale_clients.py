@@ -24,11 +24,9 @@ from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.merge_worker.local_merges import merge_all
 from tests.support.meta.server import MetaServer
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location, running_moto
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
-__all__ = ["aws_credentials", "versitygw_endpoint"]
 TOKEN = "the-token-of-this-gateway"
 KNOWN = {"Authorization": f"Bearer {TOKEN}"}
 CATALOG = {"type": "rest", "token": TOKEN}

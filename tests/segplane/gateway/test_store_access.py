@@ -21,11 +21,9 @@ from segplane.gateway.iceberg.access_settings import AccessSettings
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.server import MetaServer
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
-__all__ = ["aws_credentials", "versitygw_endpoint"]
 TOKEN = "the-token-of-this-gateway"
 READ_KEYS = AccessSettings(access_key_id=ACCESS_KEY, secret_access_key=SECRET_KEY)
 SIGN = "iceberg/v1/namespaces/default/tables/web/sign"

@@ -14,13 +14,11 @@ from segments.named_stores import NamedStore
 from segplane.gateway.iceberg.access_settings import AccessSettings
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.server import MetaServer
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 from tests.support.placement.two_stores import COLD, Placement
 from tests.support.visible_segments import key_of
 
-__all__ = ["aws_credentials", "versitygw_endpoint"]
 TOKEN = "the-token-of-this-gateway"
 SIGNED_READS = {
     "token": TOKEN,

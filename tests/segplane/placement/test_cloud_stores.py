@@ -15,19 +15,10 @@ from segments.store.open import open_store
 from segplane.read.filesystems import filesystem
 from tests.support.command_line import RunCommand
 from tests.support.object_store import clouds
-from tests.support.object_store.fixtures import (
-    aws_credentials,
-    azure_endpoint,
-    gcs_endpoint,
-    gcs_location,
-    versitygw_endpoint,
-)
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 from tests.support.placement.two_stores import COLD, Placement
 
-__all__ = ["aws_credentials", "azure_endpoint", "gcs_endpoint", "gcs_location"]
-__all__ += ["versitygw_endpoint"]
 KEYS = f"[default]\naws_access_key_id = {ACCESS_KEY}\naws_secret_access_key = {SECRET_KEY}\n"
 
 

@@ -21,15 +21,6 @@ from segplane.__main__ import app
 from segplane.recovery import lost_segments, unknown_babies
 from tests.support.meta import backups
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
-from tests.support.object_store.fixtures import (
-    aws_credentials,
-    azure_endpoint,
-    azure_location,
-    gcs_endpoint,
-    gcs_location,
-    versitygw_endpoint,
-    versitygw_location,
-)
 from tests.support.placement.two_stores import COLD
 from tests.support.reconciling import (
     assert_sound,
@@ -39,9 +30,6 @@ from tests.support.reconciling import (
     with_lifetimes,
 )
 from tests.support.visible_segments import texts
-
-__all__ = ["aws_credentials", "azure_endpoint", "azure_location", "gcs_endpoint", "gcs_location"]
-__all__ += ["versitygw_endpoint", "versitygw_location"]
 
 
 @pytest.fixture(params=["versitygw", "gcs", "azure"])

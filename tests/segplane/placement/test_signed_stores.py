@@ -21,20 +21,11 @@ from segplane.gateway.iceberg.access_settings import AccessSettings
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.server import MetaServer
 from tests.support.object_store import clouds
-from tests.support.object_store.fixtures import (
-    aws_credentials,
-    azure_endpoint,
-    gcs_endpoint,
-    gcs_location,
-    versitygw_endpoint,
-)
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY, running_versitygw
 from tests.support.placement.two_stores import COLD, Placement
 from tests.support.visible_segments import key_of
 
-__all__ = ["aws_credentials", "azure_endpoint", "gcs_endpoint", "gcs_location"]
-__all__ += ["versitygw_endpoint"]
 TOKEN = "the-token-of-this-gateway"
 # Keys of another provider of S3, which knows nothing of those of the default store.
 OTHERS = ("other-provider", "secret-of-the-other")

@@ -14,17 +14,11 @@ from segplane.read import open_dataset
 from segplane.read.spark.source import SegplaneSource
 from tests.segplane.read.conftest import spark
 from tests.support.object_store import clouds
-from tests.support.object_store.fixtures import (
-    azure_endpoint,
-    azure_location,
-    gcs_endpoint,
-    gcs_location,
-)
 from tests.support.placement.two_stores import COLD, Placement
 
 pytestmark = pytest.mark.spark
 # Fixtures.
-__all__ = ["azure_endpoint", "azure_location", "gcs_endpoint", "gcs_location", "spark"]
+__all__ = ["spark"]
 
 
 @pytest.fixture(autouse=True)

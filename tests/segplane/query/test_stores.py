@@ -13,25 +13,7 @@ from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.schemas import link_view
 from tests.support.meta.segments import DAY, EPOCH
-from tests.support.object_store.fixtures import (
-    aws_credentials,
-    azure_endpoint,
-    azure_location,
-    gcs_endpoint,
-    gcs_location,
-    versitygw_endpoint,
-    versitygw_location,
-)
 
-__all__ = [  # Fixtures.
-    "aws_credentials",
-    "azure_endpoint",
-    "azure_location",
-    "gcs_endpoint",
-    "gcs_location",
-    "versitygw_endpoint",
-    "versitygw_location",
-]
 SCHEMES = {"versitygw": "s3://", "gcs": "gs://", "azure": "az://"}
 
 

@@ -24,9 +24,6 @@ from tests.support.cluster.standalone import Cluster
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, guarded
-from tests.support.object_store.fixtures import aws_credentials, s3_endpoint, s3_location
-
-__all__ = ["aws_credentials", "s3_endpoint", "s3_location"]  # Fixtures.
 
 # A start of Spark each.
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

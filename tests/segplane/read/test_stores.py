@@ -12,26 +12,8 @@ from segments.location import StoreLocation
 from segplane.read import OpenDataset
 from tests.segplane.read.conftest import Open
 from tests.support.gateway.segments import SegmentWriter
-from tests.support.object_store.fixtures import (
-    aws_credentials,
-    azure_endpoint,
-    azure_location,
-    gcs_endpoint,
-    gcs_location,
-    s3_endpoint,
-    s3_location,
-)
 from tests.support.reading import rows_as_read, rows_as_written
 
-__all__ = [  # Fixtures.
-    "aws_credentials",
-    "azure_endpoint",
-    "azure_location",
-    "gcs_endpoint",
-    "gcs_location",
-    "s3_endpoint",
-    "s3_location",
-]
 URLS = {"s3": "s3://", "gcs": "gs://", "azure": "az://"}
 
 

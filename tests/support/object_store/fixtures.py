@@ -1,19 +1,24 @@
-"""Fixtures of stores: moto behind a lock and a proxy before it, VersityGW, and other clouds."""
+"""Fixtures of stores: moto behind a lock and a proxy before it, VersityGW, and other clouds.
+
+`tests/conftest.py` names this module as a plugin, so that each server is started once a session; a
+module that imports a fixture has one of its own, and Azurite alone takes 4 s to start. Libraries of
+clouds are imported by the fixtures: most runs of a few tests need none.
+"""
 
 from collections.abc import Iterator
 
 import pytest
 
 from segments.location import StoreLocation
-from tests.support.object_store import clouds
 from tests.support.object_store.faulty_proxy import FaultyProxy, running_proxy
-from tests.support.object_store.moto import fresh_location, running_moto
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY, running_versitygw
 
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
     """Run moto's S3 on a free port; returns its URL."""
+    from tests.support.object_store.moto import running_moto
+
     with running_moto() as url:
         yield url
 
@@ -50,18 +55,24 @@ def store(versitygw_endpoint: str, aws_credentials: None) -> Iterator[FaultyProx
 @pytest.fixture
 def s3_location(s3_endpoint: str, aws_credentials: None) -> StoreLocation:
     """Name a fresh path of a bucket of moto."""
+    from tests.support.object_store.moto import fresh_location
+
     return fresh_location(s3_endpoint)
 
 
 @pytest.fixture
 def versitygw_location(versitygw_endpoint: str, aws_credentials: None) -> StoreLocation:
     """Name a fresh path of a bucket of VersityGW."""
+    from tests.support.object_store.moto import fresh_location
+
     return fresh_location(versitygw_endpoint)
 
 
 @pytest.fixture(scope="session")
 def gcs_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run a server of Google Cloud Storage's protocol; returns its URL."""
+    from tests.support.object_store import clouds
+
     with clouds.running_gcs(tmp_path_factory.mktemp("gcs")) as url:
         yield url
 
@@ -69,6 +80,8 @@ def gcs_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def azure_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run Azurite; returns the URL of its account."""
+    from tests.support.object_store import clouds
+
     with clouds.running_azure(tmp_path_factory.mktemp("azurite")) as url:
         yield url
 
@@ -76,11 +89,15 @@ def azure_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def gcs_location(gcs_endpoint: str) -> StoreLocation:
     """Name a fresh path of a bucket of the server."""
+    from tests.support.object_store import clouds
+
     return clouds.gcs_location(gcs_endpoint)
 
 
 @pytest.fixture
 def azure_location(azure_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> StoreLocation:
     """Name a fresh path of a container of Azurite."""
+    from tests.support.object_store import clouds
+
     monkeypatch.setenv("AZURE_STORAGE_KEY", clouds.ACCOUNT_KEY)
     return clouds.azure_location(azure_endpoint)

@@ -94,25 +94,25 @@ verify: ## Verify signature and checksums of the wheels and images in build/dist
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
 	$(BIN)/segplane demo
 
-# Two workers: the tests with Spark run on one of them, the others on the other. A worker that hangs
+# A worker more than cores, because tests also wait; the tests with Spark run on one. A worker that hangs
 # where no signal reaches it shows its stacks and ends; that test has failed, and the others go on.
 test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
-	$(BIN)/python -m pytest -n 2 --dist loadscope -o faulthandler_timeout=620 -o faulthandler_exit_on_timeout=true
+	$(BIN)/python -m pytest -n 3 --dist loadscope -o faulthandler_timeout=620 -o faulthandler_exit_on_timeout=true
 
 # The two halves of `make test`: what reads datasets, and all else.
 READERS_TESTS := $(addprefix tests/segplane/,gateway kql query read)
 
 test-control: $(READY) ## The half of the tests that is about the control plane and the processes
-	$(BIN)/python -m pytest -n 2 --dist loadscope $(addprefix --ignore=,$(READERS_TESTS))
+	$(BIN)/python -m pytest -n 3 --dist loadscope $(addprefix --ignore=,$(READERS_TESTS))
 
 test-readers: $(READY) ## The half of the tests that is about readers: KQL, queries, segplane.read, the gateway
-	$(BIN)/python -m pytest -n 2 --dist loadscope $(READERS_TESTS)
+	$(BIN)/python -m pytest -n 3 --dist loadscope $(READERS_TESTS)
 
 test-slow: $(READY) ## The tests that need minutes each, and the property tests with all their examples
 	ALL_EXAMPLES=1 $(BIN)/python -m pytest -m "slow or (hypothesis and not scale and not readers)"
 
 test-restricted: $(READY) ## The tests of meta and its contract with meta as the Postgres role that may only serve
-	$(BIN)/python -m pytest -n 2 --dist loadscope --restricted-role tests/meta tests/contract tests/property
+	$(BIN)/python -m pytest -n 3 --dist loadscope --restricted-role tests/meta tests/contract tests/property
 
 # Mutants are made by the operators of Cosmic Ray, in an environment of its own; our own driver draws
 # the sample and gives each mutant the tests that run its line, by Coverage.

@@ -23,6 +23,7 @@ from meta.process import Environment
 from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
 from segplane.stack.postgres import EmbeddedPostgres
+from tests.support.collection import import_share
 from tests.support.examples import examples
 from tests.support.meta import database_roles
 from tests.support.meta.server import MetaServer
@@ -80,6 +81,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of `make test-restricted`."""
     text = "let meta serve as the restricted Postgres role of docs/security.md"
     parser.addoption("--restricted-role", action="store_true", help=text)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Divide the work of importing test modules among the workers."""
+    import_share(session.config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -29,7 +29,7 @@ _COLUMNS = (
     ("request_id", "string", "request.id"),
     ("client_address", "string", "client.address"),
     ("function_name", "string", "code.function.name"),
-    ("status_code", "int", "http.status_code"),
+    ("http_status_code", "int", "http.status_code"),
     ("peer_port", "int", "net.peer.port"),
     ("url_path", "string", "url.path"),
 )

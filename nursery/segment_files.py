@@ -74,7 +74,8 @@ def write_one(
 ) -> WrittenSegment:
     """Write, upload and verify one file of some rows; the local file is removed."""
     try:
-        with SegmentWriter(path, tables.keys(), work.spec, footer) as writer:
+        samples = list(tables.values())
+        with SegmentWriter(path, tables.keys(), work.spec, footer, samples) as writer:
             for signal in SIGNALS:
                 if signal in tables:
                     writer.write(signal, sort_table(tables[signal], work.spec, signal))

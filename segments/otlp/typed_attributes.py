@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, cast
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from segments.otlp import json_text
 from segments.otlp.arrow import Array, dictionary, field, make, pc, spread
 from segments.parquet.promoted import SOURCES, converted, first_of_each, promote
 from segments.parquet.promoted_reads import ROWS_MIN
+from segments.parquet.repetition import is_unrepeated
 from segments.parquet.schema import TIMESTAMP, promoted_type
 from segments.parquet.spec import PromotedColumn
 
@@ -28,6 +30,12 @@ _CERTAIN_TIME = (
     "[T ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?(Z|[+-]0[0-9]:[0-5][0-9])$"
 )
 _CERTAIN_GUID = "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"
+# A larger sample takes as long as to hash a tenth of the values of a pass.
+_SAMPLE_VALUES = 1_024
+# Up to so many attributes are looked for one by one, and so are more if a pass has more different
+# ones than Arrow sorts by counting.
+_SEARCHED_MAX = 4
+_SORTED_MAX = 4_096
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 
 
@@ -81,17 +89,18 @@ class _Entries:
         entries = lists.flatten()
         self._rows = len(lists)
         self._codes = codes
-        self._keys = field(entries, "key").indices
         self._values = field(entries, "value")
-        self._row_of_entry = pc.list_parent_indices(lists)
+        keys = field(entries, "key")
+        places, runs = _runs(keys.indices, sorted(codes.values()), len(keys.dictionary))
+        self._places, self._runs = places, runs
+        self._row_of_place = pc.list_parent_indices(lists).take(places)
 
     def typed(self, column: PromotedColumn) -> tuple[Array, int]:
         """Return a column's values, one a row, and the number of those that do not fit it."""
         type_, is_dictionary = promoted_type(column), pa.types.is_dictionary(promoted_type(column))
         if column.attribute not in self._codes:
             return make.nulls(self._rows, type_), 0
-        places = self._places(self._codes[column.attribute])
-        rows = self._row_of_entry.take(places)
+        places, rows = self._run(self._codes[column.attribute])
         if len(rows) == 0:
             return make.nulls(self._rows, type_), 0
         is_repeated = pc.equal(rows.slice(1, len(rows) - 1), rows.slice(0, len(rows) - 1))
@@ -100,18 +109,52 @@ class _Entries:
             kept = make.concat_arrays([make.array([True]), pc.invert(is_repeated)])
             places, rows = places.filter(kept), rows.filter(kept)
         values, failures = _typed(self._values, places, column)
-        if is_dictionary:
-            values = values.dictionary_encode()
+        place = None
         if len(rows) < self._rows:
             place = pc.inverse_permutation(rows, max_index=self._rows - 1)
-            if is_dictionary:
-                values = dictionary(values.indices.take(place), values.dictionary)
-            else:
-                values = values.take(place)
-        return values, failures
+        if is_dictionary:
+            return _dictionary(values, place), failures
+        return values if place is None else values.take(place), failures
 
-    def _places(self, code: int) -> Array:
-        return pc.indices_nonzero(pc.equal(self._keys, make.scalar(code, pa.int32())))
+    def _run(self, code: int) -> tuple[Array, Array]:
+        """Return the places of an attribute among the entries, and their rows."""
+        start, end = self._runs[code]
+        return self._places.slice(start, end - start), self._row_of_place.slice(start, end - start)
+
+
+def _runs(
+    keys: Array, codes: Sequence[int], names: int
+) -> tuple[Array, dict[int, tuple[int, int]]]:
+    """Bring the places of keys together, each key's in their order; returns each code's part.
+
+    `names` is the number of all codes.
+    """
+    if len(codes) <= _SEARCHED_MAX or names > _SORTED_MAX:
+        pieces = [pc.indices_nonzero(pc.equal(keys, make.scalar(c, pa.int32()))) for c in codes]
+        ends = list(accumulate(map(len, pieces), initial=0))
+        places = make.concat_arrays(pieces) if pieces else make.array([], pa.uint64())
+        return places, dict(zip(codes, pairwise(ends), strict=True))
+    places = pc.array_sort_indices(keys)
+    ordered, own = keys.take(places), make.array(codes, pa.int32())
+    starts = pc.search_sorted(ordered, own, side="left").to_pylist()
+    ends = pc.search_sorted(ordered, own, side="right").to_pylist()
+    return places, dict(zip(codes, zip(starts, ends, strict=True), strict=True))
+
+
+def _dictionary(values: Array, place: Array | None) -> Array:
+    """Make a dictionary array of texts; `place` is each row's among them, None = its own.
+
+    The dictionary has texts that hardly repeat as they come: their file has none, and to hash them
+    takes ten times as long as to move them.
+    """
+    if values.null_count or not is_unrepeated(cast("pa.Array[Any]", values), _SAMPLE_VALUES):
+        encoded = values.dictionary_encode()
+        if place is None:
+            return encoded
+        return dictionary(encoded.indices.take(place), encoded.dictionary)
+    if place is None:
+        place = make.arange(0, len(values))
+    return dictionary(place.cast(pa.int32()), values)
 
 
 def _codes(lists: Array, names: Sequence[str]) -> dict[str, int]:

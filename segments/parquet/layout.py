@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -49,13 +49,19 @@ class WriterSettings:
     """Options of Arrow's writer for files with these columns; serves any number of files."""
 
     def __init__(
-        self, stored: StoredColumns, order: Sequence[str], shape: Shape, identity: str = ""
+        self,
+        stored: StoredColumns,
+        order: Sequence[str],
+        shape: Shape,
+        identity: str = "",
+        unrepeated: Collection[str] = (),
     ) -> None:
         """`order` is the order of the rows, by columns as they are in memory.
 
-        `identity` is the column of the identities of events, "" = none.
+        `identity` is the column of the identities of events, "" = none. Columns that `unrepeated`
+        names have no dictionary.
         """
-        columns = stored.columns
+        columns = [_plain(c) if c.name in unrepeated else c for c in stored.columns]
         self.schema = pa.schema(_stored_field(c, order, shape) for c in columns)
         flat = [c for c in columns if not pa.types.is_nested(c.type)]
         levels = {
@@ -112,12 +118,15 @@ class ParquetLayout:
         order: Sequence[str],
         first: pa.Table,
         identity: str = "",
+        unrepeated: Collection[str] = (),
     ) -> None:
         """Start the file; `first` is its first row group, whose longest values size the pages.
 
-        `identity` is the column of the identities of events, "" = none.
+        `identity` is the column of the identities of events, "" = none. Columns that `unrepeated`
+        names have no dictionary.
         """
-        settings = WriterSettings(stored, order, Shape(_write_batch_rows(first)), identity)
+        shape = Shape(_write_batch_rows(first))
+        settings = WriterSettings(stored, order, shape, identity, unrepeated)
         self._schema = settings.schema
         self._stored = stored
         self._metadata: list[pq.FileMetaData] = []
@@ -129,10 +138,12 @@ class ParquetLayout:
         rows = table.num_rows
         columns = dict(zip(table.schema.names, table.columns, strict=True))
         present = self._stored.with_words(self._stored.split(columns))
-        absent = {f.type for f in self._schema if f.name not in present}
+        # Columns without a value share one array for each type.
+        valued = {name for name, column in present.items() if column.null_count < rows}
+        absent = {f.type for f in self._schema if f.name not in valued}
         nulls = {type_: pa.nulls(rows, type_) for type_ in absent}
         stored = [
-            _as(present[f.name], f.type) if f.name in present else nulls[f.type]
+            _as(present[f.name], f.type) if f.name in valued else nulls[f.type]
             for f in self._schema
         ]
         self._writer.write_table(pa.table(stored, schema=self._schema), row_group_size=rows)
@@ -147,6 +158,14 @@ class ParquetLayout:
 
 def _as(column: pa.ChunkedArray[Any], type_: pa.DataType) -> pa.ChunkedArray[Any]:
     return column if column.type == type_ else column.cast(type_)
+
+
+def _plain(column: Column) -> Column:
+    """Return a column of texts or whole numbers with an encoding in place of a dictionary."""
+    if pa.types.is_dictionary(column.type):
+        # Arrow reads texts of no other encoding as dictionaries, which merges and readers do.
+        return replace(column, encoding="PLAIN")
+    return replace(column, encoding="DELTA_BINARY_PACKED", is_compressed=False)
 
 
 def _has_statistics(column: Column, order: Sequence[str]) -> bool:

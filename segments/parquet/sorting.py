@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +27,7 @@ def sort_table(table: pa.Table, spec: SegmentSpec, signal: Signal) -> pa.Table:
 def sort_by(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """Sort a table by these columns; dictionaries stay dictionaries."""
     unified = table.unify_dictionaries()
-    order = _order(_ranks(unified, name).combine_chunks() for name in names)
+    order = _order(_one_array(_ranks(unified, name)) for name in names)
     if table.num_rows < _SMALL_ROWS and unified.nbytes <= _TAKE_BYTES_MAX:
         return unified.combine_chunks().take(order)
     columns = [_taken(column, order) for column in unified.columns]
@@ -127,14 +127,20 @@ def _taken(column: pa.ChunkedArray[Any], order: pa.Array[Any]) -> pa.ChunkedArra
     """Bring one column into order; taking from one array is twice as fast as from its chunks."""
     if _is_constant(column):
         # One chunk: a table is cut into batches wherever one of its columns has a chunk's end.
-        return pa.chunked_array([column.combine_chunks()], column.type)
+        return pa.chunked_array([_one_array(column)], column.type)
     # The size of a dictionary column is slow to tell.
     if not pa.types.is_string(column.type) or column.nbytes <= _TAKE_BYTES_MAX:
-        return pa.chunked_array([pc.take(column.combine_chunks(), order, boundscheck=False)])
+        return pa.chunked_array([pc.take(_one_array(column), order, boundscheck=False)])
     whole = column.cast(pa.large_string()).combine_chunks()
     rows = max(1, len(order) * _PIECE_BYTES // column.nbytes)
     pieces = [whole.take(order.slice(start, rows)) for start in range(0, len(order), rows)]
     return pa.chunked_array(pieces).cast(pa.string())
+
+
+def _one_array(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    """Join the chunks; `combine_chunks` copies a single one as well."""
+    joined: Any = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return cast("pa.Array[Any]", joined)
 
 
 def _is_constant(column: pa.ChunkedArray[Any]) -> bool:

@@ -3,7 +3,7 @@
 Reading is in `segments.parquet.reader`; both ends of the format are offered from here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -19,6 +19,7 @@ from segments.parquet.footer import (
 )
 from segments.parquet.layout import ParquetLayout
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
+from segments.parquet.repetition import unrepeated_columns
 from segments.parquet.row_groups import ChecksumSink, GroupBuffer
 from segments.parquet.schema import TIMESTAMP, file_sort_columns, section_schema
 from segments.parquet.sorting import sort_table
@@ -52,10 +53,12 @@ class SegmentWriter:
         signals: Iterable[Signal],
         spec: SegmentSpec,
         footer: SegmentFooter,
+        samples: Sequence[pa.Table] = (),
     ) -> None:
         """Open the file, which must not exist; its columns are those of `signals`.
 
-        The format is the one that `footer` names.
+        The format is the one that `footer` names. `samples` are rows by which encodings of promoted
+        columns are chosen; without them it is the first row group.
         """
         present = set(signals)
         self._signals = tuple(s for s in SIGNALS if s in present)
@@ -67,7 +70,9 @@ class SegmentWriter:
         self._rows: dict[Signal, int] = dict.fromkeys(self._signals, 0)
         self._times: dict[Signal, tuple[int, int]] = {}
         # Dictionaries of promoted columns have statistics, so the layout stores them as texts.
-        self._buffer = GroupBuffer({column.name for column in spec.promoted})
+        self._samples = samples
+        self._promoted = {column.name for column in spec.promoted}
+        self._buffer = GroupBuffer(self._promoted)
         self._signal: Signal | None = None
         self._sink = ChecksumSink(path)
         self._writer: ParquetLayout | None = None
@@ -143,7 +148,12 @@ class SegmentWriter:
             self._note(self._signal, group)
             if self._writer is None:
                 self._writer = ParquetLayout(
-                    self._sink, self._stored, self._order, group, self._footer.event_identity
+                    self._sink,
+                    self._stored,
+                    self._order,
+                    group,
+                    self._footer.event_identity,
+                    unrepeated_columns(self._samples or [group], self._promoted),
                 )
             self._writer.write(group)
 

@@ -141,9 +141,11 @@ def _with_promoted(
     reading = [column for column in spec.promoted if not is_time_of_receipt(column)]
     batches = []
     size_bytes, first_row = rows.size_bytes, rows.start
-    # Compacted first: a resource's values are promoted, and counted, in the dictionary, which is
-    # shared by all datasets of the pass.
-    for batch in map(compact, rows.table.to_batches()):
+    is_shared = any(column.scope in ("resource", "scope") for column in reading)
+    for batch in rows.table.to_batches():
+        # A resource's values are promoted, and counted, in the dictionary, which is shared by all
+        # datasets of the pass.
+        batch = compact(batch) if is_shared else batch
         read, failures = attributes.promote(batch, reading, first_row)
         by_column = dict(zip(reading, read, strict=True))
         columns = receipts.complete(spec.promoted, by_column, first_row, batch.num_rows)

@@ -164,3 +164,24 @@ def test_rows_in_the_middle_of_a_part_read_their_own_attributes() -> None:
     expected = [number if number % 3 else None for number in range(ROWS_MIN, 2 * ROWS_MIN)]
     assert values.to_pylist() == expected
     assert absent.null_count == ROWS_MIN
+
+
+def test_distinct_texts_of_many_attributes_are_those_of_their_json() -> None:
+    data = LogsData()
+    own = data.resource_logs.add().scope_logs.add().log_records
+    names = [f"n{place}" for place in range(6)]
+    for number in range(4_000):
+        record = own.add()
+        # In another order each time, and one of them absent or there twice.
+        for place in range(6):
+            name = names[(place + number) % 6]
+            if name != "n0" or number % 3:
+                record.attributes.add(key=name).value.string_value = f"{name} {number}"
+            if name == "n1" and number % 5 == 0:
+                record.attributes.add(key=name).value.string_value = "not this one"
+        record.attributes.add(key="unread").value.int_value = number
+    columns = [PromotedColumn(name, "string", "record", name) for name in names]
+
+    ((read, parsed),) = both(decode("logs", [data.SerializeToString()], [1]), columns)
+
+    assert_equal(read, parsed)

@@ -13,6 +13,8 @@ from meta.config import Settings
 from meta.v1.operations_pb2 import GetServerStateRequest
 from nursery import job
 from nursery.loop import RunTasks
+from segments.spark.jobs import SparkJobs
+from segments.spark.settings import SparkSettings
 from tests.support.gateway.answers import (
     Answers,
     answer,
@@ -73,7 +75,8 @@ def run_tasks(request: pytest.FixtureRequest) -> RunTasks:
     """Run a nursery's tasks in Spark, where engines are installed; otherwise here."""
     if request.node.get_closest_marker("readers") is None:
         return run_here
-    return partial(job.run, request.getfixturevalue("spark"), BUDGET)
+    spark: SparkSession = request.getfixturevalue("spark")
+    return partial(job.run, SparkJobs(spark, SparkSettings("test")), BUDGET)
 
 
 @pytest.fixture

@@ -51,6 +51,14 @@ def modules_of(wheel: Path) -> set[str]:
     return {module for module in modules if not module.startswith("meta.migrations")}
 
 
+def test_both_wheels_are_built_to_the_same_bytes_twice(wheels: Wheels, tmp_path: Path) -> None:
+    again = build_wheels(tmp_path / "other place", 1_700_000_001)
+
+    assert wheels.segplane.stat().st_size > 100_000
+    assert wheels.segplane.read_bytes() == again.segplane.read_bytes()
+    assert wheels.segplane_server.read_bytes() == again.segplane_server.read_bytes()
+
+
 def test_readers_get_no_package_of_a_process_and_none_named_segments(wheels: Wheels) -> None:
     tops = {name.partition("/")[0] for name in names_in(wheels.segplane)}
 

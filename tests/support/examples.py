@@ -7,5 +7,5 @@ ALL_EXAMPLES = "ALL_EXAMPLES"
 
 
 def examples(most: int) -> int:
-    """A third of `most` examples, or all of them where the environment asks for a deep run."""
-    return most if os.environ.get(ALL_EXAMPLES) else -(-most // 3)
+    """A quarter of `most` examples, or all of them where the environment asks for a deep run."""
+    return most if os.environ.get(ALL_EXAMPLES) else -(-most // 4)

@@ -43,7 +43,7 @@ def race(keys: list[str], prepare: Callable[[str, int], Callable[[], bool]]) -> 
     return won
 
 
-@pytest.mark.parametrize("keys", [60, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("keys", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_each_key_has_one_winner_among_twelve_writers(
     versitygw_location: StoreLocation, keys: int
 ) -> None:
@@ -83,12 +83,12 @@ def test_each_key_of_other_clouds_has_one_winner_among_twelve_writers(
 
         return put
 
-    won = race([f"raced/{number}" for number in range(20)], prepare)
+    won = race([f"raced/{number}" for number in range(10)], prepare)
 
     assert all(store.get(key) == b"%d" % writer for key, writer in won.items())
 
 
-@pytest.mark.parametrize("keys", [30, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("keys", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_each_upload_in_parts_has_one_winner_among_twelve_writers(
     versitygw_location: StoreLocation, keys: int
 ) -> None:

@@ -32,7 +32,7 @@ from tests.support.reconciling import (
 from tests.support.visible_segments import texts
 
 
-@pytest.fixture(params=["versitygw", "gcs", "azure"])
+@pytest.fixture(params=["versitygw", pytest.param("gcs", marks=pytest.mark.slow), "azure"])
 def cloud(request: pytest.FixtureRequest) -> StoreLocation:
     """Name a bucket of each cloud in turn."""
     location: StoreLocation = request.getfixturevalue(f"{request.param}_location")

@@ -44,7 +44,9 @@ def meta_settings(
     return replace(meta_settings, named_stores=(NamedStore(COLD, location),))
 
 
-@pytest.mark.parametrize("cold", ["folder", pytest.param("gcs", marks=pytest.mark.slow), "azure"])
+@pytest.mark.parametrize(
+    "cold", ["folder", *(pytest.param(cloud, marks=pytest.mark.slow) for cloud in ("gcs", "azure"))]
+)
 def test_spark_sees_each_record_once_before_during_and_after_a_move(
     placement: Placement, spark: SparkSession, cold: str
 ) -> None:

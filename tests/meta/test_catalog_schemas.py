@@ -8,6 +8,8 @@ from meta.v1 import catalog_pb2 as pb
 from meta.v1.common_pb2 import KQL_TYPE_BOOL, KQL_TYPE_LONG, KQL_TYPE_STRING, Column
 from tests.support.meta.schemas import UNKNOWN, A, B, make_projection, make_schema, make_view
 
+pytestmark = pytest.mark.one_meta
+
 C = Column(name="c")
 
 
@@ -16,6 +18,7 @@ def columns_of(client: MetaClient, schema: str) -> list[tuple[str, int]]:
     return [(column.name, column.type) for column in found.columns]
 
 
+@pytest.mark.one_meta(False)
 def test_a_schema_keeps_its_columns_in_order_and_an_omitted_type_is_bool(
     meta_client: MetaClient,
 ) -> None:
@@ -65,6 +68,7 @@ def test_bad_columns_are_refused_by_field(
     assert refused.value.field == field
 
 
+@pytest.mark.one_meta(False)
 def test_updating_a_schema_adds_removes_and_renames_at_once(meta_client: MetaClient) -> None:
     schema = make_schema(meta_client, "s", A, B)
 
@@ -112,6 +116,7 @@ def test_renaming_to_a_taken_name_is_refused_and_changes_nothing(meta_client: Me
     assert len(columns_of(meta_client, schema)) == 2
 
 
+@pytest.mark.one_meta(False)
 def test_a_schema_in_use_is_not_deleted_and_names_its_users(meta_client: MetaClient) -> None:
     schema = make_schema(meta_client)
     view = make_view(meta_client, schema_id=schema)
@@ -139,6 +144,7 @@ def test_what_refers_to_an_unknown_schema_is_not_created(meta_client: MetaClient
         make_projection(meta_client, text="")
 
 
+@pytest.mark.one_meta(False)
 def test_getting_what_is_not_there_is_not_found(meta_client: MetaClient) -> None:
     with pytest.raises(NotFound):
         meta_client.catalog.GetSchema(pb.GetSchemaRequest(id=UNKNOWN))

@@ -11,6 +11,8 @@ from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 
+pytestmark = pytest.mark.one_meta
+
 
 def flushes(client: MetaClient, stream_id: str, first: int, last: int) -> dict[int, bytes]:
     request = operations_pb2.GetCommittedFlushesRequest(

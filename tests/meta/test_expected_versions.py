@@ -16,6 +16,8 @@ from tests.meta.test_stream_races import together
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.schemas import make_projection, make_schema, make_view
 
+pytestmark = pytest.mark.one_meta
+
 C, D = Column(name="c"), Column(name="d")
 
 
@@ -89,6 +91,7 @@ def entry(request: pytest.FixtureRequest, meta_client: MetaClient) -> Entry:
     return made
 
 
+@pytest.mark.one_meta(False)
 def test_the_second_of_two_changes_for_one_version_is_refused(entry: Entry) -> None:
     version = entry.read().version
     after_first = entry.change(**entry.first, expected_version=version)
@@ -103,6 +106,7 @@ def test_the_second_of_two_changes_for_one_version_is_refused(entry: Entry) -> N
     assert after_second.version == entry.read().version != current.version
 
 
+@pytest.mark.one_meta(False)
 def test_two_changes_at_the_same_time_are_not_both_made(entry: Entry) -> None:
     version = entry.read().version
 
@@ -123,12 +127,14 @@ def test_a_change_that_succeeded_may_be_repeated(entry: Entry) -> None:
     assert entry.read().version == made.version
 
 
+@pytest.mark.one_meta(False)
 def test_a_change_for_no_version_is_made_whatever_else_was_changed(entry: Entry) -> None:
     entry.change(**entry.first)
 
     assert entry.change(**entry.second).version == entry.read().version
 
 
+@pytest.mark.one_meta(False)
 @pytest.mark.parametrize("length", [0, 256])
 def test_a_version_is_a_bounded_text(entry: Entry, length: int) -> None:
     with pytest.raises(InvalidArgument) as refused:
@@ -137,6 +143,7 @@ def test_a_version_is_a_bounded_text(entry: Entry, length: int) -> None:
     assert refused.value.field == "expected_version"
 
 
+@pytest.mark.one_meta(False)
 def test_lists_tell_the_versions_that_reads_tell(meta_client: MetaClient) -> None:
     entries = {kind.__name__: kind(meta_client) for kind in (schema, view, projection)}
     catalog = meta_client.catalog

@@ -20,6 +20,8 @@ from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
+pytestmark = pytest.mark.one_meta
+
 
 @pytest.fixture
 def dataset(catalog: CatalogDriver) -> str:
@@ -60,6 +62,7 @@ def test_a_new_token_routes_all_signals_to_its_dataset(
     }
 
 
+@pytest.mark.one_meta(False)
 def test_the_plaintext_is_nowhere_in_the_database(meta_server: MetaServer, token: Token) -> None:
     with meta_server.running.database.read() as tx:
         row = str(tx.execute(text("SELECT * FROM ingest_tokens")).one())
@@ -154,6 +157,7 @@ def test_unknown_tokens_are_not_found_but_deleting_them_is_ok(
     delete(meta_client, unknown)
 
 
+@pytest.mark.one_meta(False)
 def test_tokens_are_listed_oldest_first(
     meta_client: MetaClient, catalog: CatalogDriver, dataset: str
 ) -> None:
@@ -164,6 +168,7 @@ def test_tokens_are_listed_oldest_first(
     assert [t.id for t in reply.tokens] == made
 
 
+@pytest.mark.one_meta(False)
 def test_a_routing_change_gives_carrying_streams_entries_at_their_offset(
     catalog: CatalogDriver,
     collector: IngestionDriver,

@@ -13,6 +13,8 @@ from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
+pytestmark = pytest.mark.one_meta
+
 
 @pytest.fixture
 def dataset(catalog: CatalogDriver) -> str:
@@ -164,6 +166,7 @@ def test_offsets_up_to_the_deleted_one_are_reaped(
     assert [locate(meta_client, stream, offset).reaped for offset in (3, 4)] == [True, False]
 
 
+@pytest.mark.one_meta(False)
 def test_usage_counts_the_records_of_stamped_babies(
     meta_client: MetaClient, catalog: CatalogDriver, stream: str, dataset: str
 ) -> None:

@@ -19,6 +19,8 @@ from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
+pytestmark = pytest.mark.one_meta
+
 
 @pytest.fixture
 def dataset(catalog: CatalogDriver) -> str:

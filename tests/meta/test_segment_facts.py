@@ -19,6 +19,8 @@ from meta.v1.common_pb2 import (
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, Writer, segment_of
 
+pytestmark = pytest.mark.one_meta
+
 
 @pytest.fixture
 def dataset(catalog: CatalogDriver) -> str:
@@ -45,6 +47,7 @@ def with_signals(
     return segment
 
 
+@pytest.mark.one_meta(False)
 def test_facts_are_returned_as_they_were_registered(writer: Writer, dataset: str) -> None:
     told = with_signals(dataset, SIGNAL_LOGS, SIGNAL_METRICS)
 
@@ -65,6 +68,7 @@ def test_a_segment_without_facts_has_none(writer: Writer, dataset: str) -> None:
     assert not segment.HasField("facts")
 
 
+@pytest.mark.one_meta(False)
 def test_a_lookup_by_signal_leaves_out_segments_known_to_have_none_of_it(
     writer: Writer, dataset: str
 ) -> None:
@@ -87,6 +91,7 @@ def test_a_lookup_by_signal_leaves_out_segments_known_to_have_none_of_it(
     assert found(SIGNAL_LOGS, SIGNAL_TRACES) == {logs, traces, both, *always}
 
 
+@pytest.mark.one_meta(False)
 def test_pages_of_one_signal_show_each_of_its_segments_once(writer: Writer, dataset: str) -> None:
     saved = [
         writer.save(with_signals(dataset, (SIGNAL_LOGS, SIGNAL_TRACES)[n % 2], start=EPOCH + n))[0]
@@ -117,6 +122,7 @@ def test_absent_facts_are_equal_to_any(writer: Writer, dataset: str, is_known_fi
     assert first == second
 
 
+@pytest.mark.one_meta(False)
 def test_other_facts_of_one_object_are_refused(writer: Writer, dataset: str) -> None:
     writer.save(with_signals(dataset, SIGNAL_LOGS, key="a.parquet"))
 

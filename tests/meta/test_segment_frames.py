@@ -32,6 +32,8 @@ from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
+pytestmark = pytest.mark.one_meta
+
 CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="flipped bytes")
 SIGNAL = SignalFacts(
     signal=SIGNAL_LOGS,
@@ -210,6 +212,7 @@ def test_recorded_facts_are_answered(scene: Scene) -> None:
     scene.check(ids)
 
 
+@pytest.mark.one_meta(False)
 def test_the_inputs_and_the_output_of_a_merge_are_answered(scene: Scene) -> None:
     ids = scene.writer.save_many(scene.dataset, 8)
     scene.worker.plan(min_age_secs=0, dataset_name="web")

@@ -27,6 +27,8 @@ from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
+pytestmark = pytest.mark.one_meta
+
 ROUNDS = 12
 
 
@@ -179,6 +181,7 @@ def test_one_collector_registering_at_once_gets_one_stream(
         assert sum(reply.created for reply in replies) == 1
 
 
+@pytest.mark.one_meta(False)
 def test_many_streams_committing_at_once_lose_nothing(
     catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:

@@ -18,6 +18,8 @@ from tests.support.meta.catalog import CatalogDriver, Token
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 
+pytestmark = pytest.mark.one_meta
+
 
 @pytest.fixture
 def dataset(catalog: CatalogDriver) -> str:

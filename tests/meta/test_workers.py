@@ -19,6 +19,8 @@ from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import guarded
 from tests.support.meta.segments import WorkerDriver, Writer, segment_of
 
+pytestmark = pytest.mark.one_meta
+
 
 def download(client: MetaClient, worker_id: str) -> ingestion_pb2.DownloadConfigResponse:
     request = ingestion_pb2.DownloadConfigRequest(worker_id=worker_id, omit_datasets=True)
@@ -37,6 +39,7 @@ def seen_ids(client: MetaClient, **fields: Any) -> list[str]:
     return [worker.id for worker in workers]
 
 
+@pytest.mark.one_meta(False)
 def test_the_most_specific_name_wins_setting_by_setting(meta_client: MetaClient) -> None:
     change(meta_client, "merge_worker/*", concurrent_tasks=8, buffer_bytes_max=2**20)
     change(meta_client, "merge_worker/big-*", concurrent_tasks=16)
@@ -60,6 +63,7 @@ def test_the_most_specific_name_wins_setting_by_setting(meta_client: MetaClient)
     assert reply.in_force == download(meta_client, "merge_worker/big-1").worker_settings
 
 
+@pytest.mark.one_meta(False)
 def test_a_change_is_seen_by_the_version_and_is_audited(meta_client: MetaClient) -> None:
     before = download(meta_client, "nursery/a").config_version
 
@@ -139,6 +143,7 @@ def test_workers_are_listed_by_when_they_were_seen(
     assert seen_ids(meta_client) == ["janitor", "nursery/a"]
 
 
+@pytest.mark.one_meta(False)
 def test_the_workers_seen_longest_ago_make_room(meta_client: MetaClient, database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         connection.execute(
@@ -154,6 +159,7 @@ def test_the_workers_seen_longest_ago_make_room(meta_client: MetaClient, databas
         assert row.fetchone() == (seen.WORKERS_MAX - 1, "w09999")
 
 
+@pytest.mark.one_meta(False)
 def test_readers_are_no_workers_and_see_no_settings_of_other_datasets(
     meta_settings: Settings,
 ) -> None:

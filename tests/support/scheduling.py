@@ -9,6 +9,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[2]
 SPARK = "spark"
+# A file with one of these starts something for all of its tests.
+SHARED = ('scope="module"', "pytest.mark.one_meta")
 # As in xdist: with more tests, a worker gets no other group yet.
 PENDING_MIN = 2
 
@@ -29,7 +31,8 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist is unty
         path = nodeid.partition("::")[0]
         if _contains(path, "pytest.mark.spark"):
             return SPARK
-        return path if _contains(path, 'scope="module"') else nodeid
+        shares = any(_contains(path, text) for text in SHARED)
+        return path if shares else nodeid
 
     def remove_node(self, node: Any) -> str | None:
         """Give what a worker has not begun to the others; returns the test it crashed in, if any.

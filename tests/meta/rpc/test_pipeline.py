@@ -35,6 +35,8 @@ from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import let_tasks_run, wait_until
 
+pytestmark = pytest.mark.one_meta
+
 DEADLINE_SECS = 10.0
 
 
@@ -107,6 +109,7 @@ def test_health_of_a_service_that_is_not_there_is_not_found(meta_server: MetaSer
     assert refused.value.code() is grpc.StatusCode.NOT_FOUND
 
 
+@pytest.mark.one_meta(False)
 def test_a_health_watch_is_told_that_the_server_drains(meta_settings: config.Settings) -> None:
     running = server.start(meta_settings)
     with grpc.insecure_channel(f"127.0.0.1:{running.port}") as channel:

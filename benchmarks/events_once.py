@@ -36,8 +36,8 @@ RECORDS = 2_000
 PAIRS = 6
 BAR = 0.5
 _COLUMN = PromotedColumn("event_id", "string", "record", "event_id", 1_000, is_bound=True)
-_SPEC = SegmentSpec(promoted=(_COLUMN,))
-_ONCE = replace(_SPEC, identity=EventIdentity(1, "event_id"))
+ROWS_SPEC = SegmentSpec(promoted=(_COLUMN,))
+ONCE_SPEC = replace(ROWS_SPEC, identity=EventIdentity(1, "event_id"))
 _STREAM, _TOKEN, _DATASET = (str(uuid4()) for _ in range(3))
 
 
@@ -48,16 +48,16 @@ def run() -> list[Result]:
         (folder / "objects").mkdir()
         store = open_store(StoreLocation.from_url((folder / "objects").as_uri()))
         for offset in range(BABIES):
-            _put(store, offset)
-        micros: dict[SegmentSpec, list[float]] = {_SPEC: [], _ONCE: []}
+            put_baby(store, offset)
+        micros: dict[SegmentSpec, list[float]] = {ROWS_SPEC: [], ONCE_SPEC: []}
         for pair in range(PAIRS + 1):
-            for spec in (_SPEC, _ONCE) if pair % 2 else (_ONCE, _SPEC):
-                taken = _merge(store, spec, folder / "work")
+            for spec in (ROWS_SPEC, ONCE_SPEC) if pair % 2 else (ONCE_SPEC, ROWS_SPEC):
+                taken = merge(store, spec, folder / "work")
                 if pair:
                     micros[spec].append(taken)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    plain, once = (statistics.median(micros[spec]) for spec in (_SPEC, _ONCE))
+    plain, once = (statistics.median(micros[spec]) for spec in (ROWS_SPEC, ONCE_SPEC))
     claim = event_identities.claim_micros()
     print(f"  a record: task {plain:.1f} and {once:.1f} µs, Postgres and meta {claim:.1f} µs")
     return [
@@ -72,7 +72,8 @@ def run() -> list[Result]:
     ]
 
 
-def _put(store: ObjectStore, offset: int) -> None:
+def put_baby(store: ObjectStore, offset: int) -> None:
+    """Put a baby segment of RECORDS logs, each with an identity."""
     data, now = LogsData(), time.time_ns()
     container = data.resource_logs.add()
     container.resource.attributes.add(key="service.name").value.string_value = "shop"
@@ -91,7 +92,7 @@ def _put(store: ObjectStore, offset: int) -> None:
     store.put_if_absent(baby_key(_STREAM, offset), encode_baby(baby))
 
 
-def _merge(store: ObjectStore, spec: SegmentSpec, folder: Path) -> float:
+def merge(store: ObjectStore, spec: SegmentSpec, folder: Path) -> float:
     """Merge all baby segments; CPU microseconds a record."""
     task = Task(
         works=(DatasetWork(_DATASET, spec, (OffsetSpan(_STREAM, 0, BABIES - 1),)),),

@@ -11,7 +11,10 @@ from segments.store.range_reader import RANGE_BYTES_MAX, RANGE_BYTES_MIN, RangeR
 BODY = bytes(range(251)) * 4_200  # A little more than 1 MiB.
 MIB = 1 << 20
 
-moves = st.lists(st.tuples(st.integers(0, len(BODY) + 9), st.integers(0, len(BODY))), max_size=12)
+# Places and sizes of reads; without a place a read continues the one before.
+places = st.none() | st.integers(0, len(BODY) + 9)
+sizes = st.integers(0, 3 * RANGE_BYTES_MIN) | st.integers(0, len(BODY))
+moves = st.lists(st.tuples(places, sizes), max_size=12)
 
 
 class Ranges:
@@ -29,13 +32,24 @@ class Ranges:
 
 
 @given(moves)
-def test_any_reads_give_the_bytes_of_the_object(steps: list[tuple[int, int]]) -> None:
+def test_any_reads_give_the_bytes_of_the_object(steps: list[tuple[int | None, int]]) -> None:
     reader = RangeReader(Ranges(BODY).read, len(BODY))
 
-    for position, size in steps:
-        reader.seek(position)
+    for place, size in steps:
+        position = reader.tell() if place is None else reader.seek(place)
         assert reader.read(size) == BODY[position : position + size]
         assert reader.tell() == max(position, min(position + size, len(BODY)))
+
+
+def test_a_read_before_what_was_read_ahead_gives_its_own_bytes() -> None:
+    reader = RangeReader(Ranges(BODY).read, len(BODY))
+    reader.seek(5 * RANGE_BYTES_MIN)
+    for _ in range(2):
+        reader.read(RANGE_BYTES_MIN)
+
+    reader.seek(7)
+
+    assert reader.read(100) == BODY[7:107]
 
 
 def test_a_sequential_read_asks_for_ever_larger_ranges_once_each() -> None:

@@ -99,15 +99,15 @@ def test_a_method_without_a_row_is_denied_to_all_but_admins() -> None:
 
 
 def test_unknown_expired_and_revoked_tokens_are_refused_alike(
-    meta_settings: Settings, database_url: str
+    meta_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(access_token_cache, "SNAPSHOT_SECS", 0.0)
     with _guarded(meta_settings) as (address, admin):
-        revoked, expired = _created(admin, Role.READER), _created(admin, Role.READER)
+        revoked = _created(admin, Role.READER)
+        expired = _created(admin, Role.READER, expires_secs=3)
         admin.operations.RevokeAccessToken(pb.RevokeAccessTokenRequest(token_id=revoked.token.id))
-        with psycopg.connect(database_url) as connection:
-            connection.execute(
-                "UPDATE access_tokens SET expires_at = now() WHERE id = %s", [expired.token.id]
-            )
+        assert not _is_refused(address, expired.plaintext_token)
+        wait_until(lambda: _is_refused(address, expired.plaintext_token), "the token's expiry")
         unknown = revoked.plaintext_token[:-8] + "AAAAAAAA"
         messages = set()
         for plaintext in (revoked.plaintext_token, expired.plaintext_token, unknown, "", "other"):

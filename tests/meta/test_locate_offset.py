@@ -161,7 +161,9 @@ def test_offsets_up_to_the_deleted_one_are_reaped(
     meta_server: MetaServer, meta_client: MetaClient, stream: str
 ) -> None:
     with meta_server.running.database.write() as tx:
-        tx.execute(text("UPDATE ingest_streams SET deleted_offset = 3"))
+        tx.execute(
+            text("UPDATE ingest_streams SET deleted_offset = 3 WHERE id = :id"), {"id": stream}
+        )
 
     assert [locate(meta_client, stream, offset).reaped for offset in (3, 4)] == [True, False]
 

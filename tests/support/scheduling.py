@@ -9,6 +9,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[2]
 SPARK = "spark"
+# Its tests read the same parsed modules.
+STYLE = "tests/style/"
 # A file with one of these starts something for all of its tests.
 SHARED = ('scope="module"', "pytest.mark.one_meta")
 # As in xdist: with more tests, a worker gets no other group yet.
@@ -31,6 +33,8 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist is unty
         path = nodeid.partition("::")[0]
         if _contains(path, "pytest.mark.spark"):
             return SPARK
+        if path.startswith(STYLE):
+            return STYLE
         shares = any(_contains(path, text) for text in SHARED)
         return path if shares else nodeid
 

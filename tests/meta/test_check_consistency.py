@@ -245,6 +245,7 @@ def ledger(database: Database, rows_at_once: int) -> list[LedgerFinding]:
     return findings
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     "request_",
     [

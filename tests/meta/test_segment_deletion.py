@@ -254,6 +254,7 @@ def test_babies_are_orphans_only_where_nobody_comes_back_for_them(
     assert condemn(writer, unknown) == []
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize("key", ["", "/", "a//b", "a/../b", "nul\0", "x" * 1_000])
 def test_text_that_can_be_no_key_is_refused(writer: Writer, key: str) -> None:
     with pytest.raises(InvalidArgument) as refused:

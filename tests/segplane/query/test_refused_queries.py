@@ -11,38 +11,36 @@ from segplane.query.errors import QueryError, QueryStopped
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter
 
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("wbe | count", "1:1: there is no dataset or view 'wbe'; did you mean 'web'?"),
-        ("SELECT * FROM wbe", "there is no dataset or view 'wbe': did you mean 'web'?"),
-        ("web | where bodi == ''", "1:13: there is no column 'bodi'; did you mean 'body'?"),
-        ("SELECT 1; SELECT 2", "a query is one SELECT"),
-        ("WITH x AS (SELECT 1) DELETE FROM web", "a query is one SELECT"),
-        ("SELECT * FROM read_csv('/etc/passwd')", "gives no table here"),
-        ("SELECT * FROM '/etc/passwd'", "no dataset or view '/etc/passwd'"),
-        ("SELECT * FROM glob('/*')", "gives no table here"),
-        ("SELECT getenv('HOME')", "'getenv' is not available"),
-        ("SELECT * FROM other.web", "there is no dataset or view 'other'"),
-        ("SELECT bodi FROM web", 'the query failed: Binder Error: Referenced column "bodi"'),
-        ("select from where", "this is no SQL"),
-        ("SELECT '" + "x" * 70_000 + "'", "has 70,009 characters: at most 65,536"),
-        ("SELECT " + "(" * 5_000 + "1" + ")" * 5_000, "this is no SQL"),
-        ("\n" * 1_000_000, "the text has 1,000,000 characters"),
-    ],
-    ids=range(15),
+# Queries, and a part of what is said.
+REFUSED = (
+    ("wbe | count", "1:1: there is no dataset or view 'wbe'; did you mean 'web'?"),
+    ("SELECT * FROM wbe", "there is no dataset or view 'wbe': did you mean 'web'?"),
+    ("web | where bodi == ''", "1:13: there is no column 'bodi'; did you mean 'body'?"),
+    ("SELECT 1; SELECT 2", "a query is one SELECT"),
+    ("WITH x AS (SELECT 1) DELETE FROM web", "a query is one SELECT"),
+    ("SELECT * FROM read_csv('/etc/passwd')", "gives no table here"),
+    ("SELECT * FROM '/etc/passwd'", "no dataset or view '/etc/passwd'"),
+    ("SELECT * FROM glob('/*')", "gives no table here"),
+    ("SELECT getenv('HOME')", "'getenv' is not available"),
+    ("SELECT * FROM other.web", "there is no dataset or view 'other'"),
+    ("SELECT bodi FROM web", 'the query failed: Binder Error: Referenced column "bodi"'),
+    ("select from where", "this is no SQL"),
+    ("SELECT '" + "x" * 70_000 + "'", "has 70,009 characters: at most 65,536"),
+    ("SELECT " + "(" * 5_000 + "1" + ")" * 5_000, "this is no SQL"),
+    ("\n" * 1_000_000, "the text has 1,000,000 characters"),
 )
+
+
 def test_what_cannot_be_asked_is_said_in_one_line(
-    segments: SegmentWriter, queries: QueryDriver, text: str, message: str
+    segments: SegmentWriter, queries: QueryDriver
 ) -> None:
     segments.write(rows=1)
+    for text, message in REFUSED:
+        with pytest.raises(QueryError) as refused:
+            queries.rows(text)
 
-    with pytest.raises(QueryError) as refused:
-        queries.rows(text)
-
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+        assert message in str(refused.value)
+        assert "\n" not in str(refused.value)
 
 
 def test_no_statement_changes_or_reads_another_file(

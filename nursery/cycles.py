@@ -19,8 +19,9 @@ IDLE_SECS_MAX = 5.0
 class Cycles:
     """Runs cycles from `start` until shutdown; `check_runner` raises once no task can run.
 
-    Between two cycles it rests `interval_secs`, or `wait_secs` while there is nothing to merge: a
-    baby that comes right after a poll is due that much later.
+    Between two cycles it rests `interval_secs`, or twice `wait_secs` while there is nothing to
+    merge. A baby that comes right after a poll is due `wait_secs` later, so it is merged at most
+    that much late, and half of all babies are found before they are due.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class Cycles:
         self._nursery = nursery
         self._check_runner = check_runner
         self._interval_secs = interval_secs
-        self._idle_secs = max(interval_secs, min(wait_secs, IDLE_SECS_MAX))
+        self._idle_secs = max(interval_secs, min(2 * wait_secs, IDLE_SECS_MAX))
         self._shutdown = shutdown
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
         # The error that ended the cycles, and with them the process.

@@ -24,9 +24,9 @@ class NotedRests(Shutdown):
 
 
 @pytest.mark.parametrize(
-    ("wait_secs", "rest_secs"), [(0.0, 1.0), (2.0, 2.0), (3_600.0, IDLE_SECS_MAX)]
+    ("wait_secs", "rest_secs"), [(0.0, 1.0), (2.0, 4.0), (3_600.0, IDLE_SECS_MAX)]
 )
-def test_a_nursery_with_nothing_to_merge_rests_until_a_baby_could_be_due(
+def test_a_nursery_with_nothing_to_merge_rests_longer(
     collector: CollectorDriver, wait_secs: float, rest_secs: float
 ) -> None:
     shutdown = NotedRests()

@@ -52,11 +52,6 @@ class TokenCache:
     def __post_init__(self) -> None:
         self._attempts = FailedAttempts(self.clock)
 
-    def peek(self, token_secret: str) -> ValidToken | None:
-        """Return the token if a cached validation holds, without a call to meta."""
-        validation = self._fresh(token_secret)
-        return validation.token if validation else None
-
     def last_known(self, token_secret: str) -> ValidToken | None:
         """Return the token if it was valid when meta was last asked, however long ago."""
         validation = self._valid.get(token_secret)

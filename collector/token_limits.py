@@ -195,11 +195,6 @@ class Quotas:
     _used_at: dict[str, float] = field(default_factory=dict)
     _refresh_task: "asyncio.Task[None] | None" = None
 
-    def may_take(self, dataset_id: str) -> bool:
-        """Whether the dataset is known to be within its quota, without a call to meta."""
-        allowance = self._fresh(dataset_id)
-        return allowance is not None and not allowance.is_spent
-
     def last_known(self, dataset_id: str) -> IngestLimits | None:
         """Return a dataset's limits if it was within its quota when meta was last asked."""
         allowance = self._allowances.get(dataset_id)

@@ -49,10 +49,6 @@ class Admission:
         """The calls of a subject that run."""
         return sum(kind.by_subject.get(subject, 0) for kind in self._kinds.values())
 
-    def running_in_all(self, name: str) -> int:
-        """The calls of a kind that run."""
-        return self._kinds[name].running
-
     @contextmanager
     def admit(self, principal: Principal, name: str = CALLS) -> Iterator[None]:
         """Count a call of a kind while it runs. Raises Overloaded at a bound."""

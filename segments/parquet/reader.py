@@ -71,10 +71,6 @@ class SegmentFile:
         """Bytes of all row groups before compression."""
         return sum(self._group_bytes(i) for i in range(self._footer_only.num_row_groups))
 
-    def row_groups(self, signal: Signal) -> tuple[int, ...]:
-        """The row groups that hold rows of a section, in file order; none for an absent signal."""
-        return tuple(part.row_group for part in self._sections.get(signal, ()))
-
     def rows(self, signal: Signal) -> int:
         """Rows of a section."""
         return self.stored.rows_by_signal.get(signal, 0)

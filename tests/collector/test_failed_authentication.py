@@ -149,7 +149,7 @@ def test_guesses_do_not_displace_valid_tokens(monkeypatch: pytest.MonkeyPatch) -
         here = Guesses(CountedMeta("it_known"))
         assert await here.show("it_known", "10.0.0.1") is None
         await here.guess("10.0.0.2", 10)
-        assert here.cache.peek("it_known") is TOKEN
+        assert here.cache.last_known("it_known") is TOKEN
 
     run(scenario())
 

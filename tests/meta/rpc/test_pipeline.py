@@ -142,12 +142,12 @@ def test_streams_beyond_their_share_are_refused_until_one_ends(meta_server: Meta
             checks = [stub.CheckConsistency(page_and_wait()) for _ in range(places)]
             for check in checks:
                 next(check)
-            assert admission.running_in_all(STREAMS) == places
+            assert admission._kinds[STREAMS].running == places
 
             with pytest.raises(grpc.RpcError) as refused:
                 next(stub.CheckConsistency(page_and_wait(), timeout=DEADLINE_SECS))
             checks[0].cancel()
-            wait_until(lambda: admission.running_in_all(STREAMS) < places, "a place")
+            wait_until(lambda: admission._kinds[STREAMS].running < places, "a place")
             again = next(stub.CheckConsistency(page_and_wait(), timeout=DEADLINE_SECS))
         finally:
             is_over.set()

@@ -86,15 +86,15 @@ _SPARK_QUANTILE = (
 _DUCKDB_RANK = "h.q * LIST_SUM(h.c)"
 _DUCKDB_SHARE = f"(({_DUCKDB_RANK} - COALESCE(LIST_SUM(h.c[1:k - 1]), 0)) / h.c[k])"
 _DUCKDB_EXPONENTIAL = (
-    "LIST_TRANSFORM([STRUCT_PACK(q := <0>, w := POWER(2E0, -<1>), z := COALESCE(<3>, 0),"
+    "LIST_TRANSFORM([STRUCT_PACK(q := <0>, w := POWER(2E0, -CAST(<1> AS DOUBLE)), z := COALESCE(<3>, 0),"
     f" g := LEN({_DUCKDB_NUMBERS.format('#7')}), p := LEN({_DUCKDB_NUMBERS.format('#5')}),"
     f" c := LIST_REVERSE({_DUCKDB_NUMBERS.format('#7')}) || [COALESCE(CAST(<2> AS DOUBLE), 0E0)]"
     f" || {_DUCKDB_NUMBERS.format('#5')})], LAMBDA h:"
     " LIST_TRANSFORM([COALESCE(LIST_POSITION(LIST_TRANSFORM(RANGE(1, LEN(h.c) + 1), LAMBDA i:"
     f" LIST_SUM(h.c[1:i]) >= {_DUCKDB_RANK} AND h.c[i] > 0), TRUE), 0)], LAMBDA k:"
     f" CASE WHEN LIST_SUM(h.c) = 0 THEN NULL{_DUCKDB_OUTSIDE} WHEN k = 0 THEN NULL"
-    f" WHEN k > h.g + 1 THEN POWER(2E0, (<4> + k - h.g - 2 + {_DUCKDB_SHARE}) * h.w)"
-    f" WHEN k <= h.g THEN -POWER(2E0, (<6> + h.g - k + 1 - {_DUCKDB_SHARE}) * h.w)"
+    f" WHEN k > h.g + 1 THEN POWER(2E0, (CAST(<4> AS DOUBLE) + k - h.g - 2 + {_DUCKDB_SHARE}) * h.w)"
+    f" WHEN k <= h.g THEN -POWER(2E0, (CAST(<6> AS DOUBLE) + h.g - k + 1 - {_DUCKDB_SHARE}) * h.w)"
     " ELSE CASE WHEN h.g > 0 THEN -h.z ELSE 0E0 END + (CASE WHEN h.p > 0 THEN h.z ELSE 0E0 END"
     f" + CASE WHEN h.g > 0 THEN h.z ELSE 0E0 END) * {_DUCKDB_SHARE} END)[1])[1]"
 )
@@ -105,9 +105,9 @@ _SPARK_SHARE = (
     " / h.c[CAST(k - 1 AS INT)])"
 )
 _SPARK_EXPONENTIAL = (
-    "TRANSFORM(ARRAY(NAMED_STRUCT('q', <0>, 'w', POWER(2D, -<1>), 'z', COALESCE(<3>, 0D),"
+    "TRANSFORM(ARRAY(NAMED_STRUCT('q', <0>, 'w', POWER(2D, -CAST(<1> AS DOUBLE)), 'z', COALESCE(<3>, 0D),"
     f" 'g', SIZE({_SPARK_NUMBERS.format('#7')}), 'p', SIZE({_SPARK_NUMBERS.format('#5')}),"
-    f" 'o', <4>, 'm', <6>, 'c', CONCAT(REVERSE({_SPARK_NUMBERS.format('#7')}),"
+    f" 'o', CAST(<4> AS DOUBLE), 'm', CAST(<6> AS DOUBLE), 'c', CONCAT(REVERSE({_SPARK_NUMBERS.format('#7')}),"
     f" ARRAY(COALESCE(CAST(<2> AS DOUBLE), 0D)), {_SPARK_NUMBERS.format('#5')}))), h ->"
     " TRANSFORM(ARRAY(ARRAY_POSITION(TRANSFORM(SEQUENCE(1, SIZE(h.c)), i ->"
     f" {_SPARK_SUM.format('SLICE(h.c, 1, i)')} >= h.q * {_SPARK_TOTAL} AND h.c[i - 1] > 0), TRUE)),"

@@ -49,6 +49,9 @@ CASES = [
     _exponential("an empty exponential histogram", "0.5, 0, 0, 0.0, 0, dynamic([]), 0, dynamic([])", None),
     _exponential("an exponential quantile above 1", "2, 0, 0, 0.0, 0, dynamic([1]), 0, dynamic([])", float("inf")),
     _exponential("an exponential histogram without negative buckets", "1, 0, 0, real(null), 0, dynamic([1]), long(null), dynamic(null)", 2.0),
+    _exponential("the lowest scale that a number can be", "0.5, long(-9223372036854775808), 0, 0.0, 0, dynamic([]), 0, dynamic([])", None),
+    _exponential("the highest offset that a number can be", "0.5, 0, 0, 0.0, 9223372036854775807, dynamic([10]), 0, dynamic([])", float("inf")),
+    _exponential("the highest negative offset", "0.5, 0, 0, 0.0, 0, dynamic([]), 9223372036854775807, dynamic([10])", float("-inf")),
     Case(
         "sums of buckets",
         "datatable(b:dynamic)[dynamic([1, 2]), dynamic([3, 4]), dynamic(null)]"

@@ -1,5 +1,6 @@
 """Shutdown on SIGTERM and SIGINT."""
 
+import atexit
 import os
 import signal
 import threading
@@ -23,7 +24,9 @@ class Shutdown:
         """Take over signals; only the main thread may. A later signal calls `on_repetition`.
 
         A handler interrupts the main thread anywhere, another handler too, so it takes no lock: it
-        writes to a pipe, and a thread that reads from it sets the event.
+        writes to a pipe, and a thread that reads from it sets the event. At its end Python gives
+        signals back to the system, and one more would end a process that has finished its work as
+        if it had been killed; so they are ignored from then on.
         """
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
@@ -42,6 +45,7 @@ class Shutdown:
 
         for number in numbers:
             signal.signal(number, on_signal)
+            atexit.register(signal.signal, number, signal.SIG_IGN)
         return self
 
     def request(self) -> None:

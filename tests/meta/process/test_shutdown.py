@@ -20,6 +20,16 @@ with shutdown._event._cond:
     signal.raise_signal(signal.SIGINT)
 print(shutdown.wait())
 """
+# Globals are destroyed after Python has given the signals back.
+_LATE_SIGNAL = """
+import os, signal
+from meta.process import Shutdown
+class Late:
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGTERM):
+        kill(pid, number)
+late = Late()
+Shutdown().install()
+"""
 _BURST = """
 import os, signal, sys
 for _ in range(200):
@@ -34,6 +44,12 @@ def test_a_signal_that_comes_where_the_events_lock_is_held_ends_the_wait() -> No
     ended = subprocess.run(target, capture_output=True, text=True, timeout=DEADLINE_SECS)
 
     assert ended.stdout == "True\n"
+
+
+def test_a_signal_to_a_process_that_has_finished_leaves_its_exit_code() -> None:
+    target = [sys.executable, "-P", "-c", _LATE_SIGNAL]
+
+    assert subprocess.run(target, timeout=DEADLINE_SECS, check=False).returncode == 0
 
 
 @pytest.mark.slow

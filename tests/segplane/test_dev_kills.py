@@ -18,7 +18,7 @@ from segplane.stack.config import StackSettings
 from segplane.stack.dev import COLLECTOR, Stack
 from segplane.stack.postgres import SUPERUSER
 from segplane.stack.run_lock import RunLock
-from tests.support.process_tree import children_of, command_of, is_alive, kill_starting_jvm
+from tests.support.process_tree import children_of, command_of, is_alive
 from tests.support.waiting import wait_until
 
 
@@ -127,27 +127,3 @@ def test_a_meta_that_is_killed_before_the_token_is_made_is_started_again(
         assert is_serving(stack.settings.otlp_grpc_address)
 
     assert "meta died (signal SIGKILL), starting it again in 1 s" in events
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_a_spark_jvm_that_is_killed_while_it_starts_is_started_again(
-    prepared: StackSettings,
-) -> None:
-    events: list[str] = []
-    stack = Stack(prepared, events.append, parts=("nursery",))
-
-    def kill() -> None:
-        wait_until(lambda: "nursery" in stack.children, "the nursery to be started")
-        pid = stack.children["nursery"].pid
-        assert pid is not None
-        kill_starting_jvm(pid)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    with stack:
-        killer.join()
-        nursery = stack.children["nursery"]
-        wait_until(lambda: nursery.restarts == 1, "the nursery is restarted", tick=stack.check)
-
-    assert "nursery died (exit code 1), starting it again in 1 s" in events

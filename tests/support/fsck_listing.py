@@ -51,6 +51,7 @@ def main() -> None:
     report = report_of(cursor)
     names = ("objects", "segments", "babies", "streams", "num_violations", "num_orphans")
     found = {name: getattr(report, name) for name in names}
+    found["num_unknown"] = cursor.num_unknown
     found["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1_024
     print(json.dumps(found))
 

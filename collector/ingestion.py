@@ -79,11 +79,6 @@ class IngestLimits:
     timestamp_unit: TimestampUnit | None = None
     window: WindowCheck | None = None
 
-    @property
-    def has_rules(self) -> bool:
-        """Whether the dataset rejects records by columns or by a window."""
-        return self.rejects_since > 0 or self.window is not None
-
     @classmethod
     def of(cls, usage: operations_pb.DatasetUsage) -> "IngestLimits":
         """Read the limits from meta's message."""

@@ -199,9 +199,7 @@ class Intake:
         # Over the payload as sent, so that a resend of a damaged export has the same digest.
         digest = digest or digest_of(admission.token.token_id, signal, payload)
         valid, facts = await self._read(admission, converted or PartialSuccess(payload, 0))
-        # Most datasets have none, and an export of one record is as many steps as one of thousands.
-        if admission.dataset_limits.has_rules:
-            valid, facts = await self._conforming(admission, valid, facts, digest)
+        valid, facts = await self._conforming(admission, valid, facts, digest)
         valid, facts = await self._inside_window(admission, valid, facts)
         valid = await self._within_bounds(admission, valid, facts)
         # Validation may have taken a while, and nothing is flushed after the last flush.

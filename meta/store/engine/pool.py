@@ -34,8 +34,7 @@ STALE_PLAN_SQLSTATE = "0A000"
 # Execution option of statements whose rows are fetched in Postgres' binary form.
 BINARY = "binary_rows"
 RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03", STALE_PLAN_SQLSTATE})
-
-
+# Of all pools of the process.
 _COMPILED = CompiledStatements()
 # Group commits of one kind in a process that run side by side.
 COMMIT_BATCHES_MAX = 2

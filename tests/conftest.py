@@ -2,8 +2,6 @@
 
 import gc
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -24,6 +22,7 @@ from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
 from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.collection import import_share
+from tests.support.data_folders import open_folder, remove_left_folders
 from tests.support.examples import examples
 from tests.support.meta import database_roles
 from tests.support.meta.server import MetaServer
@@ -52,9 +51,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return SparkTogether(config, log)
 
 
-# A database in memory is made in an eighth of the time; a thousand tests make one.
-MEMORY = "/dev/shm"
-MEMORY_BYTES_MIN = 8 * 2**30
 # A test's database never has to survive a power cut.
 FAST_AND_LOOSE = {
     "fsync": "off",
@@ -67,14 +63,13 @@ FAST_AND_LOOSE = {
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[EmbeddedPostgres]:
     """Run one Postgres for the whole session."""
-    # Not under tmp_path: pytest keeps that closed to the user whom Postgres runs as under root.
-    folder = Path(tempfile.mkdtemp(prefix="segplane-test-", dir=_memory()))
-    folder.chmod(0o711)
-    try:
-        with EmbeddedPostgres(folder / "postgres", settings=FAST_AND_LOOSE) as cluster:
-            yield cluster
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    remove_left_folders()
+    # A database in memory is made in an eighth of the time; a thousand tests make one.
+    with (
+        open_folder() as folder,
+        EmbeddedPostgres(folder / "postgres", settings=FAST_AND_LOOSE) as cluster,
+    ):
+        yield cluster
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -252,10 +247,3 @@ def _database(administration: psycopg.Connection, template: str | None) -> Itera
     administration.execute(sql.SQL("CREATE DATABASE {}" + copies).format(*parts))
     yield name
     administration.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(parts[0]))
-
-
-def _memory() -> str | None:
-    """A folder in memory, where the system has one with room; None = its usual folder."""
-    if not os.access(MEMORY, os.W_OK) or shutil.disk_usage(MEMORY).free < MEMORY_BYTES_MIN:
-        return None
-    return MEMORY

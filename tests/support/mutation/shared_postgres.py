@@ -1,9 +1,6 @@
 """A migrated Postgres that the tests of all mutants share; as a script, its process."""
 
-import shutil
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,22 +35,21 @@ def main() -> None:
     from meta.store.engine.pool import Database, DatabaseSettings
     from segplane.stack.postgres import EmbeddedPostgres
     from tests import conftest
+    from tests.support.data_folders import open_folder
 
-    folder = Path(tempfile.mkdtemp(prefix="segplane-mutants-", dir=conftest.MEMORY))
-    folder.chmod(0o711)
-    try:
-        with EmbeddedPostgres(folder / "postgres", settings=conftest.FAST_AND_LOOSE) as cluster:
-            import psycopg
+    with (
+        open_folder() as folder,
+        EmbeddedPostgres(folder / "postgres", settings=conftest.FAST_AND_LOOSE) as cluster,
+    ):
+        import psycopg
 
-            with psycopg.connect(cluster.url, autocommit=True) as connection:
-                connection.execute(f"CREATE DATABASE {TEMPLATE}")
-            database = Database(DatabaseSettings(url=cluster.url_of(TEMPLATE)))
-            migrations.upgrade(database)
-            database.close()
-            print(cluster.url, flush=True)
-            sys.stdin.read()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with psycopg.connect(cluster.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {TEMPLATE}")
+        database = Database(DatabaseSettings(url=cluster.url_of(TEMPLATE)))
+        migrations.upgrade(database)
+        database.close()
+        print(cluster.url, flush=True)
+        sys.stdin.read()
 
 
 if __name__ == "__main__":

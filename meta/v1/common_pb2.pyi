@@ -396,6 +396,7 @@ class CreateSegment(_message.Message):
     CLOUD_OBJECT_KEY_FIELD_NUMBER: _builtins.int
     FACTS_FIELD_NUMBER: _builtins.int
     CRC32C_FIELD_NUMBER: _builtins.int
+    TOKEN_INDEX_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset that its records belong to. NOT_FOUND when there is no such live dataset."""
     size_bytes: _builtins.int
@@ -426,6 +427,12 @@ class CreateSegment(_message.Message):
         unset facts are equal to any when the same object is registered again.
         """
 
+    @_builtins.property
+    def token_index(self) -> Global___TokenIndex:
+        """Place of its token index; unset if the object has none. No part of the facts that a repeated
+        registration is compared by.
+        """
+
     def __init__(
         self,
         *,
@@ -437,16 +444,50 @@ class CreateSegment(_message.Message):
         cloud_object_key: Global___CloudObjectKey | None = ...,
         facts: Global___SegmentFacts | None = ...,
         crc32c: _builtins.int | None = ...,
+        token_index: Global___TokenIndex | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__crc32c) -> _WhichOneofReturnType__crc32c | None: ...
 
 Global___CreateSegment: _TypeAlias = CreateSegment  # noqa: Y015
+
+@_typing.final
+class TokenIndex(_message.Message):
+    """The place of a token index in its object: which terms the texts of a segment may have. A reader
+    that looks for a term reads one page of it, and leaves the segment out if the page says that no
+    text has the term.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    LENGTH_FIELD_NUMBER: _builtins.int
+    kind: _builtins.int
+    """Kind of the index. 1 = pages of a Bloom filter of 4,096 bytes each."""
+    offset: _builtins.int
+    """First byte of the index, 1 or more."""
+    length: _builtins.int
+    """Bytes of the index: of kind 1 a multiple of 4,096, up to 16 MiB."""
+    def __init__(
+        self,
+        *,
+        kind: _builtins.int = ...,
+        offset: _builtins.int = ...,
+        length: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "length", b"length", "offset", b"offset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TokenIndex: _TypeAlias = TokenIndex  # noqa: Y015
 
 @_typing.final
 class SegmentFacts(_message.Message):
@@ -536,6 +577,7 @@ class SegmentInfo(_message.Message):
     CRC32C_FIELD_NUMBER: _builtins.int
     LAYOUT_FIELD_NUMBER: _builtins.int
     FOREIGN_FIELD_NUMBER: _builtins.int
+    TOKEN_INDEX_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Segment id (UUID, time-ordered)."""
     size_bytes: _builtins.int
@@ -574,6 +616,10 @@ class SegmentInfo(_message.Message):
     def foreign(self) -> Global___ForeignFile:
         """Set for an object that a client registered without facts of its content."""
 
+    @_builtins.property
+    def token_index(self) -> Global___TokenIndex:
+        """Place of its token index, in FindSegmentsResponse alone; unset if the object has none."""
+
     def __init__(
         self,
         *,
@@ -591,10 +637,11 @@ class SegmentInfo(_message.Message):
         crc32c: _builtins.int | None = ...,
         layout: _builtins.int | None = ...,
         foreign: Global___ForeignFile | None = ...,
+        token_index: Global___TokenIndex | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "foreign", b"foreign", "layout", b"layout", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "foreign", b"foreign", "layout", b"layout", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "foreign", b"foreign", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "foreign", b"foreign", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015

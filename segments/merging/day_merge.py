@@ -23,11 +23,10 @@ from segments.merging.merge import (
     merge_segments,
     open_merge,
 )
-from segments.parquet.footer import SegmentFacts, SegmentFooter, footer_of_days
+from segments.parquet.footer import SegmentFacts, footer_of_days
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, day_of
 from segments.parquet.reader import day_numbers, distinct_days
 from segments.parquet.sorting import compact, sort_owned
-from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
@@ -82,7 +81,11 @@ def merge_by_day(
     for number, span in enumerate(spans):
         footer = footer_of_days(merge.footer, span.first, span.last)
         path = folder / f"merged-{number}.parquet"
-        facts = _write(path, spill, number, footer, order.spec)
+        with SegmentWriter(
+            path, spill.signals(number), order.spec, footer, index=order.new_index(inputs)
+        ) as writer:
+            spill.write(number, writer)
+            facts = writer.close()
         if day_of(facts.start_time) < span.first or day_of(facts.end_time) > span.last:
             raise CorruptObject(f"an output of {span} holds {facts.start_time}..{facts.end_time}")
         files.append(MergedFile(path, facts))
@@ -151,6 +154,12 @@ class Spill:
                 yield pa.Table.from_batches([batch])
         path.unlink()
 
+    def write(self, number: int, writer: SegmentWriter) -> None:
+        """Write an output's rows, section by section, and remove them."""
+        for signal in self.signals(number):
+            for table in self.tables(number, signal):
+                writer.write(signal, table)
+
     def _append(self, signal: Signal, number: int, rows: pa.Table) -> None:
         if number not in self._writers:
             self._held.add((number, signal))
@@ -168,14 +177,3 @@ class Spill:
 
     def _path(self, number: int, signal: Signal) -> Path:
         return self.folder / f"spill-{number}-{signal}.arrow"
-
-
-def _write(
-    path: Path, spill: Spill, number: int, footer: SegmentFooter, spec: SegmentSpec
-) -> SegmentFacts:
-    signals = spill.signals(number)
-    with SegmentWriter(path, signals, spec, footer) as writer:
-        for signal in signals:
-            for table in spill.tables(number, signal):
-                writer.write(signal, table)
-        return writer.close()

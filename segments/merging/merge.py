@@ -19,13 +19,14 @@ from segments.errors import CorruptObject, ObjectMissing, SegmentsError
 from segments.foreign.file import ForeignFile
 from segments.foreign.opening import Rows, open_rows
 from segments.foreign.origin import FileOrigin, RegisteredFile
+from segments.merging.indexing import index_builder
 from segments.merging.kway_merge import BLOCK_BATCHES, NotSorted, merge_sorted
 from segments.merging.runs import sorted_runs
 from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.footer import FORMAT_VERSION, SegmentFacts, SegmentFooter, merged_footer
 from segments.parquet.spec import SegmentSpec
 from segments.parquet.stored_times import widened_bounds
-from segments.parquet.writer import SegmentWriter
+from segments.parquet.writer import IndexBuilder, SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 
@@ -63,8 +64,7 @@ class MergeInput:
 class MergeOrder:
     """A request to merge segments. `memory_bytes` bounds the batches held at once, before decoding.
 
-    `progress` is called with the rows merged so far, now and then. `format_version` is that of the
-    outputs.
+    `progress` gets the rows merged so far. `format_version` and `new_index` are for the outputs.
     """
 
     dataset_id: str
@@ -73,6 +73,7 @@ class MergeOrder:
     memory_bytes: int = 128 * 1024 * 1024
     progress: Callable[[int], None] = lambda _rows: None
     format_version: int = FORMAT_VERSION
+    new_index: Callable[[Sequence[MergeInput]], IndexBuilder | None] = index_builder
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,10 @@ def merge_segments(
 
     Raises InputFailed if one input is to blame; StoreUnavailable passes through.
     """
-    path = folder / "merged.parquet"
+    path, index = folder / "merged.parquet", order.new_index(inputs)
     with (
         open_merge(store, inputs, order, folder) as merge,
-        SegmentWriter(path, merge.signals, order.spec, merge.footer) as writer,
+        SegmentWriter(path, merge.signals, order.spec, merge.footer, index=index) as writer,
     ):
         for signal, table in merge.tables():
             writer.write(signal, table)
@@ -283,8 +284,7 @@ def _merge_section(
 
 
 def _batch_rows(section: _Section, share_bytes: int) -> int:
-    rows = int(share_bytes / section.bytes_per_row)
-    return max(BATCH_ROWS_MIN, min(BATCH_ROWS_MAX, rows))
+    return max(BATCH_ROWS_MIN, min(BATCH_ROWS_MAX, int(share_bytes / section.bytes_per_row)))
 
 
 def check_outputs(outputs: Sequence[SegmentFacts], inputs: Sequence[MergeInput]) -> None:

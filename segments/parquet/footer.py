@@ -17,6 +17,7 @@ from segments.parquet import lineage
 from segments.parquet.lineage import BatchPart
 from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
+from segments.token_index.place import KIND_PAGES, TokenIndex
 
 # Written by this release, and the latest that it reads.
 FORMAT_VERSION = 2
@@ -60,6 +61,7 @@ class StoredFooter:
     promoted: tuple[PromotedColumn, ...]
     sharding_fields: tuple[str, ...] = ()
     times_by_signal: Mapping[Signal, tuple[int, int]] | None = None
+    token_index: TokenIndex | None = None
 
     @property
     def rows(self) -> int:
@@ -78,11 +80,15 @@ class SectionContent:
 
 @dataclass(frozen=True, slots=True)
 class SegmentContent:
-    """The content of a file that the catalog knows: signals with rows, and promoted columns."""
+    """The content of a file that the catalog knows.
+
+    These are its signals with rows, its promoted columns, and the place of its token index.
+    """
 
     format_version: int
     sections: Mapping[Signal, SectionContent]
     promoted_field_ids: tuple[int, ...] = ()
+    token_index: TokenIndex | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,7 @@ def content_of(stored: StoredFooter) -> SegmentContent | None:
             if rows
         },
         tuple(sorted(c.field_id for c in stored.promoted if c.field_id is not None)),
+        stored.token_index,
     )
 
 
@@ -186,6 +193,9 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         fields["event_identity"] = footer.event_identity
     if stored.times_by_signal is not None:
         fields["signal_times"] = dict(stored.times_by_signal)
+    index = stored.token_index
+    if index is not None:
+        fields["token_index"] = [KIND_PAGES, index.offset, index.length]
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
     metadata[_PREFIX + b"lineage"] = lineage.pack(footer.batches, footer.ranges)
     if footer.quarantined:
@@ -225,6 +235,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
             _promoted_columns(texts["promoted"], texts.get("bound")),
             _fields_of(sort_order) if sharding is None else tuple(map(str, json.loads(sharding))),
             _signal_times(texts.get("signal_times"), rows),
+            _token_index(texts.get("token_index")),
         )
     except (KeyError, ValueError, TypeError, binascii.Error, zlib.error) as error:
         raise CorruptObject(f"the footer is not that of a merged segment: {error!r}") from error
@@ -250,6 +261,14 @@ def _signal_times(
         for signal in SIGNALS
         if rows.get(signal)
     }
+
+
+def _token_index(encoded: bytes | None) -> TokenIndex | None:
+    """The index of a file; None if it has none or one of a kind that this release cannot read."""
+    if encoded is None:
+        return None
+    kind, offset, length = map(_int, json.loads(encoded))
+    return TokenIndex(offset, length) if kind == KIND_PAGES else None
 
 
 def _promoted_entry(column: PromotedColumn) -> list[str | int]:

@@ -148,6 +148,17 @@ class ParquetLayout:
         ]
         self._writer.write_table(pa.table(stored, schema=self._schema), row_group_size=rows)
 
+    def write_beside(self, content: bytes) -> int:
+        """Write bytes between row groups, which Parquet's readers skip; returns their place."""
+        place = self._buffered.tell()
+        self._buffered.write(content)
+        return place
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that are written so far."""
+        return self._buffered.tell()
+
     def close(self, metadata: Mapping[bytes, bytes] | None = None) -> pq.FileMetaData:
         """Finish the file with this key-value metadata."""
         self._writer.add_key_value_metadata(dict(metadata or {}))  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ Reading is in `segments.parquet.reader`; both ends of the format are offered fro
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,7 @@ from segments.parquet.stored_columns import section_stored, wide_stored
 from segments.parquet.stored_times import widened_bounds
 from segments.parquet.upload import upload_segment
 from segments.signals import SIGNALS, Signal
+from segments.token_index.place import TokenIndex
 
 __all__ = [
     "SegmentFacts",
@@ -39,6 +40,18 @@ __all__ = [
     "sort_table",
     "upload_segment",
 ]
+
+
+class IndexBuilder(Protocol):
+    """Builds a token index (`segments.token_index.builder`)."""
+
+    def add(self, group: pa.Table) -> None:
+        """Take in the terms of a row group."""
+        ...
+
+    def pages(self, file_bytes: int) -> bytes:
+        """Return the index of a file that has so many bytes so far; empty if it gets none."""
+        ...
 
 
 class SegmentWriter:
@@ -54,11 +67,13 @@ class SegmentWriter:
         spec: SegmentSpec,
         footer: SegmentFooter,
         samples: Sequence[pa.Table] = (),
+        index: "IndexBuilder | None" = None,
     ) -> None:
         """Open the file, which must not exist; its columns are those of `signals`.
 
         The format is the one that `footer` names. `samples` are rows by which encodings of promoted
-        columns are chosen; without them it is the first row group.
+        columns are chosen; without them it is the first row group. `index` makes the
+        file's token index.
         """
         present = set(signals)
         self._signals = tuple(s for s in SIGNALS if s in present)
@@ -76,6 +91,7 @@ class SegmentWriter:
         self._signal: Signal | None = None
         self._sink = ChecksumSink(path)
         self._writer: ParquetLayout | None = None
+        self._index = index
 
     def __enter__(self) -> Self:
         return self
@@ -119,6 +135,7 @@ class SegmentWriter:
             self._spec.promoted,
             self._spec.sharding_fields,
             dict(self._times),
+            self._write_index(self._writer),
         )
         content = content_of(stored)
         assert content is not None
@@ -156,6 +173,14 @@ class SegmentWriter:
                     unrepeated_columns(self._samples or [group], self._promoted),
                 )
             self._writer.write(group)
+            if self._index is not None:
+                self._index.add(group)
+
+    def _write_index(self, writer: ParquetLayout) -> TokenIndex | None:
+        if self._index is None:
+            return None
+        pages = self._index.pages(writer.size_bytes)
+        return TokenIndex(writer.write_beside(pages), len(pages)) if pages else None
 
     def _note(self, signal: Signal, group: pa.Table) -> None:
         """Count the rows, widen the time bounds; refuses rows of no section or without a time."""

@@ -6,6 +6,7 @@ from meta.v1 import common_pb2
 from segments.keys import split_key
 from segments.parquet.footer import RegisteredFacts, SegmentContent
 from segments.signals import TRAITS
+from segments.token_index.place import KIND_PAGES, TokenIndex
 
 # The number of events is an int32 in the contract, far above what one file holds.
 _EVENTS_MAX = 2**31 - 1
@@ -67,6 +68,7 @@ def create_segment(
         ),
         facts=segment_facts(figures.content),
         crc32c=figures.crc32c,
+        token_index=_token_index(figures.content.token_index),
     )
 
 
@@ -76,6 +78,12 @@ def registered_facts(segment: common_pb2.SegmentInfo) -> RegisteredFacts:
     return RegisteredFacts(
         segment.dataset_id, segment.number_of_events, times.start_time, times.end_time
     )
+
+
+def _token_index(index: TokenIndex | None) -> common_pb2.TokenIndex | None:
+    if index is None:
+        return None
+    return common_pb2.TokenIndex(kind=KIND_PAGES, offset=index.offset, length=index.length)
 
 
 def segment_facts(content: SegmentContent) -> common_pb2.SegmentFacts:

@@ -1,29 +1,11 @@
 """Time bounds of a query's reads: conservative, so that leaving out the rest changes nothing."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from segplane.kql.typed import (
-    Aggregate,
-    Among,
-    Apply,
-    ColumnValue,
-    Constant,
-    ConstantRows,
-    Distinct,
-    Expand,
-    Expression,
-    Join,
-    Limit,
-    Logic,
-    Numbered,
-    Relation,
-    RowFilter,
-    Scan,
-    Select,
-    Union,
-)
+from segplane.kql.passing import reads
+from segplane.kql.typed import Among, Apply, ColumnValue, Constant, Expression, Logic, Relation
 
 
 class Interval(NamedTuple):
@@ -48,9 +30,28 @@ Intervals = Mapping[str, Interval]
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    table: str
-    interval: Interval
+class _Times:
+    """Times of columns, outside of which no row matters."""
+
+    intervals: Intervals
+
+    def filtered(self, condition: Expression) -> "_Times":
+        return _Times(_met(self.intervals, intervals(condition)))
+
+    def renamed(self, values: Mapping[str, Expression]) -> "_Times":
+        passed: dict[str, Interval] = {}
+        for name, interval in self.intervals.items():
+            value = values.get(name)
+            if isinstance(value, ColumnValue):
+                passed[value.name] = passed.get(value.name, ANY).meet(interval)
+        return _Times(passed)
+
+    def kept(self, is_kept: Callable[[str], bool]) -> "_Times":
+        return _Times({n: interval for n, interval in self.intervals.items() if is_kept(n)})
+
+    def on_side(self, outputs: Mapping[str, tuple[str, str]], side: str) -> "_Times":
+        places = {name: outputs[name] for name in self.intervals}
+        return _Times({c: self.intervals[n] for n, (s, c) in places.items() if s == side})
 
 
 def time_bounds(
@@ -61,75 +62,11 @@ def time_bounds(
     `needed` are times of the relation's own columns, outside of which none of its rows matters.
     """
     bounds: dict[str, Interval] = {}
-    for read in _reads(relation, needed or {}, time_column):
-        known = bounds.get(read.table)
-        bounds[read.table] = read.interval if known is None else known.hull(read.interval)
+    for table, times in reads(relation, _Times(needed or {})):
+        interval = times.intervals.get(time_column, ANY)
+        known = bounds.get(table.name)
+        bounds[table.name] = interval if known is None else known.hull(interval)
     return bounds
-
-
-def _reads(relation: Relation, needed: Intervals, time_column: str) -> Iterator[_Read]:
-    """Yield the reads below a relation, of which only rows within `needed` matter."""
-    if isinstance(relation, Scan):
-        yield _Read(relation.table.name, needed.get(time_column, ANY))
-        return
-    for below, passed in _passed(relation, needed):
-        yield from _reads(below, passed, time_column)
-
-
-def _passed(relation: Relation, needed: Intervals) -> list[tuple[Relation, Intervals]]:
-    """Return the inputs of a relation, each with the intervals that hold for it as well."""
-    match relation:
-        case Union():
-            return [(each, needed) for each in relation.inputs]
-        case Join():
-            return _joined(relation, needed)
-        case Scan() | ConstantRows():
-            return []
-        case _:
-            return [(relation.input, _below(relation, needed))]
-
-
-def _below(
-    relation: RowFilter | Select | Numbered | Aggregate | Distinct | Limit | Expand,
-    needed: Intervals,
-) -> Intervals:
-    match relation:
-        case RowFilter():
-            return _met(needed, intervals(relation.condition))
-        case Numbered() | Select(is_windowed=True):
-            # Rows outside of a bound count as well.
-            return {}
-        case Select():
-            return _renamed(needed, relation.values)
-        case Aggregate():
-            return _renamed(needed, relation.by)
-        case Distinct():
-            # With keys, some row of each is kept: a bound would change which.
-            return {n: i for n, i in needed.items() if not relation.on or n in relation.on}
-        case Limit():
-            return needed if relation.count is None else {}
-        case Expand():
-            return {n: i for n, i in needed.items() if n != relation.name}
-
-
-def _joined(join: Join, needed: Intervals) -> list[tuple[Relation, Intervals]]:
-    """Pass bounds to the sides whose rows stand for themselves: not to one filled with nulls."""
-    sides = {"left": dict[str, Interval](), "right": dict[str, Interval]()}
-    for name, interval in needed.items():
-        side, column = join.outputs[name]
-        sides[side][column] = interval
-    left = sides["left"] if join.kind not in ("rightouter", "fullouter") else {}
-    right = sides["right"] if join.kind in ("inner", "rightouter") else {}
-    return [(join.left, left), (join.right, right)]
-
-
-def _renamed(needed: Intervals, values: Mapping[str, Expression]) -> Intervals:
-    passed: dict[str, Interval] = {}
-    for name, interval in needed.items():
-        value = values.get(name)
-        if isinstance(value, ColumnValue):
-            passed[value.name] = passed.get(value.name, ANY).meet(interval)
-    return passed
 
 
 def _met(left: Intervals, right: Intervals) -> Intervals:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from segplane.kql.bounds import ANY, Interval, Intervals, time_bounds
 from segplane.kql.dataset_table import TIME_COLUMN
+from segplane.kql.needed_terms import needed_terms
 from segplane.kql.scope import CheckedQuery
 from segplane.kql.typed import (
     Aggregate,
@@ -159,6 +160,8 @@ class DatasetRead:
     times: Interval = ANY
     # Columns of words that SQL names: computed from the others.
     words: tuple[str, ...] = ()
+    # Hashes of terms of which every record that matters has one; none = not known.
+    terms: tuple[int, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -181,11 +184,15 @@ def reads_of(state: CheckedQuery, needed: Intervals = _EVERYTHING) -> tuple[Data
     """
     relation = pruned(state).relation
     bounds = time_bounds(relation, TIME_COLUMN, needed)
+    terms = needed_terms(relation)
     columns: dict[str, dict[str, None]] = {}
     for scan in _scans(relation):
         stored = (name for shown in scan.columns for name in _stored(scan.table, shown))
         columns.setdefault(scan.table.name, {}).update(dict.fromkeys(stored))
-    return tuple(DatasetRead(name, tuple(names), bounds[name]) for name, names in columns.items())
+    return tuple(
+        DatasetRead(name, tuple(names), bounds[name], terms=terms[name])
+        for name, names in columns.items()
+    )
 
 
 def _stored(table: Table, name: str) -> Iterable[str]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from segments.token_index.terms import searched_terms
 from segplane.kql import arithmetic, functions, slips, syntax, user_functions
 from segplane.kql.arguments import constant_text, need, pattern
 from segplane.kql.arithmetic import Operands, convert
@@ -31,6 +32,15 @@ from segplane.kql.types import ALIASES, DATETIME_MAX, DATETIME_MIN
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
 _ALPHANUMERIC = r"\p{L}\p{N}"
 _FOLDABLE = re.compile(r"[^ksKS]+")
+# Whether a letter or digit may be before the text that an operator finds, and behind it.
+_BOUNDED = {
+    **dict.fromkeys(("has", "has_any", "has_all"), (True, True)),
+    "hasprefix": (True, False),
+    "hassuffix": (False, True),
+    "contains": (False, False),
+    "startswith": (True, False),
+    "endswith": (False, True),
+}
 
 
 def check(expression: syntax.Expression, scope: Scope) -> Expression:
@@ -332,13 +342,21 @@ def _test(
         return tested
     text, cased = str(searched.value), base.endswith("_cs")
     kind = base.removesuffix("_cs")
+    search = _search(value, arguments[1], (text, kind, cased), name, offset)
+    return replace(search, terms=searched_terms(text, *_BOUNDED[kind]))
+
+
+def _search(
+    value: Expression, searched: Argument, test: tuple[str, str, bool], name: str, offset: int
+) -> Apply:
+    text, kind, cased = test
     if kind in ("contains", "startswith", "endswith"):
         if not cased:
             value = Apply("tolower", (value,), "string", offset, name)
-            searched = Constant(text.lower(), "string")
-        return Apply(kind, (value, searched), "bool", offset, name)
+            text = text.lower()
+        return Apply(kind, (value, Constant(text, "string")), "bool", offset, name)
     term = _term(text, kind) if cased else f"(?i){_term(text, kind)}"
-    compiled = pattern(term, arguments[1])
+    compiled = pattern(term, searched)
     part = text if cased else _foldable(text)
     if not (isinstance(value, ColumnValue) and part):
         return Apply("match", (value, compiled), "bool", offset, name)

@@ -7,7 +7,7 @@ from typing import Literal
 from segplane.kql.types import KqlType, Value
 
 Columns = Mapping[str, KqlType]
-# How an argument that is known beforehand is written down for an engine.
+# How a known argument is written down for an engine.
 Role = Literal["value", "regex", "rewrite"]
 
 
@@ -40,13 +40,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An SQL pattern applied to arguments; `source` is its name in the query."""
+    """An SQL pattern applied to arguments; `source` is its name in the query; it seeks `terms`."""
 
     template: str
     arguments: tuple["Expression", ...]
     type: KqlType
     offset: int = 0
     source: str = ""
+    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ def _of_source(query: RunningQuery, source: DatasetSource) -> Iterator[str]:
     yield from (f"              {file.url}" for file in files[:_FILES_SHOWN])
     if len(files) > _FILES_SHOWN:
         yield f"              ... and {len(files) - _FILES_SHOWN:,} more"
+    if source.num_left_out:
+        yield f"  left out    {source.num_left_out:,} files without the terms, by their token index"
     if source.fresh is not None:
         babies = len(source.fresh.babies)
         yield f"  fresh       {babies:,} baby segments with {source.fresh.rows:,} rows at most"

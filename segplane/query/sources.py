@@ -37,6 +37,8 @@ class DatasetSource:
     indirect: tuple[DatasetFile, ...] = ()
     # Baby segments, which are read for DuckDB too; None without `--fresh`.
     fresh: FreshRecords | None = None
+    # Files without any of the terms that the query looks for, by their token indexes.
+    num_left_out: int = 0
 
     @property
     def files(self) -> tuple[DatasetFile, ...]:
@@ -110,13 +112,23 @@ def _open(read: DatasetRead, place: QueryPlace, as_of: int | None) -> OpenDatase
 
 def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
     """Split the files: DuckDB reads local ones that have every column that is needed."""
+    # pyarrow takes long to import.
+    from segplane.read.term_lookup import files_with
+
     direct: list[DatasetFile] = []
     indirect: list[DatasetFile] = []
-    for file in opened.files():
+    files = files_with(read.terms, opened.files())
+    for file in files:
         is_direct = file.store.provider == "file" and opened.columns.has_as_stored(file)
         (direct if is_direct else indirect).append(file)
     return DatasetSource(
-        read, opened.version, opened.bounds, tuple(direct), tuple(indirect), opened.fresh
+        read,
+        opened.version,
+        opened.bounds,
+        tuple(direct),
+        tuple(indirect),
+        opened.fresh,
+        len(opened.files()) - len(files),
     )
 
 

@@ -10,6 +10,7 @@ from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
+from segments.token_index.place import KIND_PAGES, TokenIndex
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
 from segplane.read.lookup import segment_url
@@ -60,6 +61,8 @@ class DatasetFile:
     promoted: tuple[common_pb2.PromotedColumn, ...] | None
     # None for a segment.
     foreign: ForeignMark | None = None
+    # None for a file without one, or with one of a kind that this release cannot read.
+    token_index: TokenIndex | None = None
 
 
 def signals_of(signal: str | None) -> tuple[Signal, ...]:
@@ -154,7 +157,12 @@ def file_of(
         segment.facts.format_version if segment.HasField("facts") else None,
         layouts[segment.layout] if segment.HasField("layout") else None,
         _mark(segment),
+        _token_index(segment.token_index),
     )
+
+
+def _token_index(index: common_pb2.TokenIndex) -> TokenIndex | None:
+    return TokenIndex(index.offset, index.length) if index.kind == KIND_PAGES else None
 
 
 def _mark(segment: common_pb2.SegmentInfo) -> ForeignMark | None:

@@ -16,8 +16,8 @@ from distributions.hatch_build import PACKAGES, read_tree, reader_modules
 
 ROOT = Path(__file__).parents[2]
 STUBS = ROOT / "meta" / "v1"
-# Imported for types alone, or by those ways of reading that are named after them.
-OF_THE_CALLER = {"_typeshed", "types_boto3_s3", "duckdb", "pandas", "polars", "pyspark"}
+# Imported for types alone, by those ways of reading that are named after them, or by merges.
+OF_THE_CALLER = {"_typeshed", "types_boto3_s3", "duckdb", "numpy", "pandas", "polars", "pyspark"}
 
 
 def floors() -> dict[str, str]:

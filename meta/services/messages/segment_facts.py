@@ -6,6 +6,7 @@ from typing import TypeAlias
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.v1 import common_pb2
+from segments.token_index.place import KIND_PAGES, is_valid
 
 # Values of the enum that fit the mask of the table.
 SIGNAL_MAX = 14
@@ -73,3 +74,27 @@ def _is_within(part: Counts, whole: Counts) -> bool:
 def signal_mask(signals: Iterable[int]) -> int:
     """Return a number with bit n set for every signal n."""
     return sum(1 << signal for signal in set(signals))
+
+
+def token_index(message: common_pb2.CreateSegment, field: str) -> bytes:
+    """Check the place of a token index and return its bytes, b"" if there is none.
+
+    One of a kind that is not known yet is kept.
+    """
+    if not message.HasField("token_index"):
+        return b""
+    index = message.token_index
+    checks.count(index.kind, f"{field}.kind", low=1)
+    end = checks.size(index.offset, f"{field}.offset") + checks.size(
+        index.length, f"{field}.length"
+    )
+    if not (index.offset and index.length) or end > message.compressed_size_bytes:
+        raise InvalidArgument(
+            f"{field} ends at {end}, the object has {message.compressed_size_bytes} bytes",
+            field=field,
+        )
+    if index.kind == KIND_PAGES and not is_valid(
+        index.offset, index.length, message.compressed_size_bytes
+    ):
+        raise InvalidArgument(f"{field} has no whole number of pages, or too many", field=field)
+    return index.SerializeToString(deterministic=True)

@@ -29,6 +29,7 @@ class SegmentWriter:
     dataset: str
     folder: Path
     files: int = 0
+    has_token_index: bool = False
     rows: list[tuple[str, int]] = field(default_factory=list)
     # What each segment holds, as sorted.
     sections: list[dict[Signal, pa.Table]] = field(default_factory=list)
@@ -68,7 +69,9 @@ class SegmentWriter:
         key = new_merged_key(self.dataset)
         path = self.folder / key.rpartition("/")[2]
         footer = SegmentFooter(self.dataset, "test", format_version=format_version)
-        sections, facts = write_segment(path, tables, spec, footer)
+        sections, facts = write_segment(
+            path, tables, spec, footer, has_token_index=self.has_token_index
+        )
         self.sections.append(sections)
         reply = self.client.ingestion.DownloadConfig(
             ingestion_pb2.DownloadConfigRequest(worker_id="test", omit_datasets=True)

@@ -15,6 +15,7 @@ from segments.parquet.sorting import sort_table
 from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
+from segments.token_index.builder import TokenIndexBuilder
 
 DATASET = "0198a7c0-0000-7000-8000-000000000001"
 FOOTER = SegmentFooter(
@@ -68,10 +69,13 @@ def write_segment(
     tables: Mapping[Signal, pa.Table],
     spec: SegmentSpec = PLAIN,
     footer: SegmentFooter = FOOTER,
+    *,
+    has_token_index: bool = False,
 ) -> tuple[dict[Signal, pa.Table], SegmentFacts]:
     """Sort tables and write them; returns them as sorted, and the facts."""
     ordered = {s: sort_table(tables[s], spec, s) for s in SIGNALS if s in tables}
-    with SegmentWriter(path, tables, spec, footer) as writer:
+    index = TokenIndexBuilder() if has_token_index else None
+    with SegmentWriter(path, tables, spec, footer, index=index) as writer:
         for signal, table in ordered.items():
             writer.write(signal, table)
         return ordered, writer.close()

@@ -1,0 +1,176 @@
+"""Token indexes: the cost of a merge that writes one, its bytes, and the search for a rare text.
+
+Two segments of 125,000 rows are merged with an index and without, in this process, in pairs. The
+output is then registered under SEGMENTS keys in a real meta, beside one file that alone has a term,
+and that term is searched for in KQL: with the index, and with the terms taken out of the plan.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchmarks.harness.merged_segments import DATASET_ID, write_segments
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres, bench_server
+from benchmarks.harness.timing import least_cpu
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, ingestion_pb2
+from segments.keys import new_merged_key
+from segments.location import StoreLocation
+from segments.merging.indexing import index_builder
+from segments.merging.merge import MergeInput, MergeOrder, merge_segments
+from segments.parquet.footer import SegmentFacts, SegmentFooter
+from segments.parquet.reader import SegmentFile
+from segments.parquet.sorting import sort_table
+from segments.parquet.spec import SegmentSpec
+from segments.parquet.writer import SegmentWriter
+from segments.store.open import open_store
+from segments.token_index.builder import TokenIndexBuilder
+from segplane.dataplane.registration import create_segment
+from segplane.query.engine import QueryLimits, opened_query
+from segplane.query.plan import QueryPlan
+from segplane.query.runs import plan
+from segplane.query.sources import QueryPlace
+
+PAIRS = 6
+SEGMENTS = 40
+ROUNDS = 3
+# A file with a term of its own, of the rows of one input.
+RARE = "zebrafish4711"
+QUERY = f"web | where body has '{RARE}' | count"
+# Of the merges that a record passes through, one or two of four or five write an index.
+MERGE_BAR, BYTES_BAR, SEARCH_BAR = 1.7, 0.03, 0.15
+
+
+def run() -> list[Result]:
+    """Merge in pairs, then search."""
+    folder = Path(tempfile.mkdtemp(prefix="segplane-bench-"))
+    try:
+        inputs = [_input(path) for path in write_segments(folder, 2)]
+        merges = {
+            "with": MergeOrder(
+                DATASET_ID, "benchmark", SegmentSpec(), new_index=partial(index_builder, rows_min=1)
+            ),
+            "without": MergeOrder(
+                DATASET_ID, "benchmark", SegmentSpec(), new_index=lambda _inputs: None
+            ),
+        }
+        costs: dict[str, list[float]] = {name: [] for name in merges}
+        for pair in range(PAIRS + 1):
+            for name in list(merges) if pair % 2 else reversed(merges):
+                cost, facts = _merged(folder, inputs, merges[name])
+                if pair:
+                    costs[name].append(cost)
+                if name == "with":
+                    shutil.copy(folder / "merged.parquet", folder / "indexed.parquet")
+                    indexed = facts
+        index = indexed.content.token_index
+        assert index is not None
+        return [
+            compare(
+                "token_index_merge",
+                min(costs["with"]),
+                min(costs["without"]),
+                reference_name="the same merge without an index",
+                unit="s of CPU",
+                bar=MERGE_BAR,
+                higher_is_better=False,
+            ),
+            compare(
+                "token_index_bytes",
+                index.length / 1e3,
+                indexed.compressed_size_bytes / 1e3,
+                reference_name="the whole segment",
+                unit="kB",
+                bar=BYTES_BAR,
+                higher_is_better=False,
+            ),
+            _search(folder, indexed),
+        ]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _input(path: Path) -> MergeInput:
+    with SegmentFile(path) as segment:
+        stored = segment.stored
+    return MergeInput(path.name, path.name, stored.rows, stored.start_time, stored.end_time)
+
+
+def _merged(
+    folder: Path, inputs: list[MergeInput], order: MergeOrder
+) -> tuple[float, SegmentFacts]:
+    (folder / "merged.parquet").unlink(missing_ok=True)
+    store = open_store(StoreLocation.from_url(folder.as_uri()))
+    began = time.process_time()
+    facts = merge_segments(store, inputs, order, folder).facts
+    return time.process_time() - began, facts
+
+
+def _search(folder: Path, indexed: SegmentFacts) -> Result:
+    objects = folder / "objects"
+    objects.mkdir()
+    settings = {"META_OBJECT_STORE_URL": objects.as_uri()}
+    with (
+        bench_postgres() as postgres,
+        bench_server(postgres.url, settings) as server,
+        server.client() as client,
+    ):
+        dataset = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name="web")).id
+        _register(client, dataset, objects, [(folder / "indexed.parquet", indexed)] * SEGMENTS)
+        _register(client, dataset, objects, [_rare(folder)])
+        place, whole = QueryPlace(server.address), plan(client, QUERY, None, datetime.now(UTC))
+        reads = tuple(replace(read, terms=()) for read in whole.reads)
+        calls: list[Callable[[], object]] = []
+        for asked in (whole, replace(whole, reads=reads)):
+            assert _ask(asked, place).column(0).to_pylist() == [1]
+            calls.append(partial(_ask, asked, place))
+        ours, theirs = least_cpu(calls, ROUNDS)
+    return compare(
+        "token_index_search",
+        ours,
+        theirs,
+        reference_name="the same search without the index",
+        unit="ms of CPU",
+        bar=SEARCH_BAR,
+        higher_is_better=False,
+    )
+
+
+def _ask(asked: QueryPlan, place: QueryPlace) -> pa.Table:
+    with opened_query(asked, place, QueryLimits(threads=2)) as query:
+        return query.reader().read_all()
+
+
+def _rare(folder: Path) -> tuple[Path, SegmentFacts]:
+    """The rows of a file, one of them with a term of its own."""
+    path, footer = folder / "rare.parquet", SegmentFooter(DATASET_ID, "benchmark")
+    with SegmentFile(next(folder.glob("*.parquet"))) as segment:
+        table = pa.Table.from_batches(segment.batches("logs", 10_000))
+    place = table.schema.get_field_index("body")
+    bodies = [f"the {RARE} was seen", *table["body"].to_pylist()[1:]]
+    rows = table.set_column(place, table.schema.field(place), pa.array(bodies))
+    with SegmentWriter(path, ["logs"], SegmentSpec(), footer, index=TokenIndexBuilder()) as writer:
+        writer.write("logs", sort_table(rows, SegmentSpec(), "logs"))
+        return path, writer.close()
+
+
+def _register(
+    client: MetaClient, dataset: str, objects: Path, files: list[tuple[Path, SegmentFacts]]
+) -> None:
+    config = ingestion_pb2.DownloadConfigRequest(worker_id="bench", omit_datasets=True)
+    bucket = client.ingestion.DownloadConfig(config).cloud_object_prefix.bucket
+    created = []
+    for path, facts in files:
+        key = new_merged_key(dataset)
+        (objects / key).parent.mkdir(parents=True, exist_ok=True)
+        (objects / key).hardlink_to(path)
+        created.append(create_segment(dataset, bucket, key, facts))
+    client.ingestion.SaveSegments(ingestion_pb2.SaveSegmentsRequest(segments=created))

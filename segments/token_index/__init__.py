@@ -1,0 +1,1 @@
+"""Token indexes of segments: which terms their texts may have, to leave out whole files."""

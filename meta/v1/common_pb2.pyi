@@ -618,7 +618,7 @@ class SegmentInfo(_message.Message):
 
     @_builtins.property
     def token_index(self) -> Global___TokenIndex:
-        """Place of its token index, in FindSegmentsResponse alone; unset if the object has none."""
+        """Place of its token index, in replies of SegmentLookupService; unset if the object has none."""
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ from meta.v1 import common_pb2
 from segments.keys import split_key
 from segments.parquet.footer import RegisteredFacts, SegmentContent
 from segments.signals import TRAITS
-from segments.token_index.place import KIND_PAGES, TokenIndex
+from segments.token_index.place import KIND_PAGES
 
 # The number of events is an int32 in the contract, far above what one file holds.
 _EVENTS_MAX = 2**31 - 1
@@ -68,7 +68,7 @@ def create_segment(
         ),
         facts=segment_facts(figures.content),
         crc32c=figures.crc32c,
-        token_index=_token_index(figures.content.token_index),
+        token_index=index_message(figures.content),
     )
 
 
@@ -80,7 +80,9 @@ def registered_facts(segment: common_pb2.SegmentInfo) -> RegisteredFacts:
     )
 
 
-def _token_index(index: TokenIndex | None) -> common_pb2.TokenIndex | None:
+def index_message(content: SegmentContent) -> common_pb2.TokenIndex | None:
+    """Describe the place of a segment's token index to meta; None if it has none."""
+    index = content.token_index
     if index is None:
         return None
     return common_pb2.TokenIndex(kind=KIND_PAGES, offset=index.offset, length=index.length)

@@ -18,7 +18,7 @@ from segments.rebuild.inventory import find_segment
 from segments.rebuild.plan import SegmentFound
 from segments.store.interface import ObjectStore
 from segplane.dataplane.location import ask_location
-from segplane.dataplane.registration import segment_facts
+from segplane.dataplane.registration import index_message, segment_facts
 from segplane.dataplane.stream_poll import read_streams
 
 
@@ -130,4 +130,5 @@ def _segment(bucket: common_pb2.CloudBucket, file: SegmentFound) -> common_pb2.C
             prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
         ),
         facts=segment_facts(file.content) if file.content else None,
+        token_index=index_message(file.content) if file.content else None,
     )

@@ -24,7 +24,7 @@ from segments.rebuild.inventory import read_inventory
 from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
 from segments.store.interface import ObjectStore
 from segments.store_names import store_of
-from segplane.dataplane.registration import segment_facts
+from segplane.dataplane.registration import index_message, segment_facts
 
 NAME_CHARACTERS_MAX = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -145,6 +145,7 @@ def segment_row(live: LiveSegment) -> tables.RestoredSegment:
     segment = live.segment
     prefix, name = split_key(segment.key)
     facts = segment_facts(segment.content) if segment.content else None
+    index = index_message(segment.content) if segment.content else None
     return tables.RestoredSegment(
         NewSegment(
             dataset_id=UUID(segment.footer.dataset_id),
@@ -159,6 +160,7 @@ def segment_row(live: LiveSegment) -> tables.RestoredSegment:
             facts=facts.SerializeToString(deterministic=True) if facts else None,
             signals=signal_mask(item.signal for item in facts.signals) if facts else None,
             format_version=segment.footer.format_version,
+            token_index=index.SerializeToString(deterministic=True) if index else b"",
         ),
         live.merge_count,
         segment.modified_at_nanos,

@@ -8,7 +8,12 @@ import pytest
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.v1 import operations_pb2 as pb
+from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
+from segments.parquet.lineage import BatchPart
+from segments.token_index import builder
 from tests.segplane.test_catalog_rebuild import on, rebuild, running
+from tests.support.gateway.segments import SegmentWriter
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
 from tests.support.visible_segments import key_of
 
@@ -57,3 +62,28 @@ def test_babies_and_segments_have_their_facts_after_a_rebuild(
         rows = connection.execute("SELECT created_at FROM segments ORDER BY created_at").fetchall()
     written = sorted(info.modified_at_nanos / 1e9 for info in collector.store.list("dataset/"))
     assert [created_at.timestamp() for (created_at,) in rows] == pytest.approx(written, abs=0.001)
+
+
+def test_a_token_index_has_its_place_after_a_rebuild(
+    meta_settings: Settings,
+    empty_database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Small files have one too.
+    monkeypatch.setattr(builder, "SHARE_MAX", 10.0)
+    Path("/", meta_settings.location.path).mkdir()
+    with running(meta_settings) as client:
+        writer = SegmentWriter(client, CatalogDriver(client).dataset("web"), tmp_path)
+        writer.has_token_index, writer.batches = True, (BatchPart("batch", 1, 1),)
+        writer.write()
+        find = FindSegmentsRequest(dataset_names=["web"])
+        (before,) = client.segment_lookup.FindSegments(find).segments
+    assert before.token_index.length > 0
+
+    rebuild(meta_settings, "--apply", "--database-url", empty_database_url)
+
+    with running(on(meta_settings, empty_database_url)) as client:
+        find = FindSegmentsRequest(dataset_names=[f"rebuilt-{writer.dataset}"])
+        (rebuilt,) = client.segment_lookup.FindSegments(find).segments
+    assert rebuilt.token_index == before.token_index

@@ -12,6 +12,7 @@ from meta.v1 import common_pb2, ingestion_pb2
 from meta.v1 import operations_pb2 as pb
 from segments.keys import new_merged_key
 from segments.parquet.footer import FORMAT_VERSION, SegmentFooter
+from segments.parquet.lineage import BatchPart
 from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 from segments.store.open import open_store
@@ -30,6 +31,7 @@ class SegmentWriter:
     folder: Path
     files: int = 0
     has_token_index: bool = False
+    batches: tuple[BatchPart, ...] = ()
     rows: list[tuple[str, int]] = field(default_factory=list)
     # What each segment holds, as sorted.
     sections: list[dict[Signal, pa.Table]] = field(default_factory=list)
@@ -68,7 +70,7 @@ class SegmentWriter:
         """Write and register a segment of these tables."""
         key = new_merged_key(self.dataset)
         path = self.folder / key.rpartition("/")[2]
-        footer = SegmentFooter(self.dataset, "test", format_version=format_version)
+        footer = SegmentFooter(self.dataset, "test", self.batches, format_version=format_version)
         sections, facts = write_segment(
             path, tables, spec, footer, has_token_index=self.has_token_index
         )

@@ -110,7 +110,7 @@ class _Terms:
 def needed_terms(relation: Relation) -> dict[str, tuple[int, ...]]:
     """Return, for each table that is read, hashes of terms of which its rows must have one.
 
-    None = no row can be left out by its terms.
+    Empty = no row can be left out by its terms.
     """
     choices: dict[str, Choice] = {}
     for table, needed in reads(relation, _Terms()):

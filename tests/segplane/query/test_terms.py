@@ -225,3 +225,17 @@ def test_no_other_characters_fold_to_letters_of_terms() -> None:
 
     assert {s for (s,) in lower} == {"\u0130", "\u212a"}
     assert {s for (s,) in folded.fetchall()} == {"\u017f", "\u212a"}
+
+
+def test_signs_that_fold_to_letters_are_found(
+    queries: QueryDriver, segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "SHARE_MAX", 10.0)
+    segments.has_token_index = True
+    for body in ("dis\u212a full", "\u017fector lost", "other text"):
+        table = replaced(rows_of("logs", 1, SegmentSpec()), "body", [body])
+        segments.register({"logs": replaced(table, "timestamp", [EPOCH])}, SegmentSpec())
+
+    for term in ("disk", "sector"):
+        rows, left_out = answer(queries, queries.plan(f"web | where body has '{term}'"))
+        assert (rows.total(), left_out) == (1, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import Any, cast
 
@@ -11,7 +12,6 @@ import pyarrow as pa
 
 from segments.event_identity import HASH_BYTES, EventIdentity
 from segments.otlp.arrow import Array
-from segments.parquet.lineage import day_of
 
 # A baby by stream id and offset.
 BabyId = tuple[str, int]
@@ -23,11 +23,9 @@ class TooManyEvents(Exception):
 
 def hashes_of(values: pa.Array[Any] | pa.ChunkedArray[Any]) -> list[bytes | None]:
     """Hash the identities in a column; null is none."""
-    texts = values.cast(pa.string()).to_pylist()
-    return [
-        None if text is None else blake2b(text.encode(), digest_size=HASH_BYTES).digest()
-        for text in texts
-    ]
+    own = partial(blake2b, digest_size=HASH_BYTES)
+    texts = values.cast(pa.string()).cast(pa.binary()).to_pylist()
+    return [None if text is None else own(text).digest() for text in texts]
 
 
 class SeenEvents:
@@ -67,19 +65,61 @@ class SeenEvents:
     ) -> pa.RecordBatch:
         """Return the rows whose events were not seen; `payloads` names each row's in `babies`."""
         hashes = hashes_of(rows.column(self.identity.column))
-        times: list[int] = cast("Any", rows.column("timestamp").cast(pa.int64())).to_pylist()
-        mask = [True] * rows.num_rows
-        for place, (digest, time, payload) in enumerate(
-            zip(hashes, times, payloads.to_pylist(), strict=True)
-        ):
+        events, event_payloads = rows, cast("Any", payloads)
+        first: dict[Any, None] = dict.fromkeys(hashes)
+        if not self._are_new(first, len(hashes)):
+            mask, first = self._first(hashes)
+            is_event: Any = pa.array(
+                [m and h is not None for m, h in zip(mask, hashes, strict=True)]
+            )
+            events, event_payloads = rows.filter(is_event), event_payloads.filter(is_event)
+            rows = rows if all(mask) else rows.filter(pa.array(mask, pa.bool_()))
+        self._hashes |= first
+        self.days += _days(events.column("timestamp"))
+        self.babies += self._places(event_payloads, babies)
+        return rows
+
+    def _are_new(self, first: dict[Any, None], number: int) -> bool:
+        """Whether so many hashes are all different, and none was seen or claimed."""
+        return (
+            len(first) == number
+            and None not in first
+            and self._hashes.keys().isdisjoint(first)
+            and not any(digest in self._claimed for digest in (first if self._claimed else ()))
+        )
+
+    def _first(self, hashes: Sequence[bytes | None]) -> tuple[list[bool], dict[Any, None]]:
+        """Mark the rows that stay, and name their identities; counts the others."""
+        mask, first = [True] * len(hashes), dict[Any, None]()
+        for place, digest in enumerate(hashes):
             if digest is None:
                 self.without += 1
-            elif digest in self._hashes or digest in self._claimed:
+            elif digest in first or digest in self._hashes or digest in self._claimed:
                 mask[place] = False
                 self.repeats += 1
             else:
-                self._hashes[digest] = None
-                self.days.append(day_of(time))
-                baby = babies[payload]
-                self.babies.append(self._baby_places.setdefault(baby, len(self._baby_places)))
-        return rows if all(mask) else rows.filter(pa.array(mask, pa.bool_()))
+                first[digest] = None
+        return mask, first
+
+    def _places(self, payloads: Any, babies: Sequence[BabyId]) -> array[int]:
+        """The place of each event's baby."""
+        of_payloads = [0] * len(babies)
+        for payload in payloads.unique().to_pylist():
+            baby = babies[payload]
+            of_payloads[payload] = self._baby_places.setdefault(baby, len(self._baby_places))
+        return ints_of(pa.array(of_payloads, pa.int32()).take(payloads))
+
+
+def _days(times: pa.Array[Any]) -> array[int]:
+    """The UTC day since 1970 of each time, as `segments.parquet.lineage.day_of` gives it."""
+    return ints_of(times.cast(pa.timestamp("ns")).cast(pa.date32()).cast(pa.int32()))
+
+
+def ints_of(values: pa.Array[Any]) -> array[int]:
+    """Copy an array of 32 bits, without nulls."""
+    numbers = array("i")
+    data = values.buffers()[1]
+    if data is not None and len(values):
+        start = numbers.itemsize * values.offset
+        numbers.frombytes(memoryview(data)[start : start + numbers.itemsize * len(values)])
+    return numbers

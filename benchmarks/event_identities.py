@@ -1,7 +1,8 @@
 """Identities of events: bytes and CPU for each, with many present in a week's window.
 
 Every registration brings identities of its own, in the order of their days; runs are merged as they
-become due. Then registrations of new events are timed with all of them present, and their merges.
+become due. Then registrations of new events are timed with all of them present. Merges, of which
+some are large, and filters are averaged over all identities.
 The CPU is that of Postgres and of meta's store, which runs in this process. Days pass in seconds
 here, so the table of young runs is vacuumed at the end of each, which autovacuum does every minute.
 """
@@ -18,10 +19,11 @@ from benchmarks.harness.server import bench_postgres
 from meta import migrations
 from meta.commits.transactions import Transactions
 from meta.store.engine.pool import Database, DatabaseSettings, Transaction
-from meta.store.registration import identities, identity_runs
-from meta.store.registration.identities import DayIdentities
+from meta.store.registration import identities, identity_claims, identity_runs, run_filters
+from meta.store.registration.identities import SECRET_BYTES, DayIdentities
 from meta.store.registration.identity_runs import MergedRuns
 from meta.store.versions import clock
+from meta.watches import filter_watch
 from segments.event_identity import HASH_BYTES
 
 IDENTITIES = int(os.environ.get("BENCH_IDENTITIES", "4000000"))
@@ -30,7 +32,9 @@ BATCH = 50_000
 TIMED_BATCHES = 8
 BYTES_MAX = 40
 _KEY = 1
-_SWITCH_ON = text("INSERT INTO dataset_identities (dataset_key, days) VALUES (:key, :days)")
+_SWITCH_ON = text(
+    "INSERT INTO dataset_identities (dataset_key, days, key) VALUES (:key, :days, :secret)"
+)
 _VACUUM = text(f"VACUUM {identity_runs.YOUNG}")
 _SIZE = text("SELECT pg_total_relation_size(cast(:name AS regclass))")
 
@@ -84,8 +88,9 @@ class _Scene:
     def __init__(self, database: Database, postgres_pid: int) -> None:
         self._database, self._postgres_pid = database, postgres_pid
         self._transactions = Transactions(database)
-        values = {"key": _KEY, "days": DAYS}
+        values = {"key": _KEY, "days": DAYS, "secret": os.urandom(SECRET_BYTES)}
         self._transactions.write(lambda tx: tx.execute(_SWITCH_ON, values))
+        self._merge_micros = 0.0
         self._today = self._transactions.read(clock.now_nanos) // (86_400 * 10**9)
 
     def fill(self) -> float:
@@ -95,21 +100,24 @@ class _Scene:
         for first in range(0, IDENTITIES, BATCH):
             day = first_day + first * DAYS // IDENTITIES
             if day > former:
-                self._merge(identity_runs.merge_over)
-                with self._database.single() as tx:
-                    tx.execute(_VACUUM)
+                self._end_day()
             self._claim(day)
             self._merge(identity_runs.merge_due)
             former = day
+        print(f"  filters: {run_filters.FILTERS.size_bytes / 1e6:.0f} MB", flush=True)
         return (self._cpu_micros() - began) / IDENTITIES
 
     def claim_new(self) -> float:
-        """Claim new identities of today and merge what is due; CPU microseconds for each."""
+        """Claim new identities of today; CPU microseconds for each, with the mean of merges."""
         began = self._cpu_micros()
         for _ in range(TIMED_BATCHES):
             self._claim(self._today)
-            self._merge(identity_runs.merge_due)
-        return (self._cpu_micros() - began) / (TIMED_BATCHES * BATCH)
+        claim_micros = (self._cpu_micros() - began) / (TIMED_BATCHES * BATCH)
+        merge_micros = self._merge_micros / IDENTITIES
+        print(
+            f"  claims {claim_micros:.1f} µs, merges and filters {merge_micros:.1f} µs", flush=True
+        )
+        return claim_micros + merge_micros
 
     def size_bytes(self) -> int:
         """The bytes of all pages, dead ones too."""
@@ -120,9 +128,21 @@ class _Scene:
             )
         )
 
+    def _end_day(self) -> None:
+        self._merge(identity_runs.merge_over)
+        began = self._cpu_micros()
+        with self._database.single() as tx:
+            tx.execute(_VACUUM)
+        self._merge_micros += self._cpu_micros() - began
+
     def _merge(self, merge: Callable[[Transaction], MergedRuns | None]) -> None:
+        """Merge as a server does in a round, which ends with the filters of the new runs."""
+        began, is_any = self._cpu_micros(), False
         while (merged := self._transactions.write(merge)) is not None and merged.runs:
-            pass
+            is_any = True
+        if is_any:
+            run_filters.FILTERS.refresh(self._database, filter_watch.BYTES_MAX)
+        self._merge_micros += self._cpu_micros() - began
 
     def _cpu_micros(self) -> float:
         return (cpu_seconds(self._postgres_pid) + time.process_time()) * 1e6
@@ -135,5 +155,5 @@ class _Scene:
 def _claim(tx: Transaction, claims: Sequence[DayIdentities]) -> None:
     window = identities.lock_window(tx, _KEY)
     assert window is not None
-    assert not identities.find_claimed(tx, window, claims)
-    identities.claim(tx, window, claims)
+    assert not identity_claims.find_claimed(tx, window, claims)
+    identity_claims.claim(tx, window, claims)

@@ -33,7 +33,7 @@ from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 
 BABIES = 20
 RECORDS = 2_000
-PAIRS = 6
+PAIRS = 12
 BAR = 0.5
 _COLUMN = PromotedColumn("event_id", "string", "record", "event_id", 1_000, is_bound=True)
 ROWS_SPEC = SegmentSpec(promoted=(_COLUMN,))

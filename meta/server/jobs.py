@@ -8,6 +8,7 @@ from meta.process import Shutdown
 from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.pool import Database
 from meta.watches import (
+    filter_watch,
     identity_watch,
     kept_watch,
     pin_watch,
@@ -18,6 +19,7 @@ from meta.watches import (
 from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
+from meta.watches.filter_watch import FilterWatch
 from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch
 from meta.watches.identity_watch import IdentityWatch
 from meta.watches.kept_watch import KeptWatch
@@ -37,6 +39,7 @@ def of(
     rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)
     routings = RoutingWatch(transactions, shutdown)
     identities = IdentityWatch(transactions, shutdown)
+    filters = FilterWatch(database, settings.processes, shutdown)
     kept = KeptWatch(transactions, settings, shutdown)
     return (
         BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
@@ -59,6 +62,12 @@ def of(
             identity_watch.PAUSE_SECS,
             identities.run_round,
             identity_watch.IDLE_SECS_MAX,
+        ),
+        BackgroundJob(
+            "identity_filters",
+            filter_watch.PAUSE_SECS,
+            filters.run_round,
+            filter_watch.IDLE_SECS_MAX,
         ),
         BackgroundJob("kept_files", kept_watch.PAUSE_SECS, kept.run_round),
         BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from meta.commits.transactions import Transactions
 from meta.process import Shutdown
 from meta.store.engine.pool import Database, DatabaseSettings
-from meta.store.registration import identities, identity_runs
+from meta.store.registration import identities, identity_claims, identity_runs, run_filters
 from meta.store.registration.identities import IdentityWindow
 from meta.store.registration.identity_runs import MergedRuns
 from meta.watches.identity_watch import IdentityWatch
@@ -158,13 +158,13 @@ def test_a_server_merges_and_expires_in_the_background(
     assert claims.runs() == 1
 
 
-@pytest.mark.parametrize("many", [identities.MANY, 1])
+@pytest.mark.parametrize("many", [identity_claims.MANY, 1])
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(
         st.one_of(
             st.lists(st.tuples(st.integers(0, DAYS), st.integers(0, 400)), min_size=1, max_size=12),
-            st.sampled_from(["merge", "merge days that are over", "expire"]),
+            st.sampled_from(["merge", "merge days that are over", "expire", "make filters"]),
         ),
         min_size=8,
         max_size=30,
@@ -177,8 +177,9 @@ def test_claims_are_those_of_a_dict(
     steps: list[list[tuple[int, int]] | str],
 ) -> None:
     """Whatever is merged and expired in between, an identity is claimed once while it is kept."""
-    monkeypatch.setattr(identities, "MANY", many)
+    monkeypatch.setattr(identity_claims, "MANY", many)
     monkeypatch.setattr(identity_runs, "PAGE_HASHES", 4)
+    monkeypatch.setattr(identity_runs, "FILTERED_MIN", 3)
     claims, model = Claims(transactions), dict[int, int]()
 
     for step in steps:
@@ -188,6 +189,8 @@ def test_claims_are_those_of_a_dict(
             transactions.write(identity_runs.merge_over)
         elif step == "expire":
             transactions.write(identity_runs.expire)
+        elif step == "make filters":
+            run_filters.FILTERS.refresh(transactions.database, 1_000_000)
         elif isinstance(step, list):
             days = {name: ago for ago, name in step}
             given_days = [
@@ -210,10 +213,10 @@ def test_a_registration_during_a_merge_finds_what_the_merge_holds(
 
     with transactions.database.write() as merge:
         assert identity_runs.merge_due(merge) is not None
-        assert claims.claim(claims.day(0, *range(5))) == [0, 1, 2, 3]
-        assert claims.claim(claims.day(0, 7)) == []
+        assert claims.claim(claims.day(0, *range(9))) == list(range(8))
+        assert claims.claim(claims.day(0, 11)) == []
 
-    assert claims.claim(claims.day(0, *range(9))) == [0, 1, 2, 3, 7]
+    assert claims.claim(claims.day(0, *range(12))) == [*range(8), 11]
 
 
 def test_a_run_that_is_too_large_is_not_merged(
@@ -226,7 +229,7 @@ def test_a_run_that_is_too_large_is_not_merged(
     claims.merge()
 
     assert claims.runs() == identity_runs.FAN_IN
-    assert claims.claim(claims.day(0, *range(5))) == [0, 1, 2, 3]
+    assert claims.claim(claims.day(0, *range(9))) == list(range(8))
 
 
 def test_two_registrations_of_a_dataset_claim_one_after_the_other(
@@ -236,7 +239,7 @@ def test_two_registrations_of_a_dataset_claim_one_after_the_other(
     with transactions.database.write() as first:
         window = identities.lock_window(first, claims.key)
         assert isinstance(window, IdentityWindow)
-        identities.claim(first, window, [claims.day(0, 1)])
+        identity_claims.claim(first, window, [claims.day(0, 1)])
 
         with transactions.database.write() as second:
             second.execute(text("SET LOCAL lock_timeout = '50ms'"))

@@ -13,13 +13,12 @@ from meta.store.catalog import dataset_layouts, dataset_settings, datasets
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities
-from meta.store.registration.identities import WINDOW_DAYS_MAX, RetainedDays
+from meta.store.registration.identities import SECRET_BYTES, WINDOW_DAYS_MAX, RetainedDays
 from meta.store.versions import versions
 from meta.v1 import common_pb2
 
 FIELD = "settings.event_identity"
 WINDOW_DAYS = 7
-SECRET_BYTES = 32
 # Each value of these types has one text.
 _TYPES = (
     common_pb2.KQL_TYPE_STRING,

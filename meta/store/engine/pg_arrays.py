@@ -5,7 +5,7 @@ psycopg dumps a list element by element in Python; a joined literal costs a tent
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,7 +14,8 @@ from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
 
 _UUID = psycopg.postgres.types["uuid"]
-_LENGTH = struct.pack("!i", 16)
+_UUID_BYTES = 16
+_ELEMENT_BYTES = 4 + _UUID_BYTES
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\"})
 
 
@@ -58,9 +59,9 @@ def texts(values: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Uuids:
-    """A uuid[] of values of 16 bytes, sent in Postgres' binary form."""
+    """A uuid[] of values of 16 bytes, one after the other, sent in Postgres' binary form."""
 
-    values: Sequence[bytes]
+    values: bytes
 
 
 class _UuidsDumper(Dumper):
@@ -70,11 +71,15 @@ class _UuidsDumper(Dumper):
     oid = _UUID.array_oid
 
     def dump(self, obj: Uuids) -> Buffer:
-        number = len(obj.values)
-        header = struct.pack("!5i", 1, 0, _UUID.oid, number, 1)
-        return (
-            _LENGTH.join([header, *obj.values]) if number else struct.pack("!3i", 0, 0, _UUID.oid)
-        )
+        number = len(obj.values) // _UUID_BYTES
+        if not number:
+            return struct.pack("!3i", 0, 0, _UUID.oid)
+        # Strides of bytes: value by value it would take three times as long.
+        elements = bytearray(number * _ELEMENT_BYTES)
+        elements[3::_ELEMENT_BYTES] = bytes([_UUID_BYTES]) * number
+        for place in range(_UUID_BYTES):
+            elements[4 + place :: _ELEMENT_BYTES] = obj.values[place::_UUID_BYTES]
+        return struct.pack("!5i", 1, 0, _UUID.oid, number, 1) + elements
 
 
 psycopg.adapters.register_dumper(Uuids, _UuidsDumper)

@@ -132,17 +132,21 @@ def _days(tx: Transaction, claims: EventClaims) -> list[int]:
 
 def _find_claimed(tx: Transaction, window: IdentityWindow, claims: EventClaims) -> list[int]:
     """The positions, over all parts, of the identities that were claimed before."""
+    from meta.store.registration import identity_claims
+
     claimed, first = list[int](), 0
     for days in claims.parts(tx):
-        claimed += [first + place for place in identities.find_claimed(tx, window, days)]
+        claimed += [first + place for place in identity_claims.find_claimed(tx, window, days)]
         first += sum(day.number for day in days)
     return claimed
 
 
 def claim(tx: Transaction, claims: EventClaims, window: IdentityWindow) -> None:
     """Claim the identities, none of which is claimed, and count the repeats."""
+    from meta.store.registration import identity_claims
+
     for days in claims.parts(tx):
-        identities.claim(tx, window, days)
+        identity_claims.claim(tx, window, days)
     forget_parts(tx, claims)
     identities.add_repeats(tx, window, claims.repeats)
 
@@ -160,10 +164,12 @@ def claim_rows(
 
     The caller holds the dataset. Raises LayoutChanged for another rule than the dataset's.
     """
+    from meta.store.registration import identity_claims
+
     window = identities.lock_window(tx, dataset_key)
     if window is None or claims.rule != rule:
         raise LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
-    claimed = set(identities.find_claimed(tx, window, claims.days))
+    claimed = set(identity_claims.find_claimed(tx, window, claims.days))
     left, position = [], 0
     for day in claims.days:
         own = [
@@ -174,7 +180,7 @@ def claim_rows(
         position += day.number
         if own and window.has(day.day):
             left.append(DayIdentities(day.day, b"".join(own)))
-    identities.claim(tx, window, left)
+    identity_claims.claim(tx, window, left)
     return sum(day.number for day in left)
 
 

@@ -1,15 +1,14 @@
 """Runs of claimed identities: sorted hashes in pages, merged by size, dropped by day.
 
-Four young runs of a tier become one of the next tier. Once a day is over, its young runs become one
-in the table of the day, which is dropped as a whole. A page holds the hashes of a run that begin
-with the same bits, 112 to 224 on average, so a look-up reads one page of each run by its key.
+Eight young runs of a tier become one of the next tier. Once a day is over, its young runs become
+one in the table of the day, which is dropped as a whole. A page holds the hashes of a run that
+begin with the same bits, 112 to 224 on average, so a look-up reads one page of each run by its key.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from sqlalchemy import TextClause, text
 
@@ -23,15 +22,19 @@ from segments.event_identity import HASH_BYTES
 YOUNG = young_identity_pages.name
 OF_DAYS = tuple(table.name for table in day_identity_pages)
 PAGE_HASHES = 224
-# Runs of a tier that are merged at once. Fewer would be merged more often; with more, more would
-# be looked up.
-FAN_IN = 4
+# Runs of a tier that are merged at once, 2^3. Fewer would be merged more often; with more, more
+# would be looked up.
+FAN_IN = 8
 TIER_MIN = 1_024
 # Larger runs are not merged: 5 GB.
 RUN_MAX = 256 * 1024 * 1024
 # Hashes that one statement of a merge sorts, within Postgres' default of work_mem.
 STEP_HASHES = 64 * 1024
 BITS_MAX = 24
+# Runs that servers keep filters of. A large registration reads smaller ones in order.
+FILTERED_MIN = 10_000
+# So many bytes of a filter for each; see `run_filter`.
+FILTER_BYTES = 2
 # The first 24 bits of a hash.
 PREFIX = (
     "((get_byte(uuid_send({0}), 0) << 16) | (get_byte(uuid_send({0}), 1) << 8)"
@@ -45,14 +48,8 @@ _ADD_RUN = text("""
     SELECT :dataset, :day, :tier, :bits, :identities, :is_young, :is_young AND (
       SELECT count(*) FROM identity_runs WHERE dataset_key = :dataset AND day = :day
         AND tier = :tier AND is_young) >= :others
-    RETURNING id
+    RETURNING id, uid::text
 """)
-_CUT = text(f"""
-    INSERT INTO {YOUNG} (run, bucket, hashes)
-    SELECT :run, bucket, (cast(:hashes AS uuid[]))[low + 1:high]
-    FROM unnest(cast(:buckets AS integer[]), cast(:lows AS integer[]), cast(:highs AS integer[]))
-      AS k (bucket, low, high)
-""")  # noqa: S608
 # A page of a source may reach beyond the step's part of the hashes. `ends` are the highest hashes
 # that the pages of the step may have, `start` the lowest of the first one.
 _MERGE = """
@@ -103,7 +100,31 @@ _EXPIRE = text(f"""
       ORDER BY r.id LIMIT :most FOR UPDATE OF r SKIP LOCKED)
     RETURNING id, day, is_young
 """)  # noqa: S608
+# Smaller runs first: each filter spares the same look-ups.
+_LARGE = text("""
+    SELECT r.uid::text AS uid, r.id, r.dataset_key, r.day, r.bits, r.identities, r.is_young
+    FROM identity_runs r JOIN dataset_identities USING (dataset_key)
+    WHERE r.identities >= :least ORDER BY r.identities, r.id LIMIT :most
+""")
 _EMPTY = text("SELECT meta_empty_identity_pages(:slot)")
+
+
+@dataclass(frozen=True, slots=True)
+class LargeRun:
+    """A run that is worth a filter, in pages of its first `bits` bits."""
+
+    uid: str
+    id: int
+    dataset_key: int
+    day: int
+    bits: int
+    identities: int
+    is_young: bool
+
+    @property
+    def table(self) -> str:
+        """The table of its pages."""
+        return YOUNG if self.is_young else OF_DAYS[self.day % SLOTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +133,6 @@ class MergedRuns:
 
     runs: int
     identities: int
-
-
-def add(tx: Transaction, dataset_key: int, day: int, hashes: Sequence[bytes]) -> None:
-    """Write a young run of distinct hashes, in order."""
-    run, bits = _add_run(tx, dataset_key, day, len(hashes), is_young=True)
-    ends = [bisect_right(hashes, end) for end in _page_ends(range(1 << bits), bits)]
-    pages = [
-        (bucket, low, high) for bucket, (low, high) in enumerate(pairwise([0, *ends])) if high > low
-    ]
-    buckets, lows, highs = map(pg_arrays.numbers, zip(*pages, strict=True))
-    values = {"run": run, "hashes": pg_arrays.Uuids(hashes)}
-    values |= {"buckets": buckets, "lows": lows, "highs": highs}
-    tx.execute(_CUT, values)
 
 
 def merge_due(tx: Transaction) -> MergedRuns | None:
@@ -160,7 +168,7 @@ def _merge(
         return MergedRuns(0, 0)
     # Removed before the new run is added, because that counts the runs of its tier.
     tx.execute(_REMOVE_RUNS, {"runs": runs})
-    run, bits = _add_run(tx, dataset_key, day, identities, is_young=is_young)
+    run, _, bits = add_run(tx, dataset_key, day, identities, is_young=is_young)
     values = {"run": run, "runs": runs, "run_bits": pg_arrays.numbers([row.bits for row in rows])}
     steps = min(1 << bits, -(-identities // STEP_HASHES))
     merge = _statement(_MERGE, YOUNG if is_young else OF_DAYS[day % SLOTS])
@@ -188,6 +196,15 @@ def expire(tx: Transaction) -> int:
     return len(expired)
 
 
+def list_large(tx: Transaction, filter_bytes_max: int) -> list[LargeRun]:
+    """The runs whose filters have room together, the smallest first."""
+    most = filter_bytes_max // (FILTER_BYTES * FILTERED_MIN)
+    rows = tx.execute(_LARGE, {"least": FILTERED_MIN, "most": most})
+    runs = [LargeRun(*row) for row in rows]
+    sizes = accumulate(FILTER_BYTES * run.identities for run in runs)
+    return runs[: sum(size <= filter_bytes_max for size in sizes)]
+
+
 def _step(buckets: range, bits: int) -> dict[str, object]:
     """The values of the step of a merge that writes these pages."""
     ends = _page_ends(buckets, bits)
@@ -197,7 +214,7 @@ def _step(buckets: range, bits: int) -> dict[str, object]:
         "high": (buckets.stop << (BITS_MAX - bits)) - 1,
         "start": (buckets.start << (8 * HASH_BYTES - bits)).to_bytes(HASH_BYTES).hex(),
         "end": ends[-1].hex(),
-        "ends": pg_arrays.Uuids(ends),
+        "ends": pg_arrays.Uuids(b"".join(ends)),
     }
 
 
@@ -207,21 +224,22 @@ def _page_ends(buckets: Iterable[int], bits: int) -> list[bytes]:
     return [(((bucket + 1) << room) - 1).to_bytes(HASH_BYTES) for bucket in buckets]
 
 
-def _add_run(
+def add_run(
     tx: Transaction, dataset_key: int, day: int, identities: int, *, is_young: bool
-) -> tuple[int, int]:
-    """Add the row of a run; returns its id and the bits of its pages."""
+) -> tuple[int, str, int]:
+    """Add the row of a run; returns its id, its `uid` and the bits of its pages."""
     bits = min(BITS_MAX, max(0, (identities - 1) // PAGE_HASHES).bit_length())
     values = {
         "dataset": dataset_key,
         "day": day,
-        "tier": max(0, (identities // TIER_MIN).bit_length() - 1) // 2,
+        "tier": max(0, (identities // TIER_MIN).bit_length() - 1) // 3,
         "bits": bits,
         "identities": identities,
         "is_young": is_young,
         "others": FAN_IN - 1,
     }
-    return int(tx.execute(_ADD_RUN, values).scalar_one()), bits
+    run, uid = tx.execute(_ADD_RUN, values).one()
+    return run, uid, bits
 
 
 # The statements are few: one of each kind for each table.

@@ -47,6 +47,8 @@ identity_runs = Table(
     "identity_runs",
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
+    # Random: no other run has it, as one might have the id after a restore.
+    Column("uid", Uuid, nullable=False, server_default=text("gen_random_uuid()")),
     Column("dataset_key", Integer, nullable=False),
     # Since the epoch.
     Column("day", Integer, nullable=False),

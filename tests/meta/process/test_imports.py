@@ -14,3 +14,19 @@ from rich.console import Console
 """
 
     subprocess.run([sys.executable, "-P", "-c", source], check=True)
+
+
+def test_meta_imports_no_numpy_before_a_dataset_has_each_event_once() -> None:
+    source = "import sys, meta.__main__; assert 'numpy' not in sys.modules"
+
+    subprocess.run([sys.executable, "-P", "-c", source], check=True)
+
+
+def test_a_gateway_starts_without_packages_of_meta() -> None:
+    source = """
+import sys
+sys.modules |= dict.fromkeys(("cryptography", "sqlalchemy", "psycopg", "alembic", "jwt"))
+import segplane.gateway.__main__, segplane.gateway.app
+"""
+
+    subprocess.run([sys.executable, "-P", "-c", source], check=True)

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identities, identity_runs
+from meta.store.registration import identities, identity_claims, identity_runs
 from meta.store.registration.identities import DayIdentities
 from meta.store.tables.identities import SLOTS
 from meta.store.versions import clock
@@ -39,9 +39,9 @@ class Claims:
         def work(tx: Transaction) -> list[int]:
             window = identities.lock_window(tx, self.key)
             assert window is not None
-            claimed = identities.find_claimed(tx, window, days)
+            claimed = identity_claims.find_claimed(tx, window, days)
             if not claimed:
-                identities.claim(tx, window, days)
+                identity_claims.claim(tx, window, days)
             return claimed
 
         return self.transactions.write(work)

@@ -1,0 +1,57 @@
+"""A Bloom filter of the identities of one run."""
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from meta.store.registration.identity_runs import FILTER_BYTES
+
+# With 4 of 16 bits an identity, in one word, 5 of 1,000 other identities seem present.
+_PROBE_BITS, _PROBES = 6, 4
+# Of an element of an array in Postgres' binary form: its length, and the hash.
+_ELEMENT_BYTES, _LENGTH_BYTES, _HALF_BYTES = 20, 4, 8
+
+Halves: TypeAlias = npt.NDArray[np.uint64]
+
+
+class RunFilter:
+    """32 bits of a hash name its word, the next ones its bits."""
+
+    def __init__(self, dataset_key: int, identities: int) -> None:
+        self.dataset_key = dataset_key
+        self.num_added = 0
+        self._words: Halves = np.zeros(-(-identities * FILTER_BYTES // 8), np.uint64)
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory that it takes."""
+        return self._words.nbytes
+
+    def add(self, halves: Halves) -> None:
+        """Add the first halves of hashes."""
+        np.bitwise_or.at(self._words, self._places(halves), masks_of(halves))
+        self.num_added += len(halves)
+
+    def add_elements(self, elements: bytes) -> None:
+        """Add hashes that are elements of arrays, as Postgres sends them."""
+        each = np.frombuffer(elements, np.uint8).reshape(-1, _ELEMENT_BYTES)
+        halves = each[:, _LENGTH_BYTES : _LENGTH_BYTES + _HALF_BYTES]
+        self.add(np.ascontiguousarray(halves).view(">u8").ravel().astype(np.uint64))
+
+    def positions(self, halves: Halves, masks: Halves) -> npt.NDArray[np.int64]:
+        """The positions of the hashes that may have been added; `masks` are those of the hashes."""
+        return np.flatnonzero(self._words[self._places(halves)] & masks == masks)
+
+    def _places(self, halves: Halves) -> npt.NDArray[np.int64]:
+        high = halves >> np.uint64(32)
+        return (high * np.uint64(len(self._words)) >> np.uint64(32)).astype(np.int64)
+
+
+def masks_of(halves: Halves) -> Halves:
+    """The bits of hashes in their words, by their first halves."""
+    masks = np.zeros(len(halves), np.uint64)
+    for probe in range(_PROBES):
+        bits = halves >> np.uint64(probe * _PROBE_BITS) & np.uint64(63)
+        masks |= np.uint64(1) << bits
+    return masks

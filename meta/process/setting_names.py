@@ -41,6 +41,7 @@ COMMON_ONLY = frozenset(
         "OIDC_AUDIENCE",
         "INGEST_TOKEN",
         "OTLP_ENDPOINT",
+        "GATEWAY_ADDRESS",
     }
 )
 CREDENTIALS = f"{COMMON}CREDENTIALS_"

@@ -1,13 +1,16 @@
 """docs/settings.md lists every setting that a process reads, with its default."""
 
 import importlib
+import json
 import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
+import typer
 from typer.testing import CliRunner
 
 from meta.process import Environment, load_settings
@@ -52,6 +55,23 @@ def test_every_setting_is_documented_and_nothing_else(documented: dict[str, str]
 
     assert set(documented) == {name for name, _ in _settings()} - INTERNAL | common
     assert len(documented) <= ROWS_MAX
+
+
+def test_every_variable_of_a_command_is_documented(documented: dict[str, str]) -> None:
+    variables = set(_variables(typer.main.get_command(app)))
+
+    assert "SEGPLANE_GATEWAY_ADDRESS" in variables
+    own = {own for _, own, _ in ROW.findall(DOCS.read_text()) if own}
+    assert {v for v in variables if v.partition("_")[2] not in own} <= set(documented)
+
+
+def _variables(command: Any) -> Iterator[str]:
+    for parameter in command.params:
+        names = parameter.envvar or ()
+        yield from [names] if isinstance(names, str) else names
+    # A group; Typer brings its own kind of them.
+    for each in getattr(command, "commands", {}).values():
+        yield from _variables(each)
 
 
 def test_the_rows_of_shared_settings_have_both_names() -> None:
@@ -150,3 +170,25 @@ def test_config_show_shows_no_password_of_a_url_and_every_refusal() -> None:
     assert "META_DATABASE_URL is not set" in refused.stderr
     assert "JANITOR_METRICS_PORT is 'no'" in refused.stderr
     assert "NURSERY_WAIT_SECS" in refused.stdout
+    assert "META_THREADS" in refused.stdout, "read after the refused setting"
+
+
+def test_config_show_has_settings_of_commands_and_refusals_as_json() -> None:
+    environment = {
+        "SEGPLANE_DATA_DIR": "/data",
+        "SEGPLANE_INGEST_TOKEN": "segp_hush",
+        "SEGPLANE_GATEWAY_ADDRESS": "gateway:1",
+    }
+
+    refused = CliRunner().invoke(app, ["config", "show", "--json"], env=environment)
+
+    document = json.loads(refused.stdout)
+    rows = {row["setting"]: row["value"] for row in document["settings"]}
+    assert refused.exit_code == 2
+    (refusal,) = document["refusals"]
+    assert refusal.startswith("META_DATABASE_URL is not set")
+    assert rows["META_DATABASE_URL"] == ""
+    assert rows["SEGPLANE_DATA_DIR"] == "/data"
+    assert rows["SEGPLANE_INGEST_TOKEN"] == "***"
+    assert rows["SEGPLANE_GATEWAY_ADDRESS"] == "gateway:1"
+    assert document["problems"] == []

@@ -3,7 +3,8 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -11,7 +12,13 @@ import typer
 
 from meta.process import ConfigError, Environment, environment
 from meta.process.environment import SettingReading, settings_read
-from meta.process.setting_names import RENAMED, NameProblem, find_problems
+from meta.process.setting_names import (
+    COMMON,
+    COMMON_ONLY,
+    RENAMED,
+    NameProblem,
+    find_problems,
+)
 from segplane.cli.connection import EXIT_USAGE, complain, usage
 from segplane.cli.output import AsJson, print_table
 
@@ -59,7 +66,8 @@ def show(
     """Show every setting in force in this environment with its source; secrets are hidden.
 
     A source is the default, a variable, an old name of the setting, or a file. Variables with the
-    prefix of a process that are no setting are listed with the closest name.
+    prefix of a process that are no setting are listed with the closest name. If a value is refused,
+    the command says why, shows the other settings all the same, and exits with 2.
     """
     loads = _installed([process] if process else list(Process))
     if not loads:
@@ -68,27 +76,56 @@ def show(
     known: set[str] = set()
     refusals: list[str] = []
     for each, load in loads.items():
-        env = environment(each.prefix)
-        known |= settings_read(each.prefix, load).keys()
+        env, settings = environment(each.prefix), settings_read(each.prefix, load)
+        known |= settings.keys()
         try:
             load(env)
         except ConfigError as error:
             refusals.append(str(error))
+            _read_others(env, settings)
         rows += [Shown(name, r.shown, _source(r)) for name, r in env.readings.items()]
+    rows += _of_command_line() if process is None else []
     values = environment("").values
     problems = list(find_problems(values, [each.prefix for each in loads], known))
-    _print(rows, problems, as_json)
+    _print(rows, problems, refusals, as_json)
     for refusal in refusals:
         complain(refusal)
     if refusals:
         raise typer.Exit(EXIT_USAGE)
 
 
-def _print(rows: list[Shown], problems: list[NameProblem], as_json: bool) -> None:
-    unique = list(dict.fromkeys(rows))
+def _read_others(env: Environment, settings: Mapping[str, SettingReading]) -> None:
+    """Read the settings that a refused one came before, and leave out files that are not there."""
+    for name in settings.keys() - env.readings.keys():
+        prefix = env.prefix if name.startswith(env.prefix) else COMMON
+        default, is_secret = settings[name].default, settings[name].is_secret
+        with suppress(ConfigError):
+            replace(env, prefix=prefix).text(
+                name.removeprefix(prefix), default, is_secret=is_secret
+            )
+
+
+def _of_command_line() -> list[Shown]:
+    """The settings of commands that are set; `segplane COMMAND --help` has the defaults."""
+    env = environment(COMMON)
+    for name in sorted(COMMON_ONLY):
+        if env.is_set(name):
+            with suppress(ConfigError):
+                env.text(name, is_secret=name.endswith("_TOKEN"))
+    return [Shown(name, reading.shown, _source(reading)) for name, reading in env.readings.items()]
+
+
+def _print(
+    rows: list[Shown], problems: list[NameProblem], refusals: list[str], as_json: bool
+) -> None:
+    unique = list({row.setting: row for row in rows}.values())
     if as_json:
-        document = {"settings": map(asdict, unique), "problems": map(asdict, problems)}
-        print(json.dumps({name: list(part) for name, part in document.items()}, indent=2))
+        document = {
+            "settings": [asdict(row) for row in unique],
+            "problems": [asdict(problem) for problem in problems],
+            "refusals": refusals,
+        }
+        print(json.dumps(document, indent=2))
         return
     print_table(("setting", "value", "source"), [(r.setting, r.value, r.source) for r in unique])
     for problem in problems:

@@ -16,6 +16,9 @@ from meta.rpc import (
     admission,
     connections,
     decoding,
+    execution,
+    issuer_keys,
+    json_web_tokens,
     pipeline,
     refusal_pace,
     thread_shares,
@@ -70,8 +73,19 @@ SHARES = {
     "half of the streams and watches": admission.STREAMS_SHARE == 2,
     "half of `META_WATCHERS_MAX`": admission.STREAMS_SHARE == 2,
     "a quarter of `META_THREADS`": pipeline.THREADS_SHARE == 4,
-    "one while it uses more than its part": thread_shares.RESTRICTED_THREADS == 1,
+    "one thread, while the process is busy": thread_shares.RESTRICTED_THREADS == 1,
 }
+# Bounds of the paragraphs below the table.
+EXCEPTIONS = (
+    f"the token has at most {json_web_tokens.TOKEN_CHARACTERS_MAX:,} characters",
+    f"every {issuer_keys.REFRESH_SECS:g} s",
+    f"at most every {issuer_keys.RETRY_SECS:g} s",
+    f"waits up to {execution.VERSION_WAIT_SECS:g} s",
+    f"neither the {pipeline.UNREAD_SECS:g} s for a message nor the {pipeline.WRITE_SECS:g} s",
+    f"{refusal_pace.KEYS_MAX:,} callers have a pace of their own",
+    f"meta sets this limit to {health_calls.WAITING_CALLS[0][1]:,}",
+    f"pings {connections.PING_MS_MIN // 1_000} s apart",
+)
 # The function by which a call with a large message enters each step.
 ENTRIES = {
     ("meta/rpc/authentication.py", "check"): "credential, by the headers alone",
@@ -91,6 +105,20 @@ def rows(first: str) -> dict[str, list[str]]:
 
 
 STEPS = rows("Step")
+
+
+def test_the_exceptions_have_the_bounds_of_the_code() -> None:
+    page = " ".join(PAGE.split())
+
+    assert [text for text in EXCEPTIONS if text not in page] == []
+
+
+def test_handlers_that_are_coroutines_are_named() -> None:
+    (line,) = re.findall(r"Handlers that are coroutines\*\* occupy no thread: ([^.]+) wait", PAGE)
+    sources = [path.read_text() for path in (ROOT / "meta" / "services").rglob("*.py")]
+    handlers = re.findall(r"^    async def ([A-Z]\w+)", "\n".join(sources), re.MULTILINE)
+
+    assert set(re.split(r", | and ", line)) == set(handlers)
 
 
 def test_the_page_has_a_row_for_every_step_in_order() -> None:

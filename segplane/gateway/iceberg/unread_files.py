@@ -10,6 +10,7 @@ from segments.errors import CorruptObject, ObjectMissing
 from segments.foreign.opening import claims_to_be_segment, reason_of
 from segments.keys import join_key
 from segments.parquet.content import read_content
+from segments.parquet.footer import RegisteredFacts, differences
 from segments.store.interface import ObjectStore
 from segplane.dataplane.registration import segment_facts
 
@@ -47,8 +48,10 @@ def _take_facts(segment: common_pb2.SegmentInfo, key: str, store: ObjectStore) -
     except CorruptObject as error:
         log.error("segment_damaged", segment_id=segment.id, object_key=key, error=str(error))
         return
-    stored, times = read.stored, segment.time_range
-    says = (stored.footer.dataset_id, stored.rows, stored.start_time, stored.end_time)
-    registered = (segment.dataset_id, segment.number_of_events, times.start_time, times.end_time)
-    if says == registered and read.content is not None and read.content.sections:
+    times = segment.time_range
+    registered = RegisteredFacts(
+        segment.dataset_id, segment.number_of_events, times.start_time, times.end_time
+    )
+    is_registered = not any(differences(read.stored, registered))
+    if is_registered and read.content is not None and read.content.sections:
         segment.facts.CopyFrom(segment_facts(read.content))

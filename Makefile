@@ -284,7 +284,7 @@ $(READERS)/trino/.ready: requirements/readers.sha256
 		&& nice -n 10 tar -xzf $(@D)/trino-server-$(READERS_TRINO).tar.gz -C $(@D) --strip-components=1 && rm $(@D)/*.tar.gz && touch $@; \
 	else echo "make readers: no mvn found, so tests with Trino are skipped" >&2; fi
 
-# What the benchmarks compare with. Iceberg's runtime is for one Spark, which is not ours.
+# Systems that the benchmarks compare with. Iceberg's runtime is for one Spark, which is not ours.
 PEERS := build/bench
 ICEBERG := iceberg-spark-runtime-4.0_2.13
 ICEBERG_VERSION := 1.11.0

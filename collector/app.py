@@ -204,7 +204,7 @@ class Collector:
         return True
 
     async def _watch_meta(self) -> None:
-        """Report NOT_SERVING while meta is away: nothing could be acknowledged."""
+        """Report NOT_SERVING while meta is unreachable: nothing could be acknowledged."""
         store_location = self._locator.store_location
         while True:
             await asyncio.sleep(META_CHECK_SECS)

@@ -60,7 +60,7 @@ class TokenCache:
     async def check(self, token_secret: str, host: Callable[[], str] | None = None) -> ValidToken:
         """Return the token behind a token_secret; raises Refused.
 
-        `host` returns who shows it; None = nobody, it was admitted before.
+        `host` returns the host that shows it; None = no host, it was admitted before.
         """
         if not token_secret or len(token_secret) > TOKEN_CHARS_MAX or not token_secret.isascii():
             raise UNKNOWN
@@ -94,7 +94,7 @@ class TokenCache:
         try:
             validation = await asyncio.shield(self._refresh(token_secret))
         except Refused:
-            # Meta is away, which is not the caller's doing.
+            # Meta is unreachable, and that is not the fault of the caller.
             self._attempts.succeeded(caller)
             raise
         if validation.token is not None:

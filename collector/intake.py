@@ -125,7 +125,7 @@ class Intake:
     ) -> AdmittedExport:
         """Check what can be checked before the body is read; enter the result while reading it.
 
-        `host` returns who sends the export.
+        `host` returns the host that sends the export.
         """
         self._require_open()
         if self._activities.num_in_flight >= self.limits.concurrent_exports_max:

@@ -36,7 +36,7 @@ class Principal:
 
     @property
     def is_shared(self) -> bool:
-        """True if it says nothing about who calls: no credential, or META_AUTH_TOKEN."""
+        """True if it does not name the caller: no credential, or META_AUTH_TOKEN."""
         return self in (ANONYMOUS, SHARED_TOKEN)
 
     def may_call(self, method: str) -> bool:

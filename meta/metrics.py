@@ -163,7 +163,7 @@ BUFFERED_BYTES = Gauge(
 THROTTLED_EXPORTS = Counter(
     "segplane_collector_throttled_exports_total",
     "Exports refused because their ingest token was over a limit, by limit (bytes_per_sec,"
-    " exports_in_flight, memory). A rise: a sender exceeds its share and is told to retry later.",
+    " exports_in_flight, memory). A rise: a sender exceeds its share, and has to retry later.",
     ["limit"],
     registry=COLLECTOR,
 )

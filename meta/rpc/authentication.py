@@ -34,7 +34,7 @@ class Authentication:
         self._is_required = settings.requires_authentication or bool(token)
 
     async def check(self, method: str, context: "grpc.aio.ServicerContext[Any, Any]") -> Principal:
-        """Note and return who calls, from the headers of a call alone.
+        """Note and return the caller, from the headers of a call alone.
 
         Raises Unauthenticated or RoleRefused unless the call is allowed, and Unavailable if a token
         cannot be looked up now.
@@ -70,7 +70,7 @@ class Authentication:
             principal = await self._web_tokens.find(bearer)
         else:
             return self._without_token(context)
-        # Somebody who shows a token is never taken for one who needs none.
+        # A caller that shows a token is never treated as one that needs none.
         if principal is None:
             raise Unauthenticated(REFUSED)
         return principal

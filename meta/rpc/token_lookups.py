@@ -66,7 +66,7 @@ class TokenLookups:
             valid = await asyncio.to_thread(
                 self._transactions.read, lambda tx: access_tokens.find_valid(tx, digests_of_all)
             )
-        except Exception as error:  # noqa: BLE001 - each of those who wait raises it
+        except Exception as error:  # noqa: BLE001 - each waiting call raises it
             for _, answer in batch:
                 if not answer.done():
                     answer.set_exception(error)

@@ -748,7 +748,7 @@ class DatasetInfo(_message.Message):
 
     @_builtins.property
     def event_identity(self) -> Global___EventIdentity:
-        """The identity of its events; unset where each record is a row."""
+        """The identity of its events; unset if each record is a row."""
 
     def __init__(
         self,
@@ -770,8 +770,8 @@ Global___DatasetInfo: _TypeAlias = DatasetInfo  # noqa: Y015
 
 @_typing.final
 class EventIdentity(_message.Message):
-    """How a dataset has each event once: of the log records with one identity one is a row. Spans, data
-    points and log records without an identity are rows.
+    """Deduplication of events: of all log records with the same identity, only one becomes a row. Spans,
+    data points and log records without an identity are rows.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -713,9 +713,9 @@ class QuarantinedRecords(_message.Message):
     stream_id: _builtins.str
     """Stream id."""
     verdict: _builtins.str
-    """16 hexadecimal digits at the end of the keys of their objects, or before `-outside`: by which
-    columns and window it was decided. Objects of these offsets with another one hold no records of
-    the quarantine.
+    """Digest of the columns and the window by which the records were judged: the 16 hexadecimal digits
+    at the end of the keys of their objects, or before `-outside`. Objects of the same offsets with
+    another digest do not count as quarantined.
     """
     def __init__(
         self,

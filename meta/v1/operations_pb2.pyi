@@ -973,8 +973,8 @@ class DatasetSettings(_message.Message):
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     excess_events_allowed: _builtins.int
-    """Events that registrations may yet hold beyond the records that collectors counted. Each takes
-    its excess from them; 0 = none is allowed.
+    """Remaining allowance of events beyond the records that collectors counted. Each registration
+    reduces it by its excess; 0 = none is allowed.
     """
     nonconforming: Global___NonconformingRecords.ValueType
     """Treatment of records with a value that does not fit its column of the bound schema."""
@@ -1027,7 +1027,7 @@ class DatasetSettings(_message.Message):
     @_builtins.property
     def event_identity(self) -> _common_pb2.EventIdentity:
         """The identity of events, each of which is one row; replaced as a whole, and an empty column ends it.
-        Unset in replies where each record is a row.
+        Unset in replies if each record is a row.
         """
 
     def __init__(

@@ -78,7 +78,7 @@ class Gateway:
         return PlainTextResponse("ok\n")
 
     async def _find_readiness(self) -> bool:
-        """Ask meta once for all who ask at a time: they need no token."""
+        """Ask meta once for all callers that ask at a time: they need no token."""
         if self._check is None or self._check.done():
             check = to_thread.run_sync(self._is_meta_ready, limiter=self._one_thread)
             self._check = asyncio.ensure_future(check)

@@ -181,7 +181,7 @@ _SCALARS = (
 _WINDOWS = (
     Function("prev", "prev(value, 1, default): of an earlier row, in the order of a sort or serialize", rule="window", is_row_by_row=False),
     Function("next", "The same of a later row", rule="window", is_row_by_row=False),
-    Function("row_number", "row_number(1, restart): the row's number; from the first one on where the condition holds", rule="window", is_row_by_row=False),
+    Function("row_number", "row_number(1, restart): the row's number; counts from the first number again at rows for which the condition is true", rule="window", is_row_by_row=False),
     Function("row_cumsum", "row_cumsum(number, restart): the sum up to the row", rule="window", is_row_by_row=False),
     Function("row_rank_dense", "How many runs of equal values there are up to the row", rule="window", is_row_by_row=False),
 )  # fmt: skip
@@ -213,8 +213,8 @@ _AGGREGATES = (
     ruled("arg_min", "The same with the least", "arg", is_aggregate=True),
     aggregate("make_list", "All values that are not null, an array in no order; at most the given number", "any -> dynamic", "any const long -> dynamic"),
     aggregate("make_set", "The different ones, sorted; at most the given number", "any -> dynamic", "any const long -> dynamic"),
-    aggregate("make_list_if", "make_list where the condition holds", "any bool -> dynamic: make_list", "any bool const long -> dynamic: make_list"),
-    aggregate("make_set_if", "make_set where the condition holds", "any bool -> dynamic: make_set", "any bool const long -> dynamic: make_set"),
+    aggregate("make_list_if", "make_list of the rows for which the condition is true", "any bool -> dynamic: make_list", "any bool const long -> dynamic: make_list"),
+    aggregate("make_set_if", "make_set of the rows for which the condition is true", "any bool -> dynamic: make_set", "any bool const long -> dynamic: make_set"),
 )  # fmt: skip
 FUNCTIONS = {function.name: function for function in (*_SCALARS, *_WINDOWS, *_AGGREGATES, *LIBRARY)}
 

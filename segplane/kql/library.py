@@ -158,11 +158,11 @@ AGGREGATES = (
     ),
     aggregate("stdevp", "Standard deviation of a population; 0 over nothing", "real -> real"),
     aggregate("variancep", "Variance of a population; 0 over nothing", "real -> real"),
-    aggregate("variancepif", "The same where the condition holds", "real bool -> real"),
+    aggregate("variancepif", "The same, of the rows for which the condition is true", "real bool -> real"),
     aggregate("count_distinctif", "The same as dcountif", "any bool -> long: dcountif"),
     ruled("make_list_with_nulls", "All values, an array in no order", "make_list_with_nulls", is_aggregate=True),
     ruled("make_bag", "The members of all bags; of equal keys some", "make_bag", is_aggregate=True),
-    ruled("make_bag_if", "The same where the condition holds", "make_bag", is_aggregate=True),
+    ruled("make_bag_if", "The same, of the rows for which the condition is true", "make_bag", is_aggregate=True),
     ruled("percentiles_array", "percentiles_array(value, 50, 95): an array", "percentiles_array", is_aggregate=True),
 )  # fmt: skip
 LIBRARY: tuple[Function, ...] = (*NUMBERS, *TEXTS, *TIMES, *ARRAYS, *NETWORKS, *SERIES, *AGGREGATES)

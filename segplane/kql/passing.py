@@ -49,7 +49,7 @@ N = TypeVar("N", bound=Needed)
 
 
 def reads(relation: Relation, needed: N) -> Iterator[tuple[Table, N]]:
-    """Yield the tables that are read, each with what rows of it have to have to matter."""
+    """Yield each table that is read, with what its rows must meet to affect the result."""
     if isinstance(relation, Scan):
         yield relation.table, needed
         return

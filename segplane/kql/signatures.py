@@ -89,5 +89,7 @@ def pair(name: str, summary: str, *signatures: str) -> tuple[Function, Function]
     conditional = tuple(s.format(f"{name}if", "bool") for s in signatures)
     return (
         aggregate(name, summary, *plain),
-        aggregate(f"{name}if", f"{summary}; where the condition holds", *conditional),
+        aggregate(
+            f"{name}if", f"{summary}, of the rows for which the condition is true", *conditional
+        ),
     )

@@ -27,7 +27,7 @@ def list_losses(
 
 
 def acceptance(reason: str) -> pb.LossAcceptance:
-    """Consent of the user who runs this command, for the ledger."""
+    """Consent of the user of this command, for the ledger."""
     actor = f"{getpass.getuser()}@{socket.gethostname()}"
     return pb.LossAcceptance(accept_loss=True, actor=actor[:_ACTOR_CHARACTERS_MAX], reason=reason)
 

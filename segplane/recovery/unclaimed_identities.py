@@ -22,7 +22,10 @@ class UnclaimedIdentities:
 def find_unclaimed(
     transactions: Transactions, returning: Iterable[Planned]
 ) -> tuple[UnclaimedIdentities, ...]:
-    """Find what datasets lack that have, or had, each event once."""
+    """Find the datasets whose restored rows have no stored identities.
+
+    Each has an event identity, or had one.
+    """
     unclaimed = (_of(transactions, dataset) for dataset in returning)
     return tuple(filter(None, unclaimed))
 

@@ -88,6 +88,15 @@ def test_no_sentence_of_protos_and_help_opens_with_a_question_word() -> None:
     assert [(name, found) for name, text in texts if (found := questions(text))] == []
 
 
+def test_no_comment_of_makefiles_and_projects_opens_with_a_question_word() -> None:
+    paths = ("Makefile", "pyproject.toml", "distributions/server/pyproject.toml", ".ci/run")
+    lines = [(path, line) for path in paths for line in (ROOT / path).read_text().splitlines()]
+    comments = [(path, line.strip("# ")) for path, line in lines if line.lstrip().startswith("#")]
+
+    assert len(comments) > 50
+    assert [(path, text) for path, text in comments if opens_with_question(text)] == []
+
+
 def _is_long(text: str) -> bool:
     words, semicolons = len(text.split()), _CODE.sub("", text).count(";")
     return words > PARAGRAPH_WORDS_MAX or semicolons > PARAGRAPH_SEMICOLONS_MAX
@@ -109,7 +118,7 @@ def _protos() -> Iterator[Path]:
 
 
 def _commands() -> Iterator[Path]:
-    yield from sorted((ROOT / "segplane" / "cli" / "commands").glob("*.py"))
+    yield from sorted((ROOT / "segplane" / "cli").rglob("*.py"))
     yield ROOT / "segplane" / "__main__.py"
 
 

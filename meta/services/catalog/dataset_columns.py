@@ -96,7 +96,7 @@ def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.SchemaBindin
 def promote(tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]) -> None:
     """Replace the promoted columns of a dataset whose row is locked; other columns stay.
 
-    Columns of a schema and of receipt may be in the list, as whoever reads it finds them there.
+    The list may contain columns of a schema and of receipt, because readers of it get them too.
     """
     before = current(tx, dataset_id)
     bound = [column for column in before if column.is_of_schema or column.is_of_receipt]

@@ -8,7 +8,7 @@ from meta.store.catalog.dataset_layouts import RECEIPT_SCOPE, PromotedColumnRow
 from meta.v1 import common_pb2
 
 COLUMNS_MAX = 100
-# Columns of a schema and of receipt, which whoever reads the list finds in it too.
+# Columns of a schema and of receipt, which readers of the list get too.
 BOUND_MAX = 1_002
 # The columns of segments.parquet.schema, which meta does not import: a test compares the two.
 FORMAT_COLUMNS = frozenset(

@@ -135,7 +135,7 @@ def acceptance_of(message: pb.LossAcceptance) -> Acceptance:
 
 
 def consent_of(message: pb.LossAcceptance) -> Acceptance:
-    """Read who does something that loses nothing, and why. Raises InvalidArgument."""
+    """Read the author and the reason of an action that loses nothing. Raises InvalidArgument."""
     actor = checks.name(message.actor, "acceptance.actor")
     reason = checks.text(
         message.reason, "acceptance.reason", characters_max=REASON_CHARACTERS_MAX, lines=True

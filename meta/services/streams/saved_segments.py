@@ -55,7 +55,7 @@ def save(tx: Transaction, new: Sequence[NewSegment], named: EventClaims | None) 
 
 
 def note(tx: Transaction, saved: list[Claim]) -> None:
-    """Note who registered segments, and that nobody has read those without facts.
+    """Note the caller that registered segments, and that nobody has read those without facts.
 
     No worker of ours makes this call. Raises ForeignRefused.
     """

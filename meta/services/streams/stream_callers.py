@@ -13,7 +13,7 @@ STREAMS_MAX = 50_000
 
 
 class StreamCallers:
-    """Remembers who may write to which stream: a stream never changes its owner."""
+    """Remembers the callers that may write to each stream: a stream never changes its owner."""
 
     def __init__(self, transactions: Transactions, streams_max: int = STREAMS_MAX) -> None:
         self._transactions = transactions
@@ -35,7 +35,7 @@ class StreamCallers:
         self.remember(stream_id)
 
     def remember(self, stream_id: UUID) -> None:
-        """Note that the caller may write to a stream, as who registered it may; in any thread."""
+        """Note that the caller may write to a stream, as its owner may; in any thread."""
         caller = access.current.get()
         if caller.role is not Role.INGEST:
             return

@@ -83,7 +83,7 @@ _STATEMENTS: dict[str, Any] = (
 
 
 def note(tx: Transaction, rpc: str, entry_id: object, subject: str) -> None:
-    """Keep who changed an entry, if the call is one that changes entries."""
+    """Keep the author of a change of an entry, if the call is one that changes entries."""
     statement = _STATEMENTS.get(rpc)
     if statement is None:
         return

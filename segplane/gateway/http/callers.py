@@ -1,4 +1,4 @@
-"""Callers of the gateway: its own tokens, and who a request comes from.
+"""Callers of the gateway: its own tokens, and the caller of a request.
 
 The gateway's own tokens are a value, or the lines of a file that is read again when it changes.
 """

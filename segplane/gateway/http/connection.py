@@ -138,7 +138,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().resume_writing()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close, and do not wait for ever until the caller has read all."""
+        """Close, and do not wait without limit until the caller has read all."""
         super().timeout_keep_alive_handler()
         self.loop.call_later(self._limits.stall_secs, self.transport.abort)
 

@@ -127,7 +127,7 @@ class CatalogReaders:
         return reader
 
     async def _checked(self, name: str, token: str, host: str, is_certain: bool) -> CatalogReader:
-        """Have meta check a token, once for all who show it at a time."""
+        """Have meta check a token, once for all callers that show it at a time."""
         # A token that was valid is checked again however much its host guesses.
         is_guess = name not in self._known and name not in self._checks
         if is_guess and not self._attempts.may_try(host):
@@ -142,7 +142,7 @@ class CatalogReaders:
         except NotKnown:
             raise
         except Exception:
-            # Meta is away, which is not the caller's doing.
+            # Meta is unreachable, and that is not the fault of the caller.
             if is_guess:
                 self._attempts.succeeded(host)
             raise
@@ -153,7 +153,7 @@ class CatalogReaders:
     def _end(self, name: str, check: "asyncio.Task[CatalogReader]") -> None:
         del self._checks[name]
         if not check.cancelled():
-            # Looked at even if all who wait for it have left.
+            # The result is read even if all waiting callers have left.
             check.exception()
 
     async def _check(self, name: str, token: str, is_certain: bool) -> CatalogReader:

@@ -205,7 +205,7 @@ class IcebergCatalog:
         if task is None or (is_over and (now - began > self._refresh_secs or _has_failed(task))):
             load = to_thread.run_sync(self._tables.load, name, scope, limiter=self._threads)
             task = asyncio.create_task(load)
-            # Looked at even if all who wait for it have left.
+            # The result is read even if all waiting callers have left.
             task.add_done_callback(_has_failed)
             self._loads[key] = now, task
             self._loads.move_to_end(key)

@@ -142,13 +142,13 @@ class QueryService:
                 self._accounts.use(account, 0, time.monotonic() - started_at)
 
     async def caller(self, request: Request) -> Caller:
-        """Return who asks; raises QueryRefusal."""
+        """Return the caller; raises QueryRefusal."""
         # Not every query asks meta for a table.
         await self._known(request, self._readers.find)
         return identify(request.headers.get("authorization", ""), self._own)
 
     async def lister(self, request: Request) -> Caller:
-        """Return who asks what there is; raises QueryRefusal."""
+        """Return the caller of a list of datasets; raises QueryRefusal."""
         await self._known(request, partial(self._readers.find, roles=LISTING_ROLES))
         return identify(request.headers.get("authorization", ""), self._own)
 
@@ -163,7 +163,7 @@ class QueryService:
             raise failure_of(error) or QueryRefusal(str(error)) from error
 
     async def author(self, request: Request) -> Caller:
-        """Return who asks for a change, by its own token; raises QueryRefusal."""
+        """Return the caller of a change, by its own token; raises QueryRefusal."""
         return await self._known(request, self._readers.find_author)
 
     async def run(self, request: Request, caller: Caller, ask: QueryAsk) -> Response:

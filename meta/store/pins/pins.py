@@ -5,6 +5,10 @@ the segments with created <= pin < tombstone; a pin of changes holds all with pi
 the horizon stays at or below it and the changes since can be read. Taking a pin and raising the
 horizon lock the dataset's row, and the transaction that raises it removes the pins that have
 expired: a pin that is a row holds all of its segments, whatever the clocks say.
+
+Only the principal that took a pin, or an operator, may renew, release or list it. A pin that was
+taken while no credential was needed has no principal. Any caller that knows its id may use it, so
+that a server which begins to ask for credentials ends no reader's pin.
 """
 
 from bisect import bisect_left

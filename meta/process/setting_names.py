@@ -72,7 +72,7 @@ REMOVED = {
     "NURSERY_SHARD_INDEX": "leased from meta",
     "NURSERY_SHARD_COUNT": "64, shared by the nurseries that run",
     "GATEWAY_STS_SECS": "3600",
-    "GATEWAY_QUERY_THREADS": "one for each two cores",
+    "GATEWAY_QUERY_THREADS": "half of the cores, two at least",
     "GATEWAY_QUERY_CALLER_CONCURRENT": "half of GATEWAY_QUERY_CONCURRENT",
     "JANITOR_UPLOAD_INTERVAL_SECS": "3600",
     "JANITOR_UPLOAD_MAX_AGE_SECS": "86400",

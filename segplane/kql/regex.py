@@ -32,6 +32,7 @@ _CATEGORIES = frozenset(
 _JAVA = {"s": r"[\t\n\f\r ]", "S": r"[^\t\n\f\r ]", "v": r"\x0B", "z": r"\z"}
 _JAVA_IN_CLASS = {"s": r"\t\n\f\r ", "v": r"\x0B"}
 _SPECIAL = frozenset(r"\.^$|()[]{}*+?")
+_FOLDED = re.compile(r"[^iksIKS]{1,100}")
 
 
 @dataclass(slots=True)
@@ -48,6 +49,16 @@ class _Progress:
 def escape(text: str) -> str:
     """Return the pattern of exactly this text, for every engine alike."""
     return "".join(f"\\{c}" if c in _SPECIAL else c for c in text)
+
+
+def plainly_folded(text: str) -> str:
+    """Return the longest part of a text whose letters have no capitals beyond ASCII; "" if none.
+
+    It has 100 characters at most.
+    Beyond ASCII the Kelvin sign, the long s and the dotted I have ASCII letters in lower case. RE2
+    searches for a part without these before it runs its automaton.
+    """
+    return max(_FOLDED.findall(text), key=len, default="") if text.isascii() else ""
 
 
 def group_count(pattern: str) -> int:

@@ -1,6 +1,5 @@
 """Checker of scalar expressions."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
 from segplane.kql.membership import among, listed
 from segplane.kql.normal_forms import normalized
 from segplane.kql.promotion import with_promoted
-from segplane.kql.regex import escape
+from segplane.kql.regex import escape, plainly_folded
 from segplane.kql.scope import Argument, Scope
 from segplane.kql.typed import (
     Apply,
@@ -31,7 +30,6 @@ from segplane.kql.types import ALIASES, DATETIME_MAX, DATETIME_MIN
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
 _ALPHANUMERIC = r"\p{L}\p{N}"
-_FOLDABLE = re.compile(r"[^ksKS]+")
 # Whether a letter or digit may be before the text that an operator finds, and behind it.
 _BOUNDED = {
     **dict.fromkeys(("has", "has_any", "has_all"), (True, True)),
@@ -357,19 +355,14 @@ def _search(
         return Apply(kind, (value, Constant(text, "string")), "bool", offset, name)
     term = _term(text, kind) if cased else f"(?i){_term(text, kind)}"
     compiled = pattern(term, searched)
-    part = text if cased else _foldable(text)
+    part = text if cased else plainly_folded(text)
     if not (isinstance(value, ColumnValue) and part):
         return Apply("match", (value, compiled), "bool", offset, name)
-    template = "term_cs" if cased else "term"
-    return Apply(template, (value, compiled, Constant(part, "string")), "bool", offset, name)
-
-
-def _foldable(text: str) -> str:
-    """Return the longest part of a text that every match has in lower case; empty if none.
-
-    Other signs than ASCII letters fold to one of those: the Kelvin sign and the long s.
-    """
-    return max(_FOLDABLE.findall(text), key=len, default="").lower() if text.isascii() else ""
+    if cased:
+        first, template = Constant(part, "string"), "term_cs"
+    else:
+        first, template = pattern(f"(?i){escape(part)}", searched), "term"
+    return Apply(template, (value, compiled, first), "bool", offset, name)
 
 
 def _term(text: str, kind: str) -> str:

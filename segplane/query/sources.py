@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _NANOS_PER_MICRO = 1_000
 _ALWAYS = TimeBounds()
 _TIMES = ("timestamp", "timestamp_nanos")
+# DuckDB's names of Arrow's types, once they were asked for.
+_TYPE_NAMES: dict[pa.DataType, str] = {}
 Opener = Callable[[DatasetRead, TimeBounds, int | None], OpenDataset]
 
 
@@ -192,8 +194,14 @@ def _schema(connection: duckdb.DuckDBPyConnection, opened: OpenDataset) -> str:
 
 def duckdb_types(connection: duckdb.DuckDBPyConnection, schema: pa.Schema) -> dict[str, str]:
     """Return DuckDB's names of the types of columns."""
-    relation = connection.from_arrow(schema.empty_table())
-    return dict(zip(relation.columns, map(str, relation.types), strict=True))
+    import pyarrow as pa
+
+    if unnamed := set(schema.types) - _TYPE_NAMES.keys():
+        # Naming one takes as long as many, longer than all else that opens a table.
+        fields = [pa.field(str(number), type_) for number, type_ in enumerate(unnamed)]
+        relation = connection.from_arrow(pa.schema(fields).empty_table())
+        _TYPE_NAMES.update(zip(unnamed, map(str, relation.types), strict=True))
+    return {field.name: _TYPE_NAMES[field.type] for field in schema}
 
 
 def quoted(name: str) -> str:

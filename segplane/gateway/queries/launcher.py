@@ -56,7 +56,8 @@ def _import_all() -> None:
     import segplane.query.sql
     import segplane.read.arrow_source
     import segplane.read.duckdb_functions
-    import segplane.read.newest  # noqa: F401
+    import segplane.read.newest
+    import segplane.read.term_lookup  # noqa: F401
 
 
 def _start(database: DuckDBPyConnection, control: socket.socket, fds: list[int]) -> int:

@@ -14,15 +14,31 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from segments.signals import SIGNALS
+from segplane.gateway.queries.remote import open_empty
 from segplane.gateway.queries.wire import ProcessLimits
+from segplane.kql.dataset_table import dataset_table
 from segplane.query.engine import QueryLimits, opened_connection, opened_query
 from segplane.query.runs import Language, define_views, plan_over, write_result
-from segplane.query.sources import QueryPlace
+from segplane.query.sources import QueryPlace, duckdb_types
+from segplane.read.columns import ReadColumns
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_OVER_NOTHING: tuple[tuple[Language, str], ...] = (("kql", "print x = 1"), ("sql", "SELECT 1 AS x"))
+_TABLE = "records"
+# Both languages, and what most queries use.
+_REHEARSED: tuple[tuple[Language, str], ...] = (
+    ("kql", "print x = 1"),
+    (
+        "kql",
+        f"{_TABLE} | where timestamp > ago(1h) and signal == 'logs' and body has 'text'"
+        " and toint(attributes['number']) >= 1 and trace_id != ''"
+        " | summarize count(), percentile(duration, 99) by bin(timestamp, 1m), service_name,"
+        " text = tostring(attributes['text']) | sort by count_ desc, text asc | take 10",
+    ),
+    ("sql", "SELECT 1 AS x"),
+)
 
 
 def open_database() -> DuckDBPyConnection:
@@ -31,15 +47,17 @@ def open_database() -> DuckDBPyConnection:
 
 
 def rehearse() -> None:
-    """Run queries over nothing; each has a database of its own, whose settings it locks."""
-    for language, text in _OVER_NOTHING:
-        planned = plan_over({}, text, language, datetime.now(UTC))
+    """Run queries over no records; each has a database of its own, whose settings it locks."""
+    place = QueryPlace(opener=open_empty)
+    for language, text in _REHEARSED:
+        planned = plan_over({_TABLE: dataset_table(_TABLE)}, text, language, datetime.now(UTC))
         with (
             open_database() as connection,
             opened_query(
-                planned, QueryPlace(), prepare=define_views(planned), connection=connection
+                planned, place, prepare=define_views(planned), connection=connection
             ) as query,
         ):
+            duckdb_types(connection, ReadColumns(SIGNALS, (), None).all)
             write_result(query, "json", 0, io.BytesIO())
 
 

@@ -143,6 +143,11 @@ def open_remote(
     return _dataset(lanes, read.name, opened, bounds, read.columns).checked()
 
 
+def open_empty(read: DatasetRead, bounds: TimeBounds, as_of: int | None) -> OpenDataset:
+    """Open a dataset without files, which needs no gateway."""
+    return OpenDataset(read.name, _RemotePin("", as_of or 0), SIGNALS, bounds, (), (), read.columns)
+
+
 def open_newest(lanes: Lanes, name: str, limit: int) -> OpenDataset:
     """Open those files of a dataset that can hold its newest rows. Raises QueryError."""
     opened: RemoteDataset = lanes.ask_value(op="newest", name=name, limit=limit)

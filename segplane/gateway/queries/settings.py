@@ -22,7 +22,7 @@ class QuerySettings:
     result_bytes: int = setting(1024 * MIB, name="QUERY_RESULT_BYTES", low=1)
     # Bytes that a query may read of files.
     scanned_bytes: int = setting(64 * 1024 * MIB, name="QUERY_SCANNED_BYTES", low=1)
-    # Threads of a query; 0 = one for each two cores.
+    # Threads of a query; 0 = half of the cores, and two at least where there are two.
     threads: int = 0
     # Queries at a time, of all callers and of one; 0 of all = queries are off.
     concurrent: int = setting(8, name="QUERY_CONCURRENT", high=1_024)
@@ -34,7 +34,8 @@ class QuerySettings:
     @property
     def threads_each(self) -> int:
         """Threads of a query on this machine."""
-        return self.threads or max(1, (os.cpu_count() or 1) // 2)
+        cores = os.cpu_count() or 1
+        return self.threads or max(min(2, cores), cores // 2)
 
 
 def load(env: Environment) -> QuerySettings:

@@ -9,6 +9,7 @@ that are left.
 import re
 from math import isfinite
 
+from segplane.kql.regex import escape, plainly_folded
 from segplane.kql.typed import (
     Among,
     Apply,
@@ -39,6 +40,14 @@ def prefilter(condition: Expression) -> Expression | None:
             return _among(value, options)
         case Apply(template="eq", arguments=(Apply(template="dynamic_to_string") as text, other)):
             return _among(text, (other,))
+        case Apply(
+            template="contains",
+            arguments=(
+                Apply(template="tolower", arguments=(value,)),
+                Constant(value=str() as text),
+            ),
+        ):
+            return _folded(value, text)
         case Apply(template=template, arguments=(value, Constant() as constant)):
             comparison = _ROUNDED.get(template.removesuffix("_real").removesuffix("_pair"))
             whole, bound = _whole(value), _truncated(constant)
@@ -47,6 +56,14 @@ def prefilter(condition: Expression) -> Expression | None:
             return Apply(comparison, (whole, bound), "bool")
         case _:
             return None
+
+
+def _folded(value: Expression, text: str) -> Expression | None:
+    """Return a search without regard to case, which makes no text in lower case."""
+    part = plainly_folded(text)
+    if not (isinstance(value, ColumnValue) and part):
+        return None
+    return Apply("match", (value, Constant(f"(?i){escape(part)}", "string", "regex")), "bool")
 
 
 def _among(value: Expression, options: tuple[Expression, ...]) -> Expression | None:

@@ -46,6 +46,15 @@ def test_terms_are_found_as_their_patterns_are(parts: list[str], term: str) -> N
         assert kept(f"body {operator} '{term}'") == expected
 
 
+@pytest.mark.parametrize("text", TERMS)
+def test_texts_are_contained_as_in_lower_case(text: str) -> None:
+    forms = (text, text.upper(), text.translate(FOLDED), text.replace("i", "\u0130"), text[1:])
+    bodies: list[str | None] = [None, *(f"{a}{form}{a}" for a in ("", "a ", "K") for form in forms)]
+    store(("body", bodies), ("attributes", ["{}"] * len(bodies)))
+
+    assert kept(f"body contains '{text}'") == kept(f"tolower(body) contains_cs '{text.lower()}'")
+
+
 @pytest.mark.parametrize(
     "member",
     ['"cart"', r'"\u0063art"', r'"c\u0061rt"', '"ca\\u0072t"'],

@@ -15,7 +15,6 @@ import meta.config
 from benchmarks.harness.results import Result, compare
 from meta.planning.planner import DAY_NANOS, HOUR_NANOS, Candidate, Policy, plan
 from meta.process import Environment
-from segplane.stack.config import DEV_PACE
 
 FLUSH_SECS = (2, 10, 60)
 # Compressed records in bytes a second; the last is 2 MB/s of OTLP.
@@ -42,7 +41,7 @@ def run() -> list[Result]:
     """Simulate each flush time at each rate; the worst rate is judged."""
     results, files = [], 0
     for flush_secs in FLUSH_SECS:
-        days = {rate: simulate(dev_pace(), flush_secs, rate) for rate in RATES}
+        days = {rate: simulate(default_pace(), flush_secs, rate) for rate in RATES}
         for rate, day in days.items():
             print(
                 f"  {flush_secs} s, {rate / 1e3:g} kB/s: {day.amplification:.2f} bytes a byte,"
@@ -76,9 +75,9 @@ def run() -> list[Result]:
     ]
 
 
-def dev_pace() -> Pace:
-    """Return the pace of `segplane dev`."""
-    values = {**DEV_PACE, "META_DATABASE_URL": "postgresql:///none"}
+def default_pace() -> Pace:
+    """Return the pace of servers with default settings."""
+    values = {"META_DATABASE_URL": "postgresql:///none"}
     settings = meta.config.load(Environment("META_", values))
     plan_secs = janitor.config.load(Environment("JANITOR_", values)).merge_interval_secs
     return Pace(settings.merge_policy, plan_secs)

@@ -20,16 +20,13 @@ PORT_MAX = 65_535
 _LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
 _OBJECT_STORE = "SEGPLANE_OBJECT_STORE_URL"
 DEFAULT_DATA_DIR = Path("segplane-data")
-# Short intervals for interactive use: records are queryable in seconds. Merges and deletion have a
-# server's pace: each round costs CPU, and merges of fewer files write each byte more often.
-DEV_PACE = {
+# Readers that take longer than this lose their files: for demonstrations and tests only, in which
+# records are merged and files are deleted within seconds.
+UNSAFE_GRACE = {
     "META_FLUSH_TIMEOUT_MS": "500",
     "NURSERY_INTERVAL_SECS": "0.5",
     "NURSERY_WAIT_SECS": "1",
     "NURSERY_IDLE_ADVANCE_SECS": "2",
-}
-# Readers that take longer than this lose their files: for demonstrations and tests only.
-UNSAFE_GRACE = {
     "META_UNSAFE_SHORT_GRACE": "true",
     "META_CURSOR_LIFETIME_SECS": "2",
     "META_TOMBSTONE_GRACE_SECS": "3",
@@ -188,4 +185,4 @@ def _environment(settings: StackSettings) -> dict[str, str]:
     grace = UNSAFE_GRACE if settings.is_unsafe_grace else {}
     # The workers ask meta where the objects are.
     inherited = {n: v for n, v in settings.inherited.items() if not n.startswith(_OBJECT_STORE)}
-    return {**DEV_PACE, **grace, **inherited}
+    return {**grace, **inherited}

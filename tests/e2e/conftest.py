@@ -14,6 +14,9 @@ from segplane.stack.dev import Stack
 # Short enough to see deletion happen, long enough to read a version while merges replace it.
 PACE = {
     "META_FLUSH_TIMEOUT_MS": "400",
+    "NURSERY_INTERVAL_SECS": "0.5",
+    "NURSERY_WAIT_SECS": "1",
+    "NURSERY_IDLE_ADVANCE_SECS": "2",
     # Two segments of a day are enough for a merge task, whatever their sizes are.
     "META_MERGE_FILES_QUIET": "1",
     "META_MERGE_QUIET_SECS": "0",

@@ -9,6 +9,7 @@ import pytest
 from nursery.pending import Limits
 from nursery.planner import SPANS_MAX, DatasetMove, MergedSpan, Plan, plan
 from nursery.streams import BabyFacts, IngestStream
+from nursery.tasks import TASK_BYTES_MIN
 from segments.offsets import OffsetSpan
 
 NOW = 1_700_000_000 * 10**9
@@ -164,8 +165,25 @@ def test_a_large_dataset_is_split_over_tasks() -> None:
     assert {r.offset for r in second.reads} == {4, 5, 6, 7}
 
 
+def test_a_small_cycle_is_one_task() -> None:
+    half = TASK_BYTES_MIN - 1024 * 1024
+
+    few = plan([stream(baby(0, LOGS, size=half), baby(1, LOGS, size=half))], {}, WIDE, NOW)
+    size = half + 1024 * 1024
+    many = plan([stream(baby(0, LOGS, size=size), baby(1, LOGS, size=size))], {}, WIDE, NOW)
+
+    assert (len(few.tasks), len(many.tasks)) == (1, 2)
+
+
+def test_many_datasets_are_divided_however_few_their_bytes_are() -> None:
+    datasets = [str(UUID(int=i)) for i in range(128)]
+    found = plan([stream(baby(0, *datasets), merged=dict.fromkeys(datasets, -1))], {}, WIDE, NOW)
+
+    assert len(found.tasks) == 2
+
+
 def test_at_most_two_tasks_read_a_baby() -> None:
-    size = 8 * 1024 * 1024
+    size = 16 * 1024 * 1024
     streams = [stream(baby(0, *DATASETS, size=size), name=f"s{i}", merged=NONE) for i in range(4)]
 
     found = plan(streams, {}, replace(WIDE, tasks_max=8), NOW)

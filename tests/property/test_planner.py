@@ -201,7 +201,7 @@ def test_write_amplification_stays_at_most_5_over_a_month(
 def test_a_trickle_is_written_at_most_5_times_at_the_pace_of_dev(
     flush_secs: int, bytes_per_sec: int
 ) -> None:
-    day = planner_trickle.simulate(planner_trickle.dev_pace(), flush_secs, bytes_per_sec)
+    day = planner_trickle.simulate(planner_trickle.default_pace(), flush_secs, bytes_per_sec)
 
     assert day.written_bytes <= 5 * day.ingested_bytes
     assert day.files_max <= 24

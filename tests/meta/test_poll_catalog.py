@@ -76,6 +76,22 @@ def test_the_routing_of_tokens_comes_in_pages(
     assert max(page.ByteSize() for page in pages) <= GRPC_DEFAULT_BYTES
 
 
+def test_the_routing_of_tokens_that_changed_comes_with_the_next_poll_and_no_other(
+    meta_server: MetaServer, catalog: CatalogDriver, dataset: str
+) -> None:
+    _, routed, revoked, _ = (catalog.token(dataset) for _ in range(4))
+    (before,) = read_pages(meta_server.client, nursery_pb2.GetIngestStreamsRequest())
+
+    catalog.route(routed, logs=dataset)
+    catalog.revoke(revoked)
+    request = nursery_pb2.GetIngestStreamsRequest(catalog_since_seq=before.response_seq)
+    (after,) = read_pages(meta_server.client, request)
+
+    assert len(before.token_routing) == 4
+    routing = {token.token_id: token.logs_dataset_id for token in after.token_routing}
+    assert routing == {routed.id: dataset, revoked.id: ""}
+
+
 def test_a_stream_with_more_unmerged_entries_than_fit_comes_with_its_first_babies(
     meta_server: MetaServer, catalog: CatalogDriver, collector: IngestionDriver, dataset: str
 ) -> None:

@@ -173,6 +173,25 @@ def test_reaping_ends_at_the_smallest_merged_offset(
     assert nursery.stream(stream).datasets[0].deleted_offset == 1
 
 
+def test_reaping_a_stream_reaps_no_other(
+    meta_client: MetaClient,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    token: Token,
+    stream: str,
+    dataset: str,
+) -> None:
+    other_collector = IngestionDriver(meta_client, f"collector-{uuid4().hex}")
+    other = other_collector.register(token).stream_id
+    for driver, stream_id in ((collector, stream), (other_collector, other)):
+        driver.commit(stream_id, 0, dataset)
+        nursery.merge(dataset, stream_id, -1, 0)
+
+    nursery.reap(stream, 0)
+
+    assert [nursery.stream(s).deleted_offset for s in (stream, other)] == [0, -1]
+
+
 def test_a_stopped_and_drained_stream_retires(
     collector: IngestionDriver, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
+from sqlalchemy import text
 
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, MetaError, NotFound, NothingToRepair, RecordsAltered
@@ -62,8 +63,13 @@ class Scene:
 
 
 @pytest.fixture
-def scene(meta_client: MetaClient) -> Scene:
-    """Give the dataset; the grace is that of an installation."""
+def scene(meta_server: MetaServer, meta_client: MetaClient) -> Scene:
+    """Give the dataset, at versions of which Python keeps no single object.
+
+    The grace is that of an installation.
+    """
+    with meta_server.running.database.write() as tx:
+        tx.execute(text("UPDATE meta_state SET version = version + 1_000"))
     dataset = CatalogDriver(meta_client).dataset("web")
     writer = Writer(meta_client)
     segment = segment_of(dataset)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
@@ -186,6 +187,24 @@ def test_few_marks_are_kept_and_an_idle_database_writes_none(
 
         assert 1 < len(keys) < 20
         assert [info.key for info in store.list("witness/")] == keys
+
+
+def test_the_first_round_of_a_server_covers_the_commits_of_one_that_crashed(
+    objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    def last_tick() -> int:
+        with psycopg.connect(database_url) as connection:
+            row = connection.execute("SELECT tick FROM witness_state").fetchone()
+        assert row is not None
+        return int(row[0])
+
+    with running_meta(meta_settings, database_url, objects):
+        pass
+    # The last tick is young, so the start makes none.
+    with running_meta(meta_settings, database_url, objects) as meta:
+        before = last_tick()
+        assert [meta.watch.run_round() for _ in range(2)] == [True, False]
+        assert last_tick() == before + 1
 
 
 @pytest.mark.slow

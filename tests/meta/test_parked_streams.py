@@ -182,20 +182,20 @@ def test_a_stream_whose_datasets_are_gone_is_skipped_too(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "accept_loss", "error"),
+    ("offset", "accept_loss", "error", "text"),
     [
-        pytest.param(0, False, InvalidArgument, id="no consent"),
-        pytest.param(1, True, NothingToRepair, id="parked elsewhere"),
-        pytest.param(3, True, OffsetNotCommitted, id="beyond the committed"),
-        pytest.param(-1, True, InvalidArgument, id="negative"),
+        pytest.param(0, False, InvalidArgument, "accept_loss", id="no consent"),
+        pytest.param(1, True, NothingToRepair, "parked at offset 0", id="parked elsewhere"),
+        pytest.param(3, True, OffsetNotCommitted, "offset is 2", id="beyond the committed"),
+        pytest.param(-1, True, InvalidArgument, "offset", id="negative"),
     ],
 )
 def test_a_skip_is_refused(
-    scene: Scene, offset: int, accept_loss: bool, error: type[MetaError]
+    scene: Scene, offset: int, accept_loss: bool, error: type[MetaError], text: str
 ) -> None:
     scene.park(0)
 
-    with pytest.raises(error):
+    with pytest.raises(error, match=text):
         scene.skip(offset, accept_loss=accept_loss)
 
     assert scene.losses() == []

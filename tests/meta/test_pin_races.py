@@ -10,7 +10,9 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import NameTaken, QuotaExceeded
-from meta.store.pins.pins import LOCK_KEY, PinLimits
+from meta.store.deletion import tombstones
+from meta.store.deletion.tombstones import Tombstoned
+from meta.store.pins.pins import LOCK_KEY, NewPin, PinLimits, take
 from tests.support.meta.busy_database import waiting_backends
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pins import PinDriver
@@ -112,6 +114,34 @@ def test_pins_at_once_hold_at_most_the_bytes_of_their_owner(
 
     # Each holds 6,000 bytes, of 12,000.
     assert taken([call(name) for name in ("web", "other") * 3]) == 2
+
+
+def test_a_pin_that_is_taken_while_a_hand_out_waits_holds_its_segments(
+    meta_server: MetaServer,
+    database_url: str,
+    writer: Writer,
+    worker: WorkerDriver,
+    datasets: tuple[str, str],
+) -> None:
+    writer.save_many(datasets[0], 6)
+    shown = writer.find_ids("web")
+    version = writer.find("web").snapshot_version
+    worker.plan()
+    worker.merge_all()
+    database = meta_server.running.database
+    new = NewPin(uuid4(), "reader", "web", version, lease_secs=60)
+
+    def hand_out() -> list[Tombstoned]:
+        with database.write() as tx:
+            return tombstones.hand_out(tx, grace_secs=0.0, most=10)
+
+    with ThreadPoolExecutor(1) as pool, database.write() as tx:
+        take(tx, new, LIMITS, grace_secs=60.0)
+        due = pool.submit(hand_out)
+        wait_until(lambda: waiting_backends(database_url) == 1, "the hand-out waits")
+
+    assert due.result() == []
+    assert writer.find_ids("web", as_of_version=version) == shown
 
 
 def test_one_pin_that_is_taken_by_two_calls_at_once_is_one(

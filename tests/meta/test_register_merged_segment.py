@@ -4,15 +4,18 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from meta.client import MetaClient
 from meta.errors import (
     InvalidArgument,
     KeyTaken,
     NotFound,
+    ObjectCondemned,
     OffsetConflict,
     OffsetNotCommitted,
 )
 from meta.store.registration.registrations import Merge, register_batch
 from meta.store.streams.stream_datasets import EntryMove
+from meta.v1 import operations_pb2
 from segments.offsets import OffsetSpan
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
@@ -113,6 +116,23 @@ def test_a_known_key_with_other_offsets_or_other_segments_is_taken(
         nursery.register(
             dataset, (stream, -1, 4), segment=segment, more=[*more, nursery.segment(dataset)]
         )
+
+
+def test_a_segment_that_is_refused_moves_no_offset(
+    meta_client: MetaClient, nursery: NurseryDriver, stream: str, dataset: str
+) -> None:
+    condemned, other = nursery.segment(dataset), nursery.segment(dataset)
+    nursery.register(dataset, (stream, -1, 4), segment=other)
+    key = f"dataset/{dataset}/merged/{condemned.cloud_object_key.key}"
+    request = operations_pb2.CondemnObjectsRequest(object_keys=[key], written_by_caller=True)
+    assert meta_client.operations.CondemnObjects(request).condemned_keys == [key]
+    other.number_of_events += 1
+
+    for segment, refusal in ((condemned, ObjectCondemned), (other, KeyTaken)):
+        with pytest.raises(refusal):
+            nursery.register(dataset, (stream, 4, 7), segment=segment)
+
+    assert nursery.merged_offset(stream, dataset) == 4
 
 
 def test_without_a_segment_only_offsets_move_and_a_retry_is_recognised(

@@ -185,7 +185,7 @@ def test_a_stream_whose_datasets_are_gone_is_skipped_too(scene: Scene) -> None:
     ("offset", "accept_loss", "error", "text"),
     [
         pytest.param(0, False, InvalidArgument, "accept_loss", id="no consent"),
-        pytest.param(1, True, NothingToRepair, "parked at offset 0", id="parked elsewhere"),
+        pytest.param(1, True, NothingToRepair, "parked at offset 0, so", id="parked elsewhere"),
         pytest.param(3, True, OffsetNotCommitted, "offset is 2", id="beyond the committed"),
         pytest.param(-1, True, InvalidArgument, "offset", id="negative"),
     ],

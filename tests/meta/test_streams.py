@@ -174,18 +174,11 @@ def test_reaping_ends_at_the_smallest_merged_offset(
 
 
 def test_reaping_a_stream_reaps_no_other(
-    meta_client: MetaClient,
-    collector: IngestionDriver,
-    nursery: NurseryDriver,
-    token: Token,
-    stream: str,
-    dataset: str,
+    collector: IngestionDriver, nursery: NurseryDriver, token: Token, stream: str, dataset: str
 ) -> None:
-    other_collector = IngestionDriver(meta_client, f"collector-{uuid4().hex}")
-    other = other_collector.register(token).stream_id
-    for driver, stream_id in ((collector, stream), (other_collector, other)):
-        driver.commit(stream_id, 0, dataset)
-        nursery.merge(dataset, stream_id, -1, 0)
+    other = IngestionDriver(collector.client, f"collector-{uuid4().hex}").register(token).stream_id
+    collector.commit(stream, 0, dataset)
+    nursery.merge(dataset, stream, -1, 0)
 
     nursery.reap(stream, 0)
 

@@ -58,11 +58,14 @@ def test_a_server_that_lacks_a_store_answers_no_segment_of_it(
             placement.send()
             placement.move()
             placement.send()
-            name = placement.name
+            request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[placement.name])
+            shown = client.segment_lookup.FindSegments(request).segments
+        ids = segment_lookup_pb2.GetSegmentsByIdsRequest(segment_ids=[s.id for s in shown])
         with MetaClient(f"127.0.0.1:{lacking.port}") as client:
-            request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[name])
             with pytest.raises(Unavailable, match="'cold' is not configured"):
-                client.segment_lookup.FindSegments(request, timeout=5.0)
+                client.segment_lookup.FindSegments(request, timeout=2.0)
+            with pytest.raises(Unavailable, match="lacks an object store"):
+                client.segment_lookup.GetSegmentsByIds(ids, timeout=2.0)
     finally:
         lacking.stop(2.0)
         started.stop(2.0)

@@ -64,3 +64,24 @@ def test_a_returned_segment_is_located_for_each_stream_that_it_moves(
     (segment,) = place.segments
     assert segment.cloud_object_key.key == "lost.parquet"
     assert [nursery.merged_offset(s, dataset) for s in streams] == [LAST, LAST]
+
+
+def test_gone_babies_that_another_dataset_has_not_merged_are_not_passed_for_it(
+    meta_server: MetaServer, catalog: CatalogDriver, nursery: NurseryDriver, dataset: str
+) -> None:
+    """Its nursery finds them gone and parks the stream, so that an operator decides."""
+    other = catalog.dataset()
+    collector = IngestionDriver(meta_server.client, f"{dataset}-both")
+    stream_id = collector.register(catalog.token(dataset)).stream_id
+    collector.register(catalog.token(other))
+    for offset in range(LAST + 1):
+        collector.commit(stream_id, offset, dataset, other)
+    nursery.merge(other, stream_id, -1, 0)
+
+    bring_back(meta_server, dataset, [stream_id])
+
+    assert nursery.merged_offset(stream_id, dataset) == LAST
+    assert nursery.merged_offset(stream_id, other) == 0
+    assert nursery.stream(stream_id).deleted_offset == 0
+    unmerged = nursery.stream(stream_id).unmerged_babies
+    assert [baby.offset for baby in unmerged] == [LAST]

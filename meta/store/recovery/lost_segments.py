@@ -284,7 +284,7 @@ def _write_stream(tx: Transaction, stream: ReturnedStream, version: Version) -> 
         restored_streams.write_babies(tx, [row])
         unknown_streams.write(tx, row, version)
         return
-    key = {"stream": stream.id, "deleted": stream.deleted, "version": version}
+    key = {"stream": stream.id, "version": version}
     tx.execute(_ADVANCE, {**key, "committed": stream.committed})
     for dataset_id in stream.ends:
         start, end = _move(stream, dataset_id)
@@ -292,8 +292,8 @@ def _write_stream(tx: Transaction, stream: ReturnedStream, version: Version) -> 
             values = {**key, "dataset": UUID(dataset_id), "merged": end}
             tx.execute(_MOVE, values)
             tx.execute(_CHECKPOINT, values)
-    tx.execute(_REAP_BABIES, key)
-    tx.execute(_REAP, key)
+    # A dataset that has not merged all that is gone does not pass it: nurseries park the stream.
     lowest = merged_offsets.lowest_of(tx, stream.id)
-    if lowest is not None and lowest < stream.deleted:
-        raise RaceLost(f"stream {stream.id} has babies that are gone and in no segment")
+    reaped = {**key, "deleted": stream.deleted if lowest is None else min(stream.deleted, lowest)}
+    tx.execute(_REAP_BABIES, reaped)
+    tx.execute(_REAP, reaped)

@@ -25,17 +25,23 @@ def boot_secs() -> float:
 
 
 class DeletionPermit:
-    """One pass of deletions: `begin`, ask for objects, check `is_valid` before each deletion."""
+    """Passes of deletions: `begin`, ask for objects, check `is_valid` before each deletion.
+
+    A pass without deletions asks nothing after the first: the history that an earlier pass noted is
+    still that of its answers, or no deletion is allowed.
+    """
 
     def __init__(self, meta: MetaClient, clock: Callable[[], float] = boot_secs) -> None:
         self._meta = meta
         self._clock = clock
-        self._history = 0
+        # None before the first answer, and after one that allowed no deletion.
+        self._history: int | None = None
         self._asked_at = float("-inf")
 
     def begin(self) -> "DeletionPermit":
         """Note the history of the database that is about to be asked. Raises MetaError."""
-        self._history = self._ask().witness.history
+        if self._history is None:
+            self._history = self._ask().witness.history
         return self
 
     def is_valid(self) -> bool:
@@ -45,8 +51,8 @@ class DeletionPermit:
         state = self._ask()
         is_allowed = state.witness.history == self._history and not state.deletion_held
         if not is_allowed:
-            self._asked_at = float("-inf")
             log.warning("deletion_refused", history=state.witness.history, named_in=self._history)
+            self._asked_at, self._history = float("-inf"), None
         return is_allowed
 
     def _ask(self) -> GetServerStateResponse:

@@ -52,10 +52,11 @@ def test_a_nursery_with_something_to_merge_polls_often(collector: CollectorDrive
     assert texts(collector) == []
 
 
-def test_without_streams_meta_is_asked_before_deletions_only_when_they_are_due(
-    meta_client: MetaClient,
+@pytest.mark.parametrize("reap_interval_secs", [3_600.0, 0.0])
+def test_meta_is_asked_before_deletions_once_while_there_are_none(
+    meta_client: MetaClient, reap_interval_secs: float
 ) -> None:
-    driver = nursery(meta_client, reap_interval_secs=3_600.0)
+    driver = nursery(meta_client, reap_interval_secs=reap_interval_secs)
     before = calls("GetServerState")
 
     for _ in range(5):

@@ -12,9 +12,10 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.export import digest_of, read_facts
-from collector.refusal import Refused
+from collector.export import count_refused, digest_of, read_facts
+from collector.refusal import Refusal, Refused
 from meta.errors import Code
+from meta.metrics import COLLECTOR
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 from tests.support.otlp.messages import dirty, fill, tagged
@@ -132,6 +133,19 @@ def test_nesting_deeper_than_the_official_classes_take_is_malformed() -> None:
     assert read_facts("logs", logs(LogRecord(body=nested(40)))).num_records == 1
     with pytest.raises(Refused):
         read_facts("logs", nested_payload(200))
+
+
+@pytest.mark.parametrize(("reason", "outcome"), [("", "unavailable"), ("A_REASON", "a_reason")])
+def test_a_refused_export_is_counted_by_its_reason_or_its_code(reason: str, outcome: str) -> None:
+    def counted() -> float:
+        labels = {"signal": "logs", "outcome": outcome}
+        return COLLECTOR.get_sample_value("segplane_collector_exports_total", labels) or 0.0
+
+    before = counted()
+
+    count_refused("logs", Refusal(Code.UNAVAILABLE, "not now", reason=reason))
+
+    assert counted() == before + 1
 
 
 def test_a_digest_tells_token_signal_and_bytes_apart() -> None:

@@ -102,6 +102,27 @@ def test_an_export_whose_dataset_is_gone_is_refused_and_not_remembered(
     assert len(digests) == 0
 
 
+def test_exports_beyond_the_number_under_way_are_to_be_sent_again(
+    ground: Ground, settings: Settings
+) -> None:
+    token = ground.new_token()
+
+    async def scenario() -> Code:
+        ingestion = Ingestion(ground.client, "collector-1")
+        async with working(settings, ingestion, CommittedDigests(600.0)) as intake:
+            intake.limits = replace(intake.limits, concurrent_exports_max=1)
+            with (
+                await intake.admit("logs", token.token_secret, lambda: "a host"),
+                pytest.raises(Refused) as caught,
+            ):
+                await accept(intake, token.token_secret, log_export("a"))
+            await accept(intake, token.token_secret, log_export("b"))
+            return caught.value.refusal.code
+
+    assert run(scenario()) is Code.UNAVAILABLE
+    assert ground.committed_ids() == ["b"]
+
+
 def test_a_baby_is_stamped_with_the_routing_of_its_flush(
     ground: Ground, settings: Settings
 ) -> None:

@@ -40,6 +40,19 @@ def test_digests_of_old_babies_are_not_read(seat: Seat) -> None:
     assert len(seat.digests) == 0
 
 
+def test_a_baby_that_is_not_committed_hides_no_digests_before_it(seat: Seat) -> None:
+    stream_id, _ = opened(seat)
+    put(seat, stream_id, 0, data_baby(seat, "committed"))
+    run(adopt_tail(replace(seat, digests=CommittedDigests(600.0)), stream_id, 0))
+    put(seat, stream_id, 1, data_baby(seat, "put later"))
+    now_nanos = seat.ground.store.head(baby_key(stream_id, 1)).modified_at_nanos
+
+    run(read_recent_digests(seat.tail(stream_id), 2, 10**9, now_nanos))
+
+    known = [f"{name:<16}".encode() in seat.digests for name in ("committed", "put later")]
+    assert known == [True, False]
+
+
 @pytest.mark.parametrize(
     ("next_offset", "offsets", "end"),
     [

@@ -51,6 +51,17 @@ def test_a_task_is_merged_and_its_output_reported(stage: ScriptedStage) -> None:
     assert stored.footer.producer.startswith("segplane merge_worker")
 
 
+def test_a_task_whose_objects_are_all_in_a_named_store_is_merged(stage: ScriptedStage) -> None:
+    task = stage.task(2, store="cold")
+    stage.meta.tasks.put(task)
+
+    with stage.worker(Here()):
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
+    assert report.merged_segment.number_of_events == 100
+
+
 def test_an_input_that_cannot_be_read_is_named_to_meta(stage: ScriptedStage) -> None:
     task = stage.task(2)
     bad = task.segments[1]
@@ -170,6 +181,34 @@ def test_a_task_given_up_at_shutdown_is_left_to_its_lease(stage: ScriptedStage) 
         merger.cancelled.set()
 
     assert stage.meta.reports.empty()
+
+
+def test_a_task_given_up_before_a_beat_was_answered_is_reported(stage: ScriptedStage) -> None:
+    """It would stay claimed for the long lease of the claim."""
+    stage.meta.answers_beats = False
+    stage.meta.tasks.put(stage.task())
+    merger = Here(until_cancelled)
+
+    with stage.worker(merger) as worker:
+        assert stage.meta.beats.acquire(timeout=DEADLINE_SECS)
+        worker.shutdown.request()
+        worker.give_up.set()
+        merger.cancelled.set()
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.FailSegmentMergeTaskRequest)
+
+
+def test_a_completed_task_is_not_given_back(stage: ScriptedStage) -> None:
+    first, second = stage.task(), stage.task()
+    for task in (first, second):
+        stage.meta.tasks.put(task)
+
+    with stage.worker(Here()):
+        for _ in range(2):
+            stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert stage.meta.given_back == []
 
 
 def test_an_error_text_goes_to_meta_printable_and_short(stage: ScriptedStage) -> None:

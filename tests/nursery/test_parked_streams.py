@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psycopg
 import pytest
 from structlog.testing import capture_logs
 from typer.testing import CliRunner, Result
@@ -166,6 +167,33 @@ def test_a_store_without_an_answer_is_asked_once_before_a_plan(
 
     assert len(store.reads) == reads
     assert len(parked.offsets()) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "reads"), [(StoreUnavailable("no answer"), [1, 2]), (ObjectMissing("gone"), [0, 1])]
+)
+def test_a_store_without_an_answer_is_asked_at_a_steady_pace(
+    collector: CollectorDriver,
+    database_url: str,
+    tmp_path: Path,
+    error: SegmentsError,
+    reads: list[int],
+) -> None:
+    """A missing baby is looked for ever more rarely; an outage may be over at any time."""
+    clock = SettableClock()
+    store = _FailingStore(StoreLocation.from_url(tmp_path.as_uri()), error=error)
+    parked = ParkedStreams(collector.client, clock)
+    collector.send("a")
+    baby = unreadable_baby(collector.stream_id, 0, error)
+    parked.park(baby)
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE parked_streams SET parked_at = parked_at - interval '100 s'")
+    parked.park(baby)
+
+    for number in reads:
+        clock.now += 60.0
+        parked.retry(store)
+        assert len(store.reads) == number
 
 
 def test_a_skipped_baby_is_never_merged_even_if_it_comes_back(

@@ -110,6 +110,18 @@ def test_every_value_of_a_file_is_in_its_record(table: pa.Table) -> None:
                     assert same(value, held), (name, value, held)
 
 
+def test_the_column_that_names_the_signals_is_no_attribute() -> None:
+    times = pa.array([1, 2], pa.timestamp("us"))
+
+    file = opened(pa.table({"timestamp": times, "signal": pa.array(["traces", "logs"])}))
+
+    assert set(file.signals) == {"logs", "traces"}
+    for signal in file.signals:
+        (batch,) = file.batches(signal, 3)
+        assert batch.column("signal").to_pylist() == [signal]
+        assert batch.column("attributes").to_pylist() == ["{}"]
+
+
 @pytest.mark.parametrize(
     "values",
     [

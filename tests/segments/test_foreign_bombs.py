@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segments.foreign import expanded
+from segments.foreign.file import COMPRESSION_MAX, ForeignFile
 from segments.foreign.mapping import NotMappable
+from segments.foreign.origin import RegisteredFile
 from tests.support.examples import examples
 
 MIB = 1024 * 1024
@@ -94,6 +96,18 @@ def test_a_page_that_is_packed_to_nothing_is_refused_by_its_footer(tmp_path: Pat
     assert outcome.startswith("column payload has 24000")
     assert "at most 1000 times as many" in outcome
     assert growth < GROWTH_BYTES_MAX
+
+
+def test_a_column_of_a_few_megabytes_is_read_however_small_it_is_packed(tmp_path: Path) -> None:
+    rows = 300_000
+    how: dict[str, Any] = {"use_dictionary": False, "compression": "zstd"}
+    zeros = pa.array([0] * rows, pa.int64())
+    path = written(tmp_path / "zeros.parquet", {"zeros": zeros}, rows, **how)
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    assert chunk.total_uncompressed_size > COMPRESSION_MAX * chunk.total_compressed_size
+
+    with ForeignFile(path, RegisteredFile("segment", "dataset", rows, 0, 10**18)) as file:
+        assert file.stored.rows == rows
 
 
 def test_a_row_that_is_too_large_is_refused(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from segments.errors import CorruptObject
@@ -53,6 +55,23 @@ def test_content_of_0_1_0_is_counted_from_its_row_groups(
 
     assert read.stored.times_by_signal is None
     assert read.content == facts.content
+
+
+def test_row_groups_without_bounds_of_times_tell_nothing(
+    store: ObjectStore, tmp_path: Path
+) -> None:
+    footer = replace(FOOTER, format_version=1)
+    write_segment(tmp_path / "new.parquet", {"logs": rows_of("logs", 40)}, footer=footer)
+    body = without_signal_times((tmp_path / "new.parquet").read_bytes())
+    (tmp_path / "old.parquet").write_bytes(body)
+    file = pq.ParquetFile(tmp_path / "old.parquet")
+    how: dict[str, Any] = {"write_statistics": False, "store_schema": False}
+    metadata: Any = file.metadata.metadata
+    with pq.ParquetWriter(tmp_path / "x.parquet", file.schema_arrow, **how) as writer:
+        writer.write_table(file.read())
+        writer.add_key_value_metadata(metadata)
+
+    assert read_content(store, "x.parquet").content is None
 
 
 def test_format_2_without_time_bounds_a_signal_tells_nothing(

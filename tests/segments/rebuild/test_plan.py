@@ -110,6 +110,20 @@ def test_a_datasets_settings_are_those_of_its_newest_live_segment() -> None:
     assert plan([AB, at(C, 8, "newest")], []).specs == {DATASET: SegmentSpec(("newest",))}
 
 
+def test_an_entry_has_the_time_of_its_last_baby_in_whole_seconds() -> None:
+    """The time of the newest segment stands for that of a baby that is gone."""
+    babies = [replace(baby(0, DATASET), modified_at_nanos=5_900_000_000)]
+
+    times = [
+        entry.ingest_time_nanos
+        for rebuilt in (plan([A], babies), plan([A], []))
+        for stream in rebuilt.streams
+        for entry in stream.entries
+    ]
+
+    assert times == [5_000_000_000, 7_000_000_000]
+
+
 def test_a_larger_batch_does_not_win_over_the_one_that_was_registered_before() -> None:
     babies = [baby(offset, DATASET) for offset in range(6, 15)]
 

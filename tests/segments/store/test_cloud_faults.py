@@ -244,11 +244,14 @@ def test_a_fault_that_stays_is_an_error_by_the_deadline_and_nothing_half_done(
 
 @pytest.mark.parametrize("provider", ["gcs", "azure"])
 @pytest.mark.parametrize("body", [SMALL, LARGE], ids=["put", "parts"])
+@pytest.mark.parametrize("more", [b"", b"?"], ids=["as long", "longer"])
 def test_a_lost_answer_to_a_write_that_another_beat_is_that_it_exists(
-    direct: CloudStore, broken: FaultyProxy, provider: str, body: bytes
+    direct: CloudStore, broken: FaultyProxy, provider: str, body: bytes, more: bytes
 ) -> None:
+    other = b"?" * len(body) + more
+
     def other_writes(request: Request, forward: Forward) -> ProxyAnswer:
-        direct.put_if_absent("new", b"?" * len(body))
+        direct.put_if_absent("new", other)
         return faults.drop(request, forward)
 
     step = STEPS[0] if body == SMALL else STEPS[2]
@@ -257,7 +260,7 @@ def test_a_lost_answer_to_a_write_that_another_beat_is_that_it_exists(
     with pytest.raises(ObjectExists):
         behind(broken, direct, ONCE).put_if_absent("new", body)
 
-    assert direct.get("new") == b"?" * len(body)
+    assert direct.get("new") == other
 
 
 @pytest.mark.parametrize("provider", ["gcs", "azure"])

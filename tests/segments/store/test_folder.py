@@ -78,6 +78,22 @@ def test_a_write_leaves_no_temporary_name(store: ObjectStore, folder: Path) -> N
     assert os.listdir(folder / TEMPORARY_FOLDER) == []
 
 
+def test_an_object_that_the_system_takes_in_parts_is_whole(
+    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full or interrupted disk takes a part of a call: in a piece, or at the end of one."""
+    whole, parts = os.writev, iter((3, 5, 2, 9))
+
+    def partly(descriptor: int, pieces: list[memoryview]) -> int:
+        return whole(descriptor, [memoryview(b"".join(pieces))[: next(parts)]])
+
+    monkeypatch.setattr(os, "writev", partly)
+
+    store.put_pieces_if_absent("a", (b"abcd", b"efgh", b"", b"ijkl", b"m"))
+
+    assert store.get("a") == b"abcdefghijklm"
+
+
 def test_the_stores_own_folder_holds_no_objects(store: ObjectStore) -> None:
     with pytest.raises(ValueError):
         store.put_if_absent(f"{TEMPORARY_FOLDER}/x", b"")

@@ -160,6 +160,19 @@ def test_collectors_and_columns_judge_each_value_by_one_rule(kql_type: str) -> N
     assert all(values[record] is None for record in found.records)
 
 
+def test_a_long_text_is_judged_by_its_kind_and_not_by_its_length() -> None:
+    """The second byte of a length of 3,072 is the tag of a whole number."""
+    data = LogsData()
+    records = data.resource_logs.add().scope_logs.add().log_records
+    records.add().attributes.add(key="n").value.string_value = "x" * 3_069
+    check = PayloadCheck([EnforcedColumn("n", "long", "record", "n")])
+
+    judged = check.nonconforming("logs", data.SerializeToString())
+
+    assert records[0].attributes[0].value.ByteSize() == 3_072
+    assert judged.misfits == [ColumnMisfit(0, "n", "a text that is no long")]
+
+
 @given(text=st.from_regex(CERTAIN_TEXTS["datetime"], fullmatch=True))
 @settings(deadline=None)
 def test_a_time_that_is_certain_converts(text: bytes) -> None:

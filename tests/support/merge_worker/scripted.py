@@ -24,6 +24,8 @@ from meta.process import Shutdown
 from meta.v1 import (
     ingestion_pb2,
     ingestion_pb2_grpc,
+    janitor_pb2,
+    janitor_pb2_grpc,
     merge_task_pb2_grpc,
     operations_pb2,
     operations_pb2_grpc,
@@ -63,7 +65,9 @@ class Located(ingestion_pb2_grpc.IngestionServiceServicer):
 
 
 class Scripted(
-    merge_task_pb2_grpc.MergeTaskServiceServicer, operations_pb2_grpc.OperationsServiceServicer
+    merge_task_pb2_grpc.MergeTaskServiceServicer,
+    operations_pb2_grpc.OperationsServiceServicer,
+    janitor_pb2_grpc.JanitorServiceServicer,
 ):
     """Hands out the tasks it was given and notes what it is told."""
 
@@ -75,6 +79,8 @@ class Scripted(
             success=pb.CompleteSegmentMergeTaskSuccess()
         )
         self.still_yours = True
+        self.answers_beats = True
+        self.given_back: list[str] = []
         self.lease_secs = 60
         self.beats = threading.Semaphore(0)
         self.rows_told: Queue[int] = Queue()
@@ -108,9 +114,17 @@ class Scripted(
     ) -> operations_pb2.HeartbeatMergeTaskResponse:
         self.rows_told.put(request.rows_done)
         self.beats.release()
+        if not self.answers_beats:
+            context.abort(grpc.StatusCode.INTERNAL, "scripted")
         return operations_pb2.HeartbeatMergeTaskResponse(
             still_yours=self.still_yours, lease_secs=self.lease_secs
         )
+
+    def UnclaimMergeTask(
+        self, request: janitor_pb2.UnclaimMergeTaskRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.UnclaimMergeTaskResponse:
+        self.given_back.append(request.task_id)
+        return janitor_pb2.UnclaimMergeTaskResponse(unclaimed=True)
 
 
 @dataclass
@@ -144,17 +158,17 @@ class ScriptedStage:
     store: ObjectStore
     folder: Path
 
-    def task(self, segments: int = 2) -> pb.SegmentMergeTaskInfo:
-        """Put segments and make the task that merges them."""
+    def task(self, segments: int = 2, store: str = "") -> pb.SegmentMergeTaskInfo:
+        """Put segments and make the task that merges them; `store` names the store in the keys."""
         task_id = str(uuid4())
         return pb.SegmentMergeTaskInfo(
             task_id=task_id,
             dataset_id=DATASET,
             attempt=2,
             lease_secs=3600,
-            segments=[self._segment(i) for i in range(segments)],
+            segments=[self._segment(i, store) for i in range(segments)],
             cloud_object_prefix=CloudObjectPrefix(
-                bucket=self._bucket(), prefix=attempt_prefix(DATASET, task_id, 2)
+                bucket=self._bucket(), prefix=attempt_prefix(DATASET, task_id, 2, store)
             ),
         )
 
@@ -179,8 +193,8 @@ class ScriptedStage:
                 thread.join(DEADLINE_SECS)
             assert not thread.is_alive()
 
-    def _segment(self, seed: int) -> SegmentInfo:
-        key, path = new_merged_key(DATASET), self.folder / f"{uuid4()}.parquet"
+    def _segment(self, seed: int, store: str) -> SegmentInfo:
+        key, path = new_merged_key(DATASET, store), self.folder / f"{uuid4()}.parquet"
         rows = {"logs": rows_of("logs", 50, seed=seed)}
         _, facts = write_segment(path, rows, PLAIN, SegmentFooter(DATASET, "test"))  # type: ignore[arg-type]
         self.store.put_file_if_absent(key, path)
@@ -206,6 +220,7 @@ def scripted_stage(tmp_path: Path) -> Iterator[ScriptedStage]:
     server = grpc.server(futures.ThreadPoolExecutor(4))
     merge_task_pb2_grpc.add_MergeTaskServiceServicer_to_server(scripted, server)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(scripted, server)
+    janitor_pb2_grpc.add_JanitorServiceServicer_to_server(scripted, server)
     located = Located(CloudBucket(provider="file", path=str(tmp_path / "store").strip("/")))
     ingestion_pb2_grpc.add_IngestionServiceServicer_to_server(located, server)
     port = server.add_insecure_port("127.0.0.1:0")

@@ -12,6 +12,7 @@ from janitor.jobs import Tools, deletable_key
 from janitor.loop import Job, run_once
 from meta.client import MetaClient
 from meta.errors import MetaError
+from meta.metrics import JANITOR
 from meta.process import Shutdown
 from meta.v1.segment_deletion_pb2 import TombstonedSegmentInfo
 from segments.ids import new_uuid7
@@ -193,7 +194,15 @@ def test_table_metadata_is_deleted_only_while_deletion_is_allowed(
     key = new_table_key(str(new_uuid7()), 1, "manifest.avro")
     fake_tools.store.put_if_absent(key, b"")
     deletion.table_keys, deletion.is_held_after_naming = [key], is_held
+    before = deleted_objects("table_metadata")
 
     jobs.delete_table_metadata(fake_tools)
 
     assert [info.key for info in fake_tools.store.list("iceberg/")] == ([key] if is_held else [])
+    assert deleted_objects("table_metadata") - before == (not is_held)
+
+
+def deleted_objects(why: str) -> float:
+    """The deleted objects that are counted under a reason."""
+    name = "segplane_janitor_deleted_objects_total"
+    return JANITOR.get_sample_value(name, {"why": why}) or 0.0

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from janitor import orphans
 from janitor.orphans import DELETED_FLOOR, delete_cap, is_ours, sweep
 from meta.process import Shutdown
 from segments.ids import new_uuid7
@@ -166,6 +167,19 @@ def test_a_requested_shutdown_deletes_nothing_more(store: ObjectStore) -> None:
 
     assert len(keys_of(store)) == 3
     assert meta.condemned == set()
+
+
+def test_after_the_end_of_a_permission_nothing_is_deleted_and_no_more_condemned(
+    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orphans, "CONDEMN_KEYS_MAX", 2)
+    put(store, *merged_keys(7))
+    meta, permitted = Meta(), iter((True, False, False, False))
+
+    swept = sweep(store, meta.condemn, FAR_FUTURE, Shutdown(), lambda: next(permitted))
+
+    assert (swept.deleted, len(keys_of(store))) == (2, 5)
+    assert len(meta.condemned) == 4
 
 
 @given(st.integers(0, 10**9))

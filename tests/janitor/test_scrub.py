@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from structlog.testing import capture_logs
 
 from janitor import jobs
 from janitor.jobs import Tools
@@ -92,9 +93,12 @@ def test_a_flipped_byte_is_found_and_forgotten_once_it_is_back(tools: Tools, cas
     scrub_all(tools)  # Fills in the checksums, which this writer does not send.
     flip(tools, second, 100)
 
-    scrub_all(tools)
+    with capture_logs() as events:
+        scrub_all(tools)
 
     assert list(damaged(tools)) == [second]
+    alarms = [event["object_key"] for event in events if event["event"] == "object_damaged"]
+    assert alarms == [second]
     assert "CRC-32C" in damaged(tools)[second]
     assert metrics.JANITOR.get_sample_value("segplane_janitor_damaged_objects") == 1
     flip(tools, second, 100)

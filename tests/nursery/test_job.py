@@ -131,8 +131,10 @@ class _Suicide:
         (None, "no java found"),
         ("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2", "is Java 11"),
         ("#!/bin/sh\nexit 3", "does not say its version"),
+        ("#!/bin/sh\necho 'openjdk'", "does not say its version"),
+        ("#!/bin/sh\necho 'openjdk version \"21.0.2\"'\nexit 3", "does not say its version"),
     ],
-    ids=["missing", "old", "broken"],
+    ids=["missing", "old", "broken", "of no version", "failing"],
 )
 def test_a_machine_without_a_fit_java_is_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, expected: str

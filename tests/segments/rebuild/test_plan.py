@@ -10,7 +10,7 @@ from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
 from segments.parquet.spec import SegmentSpec
 from segments.rebuild.exact_cover import choose, components
-from segments.rebuild.plan import SegmentFound, plan
+from segments.rebuild.plan import SegmentFound, merge_count_of, plan
 from tests.support.inventories import (
     DATASET,
     STREAM,
@@ -122,6 +122,19 @@ def test_an_entry_has_the_time_of_its_last_baby_in_whole_seconds() -> None:
     ]
 
     assert times == [5_000_000_000, 7_000_000_000]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "count"), [(1, 1), (16, 1), (17, 2), (257, 3), (4_097, 4), (70_000, 4)]
+)
+def test_rows_were_merged_as_often_as_that_many_batches_need(inputs: int, count: int) -> None:
+    batches = tuple(BatchPart(f"b{number}", 1, 1) for number in range(inputs))
+    segment = merged(1, A)
+
+    assert merge_count_of(A) == 0
+    assert (
+        merge_count_of(replace(segment, footer=replace(segment.footer, batches=batches))) == count
+    )
 
 
 def test_a_larger_batch_does_not_win_over_the_one_that_was_registered_before() -> None:

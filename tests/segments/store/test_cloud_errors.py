@@ -1,12 +1,21 @@
 """Failures of other clouds' stores, each told in a sentence that says who must act."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from azure.core.exceptions import HttpResponseError
+from google.api_core.exceptions import from_http_status
 
-from segments.errors import StoreUnavailable, StoreUnusable
+from segments.errors import (
+    ObjectExists,
+    ObjectMissing,
+    StoreError,
+    StoreUnavailable,
+    StoreUnusable,
+)
 from segments.location import StoreLocation
-from segments.store.cloud import clients
+from segments.store.cloud import azure, clients, gcs
 from segments.store.cloud.store import CloudStore
 from segments.store.timeouts import RequestTimeouts
 
@@ -63,6 +72,51 @@ def test_without_credentials_it_says_where_they_are_looked_for(
 
     with pytest.raises(StoreUnusable, match="GOOGLE_APPLICATION_CREDENTIALS"):
         store.probe()
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        ("ServerBusy", 503, StoreUnavailable),
+        ("", 408, StoreUnavailable),
+        ("", 429, StoreUnavailable),
+        ("Md5Mismatch", 400, StoreUnavailable),
+        ("", 206, StoreUnavailable),
+        ("", 501, StoreError),
+        ("InvalidInput", 400, StoreError),
+        ("AuthorizationFailure", 403, StoreUnusable),
+        ("BlobAlreadyExists", 409, ObjectExists),
+        ("BlobNotFound", 404, ObjectMissing),
+    ],
+)
+def test_an_answer_of_azure_is_told_apart_by_what_the_caller_can_do(
+    code: str, status: int, kind: type[StoreError]
+) -> None:
+    error: Any = HttpResponseError(code)
+    error.status_code, error.error_code = status, code
+
+    assert type(azure._answered(error, "the container", "write", is_bucket=False)) is kind
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "kind"),
+    [
+        ("", 503, StoreUnavailable),
+        ("", 429, StoreUnavailable),
+        ("Provided CRC32C does not match", 400, StoreUnavailable),
+        ("", 501, StoreError),
+        ("Invalid argument", 400, StoreError),
+        ("", 403, StoreUnusable),
+        ("", 412, ObjectExists),
+        ("", 404, ObjectMissing),
+    ],
+)
+def test_an_answer_of_gcs_is_told_apart_by_what_the_caller_can_do(
+    message: str, status: int, kind: type[StoreError]
+) -> None:
+    error = from_http_status(status, message)  # type: ignore[no-untyped-call]
+
+    assert type(gcs._answered(error, "the bucket", "write", is_bucket=False)) is kind
 
 
 @pytest.mark.parametrize(

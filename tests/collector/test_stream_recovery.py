@@ -1,7 +1,9 @@
 """Recovery of a stream: digests of its latest babies, and the end of its tail."""
 
+import time
 from dataclasses import replace
 
+import psycopg
 import pytest
 
 from collector.babies import ListedBaby
@@ -51,6 +53,24 @@ def test_a_baby_that_is_not_committed_hides_no_digests_before_it(seat: Seat) -> 
 
     known = [f"{name:<16}".encode() in seat.digests for name in ("committed", "put later")]
     assert known == [True, False]
+
+
+def test_digests_are_read_far_into_a_stream(seat: Seat, database_url: str) -> None:
+    """Meta tells the flushes of at most a thousand offsets at once."""
+    stream_id, _ = opened(seat)
+    put(seat, stream_id, 0, data_baby(seat, "late"))
+    run(adopt_tail(replace(seat, digests=CommittedDigests(600.0)), stream_id, 0))
+    last = 3 * HOLE_OFFSETS_MAX
+    with psycopg.connect(database_url) as connection:
+        connection.execute('UPDATE baby_segments SET "offset" = %s', (last,))
+        connection.execute("UPDATE stream_heads SET committed_offset = %s", (last,))
+    seat.ground.store.put_if_absent(
+        baby_key(stream_id, last), seat.ground.store.get(baby_key(stream_id, 0))
+    )
+
+    run(read_recent_digests(seat.tail(stream_id), last + 1, 10**9, time.time_ns()))
+
+    assert f"{'late':<16}".encode() in seat.digests
 
 
 @pytest.mark.parametrize(

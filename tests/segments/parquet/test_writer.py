@@ -198,6 +198,14 @@ def test_a_writer_that_was_not_closed_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_error_is_not_hidden_by_a_file_that_is_gone(tmp_path: Path) -> None:
+    writer = SegmentWriter(tmp_path / "x", ["logs"], PLAIN, FOOTER)
+    (tmp_path / "x").unlink()
+
+    with pytest.raises(TimeoutError), writer:
+        raise TimeoutError
+
+
 def test_an_upload_whose_first_answer_was_lost_succeeds(tmp_path: Path, store: ObjectStore) -> None:
     path = tmp_path / "x.parquet"
     _, facts = write_segment(path, {"logs": rows_of("logs", 10)})

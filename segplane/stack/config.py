@@ -20,10 +20,12 @@ PORT_MAX = 65_535
 _LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
 _OBJECT_STORE = "SEGPLANE_OBJECT_STORE_URL"
 DEFAULT_DATA_DIR = Path("segplane-data")
+# Senders wait half a second for an acknowledgement. All else has a server's pace: each round costs
+# CPU, and merges of fewer files write each byte more often.
+DEV_PACE = {"META_FLUSH_TIMEOUT_MS": "500"}
 # Readers that take longer than this lose their files: for demonstrations and tests only, in which
 # records are merged and files are deleted within seconds.
 UNSAFE_GRACE = {
-    "META_FLUSH_TIMEOUT_MS": "500",
     "NURSERY_INTERVAL_SECS": "0.5",
     "NURSERY_WAIT_SECS": "1",
     "NURSERY_IDLE_ADVANCE_SECS": "2",
@@ -185,4 +187,4 @@ def _environment(settings: StackSettings) -> dict[str, str]:
     grace = UNSAFE_GRACE if settings.is_unsafe_grace else {}
     # The workers ask meta where the objects are.
     inherited = {n: v for n, v in settings.inherited.items() if not n.startswith(_OBJECT_STORE)}
-    return {**grace, **inherited}
+    return {**DEV_PACE, **grace, **inherited}

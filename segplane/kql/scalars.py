@@ -359,10 +359,10 @@ def _search(
     if not (isinstance(value, ColumnValue) and part):
         return Apply("match", (value, compiled), "bool", offset, name)
     if cased:
-        first, template = Constant(part, "string"), "term_cs"
-    else:
-        first, template = pattern(f"(?i){escape(part)}", searched), "term"
-    return Apply(template, (value, compiled, first), "bool", offset, name)
+        exact = Constant(part, "string")
+        return Apply("term_cs", (value, compiled, exact), "bool", offset, name)
+    folded, lower = pattern(f"(?i){escape(part)}", searched), Constant(part.lower(), "string")
+    return Apply("term", (value, compiled, folded, lower), "bool", offset, name)
 
 
 def _term(text: str, kind: str) -> str:

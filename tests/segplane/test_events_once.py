@@ -12,6 +12,7 @@ from meta.config import Settings
 from meta.errors import IdentitiesRequired, InvalidArgument, LayoutChanged, StillReferenced
 from meta.v1 import catalog_pb2, common_pb2, ingestion_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as pb
+from nursery import tasks
 from segplane.read import open_dataset
 from segplane.read.fresh import MergedRecordsOnly
 from segplane.recovery.rebuild import read_plan
@@ -102,9 +103,10 @@ def test_baby_segments_of_repeats_alone_are_passed(collector: CollectorDriver) -
 
 
 def test_of_equal_events_of_one_job_the_lowest_by_stream_and_offset_is_the_row(
-    collector: CollectorDriver,
+    collector: CollectorDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each baby segment has a task of its own."""
+    monkeypatch.setattr(tasks, "TASK_BYTES_MIN", 1024 * 1024)
     other = CollectorDriver(collector.client, collector.dataset_id)
     first, second = sorted((collector, other), key=lambda one: one.stream_id)
     filler = [orders(*(f"{n}-{'x' * 200}" for n in range(own, own + 4_000))) for own in (0, 9_000)]

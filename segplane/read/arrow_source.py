@@ -79,26 +79,52 @@ class SegmentsDataset(ds.FileSystemDataset):
 
     def scanner(  # type: ignore[override]
         self, columns: Any = None, filter: Any = None, **options: Any
-    ) -> ds.Scanner:
+    ) -> ds.Scanner | JoinedRows:
         """Return a scanner of the columns that were asked for, or of others."""
         self._pin.check()
         names = list(self._columns.names) if columns is None else columns
         own = super().scanner(columns=names, filter=filter, **options)
         if not self._converted:
             return own
-        converted = ds.Scanner.from_batches(
-            self._convert(),
-            schema=self._columns.all,
-            columns=names,
-            filter=_both(self._where, filter),
-        )
-        joined = (batch for part in (own, converted) for batch in part.to_batches())
-        return ds.Scanner.from_batches(joined, schema=own.projected_schema)
+        where = _both(self._where, filter)
+        return JoinedRows(own.projected_schema, lambda: self._rows(own, names, where))
 
-    def _convert(self) -> Iterator[pa.RecordBatch]:
+    def _rows(
+        self, own: ds.Scanner, columns: Any, where: pc.Expression | None
+    ) -> Iterator[pa.RecordBatch]:
+        yield from own.to_batches()
+        in_memory: Any = ds.InMemoryDataset
         for batches in self._converted:
             self._pin.check()
-            yield from batches()
+            for batch in batches():
+                yield from in_memory(batch).scanner(columns=columns, filter=where).to_batches()
+
+
+class JoinedRows:
+    """What readers use of a scanner, for rows that our own code makes.
+
+    It runs in the thread of the reader. A scanner of Arrow's would run it in one of Arrow's eight
+    threads for reads, where it waits for others of them: four such scans of one query waited for
+    each other for ever.
+    """
+
+    def __init__(
+        self, projected_schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]
+    ) -> None:
+        self.projected_schema = projected_schema
+        self._batches = batches
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Read batch by batch."""
+        return self._batches()
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return a reader of the batches."""
+        return pa.RecordBatchReader.from_batches(self.projected_schema, self._batches())
+
+    def to_table(self) -> pa.Table:
+        """Read everything into memory."""
+        return self.to_reader().read_all()
 
 
 def segments_dataset(

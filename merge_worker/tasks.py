@@ -100,7 +100,7 @@ def claimed_task(
         info.attempt,
         info.dataset_id,
         tuple(map(_input, info.segments)),
-        read_layout(info.sharding_fields, info.promoted_columns),
+        read_layout(info.sharding_fields, info.promoted_columns, automatic=info.automatic_columns),
         stores,
         info.cloud_object_prefix.prefix,
         producer,

@@ -7,6 +7,7 @@ from nursery.results import DatasetResult, TaskEvents, WrittenSegment
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
 from segments.offsets import Quarantined
+from segments.parquet.automatic import automatic_columns
 from segments.parquet.lineage import quarantined_of
 from segplane.dataplane.babies.columns import DatasetColumns
 from segplane.dataplane.babies.events import SeenEvents
@@ -50,6 +51,12 @@ class DatasetExecution:
             self.events = SeenEvents(self.work.spec.identity)
 
     @property
+    def unusable(self) -> frozenset[str]:
+        """Automatic columns that do not stand for their attribute in what is decoded so far."""
+        automatic = automatic_columns(self.work.spec.promoted)
+        return frozenset(c.name for c in automatic if self.unconverted[c.name])
+
+    @property
     def dataset_id(self) -> str:
         """The dataset's id."""
         return self.work.dataset_id
@@ -74,11 +81,12 @@ class DatasetExecution:
 
     def result(self) -> DatasetResult:
         """The outcome, once the task is done."""
+        unusable = self.unusable
         return DatasetResult(
             self.dataset_id,
             tuple(self.segments),
             self.error,
-            tuple(sorted(self.unconverted.items())),
+            tuple(sorted((n, k) for n, k in self.unconverted.items() if n not in unusable)),
             tuple(sorted(self.quarantined.items())),
             self._task_events(),
         )

@@ -91,6 +91,7 @@ def write_payload(
             _batch(object_key, attempt),
             is_last=True,
             quarantined=((_verdict(object_key), (baby,)),),
+            unusable=execution.unusable,
         )
     return execution.result()
 

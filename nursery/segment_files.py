@@ -37,10 +37,12 @@ def write_segments(
     *,
     is_last: bool,
     quarantined: Quarantined = (),
+    unusable: frozenset[str] = frozenset(),
 ) -> list[WrittenSegment]:
     """Write, upload and verify all of `columns`; the local files are removed.
 
-    `is_last`: the batch gets no more files after these. `quarantined` is for their footers.
+    `is_last`: the batch gets no more files after these. `quarantined` and `unusable` are for their
+    footers.
     """
     tables = columns.joined()
     days = list(_day_files(tables))
@@ -56,6 +58,7 @@ def write_segments(
             ranges=lineage,
             quarantined=quarantined,
             event_identity=work.spec.identity_column,
+            unusable=unusable,
         )
         path = folder / f"{batch.batch_id}-{part}.parquet"
         key = batch.key(work, part)

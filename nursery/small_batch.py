@@ -83,6 +83,7 @@ class SmallBatch:
             ranges=small.columns.lineage(),
             quarantined=small.dataset.quarantined_of(small.columns),
             event_identity=small.dataset.work.spec.identity_column,
+            unusable=small.dataset.unusable,
         )
         return self._format.write(sections, footer)
 

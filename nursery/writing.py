@@ -113,6 +113,7 @@ def _write_alone(
         batch,
         is_last=is_last,
         quarantined=dataset.quarantined_of(columns),
+        unusable=dataset.unusable,
     )
     if not is_last:
         dataset.batch = batch

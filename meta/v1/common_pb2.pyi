@@ -397,6 +397,7 @@ class CreateSegment(_message.Message):
     FACTS_FIELD_NUMBER: _builtins.int
     CRC32C_FIELD_NUMBER: _builtins.int
     TOKEN_INDEX_FIELD_NUMBER: _builtins.int
+    AUTOMATIC_FIELD_IDS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset that its records belong to. NOT_FOUND when there is no such live dataset."""
     size_bytes: _builtins.int
@@ -433,6 +434,12 @@ class CreateSegment(_message.Message):
         registration is compared by.
         """
 
+    @_builtins.property
+    def automatic_field_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Field ids of the automatic columns that may be read in place of their attributes, ascending. No
+        part of the facts that a repeated registration is compared by.
+        """
+
     def __init__(
         self,
         *,
@@ -445,10 +452,11 @@ class CreateSegment(_message.Message):
         facts: Global___SegmentFacts | None = ...,
         crc32c: _builtins.int | None = ...,
         token_index: Global___TokenIndex | None = ...,
+        automatic_field_ids: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
@@ -578,6 +586,7 @@ class SegmentInfo(_message.Message):
     LAYOUT_FIELD_NUMBER: _builtins.int
     FOREIGN_FIELD_NUMBER: _builtins.int
     TOKEN_INDEX_FIELD_NUMBER: _builtins.int
+    AUTOMATIC_FIELD_IDS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Segment id (UUID, time-ordered)."""
     size_bytes: _builtins.int
@@ -620,6 +629,12 @@ class SegmentInfo(_message.Message):
     def token_index(self) -> Global___TokenIndex:
         """Place of its token index, in replies of SegmentLookupService; unset if the object has none."""
 
+    @_builtins.property
+    def automatic_field_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Field ids of its automatic columns (AutomaticColumn.field_id) that may be read in place of their
+        attributes, ascending; in FindSegmentsResponse alone.
+        """
+
     def __init__(
         self,
         *,
@@ -638,10 +653,11 @@ class SegmentInfo(_message.Message):
         layout: _builtins.int | None = ...,
         foreign: Global___ForeignFile | None = ...,
         token_index: Global___TokenIndex | None = ...,
+        automatic_field_ids: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "foreign", b"foreign", "layout", b"layout", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "foreign", b"foreign", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "foreign", b"foreign", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
@@ -730,6 +746,7 @@ class DatasetInfo(_message.Message):
     SHARDING_FIELDS_FIELD_NUMBER: _builtins.int
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
     EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
+    AUTOMATIC_COLUMNS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Dataset id."""
     name: _builtins.str
@@ -750,6 +767,10 @@ class DatasetInfo(_message.Message):
     def event_identity(self) -> Global___EventIdentity:
         """The identity of its events; unset if each record is a row."""
 
+    @_builtins.property
+    def automatic_columns(self) -> _containers.RepeatedCompositeFieldContainer[Global___AutomaticColumn]:
+        """Automatic columns that new segments have."""
+
     def __init__(
         self,
         *,
@@ -759,10 +780,11 @@ class DatasetInfo(_message.Message):
         sharding_fields: _abc.Iterable[Global___ShardingField] | None = ...,
         promoted_columns: _abc.Iterable[Global___PromotedColumn] | None = ...,
         event_identity: Global___EventIdentity | None = ...,
+        automatic_columns: _abc.Iterable[Global___AutomaticColumn] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "event_identity", b"event_identity"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "event_identity", b"event_identity", "id", b"id", "name", b"name", "promoted_columns", b"promoted_columns", "sharding_fields", b"sharding_fields"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["automatic_columns", b"automatic_columns", "cloud_object_prefix", b"cloud_object_prefix", "event_identity", b"event_identity", "id", b"id", "name", b"name", "promoted_columns", b"promoted_columns", "sharding_fields", b"sharding_fields"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -895,6 +917,44 @@ class PromotedColumn(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__field_id) -> _WhichOneofReturnType__field_id | None: ...
 
 Global___PromotedColumn: _TypeAlias = PromotedColumn  # noqa: Y015
+
+@_typing.final
+class AutomaticColumn(_message.Message):
+    """A hidden column over an attribute of records. It is no column of the dataset: readers use it in
+    place of the JSON, in segments whose registration names its id.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTRIBUTE_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
+    FIELD_ID_FIELD_NUMBER: _builtins.int
+    WRITTEN_FIELD_NUMBER: _builtins.int
+    attribute: _builtins.str
+    """Attribute key, matched exactly."""
+    type: Global___KqlType.ValueType
+    """Type of the column: string or long. It has the values that are JSON values of exactly this type."""
+    field_id: _builtins.int
+    """Parquet field id of the column in the dataset's segments, in which its name is "$" and this
+    number. Allocated by the server and never given to another column; ignored in requests.
+    """
+    written: _builtins.bool
+    """Whether new segments have it."""
+    def __init__(
+        self,
+        *,
+        attribute: _builtins.str = ...,
+        type: Global___KqlType.ValueType = ...,
+        field_id: _builtins.int = ...,
+        written: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "field_id", b"field_id", "type", b"type", "written", b"written"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AutomaticColumn: _TypeAlias = AutomaticColumn  # noqa: Y015
 
 @_typing.final
 class WorkerSettings(_message.Message):

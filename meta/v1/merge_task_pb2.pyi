@@ -272,6 +272,7 @@ class SegmentMergeTaskInfo(_message.Message):
     LEASE_SECS_FIELD_NUMBER: _builtins.int
     MERGE_COUNT_FIELD_NUMBER: _builtins.int
     OUTPUTS_MAX_FIELD_NUMBER: _builtins.int
+    AUTOMATIC_COLUMNS_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """Task id."""
     dataset_id: _builtins.str
@@ -304,6 +305,10 @@ class SegmentMergeTaskInfo(_message.Message):
     def promoted_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.PromotedColumn]:
         """Promoted columns that the output carries."""
 
+    @_builtins.property
+    def automatic_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.AutomaticColumn]:
+        """Automatic columns that the output carries."""
+
     def __init__(
         self,
         *,
@@ -317,10 +322,11 @@ class SegmentMergeTaskInfo(_message.Message):
         lease_secs: _builtins.int = ...,
         merge_count: _builtins.int = ...,
         outputs_max: _builtins.int = ...,
+        automatic_columns: _abc.Iterable[_common_pb2.AutomaticColumn] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "cloud_object_prefix", b"cloud_object_prefix", "dataset_id", b"dataset_id", "lease_secs", b"lease_secs", "merge_count", b"merge_count", "outputs_max", b"outputs_max", "promoted_columns", b"promoted_columns", "segments", b"segments", "sharding_fields", b"sharding_fields", "task_id", b"task_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "automatic_columns", b"automatic_columns", "cloud_object_prefix", b"cloud_object_prefix", "dataset_id", b"dataset_id", "lease_secs", b"lease_secs", "merge_count", b"merge_count", "outputs_max", b"outputs_max", "promoted_columns", b"promoted_columns", "segments", b"segments", "sharding_fields", b"sharding_fields", "task_id", b"task_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

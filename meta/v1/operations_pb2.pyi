@@ -970,6 +970,7 @@ class DatasetSettings(_message.Message):
     EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
     EVENT_REPEATS_FIELD_NUMBER: _builtins.int
     TIMESTAMP_UNIT_FIELD_NUMBER: _builtins.int
+    AUTOMATIC_COLUMNS_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     excess_events_allowed: _builtins.int
@@ -1030,6 +1031,12 @@ class DatasetSettings(_message.Message):
         Unset in replies if each record is a row.
         """
 
+    @_builtins.property
+    def automatic_columns(self) -> Global___AutomaticColumns:
+        """Hidden columns over attributes; replaced as a whole. Unset in replies if the dataset never had
+        any.
+        """
+
     def __init__(
         self,
         *,
@@ -1048,11 +1055,14 @@ class DatasetSettings(_message.Message):
         event_identity: _common_pb2.EventIdentity | None = ...,
         event_repeats: _builtins.int = ...,
         timestamp_unit: Global___TimestampUnit.ValueType | None = ...,
+        automatic_columns: Global___AutomaticColumns | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_repeats", b"event_repeats", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "store", b"store", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_repeats", b"event_repeats", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "store", b"store", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__automatic_columns: _TypeAlias = _typing.Literal["automatic_columns"]  # noqa: Y015
+    _WhichOneofArgType__automatic_columns: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns"]  # noqa: Y015
     _WhichOneofReturnType__binding: _TypeAlias = _typing.Literal["binding"]  # noqa: Y015
     _WhichOneofArgType__binding: _TypeAlias = _typing.Literal["_binding", b"_binding"]  # noqa: Y015
     _WhichOneofReturnType__created_retention: _TypeAlias = _typing.Literal["created_retention"]  # noqa: Y015
@@ -1079,6 +1089,8 @@ class DatasetSettings(_message.Message):
     _WhichOneofArgType__timestamp_unit: _TypeAlias = _typing.Literal["_timestamp_unit", b"_timestamp_unit"]  # noqa: Y015
     _WhichOneofReturnType__tombstone_grace: _TypeAlias = _typing.Literal["tombstone_grace"]  # noqa: Y015
     _WhichOneofArgType__tombstone_grace: _TypeAlias = _typing.Literal["_tombstone_grace", b"_tombstone_grace"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__automatic_columns) -> _WhichOneofReturnType__automatic_columns | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__binding) -> _WhichOneofReturnType__binding | None: ...
     @_typing.overload
@@ -1107,6 +1119,36 @@ class DatasetSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_grace) -> _WhichOneofReturnType__tombstone_grace | None: ...
 
 Global___DatasetSettings: _TypeAlias = DatasetSettings  # noqa: Y015
+
+@_typing.final
+class AutomaticColumns(_message.Message):
+    """Automatic columns of a dataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENABLED_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    enabled: _builtins.bool
+    """Whether new segments have them, and readers use them."""
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.AutomaticColumn]:
+        """In requests, the columns that new segments have from then on: those with written = true, at most
+        100. In replies also those that older segments may have.
+        """
+
+    def __init__(
+        self,
+        *,
+        enabled: _builtins.bool = ...,
+        columns: _abc.Iterable[_common_pb2.AutomaticColumn] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "enabled", b"enabled"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AutomaticColumns: _TypeAlias = AutomaticColumns  # noqa: Y015
 
 @_typing.final
 class SchemaBinding(_message.Message):

@@ -19,10 +19,10 @@ from segments.errors import CorruptObject
 from segments.merging.merge import (
     MergeInput,
     MergeOrder,
-    check_outputs,
     merge_segments,
     open_merge,
 )
+from segments.merging.outputs import check_outputs
 from segments.parquet.footer import SegmentFacts, footer_of_days
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, day_of
 from segments.parquet.reader import day_numbers, distinct_days
@@ -85,7 +85,7 @@ def merge_by_day(
             path, spill.signals(number), order.spec, footer, index=order.new_index(inputs)
         ) as writer:
             spill.write(number, writer)
-            facts = writer.close()
+            facts = writer.close(merge.unusable)
         if day_of(facts.start_time) < span.first or day_of(facts.end_time) > span.last:
             raise CorruptObject(f"an output of {span} holds {facts.start_time}..{facts.end_time}")
         files.append(MergedFile(path, facts))

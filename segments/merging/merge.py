@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from segments.foreign.opening import Rows, open_rows
 from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.merging.indexing import index_builder
 from segments.merging.kway_merge import BLOCK_BATCHES, NotSorted, merge_sorted
+from segments.merging.outputs import check_outputs
 from segments.merging.runs import sorted_runs
 from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.footer import FORMAT_VERSION, SegmentFacts, SegmentFooter, merged_footer
@@ -98,7 +99,7 @@ def merge_segments(
     ):
         for signal, table in merge.tables():
             writer.write(signal, table)
-        facts = writer.close()
+        facts = writer.close(merge.unusable)
     check_outputs([facts], merge.registered)
     return MergeResult(facts, merge.unconverted)
 
@@ -113,7 +114,7 @@ def open_merge(
         footers = (item.segment.stored.footer for item in opened)
         footer = merged_footer(order.dataset_id, order.producer, footers)
         footer = replace(footer, format_version=order.format_version)
-        yield OpenMerge(opened, order, folder, footer)
+        yield OpenMerge(opened, order, folder, footer, unusable=set(footer.unusable))
 
 
 @dataclass(slots=True)
@@ -126,6 +127,8 @@ class OpenMerge:
     footer: SegmentFooter
     # Attributes that did not fit their promoted column, counted by `tables`.
     unconverted: int = 0
+    # Automatic columns that are so in an input, or that `tables` finds to be.
+    unusable: set[str] = field(default_factory=set)
 
     @property
     def registered(self) -> list[MergeInput]:
@@ -153,7 +156,9 @@ class OpenMerge:
         rows = 0
         for signal in SIGNALS:
             sections = [
-                _Section(item, self._order, signal) for item in self._inputs if item.has(signal)
+                _Section(item, self._order, signal, self.unusable)
+                for item in self._inputs
+                if item.has(signal)
             ]
             for table in _merge_section(sections, self._order.memory_bytes, self._folder):
                 yield signal, table
@@ -200,11 +205,15 @@ class _Opened:
 class _Section:
     """One signal's rows of one input, adapted as they are read."""
 
-    def __init__(self, opened: _Opened, order: MergeOrder, signal: Signal) -> None:
+    def __init__(
+        self, opened: _Opened, order: MergeOrder, signal: Signal, unusable: set[str]
+    ) -> None:
         self.opened = opened
         self.signal = signal
         self._format_version = order.format_version
-        self.adapter = SectionAdapter(opened.segment, order.spec, signal, order.format_version)
+        self.adapter = SectionAdapter(
+            opened.segment, order.spec, signal, order.format_version, unusable
+        )
 
     @property
     def bytes_per_row(self) -> float:
@@ -285,16 +294,3 @@ def _merge_section(
 
 def _batch_rows(section: _Section, share_bytes: int) -> int:
     return max(BATCH_ROWS_MIN, min(BATCH_ROWS_MAX, int(share_bytes / section.bytes_per_row)))
-
-
-def check_outputs(outputs: Sequence[SegmentFacts], inputs: Sequence[MergeInput]) -> None:
-    """Compare the output's rows with the inputs'; a difference is our own mistake."""
-    rows = sum(item.rows for item in inputs)
-    start, end = min(i.start_time for i in inputs), max(i.end_time for i in inputs)
-    written = sum(facts.rows for facts in outputs)
-    first, last = min(f.start_time for f in outputs), max(f.end_time for f in outputs)
-    if (written, first, last) != (rows, start, end):
-        raise CorruptObject(
-            f"the merge wrote {written} rows in {first}..{last}, "
-            f"its inputs hold {rows} in {start}..{end}"
-        )

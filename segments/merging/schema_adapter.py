@@ -9,6 +9,7 @@ import pyarrow as pa
 from segments.errors import CorruptObject
 from segments.foreign.file import ForeignFile
 from segments.foreign.opening import Rows
+from segments.parquet.automatic import automatic_columns
 from segments.parquet.footer import FORMAT_VERSION
 from segments.parquet.promoted import promote
 from segments.parquet.schema import section_schema, sort_columns
@@ -21,7 +22,8 @@ class SectionAdapter:
     """Turns batches of one input's section into batches of `schema`.
 
     Columns are as `format_version` stores them, on both sides: times are not put together to be
-    split again.
+    split again. Automatic columns that are `unusable`, or become so, are null: the caller names
+    those that are so in any input, and gives the set to the writer.
     """
 
     def __init__(
@@ -30,6 +32,7 @@ class SectionAdapter:
         spec: SegmentSpec,
         signal: Signal,
         format_version: int = FORMAT_VERSION,
+        unusable: set[str] | None = None,
     ) -> None:
         self._stored = section_stored(signal, spec.promoted, format_version)
         self.schema = self._stored.schema
@@ -45,6 +48,8 @@ class SectionAdapter:
             if column.definition not in present and (computes_bound or not column.is_bound)
         )
         self._unconverted = 0
+        self._unusable = set[str]() if unusable is None else unusable
+        self._automatic = {column.name for column in automatic_columns(spec.promoted)}
         self.is_sorted = self._is_sorted(segment, signal)
 
     @property
@@ -69,11 +74,16 @@ class SectionAdapter:
         }
         renamed = {self._stored.remainders.get(time): column for time, column in taken.items()}
         columns.update({name: column for name, column in renamed.items() if name is not None})
-        if self._computed:
-            values, failures = promote(batch, self._computed)
-            computed = dict(zip((c.name for c in self._computed), values, strict=True))
+        missing = [column for column in self._computed if column.name not in self._unusable]
+        if missing:
+            values, failures = promote(batch, missing)
+            computed = dict(zip((c.name for c in missing), values, strict=True))
             columns.update(self._stored.split(computed))
-            self._unconverted += failures.total()
+            failed = {name for name, number in failures.items() if number}
+            self._unusable |= failed & self._automatic
+            self._unconverted += sum(n for c, n in failures.items() if c not in self._automatic)
+        for name in self._unusable:
+            columns.pop(name, None)
         arrays = [_fit(columns.get(field.name), field, batch.num_rows) for field in self.schema]
         return pa.record_batch(arrays, schema=self.schema)
 

@@ -67,7 +67,7 @@ class RecordAttributes:
         values = dict(zip(others, arrays, strict=True))
         entries = self._entries(start, batch.num_rows)
         for column in own:
-            typed, failed = entries.typed(column)
+            typed, failed = (entries.exact if column.is_automatic else entries.typed)(column)
             values[column] = cast("pa.Array[Any]", typed)
             failures[column.name] += failed
         return [values[column] for column in columns], failures
@@ -115,6 +115,21 @@ class _Entries:
         if is_dictionary:
             return _dictionary(values, place), failures
         return values if place is None else values.take(place), failures
+
+    def exact(self, column: PromotedColumn) -> tuple[Array, int]:
+        """Return an automatic column's values, one a row; of an unusable one nulls, and 1."""
+        if column.attribute not in self._codes:
+            return self.typed(column)
+        places, rows = self._run(self._codes[column.attribute])
+        pairs = max(0, len(rows) - 1)
+        is_repeated = pc.equal(rows.slice(1, pairs), rows.slice(0, pairs))
+        values = field(self._values, _MEMBERS[column.kql_type][0][0]).take(places)
+        is_odd = values.null_count > 0 or pc.any(is_repeated).as_py()
+        if not is_odd and column.kql_type == "string":
+            is_odd = pc.any(pc.match_substring(values, "\0")).as_py()
+        if is_odd:
+            return make.nulls(self._rows, promoted_type(column)), 1
+        return self.typed(column)
 
     def _run(self, code: int) -> tuple[Array, Array]:
         """Return the places of an attribute among the entries, and their rows."""

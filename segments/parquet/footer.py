@@ -7,13 +7,13 @@ a batch is in one of them, and a batch without its last part is dropped.
 import binascii
 import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from segments.errors import CorruptObject
 from segments.offsets import OffsetSpan, Quarantined, coalesce
-from segments.parquet import lineage
+from segments.parquet import footer_columns, lineage
 from segments.parquet.lineage import BatchPart
 from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
@@ -31,7 +31,8 @@ class SegmentFooter:
 
     `producer` names the program and its version. `quarantined` are baby segments whose records are
     not all in the file, because others of the same payloads were quarantined. `event_identity` is
-    the column by which its nursery left out repeats of events; "" = it left out none.
+    the column by which its nursery left out repeats of events; "" = it left out none. `unusable`
+    are automatic columns that do not stand for their attribute in the file, by name.
     """
 
     dataset_id: str
@@ -41,6 +42,7 @@ class SegmentFooter:
     format_version: int = FORMAT_VERSION
     quarantined: Quarantined = ()
     event_identity: str = ""
+    unusable: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,11 @@ class StoredFooter:
     token_index: TokenIndex | None = None
 
     @property
+    def declared(self) -> tuple[PromotedColumn, ...]:
+        """The promoted columns that are not automatic."""
+        return tuple(column for column in self.promoted if not column.is_automatic)
+
+    @property
     def rows(self) -> int:
         """Rows of all signals."""
         return sum(self.rows_by_signal.values())
@@ -82,13 +89,15 @@ class SectionContent:
 class SegmentContent:
     """The content of a file that the catalog knows.
 
-    These are its signals with rows, its promoted columns, and the place of its token index.
+    These are its signals with rows, its promoted columns, the place of its token index, and the
+    automatic columns that may be read in place of their attributes.
     """
 
     format_version: int
     sections: Mapping[Signal, SectionContent]
     promoted_field_ids: tuple[int, ...] = ()
     token_index: TokenIndex | None = None
+    automatic_field_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +147,9 @@ def content_of(stored: StoredFooter) -> SegmentContent | None:
             for signal, rows in stored.rows_by_signal.items()
             if rows
         },
-        tuple(sorted(c.field_id for c in stored.promoted if c.field_id is not None)),
+        footer_columns.field_ids(stored.promoted),
         stored.token_index,
+        footer_columns.usable_field_ids(stored.promoted, stored.footer.unusable),
     )
 
 
@@ -158,6 +168,7 @@ def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter
             item for footer in footers for item in footer.quarantined
         ),
         event_identity=next((f.event_identity for f in footers if f.event_identity), ""),
+        unusable=frozenset().union(*(footer.unusable for footer in footers)),
     )
     judged = [span for _, spans in footer.quarantined for span in spans]
     lineage.check_size(footer.batches, (*footer.ranges, *judged))
@@ -184,11 +195,8 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         "end_time": stored.end_time,
         "sort_order": stored.sort_order,
         "sharding_fields": stored.sharding_fields,
-        "promoted": [_promoted_entry(column) for column in stored.promoted],
+        **footer_columns.encode(stored.promoted, footer.unusable),
     }
-    bound = [column.name for column in stored.promoted if column.is_bound]
-    if bound:
-        fields["bound"] = bound
     if footer.event_identity:
         fields["event_identity"] = footer.event_identity
     if stored.times_by_signal is not None:
@@ -218,6 +226,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
         sort_order = tuple(map(str, json.loads(texts["sort_order"])))
         sharding = texts.get("sharding_fields")
         quarantined = texts.get("quarantined")
+        promoted, unusable = footer_columns.decode(texts)
         return StoredFooter(
             SegmentFooter(
                 str(json.loads(texts["dataset_id"])),
@@ -227,12 +236,13 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
                 version,
                 () if quarantined is None else lineage.unpack_quarantined(quarantined),
                 str(json.loads(texts.get("event_identity", b'""'))),
+                unusable,
             ),
             {signal: _int(rows[signal]) for signal in SIGNALS if signal in rows},
             _int(json.loads(texts["start_time"])),
             _int(json.loads(texts["end_time"])),
             sort_order,
-            _promoted_columns(texts["promoted"], texts.get("bound")),
+            promoted,
             _fields_of(sort_order) if sharding is None else tuple(map(str, json.loads(sharding))),
             _signal_times(texts.get("signal_times"), rows),
             _token_index(texts.get("token_index")),
@@ -269,24 +279,6 @@ def _token_index(encoded: bytes | None) -> TokenIndex | None:
         return None
     kind, offset, length = map(_int, json.loads(encoded))
     return TokenIndex(offset, length) if kind == KIND_PAGES else None
-
-
-def _promoted_entry(column: PromotedColumn) -> list[str | int]:
-    entry: list[str | int] = list(column.definition)
-    return entry if column.field_id is None else [*entry, column.field_id]
-
-
-def _promoted_columns(encoded: bytes, bound: bytes | None) -> tuple[PromotedColumn, ...]:
-    names = frozenset(map(str, json.loads(bound))) if bound is not None else frozenset()
-    return tuple(_promoted_column(entry, names) for entry in json.loads(encoded))
-
-
-def _promoted_column(entry: list[object], bound: Collection[str]) -> PromotedColumn:
-    name, kql_type, scope, attribute, *rest = entry
-    field_id = _int(rest[0]) if rest else None
-    return PromotedColumn(
-        str(name), str(kql_type), str(scope), str(attribute), field_id, is_bound=name in bound
-    )
 
 
 def _json(value: object) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from segments.parquet.automatic import automatic_columns, exact_values, unusable_values
 from segments.parquet.promoted_reads import read_attributes
 from segments.parquet.promoted_values import NATIVE_TYPES, JsonValue, Unconvertible, convert
 from segments.parquet.schema import promoted_type
@@ -38,12 +39,13 @@ def promote(
 ) -> tuple[list[pa.Array[Any]], Counter[str]]:
     """Compute promoted columns of a section; counts values that did not convert, by column.
 
-    The batch has the attribute columns of the format. A dictionary's values count once each.
+    The batch has the attribute columns of the format. A dictionary's values count once each, and an
+    automatic column that is unusable counts once.
     """
-    promoted: dict[PromotedColumn, pa.Array[Any]] = {}
-    failures = Counter[str]()
-    for scope in dict.fromkeys(column.scope for column in columns):
-        own = [column for column in columns if column.scope == scope]
+    promoted, failures = _automatic(batch, automatic_columns(columns))
+    others = [column for column in columns if not column.is_automatic]
+    for scope in dict.fromkeys(column.scope for column in others):
+        own = [column for column in others if column.scope == scope]
         source = batch.column(SOURCES[scope])
         texts = source.dictionary if isinstance(source, pa.DictionaryArray) else source
         arrays, failed = _of_scope(texts, own)
@@ -52,6 +54,20 @@ def promote(
         promoted.update(zip(own, arrays, strict=True))
         failures.update(failed)
     return [promoted[column] for column in columns], failures
+
+
+def _automatic(
+    batch: pa.RecordBatch, columns: Sequence[PromotedColumn]
+) -> tuple[dict[PromotedColumn, pa.Array[Any]], Counter[str]]:
+    failures = Counter[str]()
+    arrays: dict[PromotedColumn, pa.Array[Any]] = {}
+    if columns:
+        read = exact_values(batch.column(SOURCES["record"]), columns)
+        for column, values in zip(columns, read, strict=True):
+            failures[column.name] += values is None
+            nulls = unusable_values(batch.num_rows, column)
+            arrays[column] = nulls if values is None else values
+    return arrays, failures
 
 
 def members(text: str) -> dict[str, JsonValue]:

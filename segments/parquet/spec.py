@@ -5,6 +5,13 @@ from dataclasses import dataclass
 from segments.event_identity import EventIdentity
 
 RECEIPT = "receipt"
+# Types of automatic columns: values that are read back exactly as the JSON has them.
+AUTOMATIC_TYPES = frozenset(["string", "long"])
+
+
+def automatic_name(field_id: int) -> str:
+    """Return the name of the automatic column with a field id."""
+    return f"${field_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +21,9 @@ class PromotedColumn:
     `kql_type` is a type of KQL. `scope` names the attributes that are looked in: record, resource
     or scope; or it is receipt, for two columns that follow from how a record was received.
     `field_id` is its Parquet field id, for these four only; None in format 1. If a segment lacks a
-    column that `is_bound`, its values stay null; any other is computed from the attributes.
+    column that `is_bound`, its values stay null; any other is computed from the attributes. One
+    that `is_automatic` is hidden, and has values of exactly its type alone
+    (`segments.parquet.automatic`).
     """
 
     name: str
@@ -23,6 +32,7 @@ class PromotedColumn:
     attribute: str
     field_id: int | None = None
     is_bound: bool = False
+    is_automatic: bool = False
 
     @property
     def definition(self) -> tuple[str, str, str, str]:

@@ -3,7 +3,8 @@
 Reading is in `segments.parquet.reader`; both ends of the format are offered from here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -121,13 +122,16 @@ class SegmentWriter:
         for batch in table.to_batches():
             self._write_groups(self._buffer.push(batch))
 
-    def close(self) -> SegmentFacts:
-        """Write the footer and finish the file; a file must hold at least one row."""
+    def close(self, unusable: Collection[str] = ()) -> SegmentFacts:
+        """Write the footer and finish the file; a file must hold at least one row.
+
+        `unusable` are automatic columns that were found to be so while the rows were made.
+        """
         self._write_groups(self._buffer.flush())
         if self._writer is None:
             raise ValueError("a segment without rows is never written")
         stored = StoredFooter(
-            self._footer,
+            replace(self._footer, unusable=self._footer.unusable | set(unusable)),
             dict(self._rows),
             min(start for start, _ in self._times.values()),
             max(end for _, end in self._times.values()),

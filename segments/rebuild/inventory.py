@@ -74,7 +74,7 @@ def find_segment(store: ObjectStore, info: ObjectInfo) -> SegmentFound:
         read.size_bytes,
         info.size_bytes,
         info.modified_at_nanos,
-        SegmentSpec(stored.sharding_fields, stored.promoted),
+        SegmentSpec(stored.sharding_fields, stored.declared),
         read.content,
     )
 

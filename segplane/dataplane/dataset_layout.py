@@ -9,7 +9,12 @@ from dataclasses import dataclass
 
 from meta.v1 import common_pb2 as pb
 from segments.event_identity import EventIdentity
-from segments.parquet.spec import PromotedColumn, SegmentSpec
+from segments.parquet.spec import (
+    AUTOMATIC_TYPES,
+    PromotedColumn,
+    SegmentSpec,
+    automatic_name,
+)
 from segments.store_names import store_of
 from segplane.dataplane.enforced_columns import KQL_NAMES, SCOPE_NAMES, read_window
 
@@ -31,14 +36,20 @@ def read_layout(
     promoted_columns: Iterable[pb.PromotedColumn],
     prefix: pb.CloudObjectPrefix | None = None,
     identity: pb.EventIdentity | None = None,
+    automatic: Iterable[pb.AutomaticColumn] = (),
 ) -> SegmentSpec:
-    """Read one dataset's layout; `prefix` is that of new segments. Raises UnknownLayout."""
+    """Read one dataset's layout; `prefix` is that of new segments. Raises UnknownLayout.
+
+    Automatic columns of a type that this release does not know are left out: the JSON has all.
+    """
     # Stable, so that fields of one weight keep their order in every segment of the dataset.
     heaviest_first = sorted(sharding_fields, key=lambda field: -field.weight)
     columns = tuple(promoted_columns)
+    taken = {column.name for column in columns}
+    hidden = [c for c in map(_automatic, automatic) if c is not None and c.name not in taken]
     return SegmentSpec(
         tuple(field.field_name for field in heaviest_first),
-        tuple(map(_promoted, columns)),
+        (*map(_promoted, columns), *hidden),
         frozenset(column.name for column in columns if column.enforced),
         store_of(f"{prefix.prefix}/") if prefix is not None else "",
         _identity(identity, columns) if identity is not None else None,
@@ -56,10 +67,21 @@ def read_layouts(datasets: Iterable[pb.DatasetInfo]) -> Layouts:
                 dataset.promoted_columns,
                 dataset.cloud_object_prefix,
                 dataset.event_identity if dataset.HasField("event_identity") else None,
+                dataset.automatic_columns,
             )
         except UnknownLayout as error:
             waiting[dataset.id] = str(error)
     return Layouts(specs, waiting)
+
+
+def _automatic(column: pb.AutomaticColumn) -> PromotedColumn | None:
+    kql_type = KQL_NAMES.get(column.type, "")
+    if kql_type not in AUTOMATIC_TYPES:
+        return None
+    name = automatic_name(column.field_id)
+    return PromotedColumn(
+        name, kql_type, "record", column.attribute, column.field_id, is_automatic=True
+    )
 
 
 def _identity(identity: pb.EventIdentity, columns: Iterable[pb.PromotedColumn]) -> EventIdentity:

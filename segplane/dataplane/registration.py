@@ -69,6 +69,7 @@ def create_segment(
         facts=segment_facts(figures.content),
         crc32c=figures.crc32c,
         token_index=index_message(figures.content),
+        automatic_field_ids=figures.content.automatic_field_ids,
     )
 
 

@@ -122,6 +122,7 @@ def dataset_table(
     complete: Iterable[str] = (),
     *,
     has_words: bool = False,
+    automatic: Iterable[Promoted] = (),
 ) -> Table:
     """Return a dataset with its promoted columns, and with its columns of words if these are shown.
 
@@ -148,4 +149,5 @@ def dataset_table(
         LISTS,
         tuple(c for c in promoted_columns if c.name in usable),
         {word: word_of(word) for word in words},
+        tuple(automatic),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from segplane.kql.automatic import HiddenColumn
 from segplane.kql.bounds import ANY, Interval, Intervals, time_bounds
 from segplane.kql.dataset_table import TIME_COLUMN
 from segplane.kql.needed_terms import needed_terms
@@ -162,6 +163,8 @@ class DatasetRead:
     words: tuple[str, ...] = ()
     # Hashes of terms of which every record that matters has one; none = not known.
     terms: tuple[int, ...] = ()
+    # Columns that some files have and that are computed for the others, by no name of the dataset.
+    hidden: tuple[HiddenColumn, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -104,7 +104,7 @@ class Table:
 
     `stored` names the stored column of those that have another one; `lists` are stored as lists.
     `promoted` are only those that every file of the table has, and that are null only if the
-    attribute is no value of their type.
+    attribute is no value of their type. `automatic` ones are hidden, and some files lack them.
     """
 
     name: str
@@ -114,6 +114,7 @@ class Table:
     promoted: tuple[Promoted, ...] = ()
     # Columns that no file has to have: expressions over the stored ones.
     computed: Mapping[str, Expression] = field(default_factory=dict)
+    automatic: tuple[Promoted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from segplane.query.arrow_values import with_unique_names
 from segplane.query.errors import QueryError, QueryStopped
 from segplane.query.failures import failure
 from segplane.query.plan import QueryPlan
-from segplane.query.sources import DatasetSource, QueryPlace, direct_paths, literal, open_sources
+from segplane.query.quoting import literal
+from segplane.query.sources import DatasetSource, QueryPlace, direct_paths, open_sources
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from segplane.kql.bounds import ANY
 from segplane.query.engine import RunningQuery
-from segplane.query.sources import DatasetSource, literal
+from segplane.query.quoting import literal
+from segplane.query.sources import DatasetSource
 from segplane.terminal.plain_text import size_text
 
 _GROUPS = """

@@ -1,8 +1,9 @@
 """Plans of queries, made before anything is opened: columns, times, SQL."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from segplane.kql.automatic import with_hidden_columns
 from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
 from segplane.kql.reads import DatasetRead, reads_of
@@ -33,7 +34,9 @@ def plan_kql(text: str, tables: Mapping[str, Table | CheckedQuery], now_micros: 
     """Check a query in KQL and plan it. Raises QueryError with line, column and caret."""
     try:
         state = compile_query(text, tables, now_micros)
-        return QueryPlan(to_sql(state, "duckdb"), reads_of(state), state.columns)
+        shown, hidden = with_hidden_columns(state)
+        reads = tuple(replace(r, hidden=hidden.get(r.name, ())) for r in reads_of(state))
+        return QueryPlan(to_sql(shown, "duckdb"), reads, state.columns)
     except KqlError as error:
         located = error if error.line else error.at(text)
         raise QueryError(str(located), located.excerpt(text)) from None

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from segplane.kql.reads import DatasetRead
+from segplane.kql.typed import Promoted
 from segplane.query.errors import QueryError
+from segplane.query.file_groups import (
+    SQL_TYPES,
+    FileGroup,
+    field_id_of,
+    groups_of,
+    selected,
+)
+from segplane.query.quoting import literal, quoted
 from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
 from segplane.read.bounds import TimeBounds
 from segplane.read.duckdb_functions import word_sql
@@ -121,7 +130,11 @@ def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
     indirect: list[DatasetFile] = []
     files = files_with(read.terms, opened.files())
     for file in files:
-        is_direct = file.store.provider == "file" and opened.columns.has_as_stored(file)
+        is_stored = opened.columns.has_as_stored(file)
+        if not is_stored:
+            # Rows are converted in threads of Arrow's, of which each source of a table takes one.
+            file = replace(file, automatic=frozenset())
+        is_direct = file.store.provider == "file" and is_stored
         (direct if is_direct else indirect).append(file)
     return DatasetSource(
         read,
@@ -144,24 +157,38 @@ def _create(
     # pyarrow takes long to import.
     from segplane.read.arrow_source import segments_dataset
 
-    columns = ", ".join(map(quoted, source.read.columns))
     selects = []
-    if source.direct:
-        urls = ", ".join(literal(file.url) for file in source.direct)
-        parquet = f"read_parquet([{urls}], schema = {_schema(connection, opened)})"
+    for having in groups_of(source.direct, source.read.hidden):
+        columns = selected(source.read.columns, source.read.hidden, having.columns)
+        urls = ", ".join(literal(file.url) for file in having.files)
+        schema = _schema(connection, opened, having.columns)
+        parquet = f"read_parquet([{urls}], schema = {schema})"
         selects.append(f"SELECT {columns} FROM {parquet}{_where(bounds)}")  # noqa: S608
-    if source.indirect or source.fresh is not None or not selects:
-        hidden = f"$read {source.read.name}"
-        rest = segments_dataset(
-            opened.columns, opened.bounds, source.indirect, source.fresh, opened.pin
-        )
-        connection.register(hidden, rest)
-        selects.append(f"SELECT {columns} FROM {quoted(hidden)}")  # noqa: S608
+    for number, having in enumerate(_indirect_groups(source, not selects)):
+        columns = selected(source.read.columns, source.read.hidden, having.columns)
+        table = f"$read{number or ''} {source.read.name}"
+        fresh = source.fresh if having.is_plain else None
+        own = having.read_columns(opened.columns, opened.promoted_columns)
+        rest = segments_dataset(own, opened.bounds, having.files, fresh, opened.pin)
+        connection.register(table, rest)
+        selects.append(f"SELECT {columns} FROM {quoted(table)}")  # noqa: S608
     body = " UNION ALL ".join(selects)
     if source.read.words:
         words = ", ".join(f"{word_sql(name)} AS {name}" for name in source.read.words)
         body = f"SELECT *, {words} FROM ({body})"  # noqa: S608
     connection.execute(f"CREATE TEMPORARY VIEW {quoted(source.read.name)} AS {body}")
+
+
+def _indirect_groups(source: DatasetSource, is_alone: bool) -> list[FileGroup]:
+    """Return the groups of files that are read for DuckDB; one at least if there is nothing else.
+
+    Fresh records belong to a group of files without automatic columns.
+    """
+    groups = groups_of(source.indirect, source.read.hidden)
+    has_plain = any(group.is_plain for group in groups)
+    if (source.fresh is not None and not has_plain) or (is_alone and not groups):
+        groups.append(FileGroup((), ()))
+    return groups
 
 
 def _where(bounds: TimeBounds) -> str:
@@ -180,14 +207,17 @@ def _where(bounds: TimeBounds) -> str:
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
-def _schema(connection: duckdb.DuckDBPyConnection, opened: OpenDataset) -> str:
+def _schema(
+    connection: duckdb.DuckDBPyConnection, opened: OpenDataset, automatic: Sequence[Promoted]
+) -> str:
     """Return columns by their ids in the files; a file that lacks one has null there."""
     names = dict.fromkeys((*opened.schema.names, *_TIMES))
     types = duckdb_types(connection, opened.columns.all)
+    numbered = [(opened.columns.field_id(name), name, types[name]) for name in names]
+    numbered += [(field_id_of(c), c.name, SQL_TYPES[c.type]) for c in automatic]
     entries = (
-        f"{opened.columns.field_id(name)}: "
-        f"{{name: {literal(name)}, type: {literal(types[name])}, default_value: NULL}}"
-        for name in names
+        f"{field_id}: {{name: {literal(name)}, type: {literal(type_)}, default_value: NULL}}"
+        for field_id, name, type_ in numbered
     )
     return f"MAP {{{', '.join(entries)}}}"
 
@@ -202,16 +232,6 @@ def duckdb_types(connection: duckdb.DuckDBPyConnection, schema: pa.Schema) -> di
         relation = connection.from_arrow(pa.schema(fields).empty_table())
         _TYPE_NAMES.update(zip(unnamed, map(str, relation.types), strict=True))
     return {field.name: _TYPE_NAMES[field.type] for field in schema}
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL quotes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return a text as SQL quotes it."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def direct_paths(sources: Sequence[DatasetSource]) -> list[str]:

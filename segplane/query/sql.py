@@ -24,7 +24,7 @@ from segplane.kql.sql.relations import to_sql
 from segplane.kql.typed import Table
 from segplane.query.errors import QueryError
 from segplane.query.plan import QueryPlan
-from segplane.query.sources import quoted
+from segplane.query.quoting import quoted
 from segplane.query.sql_times import where_times
 from segplane.query.sql_tree import NamedTable, tables_of
 

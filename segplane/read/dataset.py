@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from meta.v1 import common_pb2
+from meta.v1 import common_pb2, operations_pb2
 from segments.signals import Signal
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError, sentence
@@ -51,6 +51,8 @@ class OpenDataset:
     fresh: FreshRecords | None = field(repr=False, default=None)
     # Files of others without readable records, which are not read.
     left_out: tuple[LeftOut, ...] = field(repr=False, default=())
+    # Hidden columns that files may have; None = not known.
+    automatic_columns: operations_pb2.AutomaticColumns | None = field(repr=False, default=None)
 
     def __post_init__(self) -> None:
         self.pin.keep_for(self)

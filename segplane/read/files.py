@@ -63,6 +63,8 @@ class DatasetFile:
     foreign: ForeignMark | None = None
     # None for a file without one, or with one of a kind that this release cannot read.
     token_index: TokenIndex | None = None
+    # Field ids of the automatic columns that may be read in place of their attributes.
+    automatic: frozenset[int] = frozenset()
 
 
 def signals_of(signal: str | None) -> tuple[Signal, ...]:
@@ -158,6 +160,7 @@ def file_of(
         layouts[segment.layout] if segment.HasField("layout") else None,
         _mark(segment),
         _token_index(segment.token_index),
+        frozenset(segment.automatic_field_ids),
     )
 
 

@@ -12,7 +12,6 @@ from uuid import uuid4
 
 from meta.client import MetaClient
 from meta.errors import MetaError, VersionExpired
-from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.signals import SIGNALS, Signal
 from segplane.read.bounds import Moment, TimeBounds, moment_nanos, time_bounds
@@ -99,12 +98,22 @@ def open_through(
             left_out: tuple[LeftOut, ...] = ()
             if looks_at_files:
                 files, left_out = readable(name, files)
-            promoted = _promoted_columns(pin)
+            settings = _settings(pin)
             beyond = find_fresh(client, pin.dataset_id, pin.version) if fresh else None
         dataset = OpenDataset(
-            name, pin, signals, bounds, files, promoted, columns, progress, access or {}, beyond
+            name,
+            pin,
+            signals,
+            bounds,
+            files,
+            tuple(settings.promoted_columns.columns),
+            columns,
+            progress,
+            access or {},
+            beyond,
+            left_out,
+            settings.automatic_columns,
         )
-        dataset.left_out = left_out
         warn(left_out)
         # Names of columns are checked later, by pyarrow's schema.
         return dataset if columns is None else dataset.checked()
@@ -168,10 +177,9 @@ def _pinned(client: MetaClient, name: str, as_of: Moment | None) -> VersionPin:
         raise
 
 
-def _promoted_columns(pin: VersionPin) -> tuple[common_pb2.PromotedColumn, ...]:
+def _settings(pin: VersionPin) -> ops.DatasetSettings:
     request = ops.GetDatasetSettingsRequest(dataset_id=pin.dataset_id, columns_at=pin.version)
-    settings = pin.client.operations.GetDatasetSettings(request).settings
-    return tuple(settings.promoted_columns.columns)
+    return pin.client.operations.GetDatasetSettings(request).settings
 
 
 def owner() -> str:

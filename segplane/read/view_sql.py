@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from meta.client import MetaClient, paged_lists
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as ops
+from segments.parquet.spec import AUTOMATIC_TYPES, automatic_name
 from segplane.kql import queries
 from segplane.kql.dataset_table import dataset_table, promoted
 from segplane.kql.errors import KqlError
 from segplane.kql.scope import CheckedQuery
 from segplane.kql.sql.engines import EngineName
 from segplane.kql.sql.relations import to_sql
-from segplane.kql.typed import Columns, Table
+from segplane.kql.typed import Columns, Promoted, Table
 from segplane.kql.types import TYPES
 
 _SCOPES = {
@@ -96,18 +97,37 @@ def table_of(
     reply = client.operations.GetDatasetSettings(
         ops.GetDatasetSettingsRequest(dataset_id=dataset_id, columns_at=version)
     )
-    columns = reply.settings.promoted_columns.columns
-    return table_with(columns, name, is_complete=is_complete, has_words=has_words)
+    settings = reply.settings
+    columns, automatic = settings.promoted_columns.columns, settings.automatic_columns
+    return table_with(
+        columns, name, is_complete=is_complete, has_words=has_words, automatic=automatic
+    )
 
 
 def table_with(
-    stored: Sequence[common_pb2.PromotedColumn], name: str, *, is_complete: bool, has_words: bool
+    stored: Sequence[common_pb2.PromotedColumn],
+    name: str,
+    *,
+    is_complete: bool,
+    has_words: bool,
+    automatic: ops.AutomaticColumns | None = None,
 ) -> Table:
-    """Return a dataset with some promoted columns as queries see it."""
+    """Return a dataset with some promoted columns, and automatic ones, as queries see it."""
     columns = [promoted(c.name, TYPES[c.type], _SCOPES[c.scope], c.attribute) for c in stored]
     bound = {c.name for c in stored if c.bound}
     complete = [c.name for c in columns if is_complete and c.name not in bound]
-    return dataset_table(name, columns, complete, has_words=has_words)
+    return dataset_table(
+        name, columns, complete, has_words=has_words, automatic=_automatic(automatic)
+    )
+
+
+def _automatic(columns: ops.AutomaticColumns | None) -> Iterator[Promoted]:
+    """Yield the automatic columns that may stand for attributes of records."""
+    for column in columns.columns if columns is not None and columns.enabled else ():
+        type_ = TYPES[column.type] if column.type < len(TYPES) else None
+        if type_ is not None and type_ in AUTOMATIC_TYPES:
+            name = automatic_name(column.field_id)
+            yield promoted(name, type_, "record", column.attribute)
 
 
 def _schema(client: MetaClient, schema_id: str) -> Columns:

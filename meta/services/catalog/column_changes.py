@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from meta.services.catalog import dataset_columns, event_identity, promoted_columns
+from meta.services.catalog import (
+    automatic_columns,
+    dataset_columns,
+    event_identity,
+    promoted_columns,
+)
+from meta.services.catalog.automatic_columns import AutomaticSetting
 from meta.services.catalog.dataset_columns import PROMOTED_FIELD
 from meta.services.catalog.event_identity import IdentitySetting
 from meta.store.catalog import bindings, datasets
@@ -18,7 +24,7 @@ from meta.v1 import operations_pb2
 
 @dataclass(frozen=True, slots=True)
 class ColumnChanges:
-    """Promoted columns, record ids and identity, None = as they are; a binding if `rebinds`.
+    """Typed and automatic columns, record ids and identity; a binding if `rebinds`. None = as is.
 
     `enforces` says that the treatment of records that do not conform is set.
     """
@@ -29,6 +35,7 @@ class ColumnChanges:
     enforces: bool
     record_ids: bool | None
     identity: IdentitySetting | None
+    automatic: AutomaticSetting | None
 
     @classmethod
     def read(cls, settings: operations_pb2.DatasetSettings) -> ColumnChanges:
@@ -43,12 +50,15 @@ class ColumnChanges:
         identity = None
         if settings.HasField("event_identity"):
             identity = event_identity.checked(settings.event_identity)
-        return cls(promoted, rebinds, binding, enforces, record_ids, identity)
+        automatic = None
+        if settings.HasField("automatic_columns"):
+            automatic = automatic_columns.checked(settings.automatic_columns)
+        return cls(promoted, rebinds, binding, enforces, record_ids, identity, automatic)
 
     @property
     def is_changed(self) -> bool:
         """Whether the dataset's row has to be locked for its columns."""
-        given = (self.promoted, self.record_ids, self.identity)
+        given = (self.promoted, self.record_ids, self.identity, self.automatic)
         return self.rebinds or self.enforces or any(change is not None for change in given)
 
     def apply(self, tx: Transaction, dataset_id: UUID) -> None:
@@ -64,6 +74,8 @@ class ColumnChanges:
             dataset_columns.promote(tx, dataset_id, self.promoted)
         if self.identity is not None:
             self.identity.apply(tx, dataset_id)
+        if self.automatic is not None:
+            self.automatic.apply(tx, dataset_id)
         if self.enforces:
             # Nurseries read it with the columns: equal response_seq must mean equal settings.
             datasets.stamp(tx, dataset_id, versions.allocate(tx))
@@ -74,5 +86,6 @@ class ColumnChanges:
             self.promoted in (None, dataset_columns.current(tx, dataset_id))
             and self.record_ids in (None, dataset_columns.has_record_ids(tx, dataset_id))
             and (self.identity is None or self.identity.is_in_effect(tx, dataset_id))
+            and (self.automatic is None or self.automatic.is_in_effect(tx, dataset_id))
             and (not self.rebinds or self.binding == bindings.read(tx, dataset_id))
         )

@@ -11,7 +11,12 @@ from google.protobuf.duration_pb2 import Duration
 
 from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS
 from meta.errors import InvalidArgument
-from meta.services.catalog import dataset_columns, entry_versions, event_identity
+from meta.services.catalog import (
+    automatic_columns,
+    dataset_columns,
+    entry_versions,
+    event_identity,
+)
 from meta.services.catalog.column_changes import ColumnChanges
 from meta.services.catalog.dataset_columns import checked_nonconforming
 from meta.services.messages import checks, convert, ingest_limits
@@ -239,6 +244,7 @@ def _message(
         store=dataset.store,
         event_identity=event_identity.message_of(tx, dataset_id),
         event_repeats=identities.count_repeats(tx, dataset.key),
+        automatic_columns=automatic_columns.message_of(tx, dataset_id),
     )
 
 

@@ -10,6 +10,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound
 from meta.planning.planner import DAY_NANOS
 from meta.services.messages import checks, convert, worker_settings
+from meta.services.messages.automatic_columns import automatic_messages
 from meta.store.engine.pool import Transaction
 from meta.store.merging import (
     merge_claims,
@@ -136,6 +137,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             sharding_fields=convert.sharding_messages(claimed.layout.sharding_fields),
             attempt=task.attempt,
             promoted_columns=convert.promoted_messages(claimed.layout.promoted_columns),
+            automatic_columns=automatic_messages(claimed.automatic),
             lease_secs=int(self._settings.lifetimes.claim_lease),
             merge_count=task.output_merge_count,
             outputs_max=task_outputs_max(task, outputs_max),

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.v1 import common_pb2
+from segments.protowire import varint
 from segments.token_index.place import KIND_PAGES, is_valid
 
 # Values of the enum that fit the mask of the table.
@@ -13,6 +14,7 @@ SIGNAL_MAX = 14
 FORMAT_MAX = 2**15 - 1
 # A dataset has at most 100 promoted columns, 1,000 of a schema and two of receipt.
 FIELD_IDS_MAX = 1_102
+AUTOMATIC_IDS_MAX = 100
 # Events, start and end of a segment or of one signal in it; times in nanoseconds, inclusive.
 Counts: TypeAlias = tuple[int, int, int]
 
@@ -31,12 +33,23 @@ def check(
     ids: tuple[int, ...] = ()
     if facts.promoted_field_ids:
         ids = tuple(facts.promoted_field_ids)
-        checks.at_most(ids, f"{field}.promoted_field_ids", FIELD_IDS_MAX)
-        if ids[0] < 1 or list(ids) != sorted(set(ids)):
-            raise InvalidArgument(
-                f"{field}.promoted_field_ids are not ascending", field=f"{field}.promoted_field_ids"
-            )
+        _check_ascending(ids, f"{field}.promoted_field_ids", FIELD_IDS_MAX)
     return mask, ids
+
+
+def automatic_ids(message: common_pb2.CreateSegment, field: str) -> bytes:
+    """Check the ids of automatic columns and return them as varints, b"" if there are none."""
+    ids = message.automatic_field_ids
+    if not ids:
+        return b""
+    _check_ascending(ids, field, AUTOMATIC_IDS_MAX)
+    return b"".join(map(varint, ids))
+
+
+def _check_ascending(ids: Sequence[int], field: str, most: int) -> None:
+    checks.at_most(ids, field, most)
+    if ids[0] < 1 or list(ids) != sorted(set(ids)):
+        raise InvalidArgument(f"{field} are not ascending", field=field)
 
 
 def _checked_signals(

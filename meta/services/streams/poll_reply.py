@@ -11,8 +11,9 @@ from uuid import UUID
 
 from meta.errors import ReplyTooLarge
 from meta.services.messages import convert
+from meta.services.messages.automatic_columns import automatic_messages
 from meta.services.messages.convert import REPLY_BYTES_MAX
-from meta.store.catalog import dataset_layouts, datasets
+from meta.store.catalog import automatic_columns, dataset_layouts, datasets
 from meta.store.catalog.datasets import Dataset
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities
@@ -113,6 +114,7 @@ def without_layouts(reply: nursery_pb2.GetIngestStreamsResponse) -> None:
     for dataset in reply.datasets:
         dataset.ClearField("sharding_fields")
         dataset.ClearField("promoted_columns")
+        dataset.ClearField("automatic_columns")
 
 
 def is_within_bound(
@@ -255,10 +257,14 @@ def dataset_infos(
     tx: Transaction, stores: Stores, rows: Collection[Dataset]
 ) -> dict[str, common_pb2.DatasetInfo]:
     """Datasets with their layouts and windows, by id."""
-    layouts = dataset_layouts.read(tx, [row.id for row in rows])
+    ids = [row.id for row in rows]
+    layouts, automatic = dataset_layouts.read(tx, ids), automatic_columns.read_written(tx, ids)
     once = [row.key for row in rows if row.identity_rule is not None]
     windows = identities.read_refused_outside(tx, once)
-    return {
-        str(row.id): convert.dataset_info(stores, row, layouts[row.id], windows.get(row.key))
+    infos = {
+        row.id: convert.dataset_info(stores, row, layouts[row.id], windows.get(row.key))
         for row in rows
     }
+    for dataset_id, columns in automatic.items():
+        infos[dataset_id].automatic_columns.extend(automatic_messages(columns))
+    return {str(dataset_id): info for dataset_id, info in infos.items()}

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Text, TextClause, Uuid, bindparam, text
 
-from meta.store.catalog import dataset_layouts
+from meta.store.catalog import automatic_columns, dataset_layouts
+from meta.store.catalog.automatic_columns import AutomaticColumnRow
 from meta.store.catalog.dataset_layouts import Layout
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_failures, merge_tasks
@@ -34,11 +35,12 @@ class Poll:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A claimed task, its inputs by start and id, and its dataset's layout."""
+    """A claimed task, its inputs by start and id, its dataset's layout and automatic columns."""
 
     task: MergeTaskRow
     inputs: tuple[SegmentRow, ...]
     layout: Layout
+    automatic: tuple[AutomaticColumnRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +191,17 @@ def _load(tx: Transaction, tasks: Sequence[MergeTaskRow]) -> list[Claimed]:
     inputs: dict[str, list[SegmentRow]] = {}
     for task_id, *columns in tx.execute(_INPUTS, {"tasks": [task.id for task in tasks]}).all():
         inputs.setdefault(task_id, []).append(SegmentRow._make(columns))
-    layouts = dataset_layouts.read(tx, {task.dataset_id for task in tasks})
-    return [Claimed(t, tuple(inputs.get(str(t.id), ())), layouts[t.dataset_id]) for t in tasks]
+    ids = {task.dataset_id for task in tasks}
+    layouts, automatic = dataset_layouts.read(tx, ids), automatic_columns.read_written(tx, ids)
+    return [
+        Claimed(
+            task,
+            tuple(inputs.get(str(task.id), ())),
+            layouts[task.dataset_id],
+            automatic.get(task.dataset_id, ()),
+        )
+        for task in tasks
+    ]
 
 
 def _is_whole(claimed: Claimed) -> bool:

@@ -30,7 +30,7 @@ from segments.protowire import LENGTH_DELIMITED, VARINT, nanos_varint, varint
 # Numbers of CloudObjectPrefix.prefix and CloudObjectKey.key.
 PREFIX, NAME = 2, 2
 _ID, _TIME_RANGE, _SIZE, _COMPRESSED, _EVENTS, _DATASET, _MERGE_COUNT = 1, 2, 3, 4, 5, 6, 102
-_TOKEN_INDEX = 107
+_TOKEN_INDEX, _AUTOMATIC_IDS = 107, 108
 _START, _END = 1, 2
 DURATION_CLASS_MAX = 17
 _CLASS_ZERO_NANOS = 1_000_000_000
@@ -71,9 +71,9 @@ _AS_TEXT = {"id": "s.id::text", "dataset_id": "d.id::text"}
 ROW_COLUMNS = ", ".join(_AS_TEXT.get(name, f"s.{name}") for name in SegmentRow._fields)
 NUM_COLUMNS = len(SegmentRow._fields)
 # Made once: a batch of registrations writes thousands of fields.
-_PREFIX_TAG, _NAME_TAG, _ID_TAG, _TIME_RANGE_TAG, _DATASET_TAG, _TOKEN_INDEX_TAG = (
+_PREFIX_TAG, _NAME_TAG, _ID_TAG, _TIME_RANGE_TAG, _DATASET_TAG, _TOKEN_INDEX_TAG, _AUTOMATIC_TAG = (
     varint(n << 3 | LENGTH_DELIMITED)
-    for n in (PREFIX, NAME, _ID, _TIME_RANGE, _DATASET, _TOKEN_INDEX)
+    for n in (PREFIX, NAME, _ID, _TIME_RANGE, _DATASET, _TOKEN_INDEX, _AUTOMATIC_IDS)
 )
 _START_TAG, _END_TAG, _SIZE_TAG, _COMPRESSED_TAG, _EVENTS_TAG, _MERGE_COUNT_TAG = (
     varint(n << 3 | VARINT) for n in (_START, _END, _SIZE, _COMPRESSED, _EVENTS, _MERGE_COUNT)
@@ -139,7 +139,8 @@ class NewSegment(NamedTuple):
     `prefix` and `object_name` are as its writer sent them, `object_key` is the two joined. `facts`
     is a serialized SegmentFacts, and `signals` has bit n set if there are records of signal n.
     `crc32c` is that of the object's bytes; None = its writer does not know it.
-    `promoted_field_ids` are those of its facts. Its kept message alone has the `token_index`.
+    `promoted_field_ids` are those of its facts. Its kept message alone has the `token_index`, and
+    the `automatic_ids` as varints.
     """
 
     dataset_id: UUID
@@ -158,6 +159,7 @@ class NewSegment(NamedTuple):
     promoted_field_ids: tuple[int, ...] = ()
     # A serialized TokenIndex; empty if it has none.
     token_index: bytes = b""
+    automatic_ids: bytes = b""
 
 
 class Claim(NamedTuple):
@@ -301,7 +303,6 @@ def class_span_nanos(duration: int) -> int:
 
 def _message(claimed: Claim, merge_count: int) -> bytes:
     new = claimed.new
-    index = new.token_index
     message = write_message(
         claimed.segment_id,
         new.dataset_id,
@@ -310,7 +311,13 @@ def _message(claimed: Claim, merge_count: int) -> bytes:
         (new.prefix, new.object_name),
         merge_count,
     )
-    return message + _TOKEN_INDEX_TAG + varint(len(index)) + index if index else message
+    for tag, content in (
+        (_TOKEN_INDEX_TAG, new.token_index),
+        (_AUTOMATIC_TAG, new.automatic_ids),
+    ):
+        if content:
+            message += tag + varint(len(content)) + content
+    return message
 
 
 def _is_new(claimed: Claim) -> bool:

@@ -6,6 +6,7 @@ since the unix epoch as clients send them. Offsets are inclusive, -1 = none. Ver
 """
 
 from meta.store.tables.catalog import (
+    automatic_columns,
     dataset_usage,
     dataset_visibility,
     datasets,
@@ -82,6 +83,7 @@ from meta.store.tables.workers import worker_settings, workers
 __all__ = [
     "access_tokens",
     "audit_log",
+    "automatic_columns",
     "baby_segments",
     "catalog_authors",
     "clock_gaps",

@@ -64,6 +64,8 @@ datasets = Table(
     Column("identity_column", Text, nullable=False, server_default=text("''")),
     # Of times that are numbers in JSON records: a number of TimestampUnit.
     Column("timestamp_unit", SmallInteger, nullable=False, server_default=text("0")),
+    # Whether new segments have automatic columns, and readers use those that segments have.
+    Column("has_automatic_columns", Boolean, nullable=False, server_default=text("false")),
     # Whether a deleted dataset's objects stay: a meta.store.deletion.kept_files.KeptFilesState.
     Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
 )
@@ -150,6 +152,20 @@ promoted_field_ids = Table(
     # It was a column of a bound schema: null permanently in segments that lack it.
     Column("is_bound", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("dataset_id", "name", "type", "scope", "attribute"),
+)
+
+# Hidden columns over attributes of records that a dataset has or had, kept permanently: an id that
+# segments carry is never given to another column.
+automatic_columns = Table(
+    "automatic_columns",
+    metadata,
+    Column("dataset_id", Uuid, ForeignKey("datasets.id"), primary_key=True),
+    Column("field_id", Integer, primary_key=True, autoincrement=False),
+    Column("attribute", Text, nullable=False),
+    Column("type", SmallInteger, nullable=False),
+    # New segments have it.
+    Column("is_written", Boolean, nullable=False),
+    UniqueConstraint("dataset_id", "attribute", "type"),
 )
 
 # The promoted columns that a dataset had before a version, by their ids and in order.

@@ -12,6 +12,7 @@ from meta.client import MetaClient
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.cli import (
+    automatic_columns,
     event_identity,
     foreign_settings,
     nonconforming_records,
@@ -19,6 +20,7 @@ from segplane.cli import (
     schemas_of_datasets,
     timestamp_units,
 )
+from segplane.cli.automatic_columns import AutomaticKeys, AutomaticSwitch
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.event_identity import IdentityColumn, OutsideWindow, WindowDays
@@ -88,6 +90,10 @@ RecordIds = Annotated[
     ),
 ]
 _AGES = ("event_retention", "created_retention", "tombstone_grace")
+_LIMITS = (
+    *("bytes_per_sec", "exports_in_flight", "memory_bytes"),
+    *("event_age_max_secs", "event_lead_max_secs"),
+)
 
 
 def settings(
@@ -112,6 +118,8 @@ def settings(
     timestamp_unit: TimestampUnit = None,
     promote: Promote = None,
     promote_none: PromoteNone = False,
+    automatic: AutomaticSwitch = None,
+    automatic_keys: AutomaticKeys = None,
     confirm_deletes: ConfirmDeletes = None,
     expected_version: ExpectedVersion = None,
     address: MetaAddress = DEFAULT_ADDRESS,
@@ -127,18 +135,15 @@ def settings(
     nonconforming_records.change(change, nonconforming)
     _set_ages(change, (event_retention, created_retention, grace))
     promotions.change(change, promote or [], is_none=promote_none)
-    limits: dict[str, int | None] = {
-        "bytes_per_sec": bytes_per_sec,
-        "exports_in_flight": exports_in_flight,
-        "memory_bytes": memory_bytes,
-        "event_age_max_secs": _seconds(event_age_max),
-        "event_lead_max_secs": _seconds(event_lead_max),
-    }
+    ages = (_seconds(event_age_max), _seconds(event_lead_max))
+    values = (bytes_per_sec, exports_in_flight, memory_bytes, *ages)
+    limits = dict(zip(_LIMITS, values, strict=True))
     with connect(address) as client:
         base = _read(client, id_ := _id(client, name))
         _set_limits(change, base.settings, limits)
         foreign_settings.change(change, base.settings, refuse_foreign, time_column)
         event_identity.change(change, base.settings, identity, window_days, outside)
+        automatic_columns.change(change, base.settings, automatic, automatic_keys)
         _show(client, _set(client, id_, change, confirm_deletes, expected_version, base), as_json)
 
 
@@ -259,6 +264,7 @@ def _print(settings: pb.DatasetSettings, schema: Facts) -> None:
             *nonconforming_records.facts(settings),
             *event_identity.facts(settings),
             *timestamp_units.facts(settings),
+            *automatic_columns.facts(settings),
             *[("store of new segments", settings.store)] * bool(settings.store),
         )
     )

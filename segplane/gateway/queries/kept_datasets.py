@@ -69,7 +69,10 @@ class DatasetUse:
 
     def table(self, name: str) -> Table:
         """Return the dataset's columns as queries see them."""
-        return table_with(self.promoted_columns, name, is_complete=True, has_words=True)
+        automatic = self._kept.opened.automatic_columns
+        return table_with(
+            self.promoted_columns, name, is_complete=True, has_words=True, automatic=automatic
+        )
 
     def is_at(self, version: int | None) -> bool:
         """Return true if the dataset is known to be the same at a version, None = at `through`."""

@@ -1,7 +1,7 @@
 """Real segments of a dataset: written to the store of a meta under test, and registered."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
@@ -66,11 +66,13 @@ class SegmentWriter:
         spec: SegmentSpec,
         format_version: int = FORMAT_VERSION,
         is_known: bool = True,
+        footer: SegmentFooter | None = None,
     ) -> str:
         """Write and register a segment of these tables."""
         key = new_merged_key(self.dataset)
         path = self.folder / key.rpartition("/")[2]
-        footer = SegmentFooter(self.dataset, "test", self.batches, format_version=format_version)
+        footer = footer or SegmentFooter(self.dataset, "test", self.batches)
+        footer = replace(footer, format_version=format_version)
         sections, facts = write_segment(
             path, tables, spec, footer, has_token_index=self.has_token_index
         )
@@ -94,7 +96,9 @@ class SegmentWriter:
         """The dataset's columns as they are set now."""
         request = pb.GetDatasetSettingsRequest(dataset_id=self.dataset)
         settings = self.client.operations.GetDatasetSettings(request).settings
-        return read_layout((), settings.promoted_columns.columns)
+        columns = settings.automatic_columns
+        written = [column for column in columns.columns if columns.enabled and column.written]
+        return read_layout((), settings.promoted_columns.columns, automatic=written)
 
 
 def _with_times(table: pa.Table, times: list[int]) -> pa.Table:

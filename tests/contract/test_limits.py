@@ -23,6 +23,7 @@ from meta.process import Environment
 from meta.server import server
 from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.limits.automatic import AUTOMATIC
 from tests.support.meta.limits.documented import documented
 from tests.support.meta.limits.lists import LISTS
 from tests.support.meta.limits.pages import PAGES
@@ -32,7 +33,7 @@ from tests.support.meta.limits.world import Case, World
 from tests.support.meta.methods import METHODS
 
 TESTS = Path(__file__).parents[1]
-CASES: dict[str, Case] = REQUESTS | LISTS | PAGES | TABLES
+CASES: dict[str, Case] = REQUESTS | LISTS | AUTOMATIC | PAGES | TABLES
 # Limits that need more than a call, and the tests that show them.
 ELSEWHERE = {
     "valid access tokens": ["meta/test_access.py::test_tokens_are_limited"],

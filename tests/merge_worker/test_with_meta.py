@@ -10,11 +10,14 @@ from meta.v1 import catalog_pb2, janitor_pb2
 from meta.v1.common_pb2 import (
     ATTRIBUTE_SCOPE_RECORD,
     KQL_TYPE_LONG,
+    KQL_TYPE_STRING,
+    AutomaticColumn,
     PromotedColumn,
     SegmentInfo,
     ShardingField,
 )
 from meta.v1.operations_pb2 import (
+    AutomaticColumns,
     DatasetSettings,
     PromotedColumns,
     SetDatasetSettingsRequest,
@@ -204,3 +207,28 @@ def test_a_changed_layout_is_applied_by_a_rewrite_and_blocks_no_write(
         table = read_segment(case.store, case.key(segment))["logs"]
         kept.update(plain(table.select([n for n in table.schema.names if n != "status"])))
     assert kept == Counter(rows)
+
+
+def test_a_merge_reads_automatic_columns_out_of_older_segments(
+    meta_client: MetaClient, tmp_path: Path
+) -> None:
+    case = Case(meta_client, tmp_path)
+    for seed in range(16):
+        case.save(seed)
+    keys = {"user.id": KQL_TYPE_STRING, "status": KQL_TYPE_LONG}
+    columns = [
+        AutomaticColumn(attribute=key, type=type_, written=True) for key, type_ in keys.items()
+    ]
+    settings = DatasetSettings(automatic_columns=AutomaticColumns(enabled=True, columns=columns))
+    stored = meta_client.operations.SetDatasetSettings(
+        SetDatasetSettingsRequest(dataset_id=case.dataset_id, settings=settings)
+    ).settings.automatic_columns
+    assert case.plan() == 1
+    merger = Signalling()
+
+    case.work_until(merger, merger.is_reported)
+
+    (merged,) = case.find()
+    # The rows have texts and repeated names among the numbers.
+    (user,) = [column.field_id for column in stored.columns if column.attribute == "user.id"]
+    assert merged.automatic_field_ids == [user]

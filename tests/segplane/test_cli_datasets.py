@@ -113,3 +113,20 @@ def test_a_dataset_is_shown_with_its_figures(
     assert figures["records a month"] == "1000"
     assert (shown["id"], shown["name"]) == (dataset, "checkout")
     assert (shown["stats"]["segment_count"], shown["usage"]["limit"]) == ("3", "1000")
+
+
+def test_automatic_columns_are_switched_and_their_keys_replaced(
+    run: RunCommand, dataset: str
+) -> None:
+    keys = ("--automatic-key", "user.id", "--automatic-key", "a:b:long")
+    command = ("datasets", "settings", "checkout")
+    changed = run(*command, "--automatic-columns", "on", *keys).stdout
+    off = run(*command, "--automatic-columns", "off").stdout
+    replaced = run(*command, "--automatic-key", "status:long").stdout
+
+    def facts(text: str) -> list[list[str]]:
+        return [line.split()[2:] for line in text.splitlines() if line.startswith("automatic")]
+
+    assert facts(changed) == [["on"], ["a:b:long", "user.id:string"]]
+    assert facts(off) == [["off"], ["a:b:long", "user.id:string"]]
+    assert facts(replaced) == [["off"], ["status:long"]]

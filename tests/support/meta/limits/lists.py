@@ -78,27 +78,6 @@ def _(world: World, n: int) -> None:
     promote(world, n)
 
 
-def automatic(world: World, names: list[str]) -> None:
-    type_ = common_pb2.KQL_TYPE_LONG
-    columns = [
-        common_pb2.AutomaticColumn(attribute=name, type=type_, written=True) for name in names
-    ]
-    set_settings(
-        world, ops.DatasetSettings(automatic_columns=ops.AutomaticColumns(columns=columns))
-    )
-
-
-@of("written columns of `SetDatasetSettings.settings.automatic_columns.columns`")
-def _(world: World, n: int) -> None:
-    automatic(world, [f"{k}" for k in range(n)])
-
-
-@of("automatic columns that a dataset has or had")
-def _(world: World, n: int) -> None:
-    for start in range(0, n, 100):
-        automatic(world, [f"{k}" for k in range(start, min(n, start + 100))])
-
-
 @of("seconds of a retention or grace")
 def _(world: World, n: int) -> None:
     for field in ("event_retention", "created_retention", "tombstone_grace"):
@@ -129,13 +108,6 @@ def _(world: World, n: int) -> None:
     segment = world.segment()
     segment.facts.format_version = 2
     segment.facts.promoted_field_ids.extend(range(1, n + 1))
-    world.writer.save(segment)
-
-
-@of("`automatic_field_ids` of a segment")
-def _(world: World, n: int) -> None:
-    segment = world.segment()
-    segment.automatic_field_ids.extend(range(1, n + 1))
     world.writer.save(segment)
 
 

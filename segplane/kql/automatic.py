@@ -9,8 +9,8 @@ for both.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from segplane.kql.prefilters import prefilter
 from segplane.kql.scope import CheckedQuery
-from segplane.kql.sql.prefilters import prefilter
 from segplane.kql.typed import (
     Aggregate,
     Apply,

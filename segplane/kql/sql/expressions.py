@@ -11,9 +11,9 @@ from sqlglot.dialects.dialect import Dialect
 
 from segplane.kql import dynamics
 from segplane.kql.errors import KqlError, NotOnEngine
+from segplane.kql.prefilters import prefilter
 from segplane.kql.sql.common import PAIRS, PLAIN, TOTAL
 from segplane.kql.sql.engines import ENGINES, Engine, EngineName
-from segplane.kql.sql.prefilters import prefilter
 from segplane.kql.typed import (
     Among,
     Apply,

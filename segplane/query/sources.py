@@ -132,7 +132,7 @@ def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
     for file in files:
         is_stored = opened.columns.has_as_stored(file)
         if not is_stored:
-            # Rows are converted in threads of Arrow's, of which each source of a table takes one.
+            # The attributes of such rows are read anyway, to complete their columns.
             file = replace(file, automatic=frozenset())
         is_direct = file.store.provider == "file" and is_stored
         (direct if is_direct else indirect).append(file)

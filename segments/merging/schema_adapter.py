@@ -39,13 +39,15 @@ class SectionAdapter:
         self._order = sort_columns(spec, signal)
         self.keys = self._stored.order(self._order)
         self._own_remainders = segment.columns(signal, format_version).remainders
-        present = {column.definition for column in segment.stored.promoted}
+        # A declared column with the name of an automatic one has other values, and both ways round.
+        present = {(column.definition, column.is_automatic) for column in segment.stored.promoted}
         # A bound column that a segment lacks is null permanently; files of others have attributes.
         computes_bound = isinstance(segment, ForeignFile)
         self._computed = tuple(
             column
             for column in spec.promoted
-            if column.definition not in present and (computes_bound or not column.is_bound)
+            if (column.definition, column.is_automatic) not in present
+            and (computes_bound or not column.is_bound)
         )
         self._unconverted = 0
         self._unusable = set[str]() if unusable is None else unusable
@@ -74,7 +76,8 @@ class SectionAdapter:
         }
         renamed = {self._stored.remainders.get(time): column for time, column in taken.items()}
         columns.update({name: column for name, column in renamed.items() if name is not None})
-        missing = [column for column in self._computed if column.name not in self._unusable]
+        unusable = self._unusable & self._automatic
+        missing = [column for column in self._computed if column.name not in unusable]
         if missing:
             values, failures = promote(batch, missing)
             computed = dict(zip((c.name for c in missing), values, strict=True))
@@ -82,7 +85,7 @@ class SectionAdapter:
             failed = {name for name, number in failures.items() if number}
             self._unusable |= failed & self._automatic
             self._unconverted += sum(n for c, n in failures.items() if c not in self._automatic)
-        for name in self._unusable:
+        for name in self._unusable & self._automatic:
             columns.pop(name, None)
         arrays = [_fit(columns.get(field.name), field, batch.num_rows) for field in self.schema]
         return pa.record_batch(arrays, schema=self.schema)

@@ -80,3 +80,19 @@ def test_what_cannot_be_a_column_is_refused(
 ) -> None:
     with pytest.raises(InvalidArgument):
         change(meta_client, dataset, *keys)
+
+
+def test_no_declared_column_takes_the_name_of_an_automatic_one(
+    meta_client: MetaClient, dataset: str
+) -> None:
+    change(meta_client, dataset, ("user.id", STRING))
+    column = common_pb2.PromotedColumn(
+        name="$1000000",
+        type=STRING,
+        scope=common_pb2.ATTRIBUTE_SCOPE_RECORD,
+        attribute="user.id",
+    )
+    setting = pb.PromotedColumns(columns=[column])
+
+    with pytest.raises(InvalidArgument):
+        set_settings(meta_client, dataset, pb.DatasetSettings(promoted_columns=setting))

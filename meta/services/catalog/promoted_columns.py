@@ -6,6 +6,7 @@ from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.store.catalog.dataset_layouts import RECEIPT_SCOPE, PromotedColumnRow
 from meta.v1 import common_pb2
+from segments.parquet.spec import is_automatic_name
 
 COLUMNS_MAX = 100
 # Columns of a schema and of receipt, which readers of the list get too.
@@ -131,13 +132,15 @@ def check_added_names(
 ) -> None:
     """Refuse new columns with the name of a time's remainder, `<time>_nanos`, or of words.
 
+    So are the names of automatic columns, which files have beside those of the dataset.
     One that is stored already, from before these names were reserved, may stay.
     """
     times = {c.name.casefold() for c in columns if c.kql_type == common_pb2.KQL_TYPE_DATETIME}
     reserved = WORD_COLUMNS | {f"{time}_nanos" for time in TIME_COLUMNS | times}
     stored_names = {column.name.casefold() for column in stored}
     for index, column in enumerate(columns):
-        if column.name.casefold() in reserved - stored_names:
+        name = column.name.casefold()
+        if name not in stored_names and (name in reserved or is_automatic_name(name)):
             raise InvalidArgument(
                 f"{column.name} is a column that the format adds", field=f"{field}[{index}].name"
             )

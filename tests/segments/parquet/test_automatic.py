@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +196,31 @@ def test_a_merge_of_a_release_without_the_columns_leaves_them_out(shelf: Shelf) 
 
     assert content.automatic_field_ids == ()
     assert USER.name not in shelf.merged()["logs"].schema.names
+
+
+@pytest.mark.parametrize("text", ['{"user.id":null}', '{"user.id":7}', '{"user.id":"a"}'])
+def test_a_merge_does_not_trust_a_declared_column_of_the_same_name(shelf: Shelf, text: str) -> None:
+    """A declared column has converted values, as has a file whose footer lost the mark."""
+    declared = SegmentSpec((), (replace(USER, is_automatic=False),))
+    table, _ = _table([text] * 40, declared)
+    inputs = [shelf.put({"logs": table}, declared)]
+
+    content = shelf.merge(inputs, order(SPEC)).facts.content
+
+    assert content.automatic_field_ids == tuple(
+        c.field_id or 0 for c in SPEC.promoted if c is not USER or '"a"' in text
+    )
+
+
+def test_a_declared_column_takes_no_values_of_an_unusable_one_of_its_name(shelf: Shelf) -> None:
+    declared = SegmentSpec((), (replace(USER, is_automatic=False),))
+    table, unusable = _table(['{"user.id":7}', '{"user.id":"a"}'], SPEC)
+    footer = SegmentFooter(DATASET, "test", unusable=unusable)
+
+    shelf.merge([shelf.put({"logs": table}, SPEC, footer)], order(declared))
+
+    merged = shelf.merged()["logs"]
+    assert Counter(merged[USER.name].to_pylist()) == Counter(["7", "a"])
 
 
 def test_footers_of_a_release_without_the_columns_have_none() -> None:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from meta.v1 import common_pb2
 from segments.errors import CorruptObject
+from segments.parquet.automatic import automatic_columns, exact_values
 from segments.parquet.reader import SegmentFile
 from segments.signals import SIGNALS, TRAITS, Signal
 
@@ -33,6 +34,23 @@ def differences(segment: common_pb2.SegmentInfo, original: Path | None, file: Pa
         except (CorruptObject, OSError) as error:
             lines.append(f"the object cannot be read: values were not compared: {error}")
     return lines or ["rows, time bounds, columns and values are equal; only the bytes differ"]
+
+
+def stale_columns(file: Path) -> list[str]:
+    """Attributes whose usable automatic columns differ from the JSON; a merge would keep them."""
+    stale = set[str]()
+    with SegmentFile(file) as segment:
+        unusable = segment.stored.footer.unusable
+        own = automatic_columns(segment.stored.promoted)
+        usable = [column for column in own if column.name not in unusable]
+        for signal in segment.signals if usable else ():
+            for batch in segment.batches(signal, _BATCH_ROWS):
+                read = exact_values(batch.column("attributes"), usable)
+                for column, values in zip(usable, read, strict=True):
+                    stored = batch.column(column.name).to_pylist()
+                    if values is None or values.to_pylist() != stored:
+                        stale.add(column.attribute)
+    return sorted(stale)
 
 
 def _registered(segment: common_pb2.SegmentInfo, new: SegmentFile) -> Iterator[str]:

@@ -90,6 +90,8 @@ def replace(
     if is_altered and not accepts_altered:
         raise _altered(store, segment, old_key, path, file.facts)
     _check(store, segment, old_key, file)
+    if is_altered:
+        _check_columns(path)
 
     def new_key(attempt: int) -> str:
         return _replacing_key(segment_id, old_key, file.facts, attempt)
@@ -276,6 +278,17 @@ def _check(store: ObjectStore, segment: common_pb2.SegmentInfo, old_key: str, fi
         return  # meta compares the offsets.
     if _parts(file.stored.footer) != _parts(old):
         raise RepairRefused("the file and the segment hold different nursery batches")
+
+
+def _check_columns(path: Path) -> None:
+    # pyarrow's comparisons are needed for altered files alone.
+    from segplane.recovery.altered_files import stale_columns
+
+    if stale := stale_columns(path):
+        raise RepairRefused(
+            f"the file's automatic columns of {', '.join(stale)} differ from its attributes;"
+            " write them anew, or say false for them in segplane.automatic of its footer"
+        )
 
 
 def _parts(footer: SegmentFooter) -> set[tuple[str, int]]:

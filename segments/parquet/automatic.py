@@ -35,7 +35,11 @@ def exact_values(
     if not columns:
         return []
     if len(texts) < ROWS_MIN:
-        objects = [_members(text) for text in texts.to_pylist()]
+        try:
+            objects = [_members(text) for text in texts.to_pylist()]
+        except (ValueError, RecursionError):
+            # Numbers of thousands of digits, or very deep: no writer of ours makes such JSON.
+            return [None] * len(columns)
         return [_of_few(objects, column) for column in columns]
     read, content = read_attributes(texts, columns), _content(texts)
     return [_of_many(content, read.get(column), column) for column in columns]

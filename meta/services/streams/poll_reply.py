@@ -257,8 +257,9 @@ def dataset_infos(
     tx: Transaction, stores: Stores, rows: Collection[Dataset]
 ) -> dict[str, common_pb2.DatasetInfo]:
     """Datasets with their layouts and windows, by id."""
-    ids = [row.id for row in rows]
-    layouts, automatic = dataset_layouts.read(tx, ids), automatic_columns.read_written(tx, ids)
+    layouts = dataset_layouts.read(tx, [row.id for row in rows])
+    columned = [row.id for row in rows if row.has_automatic_columns]
+    automatic = automatic_columns.read_written(tx, columned)
     once = [row.key for row in rows if row.identity_rule is not None]
     windows = identities.read_refused_outside(tx, once)
     infos = {

@@ -64,7 +64,8 @@ def read_written(
     tx: Transaction, dataset_ids: Iterable[UUID]
 ) -> dict[UUID, tuple[AutomaticColumnRow, ...]]:
     """The columns that new segments of datasets have; those without any are missing."""
-    columns = _read(tx, list(dataset_ids), with_all=False)
+    ids = list(dataset_ids)
+    columns = _read(tx, ids, with_all=False) if ids else {}
     return {dataset_id: own.written for dataset_id, own in columns.items() if own.written}
 
 

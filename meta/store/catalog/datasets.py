@@ -30,6 +30,7 @@ class Dataset:
     # The rule and the column of the identities of its events; None = they have none.
     identity_rule: int | None = None
     identity_column: str = ""
+    has_automatic_columns: bool = False
 
 
 _COLUMNS = (
@@ -40,6 +41,7 @@ _COLUMNS = (
     datasets.c.store,
     datasets.c.identity_rule,
     datasets.c.identity_column,
+    datasets.c.has_automatic_columns,
 )
 _LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
 _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))

@@ -232,3 +232,10 @@ def test_footers_of_a_release_without_the_columns_have_none() -> None:
     assert decode_columns(texts) == ((declared, USER), frozenset([USER.name]))
     del texts["automatic"]
     assert not any(column.is_automatic for column in decode_columns(texts)[0])
+
+
+def test_json_that_no_writer_makes_leaves_a_column_unusable() -> None:
+    column = PromotedColumn("$1000000", "long", "record", "size", 1_000_000, is_automatic=True)
+
+    for text in ('{"size":' + "9" * 5_000 + "}", '{"size":' + "[" * 100_000 + "]" * 100_000 + "}"):
+        assert exact_values(pa.array([text]), [column]) == [None]

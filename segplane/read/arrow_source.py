@@ -101,7 +101,7 @@ class SegmentsDataset(ds.FileSystemDataset):
 
 
 class JoinedRows:
-    """What readers use of a scanner, for rows that our own code makes.
+    """A scanner of rows that our own code makes, as far as readers use one.
 
     It runs in the thread of the reader. A scanner of Arrow's would run it in one of Arrow's eight
     threads for reads, where it waits for others of them: four such scans of one query waited for

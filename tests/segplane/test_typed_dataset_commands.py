@@ -26,7 +26,7 @@ def test_every_command_of_the_page_works(
     monkeypatch.setenv("SEGPLANE_META_ADDRESS", meta_server.address)
     blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text(), re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
-    assert len(lines) == 14
+    assert len(lines) == 15
     shown: dict[str, str] = {}
     for line in lines:
         program, *arguments = shlex.split(line)

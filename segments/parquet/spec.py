@@ -14,11 +14,6 @@ def automatic_name(field_id: int) -> str:
     return f"${field_id}"
 
 
-def is_automatic_name(name: str) -> bool:
-    """Return true for a name that an automatic column may have."""
-    return name.startswith("$") and name[1:].isdecimal()
-
-
 @dataclass(frozen=True, slots=True)
 class PromotedColumn:
     """One typed column over an attribute, written in addition to the attribute JSON.

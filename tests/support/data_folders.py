@@ -48,9 +48,11 @@ def remove_left_folders(parent: Path = MEMORY) -> list[str]:
     left = []
     for folder in parent.glob("segplane-test-*"):
         owner = _NAME.match(folder.name)
-        if owner and not is_alive(int(owner[1])) and not _postgres_runs(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-            left.append(folder.name)
+        # Another process of tests may remove it at the same time.
+        with suppress(FileNotFoundError):
+            if owner and not is_alive(int(owner[1])) and not _postgres_runs(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+                left.append(folder.name)
     return left
 
 

@@ -1,14 +1,16 @@
 """Checks of the promoted columns of a dataset."""
 
+import re
 from collections.abc import Sequence
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.store.catalog.dataset_layouts import RECEIPT_SCOPE, PromotedColumnRow
 from meta.v1 import common_pb2
-from segments.parquet.spec import is_automatic_name
 
 COLUMNS_MAX = 100
+# Names of automatic columns in segments.
+_AUTOMATIC_NAME = re.compile(r"\$[0-9]+")
 # Columns of a schema and of receipt, which readers of the list get too.
 BOUND_MAX = 1_002
 # The columns of segments.parquet.schema, which meta does not import: a test compares the two.
@@ -140,7 +142,7 @@ def check_added_names(
     stored_names = {column.name.casefold() for column in stored}
     for index, column in enumerate(columns):
         name = column.name.casefold()
-        if name not in stored_names and (name in reserved or is_automatic_name(name)):
+        if name not in stored_names and (name in reserved or _AUTOMATIC_NAME.fullmatch(name)):
             raise InvalidArgument(
                 f"{column.name} is a column that the format adds", field=f"{field}[{index}].name"
             )

@@ -1,11 +1,12 @@
 """Folders of tests that were killed are removed, and no others."""
 
 import os
-import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
+from tests.support import data_folders
 from tests.support.data_folders import remove_left_folders
 
 
@@ -28,16 +29,22 @@ def test_removes_only_the_folders_of_tests_that_have_ended(tmp_path: Path) -> No
     assert all(folder.exists() for folder in (beside_postgres, in_use, foreign))
 
 
-def test_a_folder_that_another_process_removes_is_left_to_it(tmp_path: Path) -> None:
+def test_a_folder_that_another_process_removes_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
-    folder = tmp_path / f"segplane-test-{ended.pid}-left"
-    for number in range(2_000):
-        (folder / str(number) / "cluster").mkdir(parents=True)
+    taken, left = (tmp_path / f"segplane-test-{ended.pid}-{name}" for name in ("taken", "left"))
+    for folder in (taken, left):
+        folder.mkdir()
 
-    with ThreadPoolExecutor(1) as other:
-        removed = other.submit(shutil.rmtree, folder, ignore_errors=True)
-        while not removed.done():
-            remove_left_folders(tmp_path)
+    def looked_into(folder: Path) -> bool:
+        if folder == taken:
+            # The other process is faster, in the middle of the walk through the folder.
+            taken.rmdir()
+            os.scandir(taken)
+        return False
 
-    assert not folder.exists()
+    monkeypatch.setattr(data_folders, "_postgres_runs", looked_into)
+
+    assert remove_left_folders(tmp_path) == [left.name]

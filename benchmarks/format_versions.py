@@ -1,8 +1,7 @@
 """Format 2 against format 1: CPU time of merges, of writing and of lookups; bytes a row.
 
 Both formats are written and read by the code of today, from the same rows. CPU time is user and
-system time of all threads of this process; the formats take turns, and the least of the rounds
-counts, since what else the machine does only adds to it.
+system time of all threads of this process; the formats take turns, and the least round counts.
 """
 
 import tempfile
@@ -24,7 +23,8 @@ from benchmarks.harness.timing import least_cpu
 from segments.baby import decode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
-from segments.merging.merge import MergeInput, MergeOrder, merge_segments
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import MergeOrder, merge_segments
 from segments.otlp.decode import decode
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.readable import READABLE_COLUMNS

@@ -24,7 +24,8 @@ from meta.v1 import catalog_pb2, common_pb2, ingestion_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
-from segments.merging.merge import MergeInput, MergeOrder, merge_segments
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import MergeOrder, merge_segments
 from segments.parquet.reader import SegmentFile
 from segments.store.open import open_store
 from segplane.dataplane.dataset_layout import read_layout

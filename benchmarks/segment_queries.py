@@ -17,7 +17,8 @@ from benchmarks.harness.merged_segments import DATASET_ID, write_segments
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.timing import interleaved
 from segments.location import StoreLocation
-from segments.merging.merge import MergeInput, MergeOrder, merge_segments
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import MergeOrder, merge_segments
 from segments.parquet.reader import SegmentFile
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.store.open import open_store

@@ -25,7 +25,8 @@ from meta.v1 import catalog_pb2, ingestion_pb2
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
 from segments.merging.indexing import index_builder
-from segments.merging.merge import MergeInput, MergeOrder, merge_segments
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import MergeOrder, merge_segments
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.sorting import sort_table

@@ -16,13 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from segments.errors import CorruptObject
-from segments.merging.merge import (
-    MergeInput,
-    MergeOrder,
-    merge_segments,
-    open_merge,
-)
-from segments.merging.outputs import check_outputs
+from segments.merging.inputs import MergeInput, check_outputs
+from segments.merging.merge import MergeOrder, merge_segments, open_merge
 from segments.parquet.footer import SegmentFacts, footer_of_days
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, day_of
 from segments.parquet.reader import day_numbers, distinct_days

@@ -1,8 +1,8 @@
 """Decides whether a merge writes a token index."""
 
 from collections.abc import Iterable
-from typing import Protocol
 
+from segments.merging.inputs import MergeInput
 from segments.parquet.writer import IndexBuilder
 
 # Each merge makes its index again and takes half as long again for it. Files of smaller ones are
@@ -10,16 +10,9 @@ from segments.parquet.writer import IndexBuilder
 INDEXED_ROWS_MIN = 1_000_000
 
 
-class Input(Protocol):
-    """A segment to be merged."""
-
-    @property
-    def rows(self) -> int:
-        """Its rows."""
-        ...
-
-
-def index_builder(inputs: Iterable[Input], rows_min: int = INDEXED_ROWS_MIN) -> IndexBuilder | None:
+def index_builder(
+    inputs: Iterable[MergeInput], rows_min: int = INDEXED_ROWS_MIN
+) -> IndexBuilder | None:
     """Return what builds the index of an output of a merge; None if it gets none."""
     if sum(item.rows for item in inputs) < rows_min:
         return None

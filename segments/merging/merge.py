@@ -18,10 +18,10 @@ import pyarrow as pa
 from segments.errors import CorruptObject, ObjectMissing, SegmentsError
 from segments.foreign.file import ForeignFile
 from segments.foreign.opening import Rows, open_rows
-from segments.foreign.origin import FileOrigin, RegisteredFile
+from segments.foreign.origin import RegisteredFile
 from segments.merging.indexing import index_builder
+from segments.merging.inputs import MergeInput, check_outputs
 from segments.merging.kway_merge import BLOCK_BATCHES, NotSorted, merge_sorted
-from segments.merging.outputs import check_outputs
 from segments.merging.runs import sorted_runs
 from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.footer import FORMAT_VERSION, SegmentFacts, SegmentFooter, merged_footer
@@ -45,20 +45,6 @@ class InputFailed(SegmentsError):
         super().__init__(f"segment {segment_id}: {message}")
         self.segment_id = segment_id
         self.message = message
-
-
-@dataclass(frozen=True, slots=True)
-class MergeInput:
-    """A segment as meta has it registered; times in nanoseconds, both ends inclusive."""
-
-    segment_id: str
-    key: str
-    rows: int
-    start_time: int
-    end_time: int
-    # Its writer, and for a file of others the column of its times, "" = the usual one.
-    origin: FileOrigin = FileOrigin.SEGMENT
-    time_column: str = ""
 
 
 @dataclass(frozen=True, slots=True)

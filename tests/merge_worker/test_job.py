@@ -14,7 +14,7 @@ from merge_worker.tasks import ClaimedTask, Failed, Merged
 from segments.errors import ObjectMissing
 from segments.keys import attempt_prefix, new_merged_key, parse_key
 from segments.location import StoreLocation
-from segments.merging.merge import MergeInput
+from segments.merging.inputs import MergeInput
 from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import read_footer

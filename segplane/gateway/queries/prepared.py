@@ -18,7 +18,7 @@ from segments.signals import SIGNALS
 from segplane.gateway.queries.remote import open_empty
 from segplane.gateway.queries.wire import ProcessLimits
 from segplane.kql.dataset_table import dataset_table
-from segplane.query.engine import QueryLimits, opened_connection, opened_query
+from segplane.query.engine import QueryLimits, RunningQuery, opened_connection, opened_query
 from segplane.query.runs import Language, define_views, plan_over, write_result
 from segplane.query.sources import QueryPlace, duckdb_types
 from segplane.read.columns import ReadColumns
@@ -26,19 +26,16 @@ from segplane.read.columns import ReadColumns
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_OVER_NOTHING: tuple[tuple[Language, str], ...] = (("kql", "print x = 1"), ("sql", "SELECT 1 AS x"))
+# Much of what queries of a dataset use. It is opened and not run: a scan would start threads of
+# Arrow's, and forks of a process with threads can hang.
 _TABLE = "records"
-# Both languages, and what most queries use.
-_REHEARSED: tuple[tuple[Language, str], ...] = (
-    ("kql", "print x = 1"),
-    (
-        "kql",
-        f"{_TABLE} | where timestamp > ago(1h) and signal == 'logs' and body has 'text'"
-        " and toint(attributes['number']) >= 1 and trace_id != ''"
-        " | summarize count(), percentile(duration, 99) by bin(timestamp, 1m), service_name,"
-        " text = tostring(attributes['text']) | sort by count_ desc, text asc | take 10",
-    ),
-    ("sql", "SELECT 1 AS x"),
-)
+_OVER_RECORDS = f"""{_TABLE}
+    | where timestamp > ago(1h) and signal == 'logs' and body has 'text' and trace_id != ''
+    | where toint(attributes['number']) >= 1
+    | summarize count(), percentile(duration, 99)
+        by bin(timestamp, 1m), service_name, text = tostring(attributes['text'])
+    | sort by count_ desc, text asc | take 10"""
 
 
 def open_database() -> DuckDBPyConnection:
@@ -47,18 +44,23 @@ def open_database() -> DuckDBPyConnection:
 
 
 def rehearse() -> None:
-    """Run queries over no records; each has a database of its own, whose settings it locks."""
-    place = QueryPlace(opener=open_empty)
-    for language, text in _REHEARSED:
-        planned = plan_over({_TABLE: dataset_table(_TABLE)}, text, language, datetime.now(UTC))
-        with (
-            open_database() as connection,
-            opened_query(
-                planned, place, prepare=define_views(planned), connection=connection
-            ) as query,
-        ):
-            duckdb_types(connection, ReadColumns(SIGNALS, (), None).all)
+    """Run queries over nothing, and open one of a dataset; each locks a database of its own."""
+    for language, text in _OVER_NOTHING:
+        with _opened(text, language) as query:
             write_result(query, "json", 0, io.BytesIO())
+    with _opened(_OVER_RECORDS, "kql"), open_database() as connection:
+        duckdb_types(connection, ReadColumns(SIGNALS, (), None).all)
+
+
+@contextmanager
+def _opened(text: str, language: Language) -> Iterator[RunningQuery]:
+    planned = plan_over({_TABLE: dataset_table(_TABLE)}, text, language, datetime.now(UTC))
+    place, prepare = QueryPlace(opener=open_empty), define_views(planned)
+    with (
+        open_database() as connection,
+        opened_query(planned, place, prepare=prepare, connection=connection) as query,
+    ):
+        yield query
 
 
 @contextmanager

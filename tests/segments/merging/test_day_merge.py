@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from segments.location import StoreLocation
 from segments.merging.day_merge import DaySpan, MergedFiles, day_spans, merge_by_day
-from segments.merging.merge import InputFailed, MergeInput
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import InputFailed
 from segments.parquet import row_groups
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart, day_of, joined

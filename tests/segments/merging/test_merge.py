@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
 from segments.merging import merge
+from segments.merging.inputs import MergeInput
 from segments.merging.kway_merge import BLOCK_BATCHES, merge_sorted
-from segments.merging.merge import MergeInput
 from segments.offsets import OffsetSpan
 from segments.parquet import row_groups
 from segments.parquet.footer import SegmentFooter

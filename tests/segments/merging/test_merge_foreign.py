@@ -11,7 +11,8 @@ import pytest
 
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
-from segments.merging.merge import InputFailed, MergeInput, MergeOrder, merge_segments
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import InputFailed, MergeOrder, merge_segments
 from segments.parquet.footer import FORMAT_VERSION_MAX, SegmentFooter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.spec import SegmentSpec

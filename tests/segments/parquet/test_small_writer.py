@@ -11,7 +11,8 @@ import pytest
 
 from segments.errors import CorruptObject, ObjectExists
 from segments.location import StoreLocation
-from segments.merging.merge import MergeInput, MergeOrder, merge_segments
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import MergeOrder, merge_segments
 from segments.parquet import small_writer
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
 from segments.parquet.small_writer import (

@@ -8,7 +8,8 @@ import pytest
 
 from segments.errors import CorruptObject, StoreUnavailable
 from segments.location import StoreLocation
-from segments.merging.merge import InputFailed, MergeInput, MergeOrder, merge_segments
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import InputFailed, MergeOrder, merge_segments
 from segments.parquet.footer import SegmentFacts
 from segments.parquet.reader import read_segment
 from segments.parquet.small_writer import SmallSegment, small_format

@@ -30,6 +30,18 @@ LIMITS = ProcessLimits(128 * MIB, 256 * MIB, 64 * MIB, 1)
 OWN_MEMORY_MAX = 32 * MIB
 
 
+# Prints the threads of a launcher before and after it prepares itself.
+PREPARE = """
+import os
+from segplane.gateway.queries import launcher, prepared
+launcher._import_all()
+before = len(os.listdir("/proc/self/task"))
+prepared.rehearse()
+database = prepared.open_database()
+print(before, len(os.listdir("/proc/self/task")))
+"""
+
+
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ProcessPool]:
     """Give a pool whose launcher runs."""
@@ -257,3 +269,11 @@ def test_a_gateway_that_ends_leaves_no_process(end: str) -> None:
 
     assert len(pids) == 4
     wait_until(lambda: not any(map(is_alive, pids)), "launcher and processes are gone")
+
+
+def test_a_launcher_prepares_itself_without_threads() -> None:
+    """A fork of a process whose threads hold locks can hang."""
+    done = subprocess.run([sys.executable, "-c", PREPARE], capture_output=True, text=True)
+
+    before, after = done.stdout.split()
+    assert after == before, done.stderr

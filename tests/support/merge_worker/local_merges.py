@@ -10,7 +10,8 @@ from meta.v1 import (
 )
 from segments.ids import new_uuid7
 from segments.keys import attempt_prefix
-from segments.merging.merge import MergeInput, MergeOrder, merge_segments
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import MergeOrder, merge_segments
 from segments.parquet.spec import SegmentSpec
 from segments.parquet.upload import upload_segment
 from segments.store.interface import ObjectStore

@@ -9,7 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from segments.keys import new_merged_key
-from segments.merging.merge import MergeInput, MergeOrder, MergeResult, merge_segments
+from segments.merging.inputs import MergeInput
+from segments.merging.merge import MergeOrder, MergeResult, merge_segments
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.spec import SegmentSpec

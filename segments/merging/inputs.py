@@ -1,34 +1,30 @@
-"""The check of a merge's outputs against its inputs."""
+"""The inputs of a merge as meta has them registered, and the check of its outputs against them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 from segments.errors import CorruptObject
+from segments.foreign.origin import FileOrigin
 from segments.parquet.footer import SegmentFacts
 
 
-class MergedRows(Protocol):
-    """Rows of an input, and their time bounds in nanoseconds, both ends inclusive."""
+@dataclass(frozen=True, slots=True)
+class MergeInput:
+    """A segment as meta has it registered; times in nanoseconds, both ends inclusive."""
 
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        ...
-
-    @property
-    def start_time(self) -> int:
-        """Earliest event time."""
-        ...
-
-    @property
-    def end_time(self) -> int:
-        """Latest event time."""
-        ...
+    segment_id: str
+    key: str
+    rows: int
+    start_time: int
+    end_time: int
+    # Its writer, and for a file of others the column of its times, "" = the usual one.
+    origin: FileOrigin = FileOrigin.SEGMENT
+    time_column: str = ""
 
 
-def check_outputs(outputs: Sequence[SegmentFacts], inputs: Sequence[MergedRows]) -> None:
+def check_outputs(outputs: Sequence[SegmentFacts], inputs: Sequence[MergeInput]) -> None:
     """Compare the output's rows with the inputs'; a difference is our own mistake."""
     rows = sum(item.rows for item in inputs)
     start, end = min(i.start_time for i in inputs), max(i.end_time for i in inputs)

@@ -26,6 +26,7 @@ from meta.v1 import catalog_pb2, ingestion_pb2
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
+from segments.otlp.attribute_counts import AttributeCounts
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.spec import SegmentSpec
@@ -172,6 +173,7 @@ class _BenchDataset:
         self.columns = DatasetColumns()
         self.unconverted = Counter[str]()
         self.events: SeenEvents | None = None
+        self.attribute_counts: AttributeCounts | None = None
 
 
 def _decode(store: ObjectStore, fresh: FreshRecords) -> int:

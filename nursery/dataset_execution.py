@@ -7,6 +7,7 @@ from nursery.results import DatasetResult, TaskEvents, WrittenSegment
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
 from segments.offsets import Quarantined
+from segments.otlp.attribute_counts import AttributeCounts
 from segments.parquet.automatic import automatic_columns
 from segments.parquet.lineage import quarantined_of
 from segplane.dataplane.babies.columns import DatasetColumns
@@ -45,8 +46,11 @@ class DatasetExecution:
     unconverted: Counter[str] = field(default_factory=Counter)
     quarantined: dict[str, str] = field(default_factory=dict)
     events: SeenEvents | None = None
+    attribute_counts: AttributeCounts | None = None
 
     def __post_init__(self) -> None:
+        if self.work.is_counted:
+            self.attribute_counts = AttributeCounts()
         if self.work.spec.identity is not None:
             self.events = SeenEvents(self.work.spec.identity)
 
@@ -89,6 +93,7 @@ class DatasetExecution:
             tuple(sorted((n, k) for n, k in self.unconverted.items() if n not in unusable)),
             tuple(sorted(self.quarantined.items())),
             self._task_events(),
+            self.attribute_counts.most_frequent() if self.attribute_counts is not None else (),
         )
 
     def _task_events(self) -> TaskEvents | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from nursery.planner import DatasetMove, Plan
 from nursery.results import TaskEvents, TaskResult, WrittenSegment
+from segments.otlp.attribute_counts import AttributeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class FinishedMove:
     segments: list[WrittenSegment] = field(default_factory=list)
     quarantined: dict[str, str] = field(default_factory=dict)
     events: list[WrittenEvents] = field(default_factory=list)
+    attribute_counts: AttributeCounts = field(default_factory=AttributeCounts)
 
 
 class MoveTracker:
@@ -63,6 +65,7 @@ class MoveTracker:
                 own = results[dataset_id]
                 finished.segments.extend(own.segments)
                 finished.quarantined.update(own.quarantined)
+                finished.attribute_counts.add_counts(own.attribute_counts)
                 if own.events is not None:
                     finished.events.append(WrittenEvents(own.segments, own.events))
             tasks.discard(index)

@@ -8,6 +8,7 @@ from meta.process import Shutdown
 from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.pool import Database
 from meta.watches import (
+    column_watch,
     filter_watch,
     identity_watch,
     kept_watch,
@@ -18,6 +19,7 @@ from meta.watches import (
 )
 from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
+from meta.watches.column_watch import ColumnWatch
 from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
 from meta.watches.filter_watch import FilterWatch
 from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch
@@ -70,5 +72,11 @@ def of(
             filter_watch.IDLE_SECS_MAX,
         ),
         BackgroundJob("kept_files", kept_watch.PAUSE_SECS, kept.run_round),
+        BackgroundJob(
+            "automatic_columns",
+            column_watch.PAUSE_SECS,
+            ColumnWatch(transactions, shutdown).run_round,
+            column_watch.IDLE_SECS_MAX,
+        ),
         BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),
     )

@@ -11,17 +11,20 @@ from segplane.cli.connection import usage
 
 
 class Switch(StrEnum):
-    """On or off."""
+    """Whether a dataset has automatic columns, and who chooses them."""
 
     ON = "on"
     OFF = "off"
+    BY_USE = "by-use"
 
 
 AutomaticSwitch = Annotated[
     Switch | None,
     typer.Option(
         "--automatic-columns",
-        help="Whether new segments have hidden columns over attributes, and queries read them.",
+        help="Whether new segments have hidden columns over attributes, and queries read them. on:"
+        " those of --automatic-key. by-use: also those that meta chooses once an hour, by how many"
+        " records have an attribute.",
     ),
 ]
 AutomaticKeys = Annotated[
@@ -49,7 +52,8 @@ def change(
     changed = settings.automatic_columns
     changed.CopyFrom(before.automatic_columns)
     if switch is not None:
-        changed.enabled = switch is Switch.ON
+        changed.enabled = switch is not Switch.OFF
+        changed.by_use = switch is Switch.BY_USE
     if keys:
         del changed.columns[:]
         changed.columns.extend(map(_column, keys))
@@ -60,13 +64,22 @@ def facts(settings: pb.DatasetSettings) -> list[tuple[str, object]]:
     if not settings.HasField("automatic_columns"):
         return []
     columns = settings.automatic_columns
-    named = [
-        f"{column.attribute}:{_name(column.type)}" for column in columns.columns if column.written
-    ]
+    enabled = Switch.BY_USE if columns.by_use else Switch.ON
     return [
-        ("automatic columns", str(Switch.ON if columns.enabled else Switch.OFF)),
-        *[("automatic keys", " ".join(named))] * bool(named),
+        ("automatic columns", str(enabled if columns.enabled else Switch.OFF)),
+        *_named("automatic keys", columns, is_chosen=False),
+        *_named("automatic keys, chosen", columns, is_chosen=True),
     ]
+
+
+def _named(title: str, columns: pb.AutomaticColumns, *, is_chosen: bool) -> list[tuple[str, str]]:
+    """Return the attributes and types of the columns of new segments, if there are any."""
+    named = [
+        f"{column.attribute}:{_name(column.type)}"
+        for column in columns.columns
+        if column.written and column.chosen == is_chosen
+    ]
+    return [(title, " ".join(named))] if named else []
 
 
 def _column(text: str) -> common_pb2.AutomaticColumn:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from segments.errors import SegmentsError
 from segments.offsets import spans_of
+from segments.otlp.attribute_counts import AttributeCounts
 from segments.otlp.wire import UndecodableSlice
 from segments.parquet.schema import section_schema
 from segments.parquet.spec import SegmentSpec
@@ -46,6 +47,7 @@ class _FreshDataset:
     unconverted: Counter[str] = field(default_factory=Counter)
     # meta lists no baby segments of datasets that have each event once.
     events: SeenEvents | None = None
+    attribute_counts: AttributeCounts | None = None
 
 
 class FreshReading:

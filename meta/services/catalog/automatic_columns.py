@@ -10,7 +10,7 @@ from meta.errors import InvalidArgument, QuotaExceeded
 from meta.services.messages import checks
 from meta.services.messages.automatic_columns import automatic_messages
 from meta.store.access import audit
-from meta.store.catalog import automatic_columns, datasets
+from meta.store.catalog import attribute_counts, automatic_columns, datasets
 from meta.store.catalog.automatic_columns import NUMBERED_MAX, AutomaticColumns
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
@@ -18,15 +18,21 @@ from meta.v1 import common_pb2, operations_pb2
 
 COLUMNS_MAX = 100
 FIELD = "settings.automatic_columns"
+# A choice is made once an hour.
+CHOICE_SECS = 3_600.0
 _TYPES = frozenset([common_pb2.KQL_TYPE_STRING, common_pb2.KQL_TYPE_LONG])
 
 
 @dataclass(frozen=True, slots=True)
 class AutomaticSetting:
-    """The switch, and the attributes with the types of the columns that new segments have."""
+    """The switch, and the attributes and types of the columns that people chose for new segments.
+
+    `is_by_use`: meta chooses further columns.
+    """
 
     is_enabled: bool
     columns: tuple[tuple[str, int], ...]
+    is_by_use: bool = False
 
     def is_in_effect(self, tx: Transaction, dataset_id: UUID) -> bool:
         """Whether the dataset has the setting already."""
@@ -44,15 +50,29 @@ class AutomaticSetting:
                 f"the dataset would have had more than {NUMBERED_MAX} automatic columns",
                 limit=NUMBERED_MAX,
             )
-        automatic_columns.write(tx, dataset_id, self.columns, is_enabled=self.is_enabled)
+        automatic_columns.switch(tx, dataset_id, is_enabled=self.is_enabled)
+        self._leave_chosen(tx, dataset_id, stored)
+        automatic_columns.write(tx, dataset_id, self.columns, is_chosen=False)
+        if self.is_by_use and not old.is_by_use:
+            attribute_counts.schedule(tx, dataset_id, CHOICE_SECS)
+        elif old.is_by_use and not self.is_by_use:
+            attribute_counts.end(tx, dataset_id)
         # Nurseries read them: equal response_seq must mean equal columns.
         datasets.stamp(tx, dataset_id, versions.allocate(tx))
         audit.note(tx, "SetDatasetSettings", dataset_id, audit.states(old, self))
 
+    def _leave_chosen(self, tx: Transaction, dataset_id: UUID, stored: AutomaticColumns) -> None:
+        """End the columns that meta chose, but for those of attributes that nobody listed."""
+        listed = {attribute for attribute, _ in self.columns}
+        chosen = [(c.attribute, c.kql_type) for c in stored.columns if c.is_written and c.is_chosen]
+        left = [column for column in chosen if self.is_by_use and column[0] not in listed]
+        if left != chosen:
+            automatic_columns.write(tx, dataset_id, left, is_chosen=True)
+
 
 def checked(message: operations_pb2.AutomaticColumns) -> AutomaticSetting:
     """Check the setting: attributes named once each, of a type that is read exactly."""
-    written = [column for column in message.columns if column.written]
+    written = [column for column in message.columns if column.written and not column.chosen]
     checks.at_most(written, f"{FIELD}.columns", COLUMNS_MAX)
     columns = []
     for index, column in enumerate(written):
@@ -61,7 +81,9 @@ def checked(message: operations_pb2.AutomaticColumns) -> AutomaticSetting:
             raise InvalidArgument(f"{at}.type is not string or long", field=f"{at}.type")
         columns.append((checks.name(column.attribute, f"{at}.attribute"), int(column.type)))
     checks.distinct([attribute for attribute, _ in columns], f"{FIELD}.columns")
-    return AutomaticSetting(message.enabled, tuple(sorted(columns)))
+    if message.by_use and not message.enabled:
+        raise InvalidArgument(f"{FIELD}.by_use needs enabled", field=f"{FIELD}.by_use")
+    return AutomaticSetting(message.enabled, tuple(sorted(columns)), message.by_use)
 
 
 def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.AutomaticColumns | None:
@@ -70,11 +92,15 @@ def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.AutomaticCol
     if stored == AutomaticColumns():
         return None
     columns = automatic_messages(stored.columns)
-    return operations_pb2.AutomaticColumns(enabled=stored.is_enabled, columns=columns)
+    return operations_pb2.AutomaticColumns(
+        enabled=stored.is_enabled, columns=columns, by_use=stored.is_by_use
+    )
 
 
 def _of(stored: AutomaticColumns) -> AutomaticSetting:
     written: Iterable[tuple[str, int]] = (
-        (column.attribute, column.kql_type) for column in stored.columns if column.is_written
+        (column.attribute, column.kql_type)
+        for column in stored.columns
+        if column.is_written and not column.is_chosen
     )
-    return AutomaticSetting(stored.is_enabled, tuple(sorted(written)))
+    return AutomaticSetting(stored.is_enabled, tuple(sorted(written)), stored.is_by_use)

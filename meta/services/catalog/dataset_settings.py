@@ -195,13 +195,20 @@ def _version(settings: operations_pb2.DatasetSettings) -> str:
 
 
 def _people_set(settings: operations_pb2.DatasetSettings) -> operations_pb2.DatasetSettings:
-    """The settings without what changes by itself: the allowance, the repeats and the window."""
+    """The settings without what changes by itself.
+
+    That is the allowance, the repeats, the window and the columns that meta chose.
+    """
     content = operations_pb2.DatasetSettings()
     content.CopyFrom(settings)
     content.ClearField("excess_events_allowed")
     content.ClearField("event_repeats")
     if content.HasField("event_identity"):
         content.event_identity.ClearField("window")
+    listed = [c for c in content.automatic_columns.columns if c.written and not c.chosen]
+    if content.HasField("automatic_columns"):
+        del content.automatic_columns.columns[:]
+        content.automatic_columns.columns.extend(listed)
     return content
 
 

@@ -30,7 +30,8 @@ class Dataset:
     # The rule and the column of the identities of its events; None = they have none.
     identity_rule: int | None = None
     identity_column: str = ""
-    has_automatic_columns: bool = False
+    has_automatic_columns: bool = False  # Columns that meta chooses are by use.
+    is_by_use: bool = False
 
 
 _COLUMNS = (
@@ -42,6 +43,7 @@ _COLUMNS = (
     datasets.c.identity_rule,
     datasets.c.identity_column,
     datasets.c.has_automatic_columns,
+    datasets.c.columns_chosen_next.is_not(None),
 )
 _LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
 _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))

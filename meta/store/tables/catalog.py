@@ -66,6 +66,8 @@ datasets = Table(
     Column("timestamp_unit", SmallInteger, nullable=False, server_default=text("0")),
     # Whether new segments have automatic columns, and readers use those that segments have.
     Column("has_automatic_columns", Boolean, nullable=False, server_default=text("false")),
+    # When meta next chooses automatic columns; NULL = people choose them.
+    Column("columns_chosen_next", DateTime(timezone=True)),
     # Whether a deleted dataset's objects stay: a meta.store.deletion.kept_files.KeptFilesState.
     Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
 )
@@ -94,6 +96,12 @@ Index(
     "datasets_kept_index",
     datasets.c.key,
     postgresql_where=text("kept_files IN (1, 2)"),
+)
+
+Index(
+    "datasets_columns_chosen_next",
+    datasets.c.columns_chosen_next,
+    postgresql_where=datasets.c.columns_chosen_next.is_not(None),
 )
 
 # Versions [from_version, to_version) at which a dataset's segments are visible.
@@ -152,20 +160,6 @@ promoted_field_ids = Table(
     # It was a column of a bound schema: null permanently in segments that lack it.
     Column("is_bound", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("dataset_id", "name", "type", "scope", "attribute"),
-)
-
-# Hidden columns over attributes of records that a dataset has or had, kept permanently: an id that
-# segments carry is never given to another column.
-automatic_columns = Table(
-    "automatic_columns",
-    metadata,
-    Column("dataset_id", Uuid, ForeignKey("datasets.id"), primary_key=True),
-    Column("field_id", Integer, primary_key=True, autoincrement=False),
-    Column("attribute", Text, nullable=False),
-    Column("type", SmallInteger, nullable=False),
-    # New segments have it.
-    Column("is_written", Boolean, nullable=False),
-    UniqueConstraint("dataset_id", "attribute", "type"),
 )
 
 # The promoted columns that a dataset had before a version, by their ids and in order.

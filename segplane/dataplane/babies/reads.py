@@ -18,11 +18,12 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class DatasetWork:
-    """A dataset and the offsets whose records one task writes."""
+    """A dataset and the offsets whose records one task writes; `is_counted`: by attribute."""
 
     dataset_id: str
     spec: SegmentSpec
     ranges: tuple[OffsetSpan, ...]
+    is_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

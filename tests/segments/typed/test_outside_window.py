@@ -13,6 +13,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from collector.conformity import RecordRules, reject_nonconforming
 from segments.event_identity import EventIdentity, EventWindow
+from segments.otlp.attribute_counts import AttributeCounts
 from segments.otlp.content import read_facts
 from segments.parquet.lineage import DAY_NANOS
 from segments.parquet.spec import PromotedColumn, SegmentSpec
@@ -50,6 +51,7 @@ class _Dataset:
     index: int = 0
     columns: DatasetColumns = field(default_factory=DatasetColumns)
     unconverted: Counter[str] = field(default_factory=Counter)
+    attribute_counts: AttributeCounts | None = None
 
     def rows(self) -> int:
         return sum(

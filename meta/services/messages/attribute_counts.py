@@ -1,0 +1,46 @@
+"""Counts of records by attribute, as their writers state them."""
+
+import json
+
+from meta.errors import InvalidArgument
+from meta.services.messages import checks
+from meta.v1 import common_pb2
+
+ATTRIBUTES_MAX = 100
+SIGNAL_MAX = 14
+
+
+def checked(message: common_pb2.CreateSegment, field: str) -> str:
+    """Check the counts of a segment and return them as `meta.store.catalog.attribute_counts` does.
+
+    "" = there are none. Attributes that cannot be columns are passed over: senders choose them.
+    """
+    if not message.attribute_counts:
+        return ""
+    number = sum(len(own.attributes) for own in message.attribute_counts)
+    checks.count(number, field, high=ATTRIBUTES_MAX)
+    checks.distinct([str(own.signal) for own in message.attribute_counts], field)
+    counts = {}
+    for index, own in enumerate(message.attribute_counts):
+        at = f"{field}[{index}]"
+        checks.count(own.signal, f"{at}.signal", low=1, high=SIGNAL_MAX)
+        checks.count(own.records, f"{at}.records")
+        attributes = {
+            item.attribute: [
+                checks.count(item.records, f"{at}.attributes.records"),
+                checks.count(item.strings, f"{at}.attributes.strings"),
+                checks.count(item.longs, f"{at}.attributes.longs"),
+            ]
+            for item in own.attributes
+            if _is_name(item.attribute)
+        }
+        counts[own.signal] = [own.records, attributes]
+    return json.dumps(counts)
+
+
+def _is_name(attribute: str) -> bool:
+    try:
+        checks.name(attribute)
+    except InvalidArgument:
+        return False
+    return True

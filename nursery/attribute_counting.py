@@ -27,7 +27,7 @@ class AttributeCounting:
             for dataset_id, at in self._counted_at.items()
             if now - at < COUNTING_SECS
         }
-        due = {move.dataset_id for move in plan.moves if move.dataset_id in counted}
+        due = {move.dataset_id for move in plan.moves if move.tasks and move.dataset_id in counted}
         due.difference_update(self._counted_at)
         if not due:
             return plan

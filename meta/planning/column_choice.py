@@ -20,10 +20,13 @@ KEPT_HOURS = 2 * WEEK_HOURS
 CHOSEN_SHARE_MIN = 0.10
 KEPT_SHARE_MIN = 0.02
 # Of the records with the attribute: a file with a single value of another type uses no column.
-TYPE_SHARE_MIN = 0.99
+CHOSEN_TYPE_SHARE_MIN = 0.99
+KEPT_TYPE_SHARE_MIN = 0.90
+# Fewer records of a signal tell nothing.
+RECORDS_MIN = 1_000
 CHOSEN_MAX = 32
-# Attributes of a signal and period that are remembered.
-ATTRIBUTES_MAX = 300
+# Attributes of a period that are remembered.
+ATTRIBUTES_MAX = 200
 
 # An attribute and a type, "string" or "long".
 Column: TypeAlias = tuple[str, str]
@@ -60,16 +63,10 @@ class SignalSums:
             self.attributes[attribute] = AttributeSum(*map(sum, zip(own, count, strict=True)))
 
     def share(self, column: Column) -> float:
-        """The part of the records that has a value of the column."""
+        """The part of the records that has a value of the column; 0 if there are too few."""
         attribute, kql_type = column
         count = self.attributes.get(attribute, _NONE).of_type(kql_type)
-        return count / self.records if self.records else 0.0
-
-    def cut(self) -> None:
-        """Forget all but the most frequent attributes."""
-        if len(self.attributes) > ATTRIBUTES_MAX:
-            ordered = sorted(self.attributes.items(), key=lambda item: (-item[1].records, item[0]))
-            self.attributes = dict(ordered[:ATTRIBUTES_MAX])
+        return count / self.records if self.records >= RECORDS_MIN else 0.0
 
 
 # By signal.
@@ -87,36 +84,79 @@ def add(sums: Sums, counts: Sums) -> None:
         sums.setdefault(signal, SignalSums()).add(own)
 
 
-def choose(
-    periods: Mapping[int, Sums], hour: int, chosen: Sequence[Column], listed: Collection[str]
-) -> tuple[Column, ...]:
-    """Return the columns from now on: those of `chosen` that stay, then others by their share.
+def cut(sums: Sums) -> None:
+    """Forget all but the most frequent attributes of a period."""
+    counts = [
+        (count.records, signal, attribute)
+        for signal, own in sums.items()
+        for attribute, count in own.attributes.items()
+    ]
+    for _, signal, attribute in sorted(counts, reverse=True)[ATTRIBUTES_MAX:]:
+        del sums[signal].attributes[attribute]
 
-    `hour` is that of now. Attributes that people `listed` are left to them.
+
+@dataclass(frozen=True, slots=True)
+class CurrentColumns:
+    """The columns of a dataset: those that meta chose, and the attributes that people listed.
+
+    `numbered` are all that have a field id, and `new_max` the number of those that may get one.
     """
-    day_start, week_start = (period_of(hour) - length for length in (DAY_HOURS, WEEK_HOURS))
-    counted_since = min(periods, default=hour)
-    day, week = _sum(periods, day_start), _sum(periods, week_start)
-    is_week_over = counted_since < week_start and any(own.records for own in week.values())
+
+    chosen: Sequence[Column] = ()
+    listed: Collection[str] = ()
+    numbered: Collection[Column] = ()
+    new_max: int = CHOSEN_MAX
+
+
+def choose(periods: Mapping[int, Sums], hour: int, current: CurrentColumns) -> tuple[Column, ...]:
+    """Return the columns from now on: the chosen ones that stay, then others by their share.
+
+    `hour` is that of now. Attributes that people listed are left to them.
+    """
+    now = period_of(hour)
+    periods = {period: sums for period, sums in periods.items() if period <= now}
+    counted_since = min(periods, default=now)
+    day, week = (_sum(periods, now - length) for length in (DAY_HOURS, WEEK_HOURS))
+    is_week_over = counted_since < now - WEEK_HOURS
+    is_week_over = is_week_over and any(own.records >= RECORDS_MIN for own in week.values())
+
+    def is_useful(column: Column) -> bool:
+        share = max(_share(day, column), _share(week, column))
+        return share >= KEPT_SHARE_MIN and _is_of_type(week, column, KEPT_TYPE_SHARE_MIN)
+
     kept = [
         column
-        for column in chosen
-        if column[0] not in listed and not (is_week_over and _share(week, column) < KEPT_SHARE_MIN)
-    ]
-    if counted_since >= day_start:
-        return tuple(kept[:CHOSEN_MAX])
-    taken = {attribute for attribute, _ in kept}.union(listed)
+        for column in current.chosen
+        if column[0] not in current.listed and (not is_week_over or is_useful(column))
+    ][:CHOSEN_MAX]
+    if counted_since >= now - DAY_HOURS:
+        return tuple(kept)
+    taken = {attribute for attribute, _ in kept}.union(current.listed)
+    new_left = current.new_max
+    for column in _frequent(day, taken):
+        if len(kept) == CHOSEN_MAX:
+            break
+        if column not in current.numbered:
+            if not new_left:
+                continue
+            new_left -= 1
+        kept.append(column)
+    return tuple(kept)
+
+
+def _frequent(day: Sums, taken: Collection[str]) -> list[Column]:
+    """The columns over attributes that are not taken, those that most records have first."""
+    attributes = {attribute for own in day.values() for attribute in own.attributes}
     shares = {
-        column: _share(day, column)
-        for attribute in sorted({a for own in day.values() for a in own.attributes} - taken)
-        for column in [(attribute, kql_type) for kql_type in _TYPES]
-        if _is_of_type(day, column)
+        (attribute, kql_type): _share(day, (attribute, kql_type))
+        for attribute in attributes.difference(taken)
+        for kql_type in _TYPES
+        if _is_of_type(day, (attribute, kql_type), CHOSEN_TYPE_SHARE_MIN)
     }
-    frequent = sorted(
+    return sorted(
         (column for column, share in shares.items() if share >= CHOSEN_SHARE_MIN),
         key=lambda column: (-shares[column], column),
     )
-    return tuple([*kept, *frequent][:CHOSEN_MAX])
 
 
 def _sum(periods: Mapping[int, Sums], since: int) -> Sums:
@@ -131,9 +171,9 @@ def _share(sums: Sums, column: Column) -> float:
     return max((own.share(column) for own in sums.values()), default=0.0)
 
 
-def _is_of_type(sums: Sums, column: Column) -> bool:
-    """Whether nearly all values of the attribute, in any signal, are of the column's type."""
+def _is_of_type(sums: Sums, column: Column, share_min: float) -> bool:
+    """Whether so many values of the attribute, in any signal, are of the column's type."""
     attribute, kql_type = column
     own = [of_signal.attributes.get(attribute, _NONE) for of_signal in sums.values()]
     exact = sum(count.of_type(kql_type) for count in own)
-    return exact >= TYPE_SHARE_MIN * sum(count.records for count in own)
+    return exact >= share_min * sum(count.records for count in own)

@@ -13,8 +13,10 @@ from segments.signals import SIGNALS, Signal
 
 # Attributes that a registration names.
 ATTRIBUTES_MAX = 100
-# Attributes of one piece of rows that are looked at: senders may have as many as they like.
-_PIECE_MAX = 1_000
+# Bytes of the name of an attribute: longer ones are not counted.
+NAME_BYTES_MAX = 128
+# Attributes that are kept while rows are counted: senders may have as many as they like.
+_KEPT_MAX = 200
 
 
 class AttributeCount(NamedTuple):
@@ -52,8 +54,7 @@ class AttributeCounts:
 
     def most_frequent(self) -> tuple[SignalCounts, ...]:
         """The sums of each signal with the attributes that most records have, of all signals."""
-        order = sorted(self._attributes.items(), key=lambda item: (-item[1].records, item[0]))
-        kept = dict(order[:ATTRIBUTES_MAX])
+        kept = self._most(ATTRIBUTES_MAX)
         return tuple(
             SignalCounts(
                 signal,
@@ -71,31 +72,57 @@ class AttributeCounts:
             self._attributes[signal, attribute] = AttributeCount(
                 *map(sum, zip(own, count, strict=True))
             )
+        if len(self._attributes) > 2 * _KEPT_MAX:
+            self._attributes = self._most(_KEPT_MAX)
+
+    def _most(self, number: int) -> dict[tuple[Signal, str], AttributeCount]:
+        ordered = sorted(self._attributes.items(), key=lambda item: (-item[1].records, item[0]))
+        return dict(ordered[:number])
 
 
 def _counted(lists: Array) -> dict[str, AttributeCount]:
-    """Count the entries of some rows by attribute; the most frequent ones alone."""
+    """Count the records by attribute; the most frequent ones alone.
+
+    An attribute that a record has twice counts as one without values of a type.
+    """
     entries = lists.flatten()
     if len(entries) == 0:
         return {}
     keys, values = field(entries, "key"), field(entries, "value")
-    codes, records = _most_frequent(keys.indices)
-    of_type = [
-        _counts_of(keys.indices.filter(pc.is_valid(field(values, member))), codes)
+    lengths = pc.binary_length(keys.dictionary)
+    is_counted = pc.and_(pc.greater(lengths, 0), pc.less_equal(lengths, NAME_BYTES_MAX))
+    places = pc.indices_nonzero(is_counted.take(keys.indices))
+    codes = keys.indices.take(places)
+    own, occurrences = _most_frequent(codes)
+    rows = pc.list_parent_indices(lists).take(places)
+    records = _counts_of(_codes_by_row(codes, rows, len(keys.dictionary)), own)
+    of_types = [
+        _counts_of(codes.filter(pc.is_valid(field(values, member).take(places))), own)
         for member in ("string_value", "int_value")
     ]
-    names = keys.dictionary.take(codes).to_pylist()
-    counts = zip(records, *of_type, strict=True)
-    return {name: AttributeCount(*own) for name, own in zip(names, counts, strict=True) if name}
+    names = keys.dictionary.take(own).to_pylist()
+    return {
+        name: AttributeCount(number, *(of_type if number == occurring else (0, 0)))
+        for name, number, occurring, *of_type in zip(
+            names, records, occurrences, *of_types, strict=True
+        )
+    }
 
 
 def _most_frequent(codes: Array) -> tuple[Array, Sequence[int]]:
     counts = pc.value_counts(codes)
     values, numbers = counts.field("values"), counts.field("counts")
-    if len(values) > _PIECE_MAX:
-        order = pc.array_sort_indices(numbers, order="descending").slice(0, _PIECE_MAX)
+    if len(values) > _KEPT_MAX:
+        order = pc.array_sort_indices(numbers, order="descending").slice(0, _KEPT_MAX)
         values, numbers = values.take(order), numbers.take(order)
     return values, numbers.to_pylist()
+
+
+def _codes_by_row(codes: Array, rows: Array, number: int) -> Array:
+    """Return the codes, each once a row; all are below a number."""
+    divisor = make.scalar(number, pa.int64())
+    pairs = pc.unique(pc.add(pc.multiply(rows.cast(pa.int64()), divisor), codes))
+    return pc.subtract(pairs, pc.multiply(pc.divide(pairs, divisor), divisor)).cast(pa.int32())
 
 
 def _counts_of(codes: Array, counted: Array) -> list[int]:

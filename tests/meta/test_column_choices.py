@@ -6,88 +6,23 @@ from meta.client import MetaClient
 from meta.commits.transactions import Transactions
 from meta.errors import InvalidArgument
 from meta.process import Shutdown
+from meta.store.catalog.automatic_columns import NUMBERED_MAX
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 from meta.watches.column_watch import ColumnWatch
 from tests.support.meta.catalog import CatalogDriver
-from tests.support.meta.dataset_life import delete, get_settings, set_settings
-from tests.support.meta.segments import Writer, segment_of
+from tests.support.meta.column_choices import Choices
+from tests.support.meta.dataset_life import delete, set_settings
 from tests.support.meta.server import MetaServer
 
 STRING, LONG = common_pb2.KQL_TYPE_STRING, common_pb2.KQL_TYPE_LONG
-LOGS = common_pb2.SIGNAL_LOGS
 # More than a day, and more than a week, in hours.
 A_DAY, A_WEEK = 36, 8 * 24
-Keys = dict[str, common_pb2.KqlType.ValueType]
 
 
 @pytest.fixture
 def dataset(meta_client: MetaClient) -> str:
     return CatalogDriver(meta_client).dataset("web")
-
-
-class Choices:
-    """A dataset with counts, and the hours that go by for it."""
-
-    def __init__(self, server: MetaServer, client: MetaClient, dataset: str) -> None:
-        self._database = server.running.database
-        self._client = client
-        self._writer = Writer(client)
-        self.dataset = dataset
-
-    def set(self, *, is_by_use: bool = True, is_on: bool = True, **keys: int) -> pb.DatasetSettings:
-        """Set the switch and the listed keys."""
-        columns = [
-            common_pb2.AutomaticColumn(attribute=key, type=type_, written=True)  # type: ignore[arg-type]
-            for key, type_ in keys.items()
-        ]
-        setting = pb.AutomaticColumns(enabled=is_on, by_use=is_by_use, columns=columns)
-        settings = pb.DatasetSettings(automatic_columns=setting)
-        return set_settings(self._client, self.dataset, settings)
-
-    def save(self, records: int, **strings: int) -> common_pb2.CreateSegment:
-        """Register a segment whose records have texts of some attributes."""
-        segment = segment_of(self.dataset, events=records)
-        counts = segment.attribute_counts.add(signal=LOGS, records=records)
-        for attribute, number in strings.items():
-            counts.attributes.add(attribute=attribute, records=number, strings=number)
-        self._writer.save(segment)
-        return segment
-
-    def save_again(self, segment: common_pb2.CreateSegment) -> None:
-        """Repeat a registration."""
-        self._writer.save(segment)
-
-    def choose(self, hours: int = 0) -> dict[str, tuple[bool, bool]]:
-        """Let hours go by and choose; answers whether each column is written, and chosen."""
-        self.run()
-        if hours:
-            self.execute(f"UPDATE attribute_sums SET hour = hour - {hours}")  # noqa: S608
-            return self.choose()
-        return self.columns
-
-    def run(self) -> None:
-        """Let the next choice be due, and run what is due."""
-        self.execute(
-            "UPDATE datasets SET columns_chosen_next = now() WHERE columns_chosen_next > now()"
-        )
-        ColumnWatch(Transactions(self._database), Shutdown()).run_round()
-
-    @property
-    def columns(self) -> dict[str, tuple[bool, bool]]:
-        """Whether each column is written, and whether meta chose it."""
-        columns = get_settings(self._client, self.dataset).automatic_columns.columns
-        return {column.attribute: (column.written, column.chosen) for column in columns}
-
-    def execute(self, statement: str) -> None:
-        """Change rows, as time or another server would."""
-        with self._database.write() as tx:
-            tx.exec_driver_sql(statement)
-
-    def count(self, table: str) -> int:
-        """The rows of a table."""
-        with self._database.read() as tx:
-            return int(tx.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one())  # noqa: S608
 
 
 @pytest.fixture
@@ -114,8 +49,8 @@ def test_what_many_records_had_for_a_day_becomes_a_column_and_leaves_after_a_wee
     request = pb.ListAuditRecordsRequest(limit=10, rpc="ChooseAutomaticColumns")
     last, first = meta_client.operations.ListAuditRecords(request).records
     assert (first.principal, first.subject_id) == ("meta", choices.dataset)
-    assert first.detail == '{"before": [], "after": ["user:string"]}'
-    assert last.detail == '{"before": ["user:string"], "after": []}'
+    assert first.detail == "added user:string"
+    assert last.detail == "ended user:string"
 
 
 def test_a_segment_is_counted_once(choices: Choices) -> None:
@@ -125,12 +60,12 @@ def test_a_segment_is_counted_once(choices: Choices) -> None:
         choices.save_again(segment)
     assert choices.count("attribute_counts") == 1
 
-    # A tenth of 150 records; with repetitions it would be of more.
-    choices.choose(A_DAY)
+    choices.choose()
     choices.save_again(segment)
-    choices.save(50, user=5)
 
-    assert choices.choose() == {"user": (True, True)}
+    assert choices.count("attribute_counts") == 0
+    sums = 'attribute_sums WHERE counts = \'{"1": [100000, {"user": [5000, 5000, 0]}]}\''
+    assert choices.count(sums) == 1
 
 
 def test_nothing_is_kept_of_datasets_whose_columns_people_choose(choices: Choices) -> None:
@@ -225,10 +160,85 @@ def test_by_use_without_the_switch_is_refused(choices: Choices) -> None:
         choices.set(is_on=False)
 
 
-def test_a_name_that_no_column_can_have_is_passed_over(choices: Choices) -> None:
+def test_names_that_people_could_misread_are_passed_over(choices: Choices) -> None:
     choices.set()
-    choices.save(10, **{"a" * 256: 10, "": 10, "line\nbreak": 10, "fine": 10})
+    odd = ["a" * 129, "", "line\nbreak", "two words", " blank", "right\u202eleft"]
+    choices.save(10, **dict.fromkeys([*odd, "fine", "a" * 128, 'q"\\{,}'], 10))
 
-    assert (
-        choices.count("attribute_counts WHERE counts #> '{1,1}' = '{\"fine\": [10, 10, 0]}'") == 1
+    choices.run()
+
+    with choices.reading() as tx:
+        ((counts,),) = tx.exec_driver_sql("SELECT counts FROM attribute_sums")
+    assert set(counts["1"][1]) == {"fine", "a" * 128, 'q"\\{,}'}
+
+
+def test_a_dataset_that_cannot_be_chosen_for_holds_up_no_other(
+    choices: Choices, meta_client: MetaClient, meta_server: MetaServer
+) -> None:
+    choices.set()
+    choices.save(10, user=10)
+    other = Choices(meta_server, meta_client, CatalogDriver(meta_client).dataset("other"))
+    other.set()
+    other.save(10, user=10)
+    choices.execute(
+        "INSERT INTO attribute_sums SELECT dataset_id, hour - mod(hour, 6), '{\"logs\": 1}'"
+        " FROM attribute_counts WHERE dataset_id = %(dataset)s",
+        dataset=choices.dataset,
     )
+
+    with pytest.raises(TypeError):
+        choices.run()
+    ColumnWatch(Transactions(meta_server.running.database), Shutdown()).run_round()
+
+    assert choices.count(f"attribute_counts WHERE dataset_id = '{choices.dataset}'") == 1
+    assert choices.count(f"attribute_counts WHERE dataset_id = '{other.dataset}'") == 0
+
+
+def test_meta_leaves_half_of_the_field_ids_to_people(choices: Choices) -> None:
+    choices.set()
+    choices.execute(
+        "INSERT INTO automatic_columns"
+        " SELECT id, 1000000 + 2 * n, 'former' || n, 1, false, true"
+        " FROM datasets, generate_series(2, %(most)s) AS n WHERE columns_chosen_next IS NOT NULL",
+        most=NUMBERED_MAX // 2,
+    )
+    choices.save(10, a=10, b=9)
+    choices.choose(A_DAY)
+    choices.save(10, a=10, b=9)
+
+    columns = choices.choose()
+
+    assert columns["a"] == (True, True)
+    assert "b" not in columns
+    choices.set(c=STRING)
+    assert choices.columns["c"] == (True, False)
+
+
+def test_the_end_of_chosen_columns_is_in_the_audit_log(
+    choices: Choices, meta_client: MetaClient
+) -> None:
+    choices.set()
+    choices.save(10, user=10)
+    choices.choose(A_DAY)
+    choices.save(10, user=10)
+    choices.choose()
+
+    choices.set(is_by_use=False)
+
+    request = pb.ListAuditRecordsRequest(limit=10, rpc="SetDatasetSettings")
+    details = [own.detail for own in meta_client.operations.ListAuditRecords(request).records]
+    assert "ended user:string" in details
+
+
+def test_meta_chooses_nothing_for_a_deleted_dataset(
+    choices: Choices, meta_client: MetaClient
+) -> None:
+    choices.set()
+    choices.save(10, user=10)
+    choices.choose(A_DAY)
+    choices.save(10, user=10)
+    delete(meta_client, choices.dataset)
+
+    choices.run()
+
+    assert choices.count("automatic_columns") == 0

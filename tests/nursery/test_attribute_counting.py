@@ -64,6 +64,23 @@ def test_nothing_is_counted_unless_meta_chooses(
     assert counts(meta_server) == []
 
 
+def test_long_names_make_no_registration_too_large(
+    meta_server: MetaServer, collector: CollectorDriver
+) -> None:
+    by_use(collector)
+    data = LogsData()
+    record = data.resource_logs.add().scope_logs.add().log_records.add(time_unix_nano=NOW)
+    for number in range(100):
+        record.attributes.add(key=f"{number}" + "k" * 50_000).value.int_value = 1
+    record.attributes.add(key="status").value.int_value = 200
+    collector.commit(collector.put(payloads=[data.SerializeToString()]))
+
+    nursery(collector.client).cycle()
+
+    assert collector.merged() == {collector.dataset_id: 0}
+    assert counts(meta_server) == [{"1": [1, {"status": [1, 0, 1]}]}]
+
+
 def test_babies_of_several_tasks_are_counted_together(
     meta_server: MetaServer, collector: CollectorDriver
 ) -> None:

@@ -68,6 +68,10 @@ class AutomaticSetting:
         left = [column for column in chosen if self.is_by_use and column[0] not in listed]
         if left != chosen:
             automatic_columns.write(tx, dataset_id, left, is_chosen=True)
+        for attribute, kql_type in sorted(set(chosen).difference(left)):
+            name = common_pb2.KqlType.Name(common_pb2.KqlType.ValueType(kql_type))
+            detail = f"ended {attribute}:{name.rpartition('_')[2].lower()}"
+            audit.note(tx, "SetDatasetSettings", dataset_id, detail)
 
 
 def checked(message: operations_pb2.AutomaticColumns) -> AutomaticSetting:

@@ -7,6 +7,8 @@ from meta.services.messages import checks
 from meta.v1 import common_pb2
 
 ATTRIBUTES_MAX = 100
+# Longer names are passed over: these come with each poll once they are columns.
+ATTRIBUTE_CHARACTERS_MAX = 128
 SIGNAL_MAX = 14
 
 
@@ -17,6 +19,7 @@ def checked(message: common_pb2.CreateSegment, field: str) -> str:
     """
     if not message.attribute_counts:
         return ""
+    checks.at_most(message.attribute_counts, field, SIGNAL_MAX)
     number = sum(len(own.attributes) for own in message.attribute_counts)
     checks.count(number, field, high=ATTRIBUTES_MAX)
     checks.distinct([str(own.signal) for own in message.attribute_counts], field)
@@ -39,8 +42,11 @@ def checked(message: common_pb2.CreateSegment, field: str) -> str:
 
 
 def _is_name(attribute: str) -> bool:
+    """Whether two people read the name alike, also in a list that blanks divide."""
+    if len(attribute) > ATTRIBUTE_CHARACTERS_MAX or any(map(str.isspace, attribute)):
+        return False
     try:
-        checks.name(attribute)
+        checks.new_name(attribute)
     except InvalidArgument:
         return False
     return True

@@ -29,14 +29,20 @@ _INSERT = text("""
       JOIN datasets d ON d.id = new.dataset_id
     WHERE d.columns_chosen_next IS NOT NULL
 """)
-# A time far ahead is one of before the clock stepped back.
-_LOCK_DUE = text("""
-    SELECT id, purged_at IS NOT NULL AS is_purged,
+# Postponed at once, so that a choice that fails holds up no other. A time far ahead is one of
+# before the clock stepped back.
+_CLAIM = text("""
+    UPDATE datasets SET columns_chosen_next = clock_timestamp() + :secs * interval '1 second'
+    WHERE id = (SELECT id FROM datasets
+        WHERE columns_chosen_next <= clock_timestamp()
+          OR columns_chosen_next > clock_timestamp() + interval '1 day'
+        ORDER BY columns_chosen_next LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
+    RETURNING id
+""")
+_LOCK = text("""
+    SELECT deleted_at IS NOT NULL AS is_deleted, purged_at IS NOT NULL AS is_purged,
            floor(extract(epoch FROM clock_timestamp()) / 3600)::integer AS hour
-    FROM datasets
-    WHERE columns_chosen_next <= clock_timestamp()
-      OR columns_chosen_next > clock_timestamp() + interval '1 day'
-    ORDER BY columns_chosen_next LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
+    FROM datasets WHERE id = :dataset AND columns_chosen_next IS NOT NULL FOR NO KEY UPDATE
 """)
 _TAKE = text("""
     DELETE FROM attribute_counts WHERE id = ANY(ARRAY(
@@ -44,13 +50,19 @@ _TAKE = text("""
     RETURNING hour, counts
 """)
 _READ = text("SELECT hour, counts FROM attribute_sums WHERE dataset_id = :dataset")
+_READ_SOME = text("""
+    SELECT hour, counts FROM attribute_sums
+    WHERE dataset_id = :dataset AND hour = ANY(cast(:hours AS integer[]))
+""")
 _WRITE = text("""
     INSERT INTO attribute_sums (dataset_id, hour, counts)
     SELECT :dataset, hour, counts
     FROM unnest(cast(:hours AS integer[]), cast(:counts AS jsonb[])) AS new (hour, counts)
     ON CONFLICT (dataset_id, hour) DO UPDATE SET counts = excluded.counts
 """)
-_EXPIRE = text("DELETE FROM attribute_sums WHERE dataset_id = :dataset AND hour < :hour")
+_EXPIRE = text("""
+    DELETE FROM attribute_sums WHERE dataset_id = :dataset AND NOT hour BETWEEN :first AND :last
+""")
 _FORGET = tuple(
     text(f"DELETE FROM {table} WHERE dataset_id = :dataset")  # noqa: S608
     for table in ("attribute_counts", "attribute_sums")
@@ -63,10 +75,10 @@ _UNSCHEDULE = text("UPDATE datasets SET columns_chosen_next = NULL WHERE id = :d
 
 
 @dataclass(frozen=True, slots=True)
-class DueChoice:
-    """A dataset whose columns are to be chosen, and the hour of now, counted from 1970."""
+class LockedChoice:
+    """A dataset whose columns meta chooses; `hour` is that of now, counted from 1970."""
 
-    dataset_id: UUID
+    is_deleted: bool
     is_purged: bool
     hour: int
 
@@ -86,10 +98,15 @@ def insert(tx: Transaction, counted: Iterable[tuple[UUID, UUID, str]]) -> None:
         tx.execute(_INSERT, values)
 
 
-def lock_due(tx: Transaction) -> DueChoice | None:
-    """Lock a dataset that is due and that no other server works on."""
-    row = tx.execute(_LOCK_DUE).one_or_none()
-    return None if row is None else DueChoice(*row)
+def claim_due(tx: Transaction, secs: float) -> UUID | None:
+    """Take a dataset that is due and that no other server takes; it is due again after `secs`."""
+    return tx.execute(_CLAIM, {"secs": secs}).scalar_one_or_none()
+
+
+def lock(tx: Transaction, dataset_id: UUID) -> LockedChoice | None:
+    """Lock a dataset; None if people choose its columns now."""
+    row = tx.execute(_LOCK, {"dataset": dataset_id}).one_or_none()
+    return None if row is None else LockedChoice(*row)
 
 
 def take(tx: Transaction, dataset_id: UUID) -> list[tuple[int, StoredCounts]]:
@@ -97,9 +114,14 @@ def take(tx: Transaction, dataset_id: UUID) -> list[tuple[int, StoredCounts]]:
     return _rows(tx.execute(_TAKE, {"dataset": dataset_id, "most": ROWS_MAX}))
 
 
-def read(tx: Transaction, dataset_id: UUID) -> dict[int, StoredCounts]:
-    """The sums of a dataset by period."""
-    return dict(_rows(tx.execute(_READ, {"dataset": dataset_id})))
+def read(
+    tx: Transaction, dataset_id: UUID, hours: Iterable[int] | None = None
+) -> dict[int, StoredCounts]:
+    """The sums of a dataset by period: all, or those of some hours."""
+    values: dict[str, object] = {"dataset": dataset_id}
+    if hours is None:
+        return dict(_rows(tx.execute(_READ, values)))
+    return dict(_rows(tx.execute(_READ_SOME, {**values, "hours": pg_arrays.numbers(hours)})))
 
 
 def write(tx: Transaction, dataset_id: UUID, sums: Mapping[int, StoredCounts]) -> None:
@@ -111,9 +133,9 @@ def write(tx: Transaction, dataset_id: UUID, sums: Mapping[int, StoredCounts]) -
     tx.execute(_WRITE, {"dataset": dataset_id, **values})
 
 
-def expire(tx: Transaction, dataset_id: UUID, hour: int) -> None:
-    """Forget the sums of periods before an hour."""
-    tx.execute(_EXPIRE, {"dataset": dataset_id, "hour": hour})
+def expire(tx: Transaction, dataset_id: UUID, first: int, last: int) -> None:
+    """Forget the sums of all but the hours from `first` to `last`, both included."""
+    tx.execute(_EXPIRE, {"dataset": dataset_id, "first": first, "last": last})
 
 
 def schedule(tx: Transaction, dataset_id: UUID, secs: float) -> None:

@@ -9,7 +9,12 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 
 from segments.otlp.arrow import Array
-from segments.otlp.attribute_counts import ATTRIBUTES_MAX, AttributeCount, AttributeCounts
+from segments.otlp.attribute_counts import (
+    ATTRIBUTES_MAX,
+    NAME_BYTES_MAX,
+    AttributeCount,
+    AttributeCounts,
+)
 from segments.otlp.decode import decode
 from segments.otlp.typed_attributes import attribute_lists
 
@@ -60,6 +65,45 @@ def test_counts_are_those_of_the_records(
         )
         for key in {of for of, _ in by_type}
     }
+
+
+def test_a_name_that_a_record_repeats_counts_once_and_without_a_type() -> None:
+    data = LogsData()
+    logs = data.resource_logs.add().scope_logs.add().log_records
+    for values in ([1, 2, 3], [4], []):
+        entries = [KeyValue(key="a", value=AnyValue(int_value=value)) for value in values]
+        entries.append(KeyValue(key="b", value=AnyValue(int_value=1)))
+        logs.append(LogRecord(attributes=entries))
+    decoded = decode("logs", [data.SerializeToString()], [1])
+    counts = AttributeCounts()
+
+    counts.add("logs", attribute_lists(decoded.attributes, 0, 3)[1])
+
+    (sums,) = counts.most_frequent()
+    assert sums.attributes == {"a": AttributeCount(2, 0, 0), "b": AttributeCount(3, 0, 3)}
+
+
+@pytest.mark.parametrize(("length", "number"), [(NAME_BYTES_MAX, 1), (NAME_BYTES_MAX + 1, 0)])
+def test_longer_names_are_not_counted(length: int, number: int) -> None:
+    counts = AttributeCounts()
+
+    counts.add("logs", lists_of([{"k" * length: AnyValue(int_value=1)}]))
+
+    (sums,) = counts.most_frequent()
+    assert (sums.records, len(sums.attributes)) == (1, number)
+
+
+def test_few_names_are_kept_however_many_there_are() -> None:
+    value = AnyValue(string_value="v")
+    counts = AttributeCounts()
+
+    for part in range(10):
+        records = [{f"{part}.{rank}": value} for rank in range(300)]
+        counts.add("logs", lists_of([*records, {"often": value}, {"often": value}]))
+
+    assert len(counts._attributes) <= 600
+    (sums,) = counts.most_frequent()
+    assert sums.attributes["often"] == AttributeCount(20, 20, 0)
 
 
 def test_counts_of_several_tasks_are_added() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from benchmarks.cost import answers, report
+from benchmarks.cost import answers, automatic, report
 from benchmarks.cost.clickhouse_rows import LOGS, TRACES
 from benchmarks.cost.clickhouse_tables import TEMPLATES, create_tables
 from benchmarks.cost.load import Corpus, write_corpus
@@ -63,10 +63,11 @@ def main() -> int:
         corpus = write_corpus(folder, settings.megabytes, start_nanos, SPAN_NANOS)
         questions = read_questions(_values(start_nanos, corpus))
         clickhouse = _clickhouse(folder, questions)
-        fast, idle_cores, asked = _saturated(folder, questions, settings)
+        fast, idle_cores, asked, columns = _saturated(folder, questions, settings)
         slow = _slow(folder)
         _print_observed(folder)
     measured = report.judge(corpus, clickhouse, fast, slow, idle_cores, asked)
+    measured += report.judge_columns(clickhouse, columns)
     results.save(measured)
     print(results.table(measured))
     return 0 if all(result.holds for result in measured) else 1
@@ -98,12 +99,17 @@ def _clickhouse(folder: Path, questions: list[Question]) -> report.ClickHouse:
 
 def _saturated(
     folder: Path, questions: list[Question], settings: Settings
-) -> tuple[Cost, dict[str, float], dict[str, answers.Answers]]:
+) -> tuple[Cost, dict[str, float], dict[str, answers.Answers], report.WithColumns]:
     with cost_stack() as stack:
         _warm_up(stack, folder)
         idle_cores = idle(stack, settings.idle_secs)
         cost = measure(stack, folder / "exports.bin", SATURATION_SENDERS)
-        return cost, idle_cores, _ask(stack, questions)
+        asked = _ask(stack, questions)
+        columns = automatic.chosen_columns(folder / "exports.bin")
+        cpu_secs, kept_bytes = automatic.write_columns(stack, columns)
+        names = [f"{attribute}:{kql_type}" for attribute, kql_type in columns]
+        with_columns = report.WithColumns(names, cpu_secs, kept_bytes, _ask_kql(stack, questions))
+        return cost, idle_cores, asked, with_columns
 
 
 def _slow(folder: Path) -> Cost:
@@ -142,13 +148,17 @@ def _ask(stack: CostStack, questions: list[Question]) -> dict[str, answers.Answe
     settings = stack.stack.settings
     with open_dataset(DATASET, meta_address=settings.meta_address) as dataset:
         paths = [url2pathname(urlsplit(file.url).path) for file in dataset.files()]
-        gateway = stack.stack.children["gateway"].pid
-        assert gateway is not None
         return {
             "DuckDB": answers.by_duckdb(paths, questions, ROUNDS),
             "segplane.read": answers.by_segplane_read(settings.meta_address, questions, ROUNDS),
-            "KQL over HTTP": answers.by_kql(settings.gateway_bind, gateway, questions, ROUNDS),
+            "KQL over HTTP": _ask_kql(stack, questions),
         }
+
+
+def _ask_kql(stack: CostStack, questions: list[Question]) -> answers.Answers:
+    gateway = stack.stack.children["gateway"].pid
+    assert gateway is not None
+    return answers.by_kql(stack.stack.settings.gateway_bind, gateway, questions, ROUNDS)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,8 @@ def send(order: SendOrder, tick: Callable[[], object]) -> Sent:
     return Sent(**json.loads(process.stdout.read()))
 
 
-def _payloads(path: Path) -> Iterator[tuple[int, bytes]]:
+def payloads(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Read the exports: the number of the signal, and its bytes."""
     with path.open("rb") as file:
         while head := file.read(_HEAD.size):
             signal, length = _HEAD.unpack(head)
@@ -124,7 +125,7 @@ class _Sender:
             calls: list[grpc.UnaryUnaryMultiCallable[bytes, bytes]] = [
                 channel.unary_unary(method) for method in _METHODS
             ]
-            for signal, payload in _payloads(Path(self._order.path)):
+            for signal, payload in payloads(Path(self._order.path)):
                 if rate := self._order.mb_per_sec:
                     # The schedule of an open load, not a wait for an event.
                     time.sleep(max(0.0, began + sent_bytes / (1e6 * rate) - time.monotonic()))

@@ -40,6 +40,16 @@ class ClickHouse:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class WithColumns:
+    """The same segments with automatic columns: their names, CPU of the rewrite, bytes, answers."""
+
+    names: list[str]
+    cpu_secs: float
+    kept_bytes: int
+    questions: Answers
+
+
 def judge(
     corpus: Corpus,
     clickhouse: ClickHouse,
@@ -79,6 +89,48 @@ def judge(
         ),
         *_questions(clickhouse, asked),
     ]
+
+
+def judge_columns(clickhouse: ClickHouse, columns: WithColumns) -> list[Result]:
+    """Compare the questions about attributes, and the bytes, where all segments have columns."""
+    print(
+        f"automatic columns {' '.join(columns.names)}: rewritten with {columns.cpu_secs:.1f} s of"
+        f" CPU, {columns.kept_bytes / 1e6:.1f} MB"
+    )
+    _print_questions(clickhouse, {"KQL, columns": columns.questions})
+    reference = f"ClickHouse {clickhouse.version}"
+    base = columns.questions[PRINT_ONE]
+    measured = [
+        compare(
+            "cost_bytes_kept_columns",
+            columns.kept_bytes / 1e6,
+            clickhouse.kept_bytes / 1e6,
+            reference_name=reference,
+            unit="MB",
+            bar=1.0,
+            higher_is_better=False,
+        )
+    ]
+    for name, theirs in clickhouse.questions.items():
+        if "attribute" not in name:
+            continue
+        ours, slug = columns.questions[name], "_".join(name.replace(",", "").split())
+        for kind, own, other in (
+            ("wall", ours.wall_ms - base.wall_ms, theirs.wall_ms),
+            ("CPU", ours.cpu_ms - base.cpu_ms, theirs.cpu_ms),
+        ):
+            measured.append(
+                compare(
+                    f"cost_columns_{slug}_{kind.lower()}",
+                    max(own, 0.01),
+                    other,
+                    reference_name=reference,
+                    unit=f"ms of {kind}, less print 1",
+                    bar=0.7,
+                    higher_is_better=False,
+                )
+            )
+    return measured
 
 
 def print_observed(

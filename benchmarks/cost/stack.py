@@ -51,7 +51,9 @@ class CostStack:
 
     def await_done(self) -> None:
         """Wait until every baby is merged and the planner neither has a task nor would make one."""
-        wait_until(self._is_done, "the planner to be done", seconds=DRAIN_SECS_MAX, tick=self._rest)
+        wait_until(
+            self._is_done, "the planner to be done", seconds=DRAIN_SECS_MAX, tick=self.rest_a_while
+        )
 
     def rest(self, seconds: float) -> None:
         """Let it be for a while: the time without exports that is measured."""
@@ -60,8 +62,8 @@ class CostStack:
             self._tick()
             time.sleep(READ_SECS)
 
-    def _rest(self) -> None:
-        # Each look is a call that users do not make.
+    def rest_a_while(self) -> None:
+        """Let it be between two looks, each of which is a call that users do not make."""
         self.rest(DONE_POLL_SECS)
 
     def _is_done(self) -> bool:
@@ -134,7 +136,7 @@ def measure(cost: CostStack, path: Path, in_flight: int, mb_per_sec: float = 0.0
     before = cost.clocks.read()
     sent = cost.send(path, in_flight, mb_per_sec)
     cost.await_done()
-    used = _since(cost.clocks.read(), before)
+    used = since(cost.clocks.read(), before)
     with open_dataset(DATASET, meta_address=cost.stack.settings.meta_address) as dataset:
         sizes = [file.size_bytes for file in dataset.files()]
     return Cost(sent, used, sum(sizes), len(sizes))
@@ -156,8 +158,9 @@ def idle(cost: CostStack, seconds: float) -> dict[str, float]:
     """Cores that each part uses while nothing is received."""
     before = cost.clocks.read()
     cost.rest(seconds)
-    return {part: secs / seconds for part, secs in _since(cost.clocks.read(), before).items()}
+    return {part: secs / seconds for part, secs in since(cost.clocks.read(), before).items()}
 
 
-def _since(now: dict[str, float], before: dict[str, float]) -> dict[str, float]:
+def since(now: dict[str, float], before: dict[str, float]) -> dict[str, float]:
+    """CPU seconds of each part between two reads of the clocks."""
     return {part: secs - before.get(part, 0.0) for part, secs in now.items()}

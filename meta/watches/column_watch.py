@@ -20,7 +20,6 @@ from meta.v1 import common_pb2
 log = structlog.get_logger()
 PAUSE_SECS = 60.0
 IDLE_SECS_MAX = 300.0
-CHOICE_SECS = 3_600.0
 # Of the field ids of a dataset; the others are left to people.
 CHOSEN_NUMBERED_MAX = NUMBERED_MAX // 2
 AUTHOR = AuditCaller(subject="meta")
@@ -42,9 +41,7 @@ class ColumnWatch:
         """
         is_any = False
         while not self._shutdown.is_requested:
-            dataset_id = self._transactions.write(
-                lambda tx: attribute_counts.claim_due(tx, CHOICE_SECS)
-            )
+            dataset_id = self._transactions.write(attribute_counts.claim_due)
             if dataset_id is None:
                 break
             is_any = True

@@ -18,8 +18,6 @@ from meta.v1 import common_pb2, operations_pb2
 
 COLUMNS_MAX = 100
 FIELD = "settings.automatic_columns"
-# A choice is made once an hour.
-CHOICE_SECS = 3_600.0
 _TYPES = frozenset([common_pb2.KQL_TYPE_STRING, common_pb2.KQL_TYPE_LONG])
 
 
@@ -54,7 +52,7 @@ class AutomaticSetting:
         self._leave_chosen(tx, dataset_id, stored)
         automatic_columns.write(tx, dataset_id, self.columns, is_chosen=False)
         if self.is_by_use and not old.is_by_use:
-            attribute_counts.schedule(tx, dataset_id, CHOICE_SECS)
+            attribute_counts.begin(tx, dataset_id)
         elif old.is_by_use and not self.is_by_use:
             attribute_counts.end(tx, dataset_id)
         # Nurseries read them: equal response_seq must mean equal columns.

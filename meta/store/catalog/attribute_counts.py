@@ -18,6 +18,8 @@ from meta.store.engine.pool import Transaction
 
 # By signal as text: records, and by attribute the records with it, with a text, with a number.
 StoredCounts: TypeAlias = Mapping[str, tuple[int, Mapping[str, tuple[int, int, int]]]]
+# From one choice to the next.
+CHOICE_SECS = 3_600.0
 # Rows that one transaction adds to the sums.
 ROWS_MAX = 1_000
 
@@ -98,9 +100,9 @@ def insert(tx: Transaction, counted: Iterable[tuple[UUID, UUID, str]]) -> None:
         tx.execute(_INSERT, values)
 
 
-def claim_due(tx: Transaction, secs: float) -> UUID | None:
-    """Take a dataset that is due and that no other server takes; it is due again after `secs`."""
-    return tx.execute(_CLAIM, {"secs": secs}).scalar_one_or_none()
+def claim_due(tx: Transaction) -> UUID | None:
+    """Take a dataset that is due and that no other server takes, and let it be due again later."""
+    return tx.execute(_CLAIM, {"secs": CHOICE_SECS}).scalar_one_or_none()
 
 
 def lock(tx: Transaction, dataset_id: UUID) -> LockedChoice | None:
@@ -138,9 +140,9 @@ def expire(tx: Transaction, dataset_id: UUID, first: int, last: int) -> None:
     tx.execute(_EXPIRE, {"dataset": dataset_id, "first": first, "last": last})
 
 
-def schedule(tx: Transaction, dataset_id: UUID, secs: float) -> None:
-    """Choose the columns of a dataset so many seconds from now; the caller holds its row."""
-    tx.execute(_SCHEDULE, {"dataset": dataset_id, "secs": secs})
+def begin(tx: Transaction, dataset_id: UUID) -> None:
+    """Let meta choose the columns of a dataset from now on; the caller holds its row."""
+    tx.execute(_SCHEDULE, {"dataset": dataset_id, "secs": CHOICE_SECS})
 
 
 def end(tx: Transaction, dataset_id: UUID) -> None:

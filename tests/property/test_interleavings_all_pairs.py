@@ -13,6 +13,7 @@ End = tuple[State, str, str]
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1_800)
 @pytest.mark.parametrize(("first", "second"), list(combinations_with_replacement(CALLS, 2)))
 def test_two_calls_at_once_end_as_one_after_the_other(
     interleaver: Interleaver, operator: Operator, first: str, second: str

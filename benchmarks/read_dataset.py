@@ -23,10 +23,10 @@ from benchmarks.harness.server import bench_postgres, bench_server
 from benchmarks.harness.timing import least_cpu
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, ingestion_pb2
+from segments.attribute_counts import AttributeCounts
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
-from segments.otlp.attribute_counts import AttributeCounts
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.spec import SegmentSpec

@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from nursery.results import DatasetResult, TaskEvents, WrittenSegment
+from segments.attribute_counts import AttributeCounts
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
 from segments.offsets import Quarantined
-from segments.otlp.attribute_counts import AttributeCounts
 from segments.parquet.automatic import automatic_columns
 from segments.parquet.lineage import quarantined_of
 from segplane.dataplane.babies.columns import DatasetColumns

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from nursery.planner import DatasetMove, Plan
 from nursery.results import TaskEvents, TaskResult, WrittenSegment
-from segments.otlp.attribute_counts import AttributeCounts
+from segments.attribute_counts import AttributeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ class MoveTracker:
                 own = results[dataset_id]
                 finished.segments.extend(own.segments)
                 finished.quarantined.update(own.quarantined)
-                finished.attribute_counts.add_counts(own.attribute_counts)
+                for counts in own.attribute_counts:
+                    finished.attribute_counts.add(counts)
                 if own.events is not None:
                     finished.events.append(WrittenEvents(own.segments, own.events))
             tasks.discard(index)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from segments.attribute_counts import SignalCounts
 from segments.errors import StoreUnavailable
 from segments.event_identity import HASH_BYTES
-from segments.otlp.attribute_counts import SignalCounts
 from segments.parquet.footer import SegmentContent
 from segments.parquet.spec import SegmentSpec
 

@@ -21,7 +21,8 @@ from meta.planning.column_choice import (
 )
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as ops
-from segments.otlp.attribute_counts import AttributeCounts
+from segments.attribute_counts import AttributeCounts
+from segments.otlp.counted_attributes import count_attributes
 from segments.otlp.decode import decode
 from segments.signals import Signal
 from segplane.read import open_dataset
@@ -37,7 +38,7 @@ def chosen_columns(path: Path) -> tuple[Column, ...]:
     for number, payload in islice(payloads(path), EXPORTS_COUNTED):
         signal = _SIGNALS[number]
         for lists in decode(signal, [payload], [0]).attributes:
-            counts.add(signal, lists)
+            counts.add(count_attributes(signal, lists))
     sums = {
         number: SignalSums(
             own.records, {name: AttributeSum(*count) for name, count in own.attributes.items()}

@@ -21,6 +21,9 @@ from meta.rpc.request_id import HEADER
 # The arguments of `context.abort`: code, details, trailing metadata.
 Refusal: TypeAlias = tuple[grpc.StatusCode, str, tuple[tuple[str, str | bytes], ...]]
 RETRY_AFTER_SECS = 1
+# Messages may repeat values of the caller. Clients receive 8 KiB of metadata, in which a message
+# stands three times, and takes three times as much where it is not ASCII.
+MESSAGE_BYTES_MAX = 1_200
 # The delay before a retry in milliseconds, as gRPC clients obey it; negative = do not retry.
 PUSHBACK_HEADER = "grpc-retry-pushback-ms"
 
@@ -47,13 +50,14 @@ def refusal(error: MetaError, request_id: str) -> Refusal:
 
 def to_status(error: MetaError, request_id: str) -> status_pb2.Status:
     """The error as google.rpc.Status, with field violations and a retry delay if they apply."""
+    message = _shortened(error.message)
     details = [
         error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.metadata),
         error_details_pb2.RequestInfo(request_id=request_id),
     ]
     if isinstance(error, InvalidArgument):
         violation = error_details_pb2.BadRequest.FieldViolation(
-            field=error.field, description=error.message
+            field=error.field, description=message
         )
         details.append(error_details_pb2.BadRequest(field_violations=[violation]))
     if isinstance(error, Overloaded | Unavailable):
@@ -63,4 +67,11 @@ def to_status(error: MetaError, request_id: str) -> status_pb2.Status:
     for detail in details:
         packed.append(any_pb2.Any())
         packed[-1].Pack(detail)
-    return status_pb2.Status(code=error.code.value, message=error.message, details=packed)
+    return status_pb2.Status(code=error.code.value, message=message, details=packed)
+
+
+def _shortened(message: str) -> str:
+    encoded = message.encode(errors="replace")
+    if len(encoded) <= MESSAGE_BYTES_MAX:
+        return message
+    return encoded[: MESSAGE_BYTES_MAX - 3].decode(errors="ignore") + "..."

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from meta.v1 import common_pb2
+from segments.attribute_counts import SignalCounts
 from segments.keys import split_key
-from segments.otlp.attribute_counts import SignalCounts
 from segments.parquet.footer import RegisteredFacts, SegmentContent
 from segments.signals import TRAITS
 from segments.token_index.place import KIND_PAGES

@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from segments.attribute_counts import AttributeCounts
 from segments.errors import SegmentsError
 from segments.offsets import spans_of
-from segments.otlp.attribute_counts import AttributeCounts
 from segments.otlp.wire import UndecodableSlice
 from segments.parquet.schema import section_schema
 from segments.parquet.spec import SegmentSpec

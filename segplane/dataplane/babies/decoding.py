@@ -7,8 +7,9 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
+from segments.attribute_counts import AttributeCounts
 from segments.otlp.arrow import Array, make, pc
-from segments.otlp.attribute_counts import AttributeCounts
+from segments.otlp.counted_attributes import count_attributes
 from segments.otlp.decode import Decoded, decode
 from segments.otlp.typed_attributes import RecordAttributes, attribute_lists
 from segments.parquet.schema import section_schema
@@ -89,7 +90,7 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
         dataset = datasets[index]
         if dataset.attribute_counts is not None:
             _, lists = attribute_lists(lists_of_parts, rows.start, rows.stop - rows.start)
-            dataset.attribute_counts.add(signal, lists)
+            dataset.attribute_counts.add(count_attributes(signal, lists))
         promoted, unconverted = _with_promoted(rows, signal, dataset, check, receipts, attributes)
         if promoted.stop > promoted.start:
             dataset.columns.add(signal, promoted)

@@ -4,7 +4,7 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 
-from meta.client import typed_error
+from meta.client import MetaClient, typed_error
 from meta.client.status_errors import BY_REASON, from_status
 from meta.errors import (
     DOMAIN,
@@ -15,6 +15,7 @@ from meta.errors import (
     Unavailable,
 )
 from meta.rpc import status
+from meta.v1 import operations_pb2
 from tests.support.meta.server import MetaServer
 
 
@@ -79,3 +80,20 @@ def details_of(error: grpc.RpcError) -> bytes:
     packed = trailing["grpc-status-details-bin"]
     assert isinstance(packed, bytes)
     return packed
+
+
+@pytest.mark.parametrize("character", ["x", "ä", "\U0001f600"])
+def test_a_refusal_that_repeats_a_long_value_reaches_the_caller(
+    meta_client: MetaClient, character: str
+) -> None:
+    request = operations_pb2.SetWorkerSettingsRequest(name="w", removed=[70_000 * character])
+
+    with pytest.raises(InvalidArgument, match="removed names no setting") as refused:
+        meta_client.operations.SetWorkerSettings(request)
+
+    assert refused.value.field == "removed"
+    assert (
+        status.MESSAGE_BYTES_MAX - 6
+        < len(refused.value.message.encode())
+        <= status.MESSAGE_BYTES_MAX
+    )

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 
-from segments.otlp.arrow import Array
-from segments.otlp.attribute_counts import (
+from segments.attribute_counts import (
     ATTRIBUTES_MAX,
     NAME_BYTES_MAX,
     AttributeCount,
     AttributeCounts,
 )
+from segments.otlp.arrow import Array
+from segments.otlp.counted_attributes import count_attributes
 from segments.otlp.decode import decode
 from segments.otlp.typed_attributes import attribute_lists
 
@@ -49,8 +50,8 @@ def test_counts_are_those_of_the_records(
     start = data.draw(st.integers(0, len(records)))
     counts = AttributeCounts()
 
-    counts.add("logs", lists.slice(0, start))
-    counts.add("logs", lists.slice(start, len(records) - start))
+    counts.add(count_attributes("logs", lists.slice(0, start)))
+    counts.add(count_attributes("logs", lists.slice(start, len(records) - start)))
 
     (sums,) = counts.most_frequent()
     assert (sums.signal, sums.records) == ("logs", len(records))
@@ -77,7 +78,7 @@ def test_a_name_that_a_record_repeats_counts_once_and_without_a_type() -> None:
     decoded = decode("logs", [data.SerializeToString()], [1])
     counts = AttributeCounts()
 
-    counts.add("logs", attribute_lists(decoded.attributes, 0, 3)[1])
+    counts.add(count_attributes("logs", attribute_lists(decoded.attributes, 0, 3)[1]))
 
     (sums,) = counts.most_frequent()
     assert sums.attributes == {"a": AttributeCount(2, 0, 0), "b": AttributeCount(3, 0, 3)}
@@ -87,7 +88,7 @@ def test_a_name_that_a_record_repeats_counts_once_and_without_a_type() -> None:
 def test_longer_names_are_not_counted(length: int, number: int) -> None:
     counts = AttributeCounts()
 
-    counts.add("logs", lists_of([{"k" * length: AnyValue(int_value=1)}]))
+    counts.add(count_attributes("logs", lists_of([{"k" * length: AnyValue(int_value=1)}])))
 
     (sums,) = counts.most_frequent()
     assert (sums.records, len(sums.attributes)) == (1, number)
@@ -99,7 +100,9 @@ def test_few_names_are_kept_however_many_there_are() -> None:
 
     for part in range(10):
         records = [{f"{part}.{rank}": value} for rank in range(300)]
-        counts.add("logs", lists_of([*records, {"often": value}, {"often": value}]))
+        counts.add(
+            count_attributes("logs", lists_of([*records, {"often": value}, {"often": value}]))
+        )
 
     assert len(counts._attributes) <= 600
     (sums,) = counts.most_frequent()
@@ -108,11 +111,12 @@ def test_few_names_are_kept_however_many_there_are() -> None:
 
 def test_counts_of_several_tasks_are_added() -> None:
     counts, others = AttributeCounts(), AttributeCounts()
-    counts.add("logs", lists_of([{"a": AnyValue(int_value=1)}]))
-    others.add("logs", lists_of([{"a": AnyValue(string_value="1")}, {}]))
-    others.add("traces", lists_of([{"a": AnyValue()}]))
+    counts.add(count_attributes("logs", lists_of([{"a": AnyValue(int_value=1)}])))
+    others.add(count_attributes("logs", lists_of([{"a": AnyValue(string_value="1")}, {}])))
+    others.add(count_attributes("traces", lists_of([{"a": AnyValue()}])))
 
-    counts.add_counts(others.most_frequent())
+    for own in others.most_frequent():
+        counts.add(own)
 
     logs, traces = counts.most_frequent()
     assert (logs.records, logs.attributes) == (3, {"a": AttributeCount(2, 1, 1)})
@@ -125,7 +129,7 @@ def test_no_more_attributes_are_named_than_a_registration_may(number: int) -> No
     records = [{f"rare{rank}": value for rank in range(number)}, {"often": value}, {"often": value}]
     counts = AttributeCounts()
 
-    counts.add("logs", lists_of(records))
+    counts.add(count_attributes("logs", lists_of(records)))
 
     (sums,) = counts.most_frequent()
     assert len(sums.attributes) == ATTRIBUTES_MAX

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from segments.otlp.attribute_counts import AttributeCounts
+from segments.attribute_counts import AttributeCounts
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.parquet import promoted_values
 from segments.parquet.promoted_values import CERTAIN_TEXTS, Unconvertible, convert

@@ -12,8 +12,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from collector.conformity import RecordRules, reject_nonconforming
+from segments.attribute_counts import AttributeCounts
 from segments.event_identity import EventIdentity, EventWindow
-from segments.otlp.attribute_counts import AttributeCounts
 from segments.otlp.content import read_facts
 from segments.parquet.lineage import DAY_NANOS
 from segments.parquet.spec import PromotedColumn, SegmentSpec

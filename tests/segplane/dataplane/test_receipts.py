@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
 
-from segments.otlp.attribute_counts import AttributeCounts
+from segments.attribute_counts import AttributeCounts
 from segments.otlp.split import cut
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal

@@ -95,6 +95,9 @@ class TableRules(ReaderRules):
         """The janitor deletes what nobody was handed for a grace and no pin holds."""
         if is_grace_over:
             self._pass_time()
+        self._expire(most)
+
+    def _expire(self, most: int) -> None:
         has_more = True
         while has_more:
             # Graces of segments are over at once here; those of tables are not.
@@ -127,7 +130,9 @@ class TableRules(ReaderRules):
                 request = pb.ReleasePinRequest(pin_id=pin_id)
                 self.meta.call(lambda c, r=request: c.operations.ReleasePin(r))  # type: ignore[misc]
             dataset.pinned.clear()
-        self.expire_tables(1_000, True)
+        # Also if no client was handed anything: a gateway may have died after it had registered.
+        self._pass_time()
+        self._expire(1_000)
         left = (self.store.newest.get(dataset.id) for dataset in self.model.live_datasets())
         assert self.store.registered <= frozenset().union(*(keys for _, keys in filter(None, left)))
 

@@ -166,13 +166,21 @@ class Model:
 
     def hidden_at(self, dataset_id: str, version: int) -> frozenset[tuple[str, int]]:
         """Merged contents that a reader of a dataset at a version does not find."""
-        hidden = [
-            a.segment.contents
+        absent = [
+            a.segment
             for a in self.absences
             if a.segment.dataset_id == dataset_id
             and a.since <= version
             and (a.until is None or version < a.until)
         ]
+        keys = {segment.key for segment in absent}
+        # The segments of one registration have the same contents here: one of them shows them.
+        shown = {
+            segment.contents
+            for segment in self.segments.values()
+            if segment.dataset_id == dataset_id and segment.key not in keys
+        }
+        hidden = [segment.contents for segment in absent if segment.contents not in shown]
         return frozenset[tuple[str, int]]().union(*hidden)
 
     def is_held(self, segment: Segment) -> bool:

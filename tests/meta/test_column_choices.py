@@ -117,7 +117,7 @@ def test_a_choice_leaves_the_version_of_the_settings(
 
     assert choices.columns["user"] == (True, True)
     assert reply.version == before
-    # What a client has read, it may write again: the chosen columns stay what they are.
+    # A client may write again the settings that it has read: chosen columns stay what they are.
     again = pb.DatasetSettings(automatic_columns=reply.settings.automatic_columns)
     set_settings(meta_client, choices.dataset, again)
     assert choices.columns == {"user": (True, True), "listed": (True, False)}

@@ -56,10 +56,17 @@ class Segment:
     is_confirmed: bool = False
     # Its tombstone never ends.
     is_hidden: bool = False
+    created_version: int = 0
 
     @property
     def is_live(self) -> bool:
         return self.tombstone_version is None
+
+    def is_visible(self, version: int) -> bool:
+        """True if readers at a version find it."""
+        return self.created_version <= version and (
+            self.tombstone_version is None or version < self.tombstone_version
+        )
 
 
 @dataclass
@@ -173,15 +180,14 @@ class Model:
             and a.since <= version
             and (a.until is None or version < a.until)
         ]
-        keys = {segment.key for segment in absent}
-        # The segments of one registration have the same contents here: one of them shows them.
-        shown = {
+        # The segments of one registration have the same contents here, and each shows them all.
+        shown = [
             segment.contents
             for segment in self.segments.values()
-            if segment.dataset_id == dataset_id and segment.key not in keys
-        }
-        hidden = [segment.contents for segment in absent if segment.contents not in shown]
-        return frozenset[tuple[str, int]]().union(*hidden)
+            if segment.dataset_id == dataset_id and segment.is_visible(version)
+        ]
+        hidden = frozenset[tuple[str, int]]().union(*(segment.contents for segment in absent))
+        return hidden.difference(*shown)
 
     def is_held(self, segment: Segment) -> bool:
         """True if a leased version shows the segment."""

@@ -126,9 +126,12 @@ class SegmentRules(StreamRules):
         segment_id: str,
         segment: common_pb2.CreateSegment,
         contents: frozenset[tuple[str, int]],
+        version: int = 0,
     ) -> Segment:
-        """Put a segment that meta took into the model."""
-        key = full_key(segment)
-        made = Segment(segment_id, key, segment.dataset_id, segment.number_of_events, contents)
+        """Put a segment that meta took into the model; `version` is that of its creation."""
+        key, events = full_key(segment), segment.number_of_events
+        made = Segment(
+            segment_id, key, segment.dataset_id, events, contents, created_version=version
+        )
         self.model.segments[key] = made
         return made

@@ -284,6 +284,7 @@ class StreamRules(CatalogRules):
         for segment in new:
             info = found[full_key(segment)]
             assert info.created_version == version
-            self.model.segments[full_key(segment)] = Segment(
-                info.id, full_key(segment), dataset_id, segment.number_of_events, contents
+            key, events = full_key(segment), segment.number_of_events
+            self.model.segments[key] = Segment(
+                info.id, key, dataset_id, events, contents, created_version=version
             )

@@ -119,7 +119,8 @@ class TaskRules(SegmentRules):
         assert {one.tombstone_version for one in buried} == {info.created_version}
         assert len(buried) == len(task.inputs)
         contents = frozenset[tuple[str, int]]().union(*(s.contents for s in task.inputs))
-        task.output, task.is_open = self.note(info.id, output, contents), False
+        task.output = self.note(info.id, output, contents, info.created_version)
+        task.is_open = False
         for segment in task.inputs:
             segment.tombstone_version = info.created_version
 

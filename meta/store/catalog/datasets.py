@@ -30,8 +30,8 @@ class Dataset:
     # The rule and the column of the identities of its events; None = they have none.
     identity_rule: int | None = None
     identity_column: str = ""
-    has_automatic_columns: bool = False  # Columns that meta chooses are by use.
-    is_by_use: bool = False
+    has_automatic_columns: bool = False
+    is_by_use: bool = False  # meta chooses automatic columns.
 
 
 _COLUMNS = (

@@ -23,6 +23,17 @@ class AttributeCount(NamedTuple):
     strings: int = 0
     longs: int = 0
 
+    def plus(self, other: AttributeCount) -> AttributeCount:
+        """The sum of two counts."""
+        return AttributeCount(*map(sum, zip(self, other, strict=True)))
+
+    def of_type(self, kql_type: str) -> int:
+        """Records whose value is of a type, "string" or "long"."""
+        return self.strings if kql_type == "string" else self.longs
+
+
+NO_RECORDS = AttributeCount()
+
 
 @dataclass(frozen=True, slots=True)
 class SignalCounts:
@@ -45,10 +56,8 @@ class AttributeCounts:
         signal = counts.signal
         self._records[signal] = self._records.get(signal, 0) + counts.records
         for attribute, count in counts.attributes.items():
-            own = self._attributes.get((signal, attribute), AttributeCount())
-            self._attributes[signal, attribute] = AttributeCount(
-                *map(sum, zip(own, count, strict=True))
-            )
+            own = self._attributes.get((signal, attribute), NO_RECORDS)
+            self._attributes[signal, attribute] = own.plus(count)
         if len(self._attributes) > 2 * KEPT_MAX:
             self._attributes = self._most(KEPT_MAX)
 

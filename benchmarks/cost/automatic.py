@@ -13,7 +13,6 @@ from benchmarks.harness.waiting import wait_until
 from meta.planning.column_choice import (
     DAY_HOURS,
     PERIOD_HOURS,
-    AttributeSum,
     Column,
     CurrentColumns,
     SignalSums,
@@ -40,9 +39,7 @@ def chosen_columns(path: Path) -> tuple[Column, ...]:
         for lists in decode(signal, [payload], [0]).attributes:
             counts.add(count_attributes(signal, lists))
     sums = {
-        number: SignalSums(
-            own.records, {name: AttributeSum(*count) for name, count in own.attributes.items()}
-        )
+        number: SignalSums(own.records, dict(own.attributes))
         for number, own in enumerate(counts.most_frequent())
     }
     hour = 100 * PERIOD_HOURS

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from segments.attribute_counts import NO_RECORDS, AttributeCount
 
 PERIOD_HOURS = 6
 DAY_HOURS = 24
@@ -33,39 +35,24 @@ Column: TypeAlias = tuple[str, str]
 _TYPES = ("string", "long")
 
 
-class AttributeSum(NamedTuple):
-    """Records with an attribute, and how many of the values are text and whole numbers."""
-
-    records: int
-    strings: int
-    longs: int
-
-    def of_type(self, kql_type: str) -> int:
-        """Records whose value is of a type."""
-        return self.strings if kql_type == "string" else self.longs
-
-
-_NONE = AttributeSum(0, 0, 0)
-
-
 @dataclass(slots=True)
 class SignalSums:
     """Records of a signal, and those with each attribute."""
 
     records: int = 0
-    attributes: dict[str, AttributeSum] = field(default_factory=dict)
+    attributes: dict[str, AttributeCount] = field(default_factory=dict)
 
     def add(self, other: SignalSums) -> None:
         """Add other counts of the signal."""
         self.records += other.records
         for attribute, count in other.attributes.items():
-            own = self.attributes.get(attribute, _NONE)
-            self.attributes[attribute] = AttributeSum(*map(sum, zip(own, count, strict=True)))
+            own = self.attributes.get(attribute, NO_RECORDS)
+            self.attributes[attribute] = own.plus(count)
 
     def share(self, column: Column) -> float:
         """The part of the records that has a value of the column; 0 if there are too few."""
         attribute, kql_type = column
-        count = self.attributes.get(attribute, _NONE).of_type(kql_type)
+        count = self.attributes.get(attribute, NO_RECORDS).of_type(kql_type)
         return count / self.records if self.records >= RECORDS_MIN else 0.0
 
 
@@ -174,6 +161,6 @@ def _share(sums: Sums, column: Column) -> float:
 def _is_of_type(sums: Sums, column: Column, share_min: float) -> bool:
     """Whether so many values of the attribute, in any signal, are of the column's type."""
     attribute, kql_type = column
-    own = [of_signal.attributes.get(attribute, _NONE) for of_signal in sums.values()]
+    own = [of_signal.attributes.get(attribute, NO_RECORDS) for of_signal in sums.values()]
     exact = sum(count.of_type(kql_type) for count in own)
     return exact >= share_min * sum(count.records for count in own)

@@ -7,7 +7,7 @@ import structlog
 from meta.access import AuditCaller
 from meta.commits.transactions import Transactions
 from meta.planning import column_choice
-from meta.planning.column_choice import AttributeSum, CurrentColumns, SignalSums, Sums
+from meta.planning.column_choice import CurrentColumns, SignalSums, Sums
 from meta.process import Shutdown
 from meta.store.access import audit
 from meta.store.catalog import attribute_counts, automatic_columns, datasets
@@ -16,6 +16,7 @@ from meta.store.catalog.automatic_columns import NUMBERED_MAX, AutomaticColumns
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
 from meta.v1 import common_pb2
+from segments.attribute_counts import AttributeCount
 
 log = structlog.get_logger()
 PAUSE_SECS = 60.0
@@ -118,7 +119,7 @@ def _current(stored: AutomaticColumns) -> CurrentColumns:
 
 def _sums(stored: StoredCounts) -> Sums:
     return {
-        int(signal): SignalSums(records, {a: AttributeSum(*own) for a, own in named.items()})
+        int(signal): SignalSums(records, {a: AttributeCount(*own) for a, own in named.items()})
         for signal, (records, named) in stored.items()
     }
 

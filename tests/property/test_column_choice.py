@@ -17,7 +17,6 @@ from meta.planning.column_choice import (
     PERIOD_HOURS,
     RECORDS_MIN,
     WEEK_HOURS,
-    AttributeSum,
     Column,
     CurrentColumns,
     SignalSums,
@@ -26,6 +25,7 @@ from meta.planning.column_choice import (
     cut,
     period_of,
 )
+from segments.attribute_counts import AttributeCount
 
 HOUR = 480_001
 LOGS, TRACES = 1, 2
@@ -33,8 +33,8 @@ A_DAY = DAY_HOURS + PERIOD_HOURS
 A_WEEK = WEEK_HOURS + PERIOD_HOURS
 
 
-def texts(records: int) -> AttributeSum:
-    return AttributeSum(records, records, 0)
+def texts(records: int) -> AttributeCount:
+    return AttributeCount(records, records, 0)
 
 
 def counted(length: int, sums: Mapping[int, SignalSums]) -> dict[int, Sums]:
@@ -43,7 +43,7 @@ def counted(length: int, sums: Mapping[int, SignalSums]) -> dict[int, Sums]:
     return {period: dict(sums) for period in range(first, HOUR + 1, PERIOD_HOURS)}
 
 
-def logs(**attributes: AttributeSum) -> dict[int, SignalSums]:
+def logs(**attributes: AttributeCount) -> dict[int, SignalSums]:
     return {LOGS: SignalSums(1_000, attributes)}
 
 
@@ -55,7 +55,7 @@ NOTHING = CurrentColumns()
 
 
 def test_a_tenth_of_the_records_of_a_day_makes_a_column() -> None:
-    sums = logs(often=texts(100), seldom=texts(99), number=AttributeSum(500, 0, 500))
+    sums = logs(often=texts(100), seldom=texts(99), number=AttributeCount(500, 0, 500))
 
     assert choose(counted(A_DAY, sums), HOUR, NOTHING) == (("number", "long"), ("often", "string"))
     assert choose(counted(A_DAY - PERIOD_HOURS, sums), HOUR, NOTHING) == ()
@@ -79,7 +79,7 @@ def test_few_records_make_no_column_and_end_none(records: int, columns: int) -> 
 
 
 def test_an_attribute_of_mixed_types_is_no_column() -> None:
-    sums = logs(mixed=AttributeSum(1_000, 980, 20), nearly=AttributeSum(1_000, 990, 10))
+    sums = logs(mixed=AttributeCount(1_000, 980, 20), nearly=AttributeCount(1_000, 990, 10))
 
     assert choose(counted(A_DAY, sums), HOUR, NOTHING) == (("nearly", "string"),)
 
@@ -103,7 +103,7 @@ def test_a_column_of_the_last_day_does_not_leave_for_the_days_before_it() -> Non
 
 
 def test_a_column_of_values_that_are_of_another_type_now_makes_room_for_it() -> None:
-    sums = counted(A_WEEK, logs(a=AttributeSum(1_000, 5, 995)))
+    sums = counted(A_WEEK, logs(a=AttributeCount(1_000, 5, 995)))
 
     assert choose(sums, HOUR, chosen(("a", "string"))) == (("a", "long"),)
 
@@ -141,7 +141,7 @@ def test_columns_without_a_field_id_keep_none_from_those_with_one() -> None:
 
 
 COUNTS = st.builds(
-    lambda strings, longs, others: AttributeSum(strings + longs + others, strings, longs),
+    lambda strings, longs, others: AttributeCount(strings + longs + others, strings, longs),
     st.integers(0, 2_000),
     st.sampled_from([0, 0, 1, 500]),
     st.sampled_from([0, 0, 7]),

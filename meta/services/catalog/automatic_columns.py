@@ -60,7 +60,7 @@ class AutomaticSetting:
         audit.note(tx, "SetDatasetSettings", dataset_id, audit.states(old, self))
 
     def _leave_chosen(self, tx: Transaction, dataset_id: UUID, stored: AutomaticColumns) -> None:
-        """End the columns that meta chose, but for those of attributes that nobody listed."""
+        """End the columns that meta chose, if people do now or list the attribute."""
         listed = {attribute for attribute, _ in self.columns}
         chosen = [(c.attribute, c.kql_type) for c in stored.columns if c.is_written and c.is_chosen]
         left = [column for column in chosen if self.is_by_use and column[0] not in listed]

@@ -4,12 +4,9 @@ import json
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
+from meta.services.messages.segment_facts import SIGNAL_MAX
 from meta.v1 import common_pb2
-
-ATTRIBUTES_MAX = 100
-# Longer names are passed over: these come with each poll once they are columns.
-ATTRIBUTE_CHARACTERS_MAX = 128
-SIGNAL_MAX = 14
+from segments.attribute_counts import ATTRIBUTES_MAX, NAME_BYTES_MAX
 
 
 def checked(message: common_pb2.CreateSegment, field: str) -> str:
@@ -43,7 +40,8 @@ def checked(message: common_pb2.CreateSegment, field: str) -> str:
 
 def _is_name(attribute: str) -> bool:
     """Whether two people read the name alike, also in a list that blanks divide."""
-    if len(attribute) > ATTRIBUTE_CHARACTERS_MAX or any(map(str.isspace, attribute)):
+    # Each poll has the names of columns.
+    if len(attribute.encode()) > NAME_BYTES_MAX or any(map(str.isspace, attribute)):
         return False
     try:
         checks.new_name(attribute)

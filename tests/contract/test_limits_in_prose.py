@@ -58,6 +58,7 @@ NO_LIMITS = {
     "metadata names up to 10 tokens",
     "finite and above 0",
     "A reply above 3.5 MiB",
+    "message has at most 1,200 bytes",
     "a routing at most 5 seconds",
     "default and at most 3,600",
     "pages of at most 3.5 MiB",

@@ -34,7 +34,8 @@ ROOT = Path(__file__).parents[2]
 CHDB_PYTHON = ROOT / "build" / "readers" / "python" / "bin" / "python"
 SPAN_NANOS = 600 * 10**9
 SATURATION_SENDERS, SLOW_SENDERS, SLOW_MB_PER_SEC = 32, 4, 2.0
-WARM_UP_MB = 10.0
+# So much that both task processes of the nursery and one of the merge worker are started.
+WARM_UP_MB = 100.0
 ROUNDS = 9
 IDLE_REQUESTS_SECS = 60.0
 
@@ -136,7 +137,7 @@ def _print_observed(folder: Path) -> None:
 
 
 def _warm_up(stack: CostStack, folder: Path) -> None:
-    """Start every JVM's and worker's code with records of another dataset."""
+    """Start every process that runs tasks with records of another dataset, at full speed."""
     warm = folder / "warm"
     warm.mkdir(exist_ok=True)
     write_corpus(warm, WARM_UP_MB, time.time_ns() - SPAN_NANOS, SPAN_NANOS)

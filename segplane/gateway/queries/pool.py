@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 
 import structlog
 
@@ -18,8 +19,10 @@ log = structlog.get_logger()
 class ProcessPool:
     """Hands out processes, of which some wait with DuckDB open.
 
-    Their launcher begins with the first query. Processes are replaced when a query takes one, so
-    that those that die while they wait cost no more than the queries that come.
+    Their launcher begins with the first query. A process that a query took is replaced when the
+    query has ended, so that its preparation does not compete with the query for the cores; sooner
+    only if fewer than half are left, or none that fits. Those that die while they wait are replaced
+    no sooner, so that they cost no more than the queries that come.
     """
 
     def __init__(self, threads: int, waiting_max: int = WAITING_MAX) -> None:
@@ -45,11 +48,19 @@ class ProcessPool:
 
     async def take(self, limits: ProcessLimits, *, is_new: bool = False) -> QueryProcess:
         """Return a process that has run nothing, or that has not even waited. Raises OSError."""
-        process = None if is_new else self._waiting_process(limits)
-        if process is None:
-            process = await self._started(limits)
-        self._starter.submit(self._fill, limits)
+        waiting = None if is_new else self._waiting_process(limits)
+        process = waiting or await self._started(limits)
+        with self._lock:
+            is_low = 2 * len(self._waiting) < self._waiting_max
+        if waiting is None or is_low:
+            self.refill(limits)
         return process
+
+    def refill(self, limits: ProcessLimits) -> None:
+        """Replace, in the background, the processes that were taken; call it when a query ends."""
+        # After the last query the starter has been shut down.
+        with suppress(RuntimeError):
+            self._starter.submit(self._fill, limits)
 
     def _waiting_process(self, limits: ProcessLimits) -> QueryProcess | None:
         with self._lock:

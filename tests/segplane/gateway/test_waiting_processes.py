@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -110,6 +110,29 @@ def test_a_process_gets_one_query_and_is_gone(
 
     assert len(set(seen)) == 5
     wait_until(lambda: not any(map(is_alive, seen)), "they are gone")
+
+
+def test_a_process_is_replaced_when_its_query_ends_unless_few_are_left() -> None:
+    pool = ProcessPool(threads=1, waiting_max=4)
+
+    def waiting() -> int:
+        # Starts follow each other, so this waits for those that were asked for.
+        pool._starter.submit(int).result()
+        return len(pool.waiting_pids)
+
+    with closing(pool):
+        taken(pool).discard()
+        filled(pool, 4)
+        first, second = taken(pool), taken(pool)
+        left = waiting()
+        third = taken(pool)
+        while_three_run = waiting()
+        for process in (first, second, third, taken(pool)):
+            process.discard()
+        before_the_end = waiting()
+        pool.refill(LIMITS)
+
+        assert (left, while_three_run, before_the_end, waiting()) == (2, 4, 3, 4)
 
 
 def test_a_waiting_process_holds_no_rights_files_or_version(

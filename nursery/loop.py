@@ -81,6 +81,8 @@ class Nursery:
         self._tended_at = float("-inf")
         # Whether the last poll named nothing to merge.
         self.is_idle = False
+        # Seconds until something is due, inf = all is merged; None = it is to poll soon.
+        self.next_due_secs: float | None = None
         self._shard_source = shards or LeasedShards(client, name, monotonic)
         self._shards: Shards | None = None
 
@@ -99,10 +101,12 @@ class Nursery:
         Raises MetaError or StoreError if meta or the store is unavailable, RunnerDied.
         """
         with span("nursery.cycle"):
+            self.next_due_secs = None
             self._locator.refresh()
             self._acquire_shards()
             # All streams are polled from time to time; in between, those that changed.
-            is_tending = self._is_tending_due()
+            tended_secs = self._clock.monotonic() - self._tended_at
+            is_tending = tended_secs >= self._settings.reap_interval_secs
             if is_tending:
                 self._permit.begin()
             snapshot = self._poll(0 if is_tending else self._seen_seq)
@@ -118,9 +122,6 @@ class Nursery:
             if is_tending:
                 self._tend(snapshot, store)
             return is_more
-
-    def _is_tending_due(self) -> bool:
-        return self._clock.monotonic() - self._tended_at >= self._settings.reap_interval_secs
 
     def _acquire_shards(self) -> None:
         shards = self._shard_source.acquire()
@@ -212,6 +213,8 @@ class Nursery:
         _observe("job", self._clock.monotonic() - started - registering_secs)
         _observe("register", registering_secs)
         self._adapt(cycle_plan, errors)
+        if not (errors or cycle_plan.is_large or self._unknown_layouts):
+            self.next_due_secs = cycle_plan.next_secs
         # The datasets of a parked stream failed in all its streams: the others are merged at once.
         return (cycle_plan.is_cut or is_parked) and not errors
 

@@ -1,5 +1,6 @@
 """Backlog of each stream, and the datasets that are due. Pure."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -74,10 +75,20 @@ def pending_streams(
     return pending
 
 
-def due_datasets(
-    pending: Sequence[PendingStream], limits: Limits, now_nanos: int
-) -> frozenset[str]:
-    """The datasets that are due by age, size or records, over all streams."""
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The datasets that are due; the first of the others is so in `next_secs`, inf = none waits.
+
+    `is_large`: one of them is due by its bytes or records.
+    """
+
+    dataset_ids: frozenset[str]
+    is_large: bool
+    next_secs: float
+
+
+def due_datasets(pending: Sequence[PendingStream], limits: Limits, now_nanos: int) -> Due:
+    """Tell what is due by age, size or records, over all streams."""
     demands: dict[str, _Demand] = {}
     for own in pending:
         for read in own.reads:
@@ -89,11 +100,15 @@ def due_datasets(
                 demand.oldest = min(demand.oldest, baby.committed_at)
                 demand.size_bytes += baby.size_bytes / sharers
                 demand.num_records += baby.num_records / sharers
-    return frozenset(
-        dataset_id
-        for dataset_id, demand in demands.items()
-        if _is_due(demand, limits, limits.patience.get(dataset_id, 1.0), now_nanos)
-    )
+    large, waits = set[str](), dict[str, float]()
+    for dataset_id, demand in demands.items():
+        times = limits.patience.get(dataset_id, 1.0)
+        waits[dataset_id] = _wait_secs(demand, limits, times, now_nanos)
+        if _is_large(demand, limits, times):
+            large.add(dataset_id)
+    old = {dataset_id for dataset_id, secs in waits.items() if secs <= 0}
+    others = (secs for dataset_id, secs in waits.items() if dataset_id not in large | old)
+    return Due(frozenset(large | old), bool(large), min(others, default=math.inf))
 
 
 def patience(segments: int, bound: int) -> float:
@@ -101,10 +116,13 @@ def patience(segments: int, bound: int) -> float:
     return max(1.0, min(PATIENCE_MAX, segments / bound)) if bound > 0 else 1.0
 
 
-def _is_due(demand: _Demand, limits: Limits, times: float, now_nanos: int) -> bool:
+def _wait_secs(demand: _Demand, limits: Limits, times: float, now_nanos: int) -> float:
+    """Seconds until a demand is due by its age."""
     # A wait of 0 s would stay one, however many times.
     wait_secs = limits.wait_secs if times == 1.0 else max(limits.wait_secs, 1.0) * times
-    is_old = demand.oldest <= now_nanos - int(wait_secs * 1e9)
-    is_large = demand.size_bytes >= limits.bytes_min * times
+    return (demand.oldest + int(wait_secs * 1e9) - now_nanos) / 1e9
+
+
+def _is_large(demand: _Demand, limits: Limits, times: float) -> bool:
     is_long = 0 < limits.records_min * times <= demand.num_records
-    return is_old or is_large or is_long
+    return demand.size_bytes >= limits.bytes_min * times or is_long

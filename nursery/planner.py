@@ -1,5 +1,6 @@
 """Plans one cycle: the baby segments to merge, the tasks that read them, the moves. Pure."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,11 +37,17 @@ class DatasetMove:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One cycle's work. `is_cut`: a limit was reached, so more work is due already."""
+    """One cycle's work. `is_cut`: a limit was reached, so more work is due already.
+
+    `is_large`: a dataset is due by its bytes or records. Of what is not merged, some is due in
+    `next_secs`, inf = all is merged.
+    """
 
     tasks: tuple[Task, ...] = ()
     moves: tuple[DatasetMove, ...] = ()
     is_cut: bool = False
+    is_large: bool = False
+    next_secs: float = math.inf
 
     @property
     def num_babies(self) -> int:
@@ -59,14 +66,15 @@ def plan(
     pending = pending_streams(streams, blocked or {})
     due = due_datasets(pending, limits, now_nanos)
     once = frozenset(d for d, spec in specs.items() if spec.identity is not None)
-    shares = choose(pending, due, limits, now_nanos, once)
+    shares = choose(pending, due.dataset_ids, limits, now_nanos, once)
     reads = [StreamReads(share.stream, tuple(share.reads)) for share in shares if share.reads]
     tasks = plan_tasks(reads, specs, limits.tasks_max)
     is_cut = any(
         share.is_cut or (bool(share.reads) and own.is_truncated)
         for share, own in zip(shares, pending, strict=True)
     )
-    return Plan(tasks, _moves(shares, tasks, limits, now_nanos), is_cut)
+    moves = _moves(shares, tasks, limits, now_nanos)
+    return Plan(tasks, moves, is_cut, due.is_large, due.next_secs)
 
 
 def _moves(

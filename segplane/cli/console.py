@@ -16,7 +16,7 @@ from segplane.stack.dev import Interrupted, Report, Stack
 from segplane.stack.postgres_folder import PostgresError
 from segplane.stack.preflight import NotReady
 
-CHECK_EVERY_SECS = 0.2
+CHECK_EVERY_SECS = 1.0
 EXIT_AT_ONCE = 130
 
 

@@ -39,7 +39,7 @@ log = structlog.get_logger()
 CONCURRENT_REQUESTS_MAX = 512
 _BACKLOG = 1_024
 _KEEP_ALIVE_SECS = 30
-_TICK_SECS = 0.5
+_TICK_SECS = 1.0
 
 
 def serve(settings: Settings, shutdown: Shutdown) -> None:
@@ -119,7 +119,7 @@ async def _run(
 class HttpServer(uvicorn.Server):
     """A server that leaves signals to the process: uvicorn's raises them again at its end.
 
-    It wakes twice a second for the header with the date, where uvicorn's wakes ten times.
+    It wakes once a second for the header with the date, where uvicorn's wakes ten times.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:

@@ -52,6 +52,39 @@ def test_a_nursery_with_something_to_merge_polls_often(collector: CollectorDrive
     assert texts(collector) == []
 
 
+@pytest.mark.parametrize(
+    ("bytes_min", "records_min", "rest_secs"), [(2**20, 0, 2.5), (1, 0, 1.0), (2**20, 1, 1.0)]
+)
+def test_a_nursery_that_merged_everything_rests_until_more_is_due(
+    collector: CollectorDriver, bytes_min: int, records_min: int, rest_secs: float
+) -> None:
+    collector.send("merged")
+    shutdown = NotedRests()
+    driver = nursery(
+        collector.client, wait_secs=0.0, batch_bytes_min=bytes_min, batch_records_min=records_min
+    )
+    cycles = Cycles(driver, lambda: None, 1.0, shutdown, 2.0)
+
+    cycles.start()
+
+    assert cycles.end(60.0, lambda: None)
+    assert texts(collector) == ["merged"]
+    assert shutdown.rests == [rest_secs, 4.0, 4.0]
+
+
+def test_a_nursery_polls_when_what_it_knows_is_due(collector: CollectorDriver) -> None:
+    collector.send("waits a little")
+    shutdown = NotedRests()
+    driver = nursery(collector.client, wait_secs=5.0, batch_bytes_min=2**20)
+    cycles = Cycles(driver, lambda: None, 60.0, shutdown, 5.0)
+
+    cycles.start()
+
+    assert cycles.end(60.0, lambda: None)
+    assert all(rest is not None and 0 < rest <= 5.0 for rest in shutdown.rests)
+    assert texts(collector) == []
+
+
 @pytest.mark.parametrize("reap_interval_secs", [3_600.0, 0.0])
 def test_meta_is_asked_before_deletions_once_while_there_are_none(
     meta_client: MetaClient, reap_interval_secs: float

@@ -52,10 +52,14 @@ def test_a_young_stream_waits() -> None:
     limits = replace(WIDE, wait_secs=5.0, bytes_min=10_000)
     young = stream(baby(0, LOGS, age_secs=1.0))
 
-    assert plan([young], {}, limits, NOW) == Plan()
+    assert plan([young], {}, limits, NOW) == Plan(next_secs=4.0)
     assert plan([replace(young, is_stopped=True)], {}, limits, NOW).tasks
     large = stream(baby(0, LOGS, age_secs=1.0, size=10_000))
     assert plan([large], {}, limits, NOW).tasks
+    other = stream(baby(0, SPANS, age_secs=2.0), merged={SPANS: -1}, name="other")
+    both = plan([large, other], {}, limits, NOW)
+    assert both.is_large
+    assert both.next_secs == 3.0
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,6 @@ from tests.support.waiting import wait_until
 LIMITS = ProcessLimits(128 * MIB, 256 * MIB, 64 * MIB, 1)
 OWN_MEMORY_MAX = 32 * MIB
 
-
 # Prints the threads of a launcher before and after it prepares itself.
 PREPARE = """
 import os
@@ -123,15 +122,14 @@ def test_a_process_is_replaced_when_its_query_ends_unless_few_are_left() -> None
     with closing(pool):
         taken(pool).discard()
         filled(pool, 4)
-        first, second = taken(pool), taken(pool)
+        running = [taken(pool), taken(pool)]
         left = waiting()
-        third = taken(pool)
+        running.append(taken(pool))
         while_three_run = waiting()
-        for process in (first, second, third, taken(pool)):
+        for process in (*running, taken(pool)):
             process.discard()
         before_the_end = waiting()
         pool.refill(LIMITS)
-
         assert (left, while_three_run, before_the_end, waiting()) == (2, 4, 3, 4)
 
 

@@ -17,12 +17,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.harness.merged_segments import DATASET_ID, write_segments
+from benchmarks.harness.registering import save_files
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
 from benchmarks.harness.timing import least_cpu
-from meta.client import MetaClient
-from meta.v1 import catalog_pb2, ingestion_pb2
-from segments.keys import new_merged_key
+from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segments.merging.indexing import index_builder
 from segments.merging.inputs import MergeInput
@@ -34,7 +33,6 @@ from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.store.open import open_store
 from segments.token_index.builder import TokenIndexBuilder
-from segplane.dataplane.registration import create_segment
 from segplane.query.engine import QueryLimits, opened_query
 from segplane.query.plan import QueryPlan
 from segplane.query.runs import plan
@@ -47,7 +45,7 @@ ROUNDS = 3
 RARE = "zebrafish4711"
 QUERY = f"web | where body has '{RARE}' | count"
 # Of the merges that a record passes through, one or two of four or five write an index.
-MERGE_BAR, BYTES_BAR, SEARCH_BAR = 1.7, 0.03, 0.15
+MERGE_BAR, BYTES_BAR, SEARCH_BAR = 1.7, 0.08, 0.15
 
 
 def run() -> list[Result]:
@@ -125,8 +123,8 @@ def _search(folder: Path, indexed: SegmentFacts) -> Result:
         server.client() as client,
     ):
         dataset = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name="web")).id
-        _register(client, dataset, objects, [(folder / "indexed.parquet", indexed)] * SEGMENTS)
-        _register(client, dataset, objects, [_rare(folder)])
+        save_files(client, dataset, objects, [(folder / "indexed.parquet", indexed)] * SEGMENTS)
+        save_files(client, dataset, objects, [_rare(folder)])
         place, whole = QueryPlace(server.address), plan(client, QUERY, None, datetime.now(UTC))
         reads = tuple(replace(read, terms=()) for read in whole.reads)
         calls: list[Callable[[], object]] = []
@@ -161,17 +159,3 @@ def _rare(folder: Path) -> tuple[Path, SegmentFacts]:
     with SegmentWriter(path, ["logs"], SegmentSpec(), footer, index=TokenIndexBuilder()) as writer:
         writer.write("logs", sort_table(rows, SegmentSpec(), "logs"))
         return path, writer.close()
-
-
-def _register(
-    client: MetaClient, dataset: str, objects: Path, files: list[tuple[Path, SegmentFacts]]
-) -> None:
-    config = ingestion_pb2.DownloadConfigRequest(worker_id="bench", omit_datasets=True)
-    bucket = client.ingestion.DownloadConfig(config).cloud_object_prefix.bucket
-    created = []
-    for path, facts in files:
-        key = new_merged_key(dataset)
-        (objects / key).parent.mkdir(parents=True, exist_ok=True)
-        (objects / key).hardlink_to(path)
-        created.append(create_segment(dataset, bucket, key, facts))
-    client.ingestion.SaveSegments(ingestion_pb2.SaveSegmentsRequest(segments=created))

@@ -104,7 +104,7 @@ def write_segments(folder: Path, count: int) -> list[Path]:
     """Write `count` sorted segments of 125,000 rows each, all over the same hour."""
     paths = []
     for seed in range(count):
-        tables = {signal: _section(signal, ROWS[signal], seed) for signal in SIGNALS}
+        tables = section_rows(seed)
         path = folder / f"{seed:02}.parquet"
         footer = SegmentFooter(
             DATASET_ID,
@@ -118,6 +118,11 @@ def write_segments(folder: Path, count: int) -> list[Path]:
             writer.close()
         paths.append(path)
     return paths
+
+
+def section_rows(seed: int, share: float = 1.0) -> dict[Signal, pa.Table]:
+    """Make a share of the rows of one segment, by signal, not sorted."""
+    return {signal: _section(signal, int(share * ROWS[signal]), seed) for signal in SIGNALS}
 
 
 def repeat_rows(paths: list[Path], folder: Path, times: int) -> list[Path]:

@@ -16,10 +16,10 @@ from segments.token_index.place import PAGE_BYTES, PAGES_MAX
 from segments.token_index.terms import ATTRIBUTE_COLUMNS, TEXT_COLUMNS
 from segments.token_index.tokenizer import Hashes, NoPlainJson
 
-# A filter of so many bits a term has 4 of 1,000 other terms too.
-BITS_PER_TERM = 12
+# A filter of so many bits a term has 2 of 1,000 other terms too.
+BITS_PER_TERM = 14
 # Of the bytes of its segment.
-SHARE_MAX = 0.03
+SHARE_MAX = 0.08
 # 8 bytes each are kept until the file is complete.
 TERMS_MAX = 4_000_000
 # Of 512 KiB, tokenizing takes half of the CPU that it takes of all texts of a row group at once.

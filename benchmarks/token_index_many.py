@@ -1,0 +1,125 @@
+"""A search for a rare text in 1,000 segments with token indexes: the files and bytes that it reads.
+
+Each segment has 20,800 rows of its own, and an index as merges of large segments write it. Each of
+TERMS texts is in one record of one segment, and is searched for in KQL, through a real meta. Bytes
+are those that this process reads of files, pages of the indexes included.
+"""
+
+import shutil
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchmarks.harness.merged_segments import DATASET_ID, section_rows
+from benchmarks.harness.registering import save_files
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres, bench_server
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2
+from segments.parquet.footer import SegmentFacts, SegmentFooter
+from segments.parquet.sorting import sort_table
+from segments.parquet.spec import SegmentSpec
+from segments.parquet.writer import SegmentWriter
+from segments.signals import SIGNALS
+from segments.token_index.builder import TokenIndexBuilder
+from segplane.query.engine import QueryLimits, opened_query
+from segplane.query.runs import plan
+from segplane.query.sources import QueryPlace
+
+SEGMENTS, SHARE = 1_000, 1 / 6
+TERMS = 20
+FILES_BAR, BYTES_BAR = 5.0, 0.01
+
+
+def run() -> list[Result]:
+    """Write the segments, register them, and search for each of the texts."""
+    folder = Path(tempfile.mkdtemp(prefix="segplane-bench-"))
+    try:
+        with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+            facts = list(pool.map(partial(_write, folder), range(SEGMENTS), chunksize=8))
+        return _search(folder, facts)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _text(seed: int) -> str:
+    return f"zebrafish{seed:04}"
+
+
+def _path(folder: Path, seed: int) -> Path:
+    return folder / f"{seed:04}.parquet"
+
+
+def _write(folder: Path, seed: int) -> SegmentFacts:
+    tables = section_rows(seed, SHARE)
+    if seed < TERMS:
+        logs = tables["logs"]
+        place = logs.schema.get_field_index("body")
+        bodies = [f"the {_text(seed)} was seen", *logs["body"].to_pylist()[1:]]
+        tables["logs"] = logs.set_column(place, logs.schema.field(place), pa.array(bodies))
+    spec, footer = SegmentSpec(), SegmentFooter(DATASET_ID, "benchmark")
+    index = TokenIndexBuilder()
+    with SegmentWriter(_path(folder, seed), SIGNALS, spec, footer, index=index) as writer:
+        for signal, table in tables.items():
+            writer.write(signal, sort_table(table, spec, signal))
+        return writer.close()
+
+
+def _search(folder: Path, facts: list[SegmentFacts]) -> list[Result]:
+    objects = folder / "objects"
+    objects.mkdir()
+    with (
+        bench_postgres() as postgres,
+        bench_server(postgres.url, {"META_OBJECT_STORE_URL": objects.as_uri()}) as server,
+        server.client() as client,
+    ):
+        dataset = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name="web")).id
+        files = ((_path(folder, seed), own) for seed, own in enumerate(facts))
+        save_files(client, dataset, objects, files)
+        asked = [_ask(client, server.address, _text(seed)) for seed in range(TERMS)]
+    kept_bytes = sum(own.compressed_size_bytes for own in facts)
+    opened, read_bytes = (sum(values) / TERMS for values in zip(*asked, strict=True))
+    print(
+        f"  {SEGMENTS} segments, {kept_bytes / 1e6:.0f} MB;"
+        f" most for one text: {max(asked)[0]} files, {max(n for _, n in asked) / 1e6:.1f} MB"
+    )
+    return [
+        compare(
+            "token_index_many_files",
+            opened,
+            FILES_BAR,
+            reference_name=f"5 of {SEGMENTS} files",
+            unit="files opened for a text, mean",
+            bar=1.0,
+            higher_is_better=False,
+        ),
+        compare(
+            "token_index_many_bytes",
+            read_bytes / 1e6,
+            kept_bytes / 1e6,
+            reference_name="all bytes of the segments",
+            unit="MB read for a text, mean",
+            bar=BYTES_BAR,
+            higher_is_better=False,
+        ),
+    ]
+
+
+def _ask(client: MetaClient, address: str, text: str) -> tuple[int, int]:
+    """Count the records with a text; returns the files that were opened and the bytes read."""
+    asked = plan(client, f"web | where body has '{text}' | count", None, datetime.now(UTC))
+    before = _read_bytes()
+    with opened_query(asked, QueryPlace(address), QueryLimits(threads=2)) as query:
+        assert query.reader().read_all().column(0).to_pylist() == [1]
+        (source,) = query.sources
+        return len(source.files), _read_bytes() - before
+
+
+def _read_bytes() -> int:
+    text = Path("/proc/self/io").read_text()
+    return int(text.partition("rchar:")[2].split()[0])

@@ -1,6 +1,5 @@
 """The thread that runs the nursery's cycles, so that no job can delay a shutdown."""
 
-import math
 import threading
 from collections.abc import Callable
 
@@ -15,19 +14,17 @@ from segplane.dataplane.drain import drain
 log = structlog.get_logger()
 # Longest pause between two polls while there is nothing to merge.
 IDLE_SECS_MAX = 5.0
-# Pause after everything was merged, in parts of the time that a baby may wait.
+# From a poll whose babies were all merged to the next, in parts of the time that one may wait.
 MERGED_SHARE = 1.25
-# Shortest pause before something is due.
-SHORTEST_SECS = 0.05
 
 
 class Cycles:
     """Runs cycles from `start` until shutdown; `check_runner` raises once no task can run.
 
-    Between two cycles it rests `interval_secs`, or less if something is due before. After a cycle
-    that merged all there was, and no dataset by its size, it rests 1.25 times `wait_secs`: a baby
-    that comes at the beginning is merged a quarter of that late, and most cycles need one poll.
-    While there is nothing to merge it rests twice `wait_secs`.
+    Between two cycles it rests `interval_secs`. If a cycle merged everything that its poll named,
+    nothing because of its size, the next poll is 1.25 times `wait_secs` after that one: a baby that
+    came right after it is merged a quarter of `wait_secs` late, and a steady stream needs one poll
+    a cycle. While there is nothing to merge it rests twice `wait_secs`.
     """
 
     def __init__(
@@ -42,7 +39,7 @@ class Cycles:
         self._check_runner = check_runner
         self._interval_secs = interval_secs
         self._idle_secs = max(interval_secs, min(2 * wait_secs, IDLE_SECS_MAX))
-        self._merged_secs = max(interval_secs, min(MERGED_SHARE * wait_secs, IDLE_SECS_MAX))
+        self._merged_secs = min(MERGED_SHARE * wait_secs, IDLE_SECS_MAX)
         self._shutdown = shutdown
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
         # The error that ended the cycles, and with them the process.
@@ -67,14 +64,11 @@ class Cycles:
             self._shutdown.request()
 
     def _rest_secs(self) -> float:
-        due_secs = self._nursery.next_due_secs
         if self._nursery.is_idle:
             return self._idle_secs
-        if due_secs == math.inf:
-            return self._merged_secs
-        if due_secs is None:
+        if self._nursery.whole_secs is None:
             return self._interval_secs
-        return min(self._interval_secs, max(due_secs, SHORTEST_SECS))
+        return max(self._interval_secs, self._merged_secs - self._nursery.whole_secs)
 
     def _cycle(self) -> bool:
         try:

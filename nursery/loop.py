@@ -81,8 +81,9 @@ class Nursery:
         self._tended_at = float("-inf")
         # Whether the last poll named nothing to merge.
         self.is_idle = False
-        # Seconds until something is due, inf = all is merged; None = it is to poll soon.
-        self.next_due_secs: float | None = None
+        # Seconds from the poll to the end of a cycle that merged all it named; None = not all.
+        self.whole_secs: float | None = None
+        self._polled_at, self._num_registered = 0.0, 0
         self._shard_source = shards or LeasedShards(client, name, monotonic)
         self._shards: Shards | None = None
 
@@ -101,7 +102,7 @@ class Nursery:
         Raises MetaError or StoreError if meta or the store is unavailable, RunnerDied.
         """
         with span("nursery.cycle"):
-            self.next_due_secs = None
+            self.whole_secs = None
             self._locator.refresh()
             self._acquire_shards()
             # All streams are polled from time to time; in between, those that changed.
@@ -134,7 +135,7 @@ class Nursery:
         assert self._shards is not None
         if not self._shards.indexes:
             return None
-        sent_at = self._clock.monotonic()
+        self._polled_at = self._clock.monotonic()
         # Should the layout of one of them come with the reply, it is merged after the next poll.
         withheld = list(self._unknown_layouts.keys() | self._refused.withheld())[:WAITING_MAX]
         try:
@@ -148,7 +149,7 @@ class Nursery:
             log.info("stale_snapshot", response_seq=reply.response_seq, seen=self._seen_seq)
             return None
         self._seen_seq = reply.response_seq
-        self._database_clock.observe(reply.database_time_nanos, sent_at)
+        self._database_clock.observe(reply.database_time_nanos, self._polled_at)
         metrics.CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
         snapshot = read_snapshot(reply, withheld)
         self._parked.forget_passed(
@@ -197,7 +198,7 @@ class Nursery:
 
     def _merge(self, cycle_plan: Plan) -> bool:
         """Run the plan's tasks; each dataset is registered once its own tasks have succeeded."""
-        started, registering_secs = self._clock.monotonic(), 0.0
+        started, registering_secs, self._num_registered = self._clock.monotonic(), 0.0, 0
         tracker, errors, is_parked = MoveTracker(cycle_plan), list[str](), False
         registering_secs += self._register(tracker.take_ready(), errors)
         with span("nursery.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies):
@@ -213,8 +214,8 @@ class Nursery:
         _observe("job", self._clock.monotonic() - started - registering_secs)
         _observe("register", registering_secs)
         self._adapt(cycle_plan, errors)
-        if not (errors or cycle_plan.is_large or self._unknown_layouts):
-            self.next_due_secs = cycle_plan.next_secs
+        if cycle_plan.is_whole and self._num_registered == len(cycle_plan.moves):
+            self.whole_secs = self._clock.monotonic() - self._polled_at
         # The datasets of a parked stream failed in all its streams: the others are merged at once.
         return (cycle_plan.is_cut or is_parked) and not errors
 
@@ -268,13 +269,13 @@ class Nursery:
         if registered.excess:
             self._refused.refuse(dataset_id, registered.excess)
         elif registered.response_seq is not None:
+            self._num_registered += 1
             self._refused.accept(dataset_id)
             self._seen_seq = max(self._seen_seq, registered.response_seq)
 
     def _tend(self, snapshot: StreamSnapshot, store: ObjectStore) -> None:
         """Reap, retire and stop dead streams; an error affects one stream only."""
-        started = self._clock.monotonic()
-        self._tended_at = started
+        started = self._tended_at = self._clock.monotonic()
         for info in snapshot.streams:
             if self._shutdown.is_requested:
                 return

@@ -1,6 +1,5 @@
 """Backlog of each stream, and the datasets that are due. Pure."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -77,18 +76,15 @@ def pending_streams(
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The datasets that are due; the first of the others is so in `next_secs`, inf = none waits.
-
-    `is_large`: one of them is due by its bytes or records.
-    """
+    """The datasets that are due, whether these are all, and whether one is by its size."""
 
     dataset_ids: frozenset[str]
+    is_all: bool
     is_large: bool
-    next_secs: float
 
 
 def due_datasets(pending: Sequence[PendingStream], limits: Limits, now_nanos: int) -> Due:
-    """Tell what is due by age, size or records, over all streams."""
+    """Tell which datasets are due by age, size or records, over all streams."""
     demands: dict[str, _Demand] = {}
     for own in pending:
         for read in own.reads:
@@ -100,15 +96,14 @@ def due_datasets(pending: Sequence[PendingStream], limits: Limits, now_nanos: in
                 demand.oldest = min(demand.oldest, baby.committed_at)
                 demand.size_bytes += baby.size_bytes / sharers
                 demand.num_records += baby.num_records / sharers
-    large, waits = set[str](), dict[str, float]()
+    old, large = set[str](), set[str]()
     for dataset_id, demand in demands.items():
         times = limits.patience.get(dataset_id, 1.0)
-        waits[dataset_id] = _wait_secs(demand, limits, times, now_nanos)
+        if _is_old(demand, limits, times, now_nanos):
+            old.add(dataset_id)
         if _is_large(demand, limits, times):
             large.add(dataset_id)
-    old = {dataset_id for dataset_id, secs in waits.items() if secs <= 0}
-    others = (secs for dataset_id, secs in waits.items() if dataset_id not in large | old)
-    return Due(frozenset(large | old), bool(large), min(others, default=math.inf))
+    return Due(frozenset(old | large), old | large == demands.keys(), bool(large))
 
 
 def patience(segments: int, bound: int) -> float:
@@ -116,11 +111,10 @@ def patience(segments: int, bound: int) -> float:
     return max(1.0, min(PATIENCE_MAX, segments / bound)) if bound > 0 else 1.0
 
 
-def _wait_secs(demand: _Demand, limits: Limits, times: float, now_nanos: int) -> float:
-    """Seconds until a demand is due by its age."""
+def _is_old(demand: _Demand, limits: Limits, times: float, now_nanos: int) -> bool:
     # A wait of 0 s would stay one, however many times.
     wait_secs = limits.wait_secs if times == 1.0 else max(limits.wait_secs, 1.0) * times
-    return (demand.oldest + int(wait_secs * 1e9) - now_nanos) / 1e9
+    return demand.oldest <= now_nanos - int(wait_secs * 1e9)
 
 
 def _is_large(demand: _Demand, limits: Limits, times: float) -> bool:

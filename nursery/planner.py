@@ -1,6 +1,5 @@
 """Plans one cycle: the baby segments to merge, the tasks that read them, the moves. Pure."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,15 +38,14 @@ class DatasetMove:
 class Plan:
     """One cycle's work. `is_cut`: a limit was reached, so more work is due already.
 
-    `is_large`: a dataset is due by its bytes or records. Of what is not merged, some is due in
-    `next_secs`, inf = all is merged.
+    `is_whole`: it merges everything that waits, nothing of it because of its size, so that nothing
+    is due before the age of what comes later.
     """
 
     tasks: tuple[Task, ...] = ()
     moves: tuple[DatasetMove, ...] = ()
     is_cut: bool = False
-    is_large: bool = False
-    next_secs: float = math.inf
+    is_whole: bool = False
 
     @property
     def num_babies(self) -> int:
@@ -74,7 +72,9 @@ def plan(
         for share, own in zip(shares, pending, strict=True)
     )
     moves = _moves(shares, tasks, limits, now_nanos)
-    return Plan(tasks, moves, is_cut, due.is_large, due.next_secs)
+    is_partial = any(own.is_truncated for own in pending) or any(s.waiting for s in streams)
+    is_whole = due.is_all and not (due.is_large or is_cut or is_partial or blocked)
+    return Plan(tasks, moves, is_cut, is_whole)
 
 
 def _moves(

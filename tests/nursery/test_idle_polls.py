@@ -1,12 +1,20 @@
 """A nursery with nothing to merge: fewer polls, and none of all streams before it is time."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 from meta import metrics
 from meta.client import MetaClient
 from meta.process import Shutdown
 from nursery.cycles import IDLE_SECS_MAX, Cycles
-from tests.support.nursery.drivers import CollectorDriver, nursery, texts
+from nursery.job import TaskOutcome
+from nursery.results import DatasetResult, TaskResult
+from nursery.tasks import Task
+from segments.named_stores import Stores
+from segplane.dataplane.clocks import Clock
+from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 
 
 class NotedRests(Shutdown):
@@ -61,7 +69,10 @@ def test_a_nursery_that_merged_everything_rests_until_more_is_due(
     collector.send("merged")
     shutdown = NotedRests()
     driver = nursery(
-        collector.client, wait_secs=0.0, batch_bytes_min=bytes_min, batch_records_min=records_min
+        collector.client,
+        clock=Clock(monotonic=lambda: 0.0),
+        batch_bytes_min=bytes_min,
+        batch_records_min=records_min,
     )
     cycles = Cycles(driver, lambda: None, 1.0, shutdown, 2.0)
 
@@ -72,16 +83,42 @@ def test_a_nursery_that_merged_everything_rests_until_more_is_due(
     assert shutdown.rests == [rest_secs, 4.0, 4.0]
 
 
-def test_a_nursery_polls_when_what_it_knows_is_due(collector: CollectorDriver) -> None:
-    collector.send("waits a little")
-    shutdown = NotedRests()
-    driver = nursery(collector.client, wait_secs=5.0, batch_bytes_min=2**20)
-    cycles = Cycles(driver, lambda: None, 60.0, shutdown, 5.0)
+def test_the_time_of_a_job_is_no_part_of_the_rest_that_follows(collector: CollectorDriver) -> None:
+    collector.send("merged")
+    now, shutdown = [0.0], NotedRests()
 
+    def run_slowly(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
+        now[0] += 3.0 if tasks else 0.0
+        return run_here(tasks, where)
+
+    driver = nursery(collector.client, run_slowly, clock=Clock(monotonic=lambda: now[0]))
+    cycles = Cycles(driver, lambda: None, 1.0, shutdown, 4.0)
     cycles.start()
 
     assert cycles.end(60.0, lambda: None)
-    assert all(rest is not None and 0 < rest <= 5.0 for rest in shutdown.rests)
+    assert shutdown.rests[0] == 2.0
+
+
+def test_a_nursery_that_failed_to_merge_tries_again_soon(collector: CollectorDriver) -> None:
+    collector.send("fails")
+    shutdown = NotedRests()
+
+    def fail(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
+        return [
+            (index, replace(result, datasets=tuple(failed(d) for d in result.datasets)))
+            for index, result in run_here(tasks, where)
+            if isinstance(result, TaskResult)
+        ]
+
+    def failed(dataset: DatasetResult) -> DatasetResult:
+        return replace(dataset, segments=(), error="no room")
+
+    driver = nursery(collector.client, fail)
+    cycles = Cycles(driver, lambda: None, 1.0, shutdown, 4.0)
+    cycles.start()
+
+    assert cycles.end(60.0, lambda: None)
+    assert shutdown.rests == [1.0] * 3
     assert texts(collector) == []
 
 

@@ -52,14 +52,26 @@ def test_a_young_stream_waits() -> None:
     limits = replace(WIDE, wait_secs=5.0, bytes_min=10_000)
     young = stream(baby(0, LOGS, age_secs=1.0))
 
-    assert plan([young], {}, limits, NOW) == Plan(next_secs=4.0)
+    assert plan([young], {}, limits, NOW) == Plan()
     assert plan([replace(young, is_stopped=True)], {}, limits, NOW).tasks
     large = stream(baby(0, LOGS, age_secs=1.0, size=10_000))
     assert plan([large], {}, limits, NOW).tasks
-    other = stream(baby(0, SPANS, age_secs=2.0), merged={SPANS: -1}, name="other")
-    both = plan([large, other], {}, limits, NOW)
-    assert both.is_large
-    assert both.next_secs == 3.0
+
+
+def test_a_plan_is_whole_if_it_merges_all_and_nothing_by_its_size() -> None:
+    limits = replace(WIDE, wait_secs=5.0, bytes_min=10_000, records_min=100)
+    old = stream(baby(0, LOGS, age_secs=9.0))
+    young = stream(baby(0, SPANS, age_secs=1.0), merged={SPANS: -1}, name="young")
+    long = stream(baby(0, LOGS, age_secs=9.0, records=100))
+    large = stream(baby(0, LOGS, age_secs=9.0, size=10_000))
+
+    assert plan([old], {}, limits, NOW).is_whole
+    assert not plan([old, young], {}, limits, NOW).is_whole
+    assert not plan([long], {}, limits, NOW).is_whole
+    assert not plan([large], {}, limits, NOW).is_whole
+    assert not plan([old], {}, limits, NOW, {"other": 3}).is_whole
+    assert not plan([old, replace(young, waiting=frozenset({SPANS}))], {}, limits, NOW).is_whole
+    assert not plan([replace(old, committed_offset=5)], {}, limits, NOW).is_whole
 
 
 @pytest.mark.parametrize(

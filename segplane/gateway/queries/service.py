@@ -222,8 +222,10 @@ class QueryService:
         metrics.RUNNING_QUERIES.inc()
 
         async def close() -> None:
-            scanned_bytes, secs = await run.close()
-            self._pool.refill(self._limits)
+            try:
+                scanned_bytes, secs = await run.close()
+            finally:
+                self._pool.refill(self._limits)
             self._accounts.use(account, scanned_bytes, secs)
             metrics.RUNNING_QUERIES.dec()
             metrics.SCANNED_BYTES.inc(scanned_bytes)

@@ -109,6 +109,8 @@ def test_two_gateways_show_the_old_table_or_the_new_one_and_never_both(
     try:
         segments.write(rows=2)
         with polling([gateway, second], root) as pollers:
+            for poller in pollers:
+                _wait_for(poller, segments.dataset)
             for number in range(GENERATIONS):
                 version = gateway.table().json["metadata"]["current-snapshot-id"]
                 segments = recreate(segments, files=number + 2)

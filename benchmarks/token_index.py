@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from benchmarks.harness.merged_segments import DATASET_ID, write_segments
+from benchmarks.harness.merged_segments import DATASET_ID, with_text, write_segments
 from benchmarks.harness.registering import save_files
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
@@ -153,9 +153,7 @@ def _rare(folder: Path) -> tuple[Path, SegmentFacts]:
     path, footer = folder / "rare.parquet", SegmentFooter(DATASET_ID, "benchmark")
     with SegmentFile(next(folder.glob("*.parquet"))) as segment:
         table = pa.Table.from_batches(segment.batches("logs", 10_000))
-    place = table.schema.get_field_index("body")
-    bodies = [f"the {RARE} was seen", *table["body"].to_pylist()[1:]]
-    rows = table.set_column(place, table.schema.field(place), pa.array(bodies))
+    rows = with_text(table, RARE)
     with SegmentWriter(path, ["logs"], SegmentSpec(), footer, index=TokenIndexBuilder()) as writer:
         writer.write("logs", sort_table(rows, SegmentSpec(), "logs"))
         return path, writer.close()

@@ -13,9 +13,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-import pyarrow as pa
-
-from benchmarks.harness.merged_segments import DATASET_ID, section_rows
+from benchmarks.harness.merged_segments import DATASET_ID, section_rows, with_text
 from benchmarks.harness.registering import save_files
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
@@ -58,10 +56,7 @@ def _path(folder: Path, seed: int) -> Path:
 def _write(folder: Path, seed: int) -> SegmentFacts:
     tables = section_rows(seed, SHARE)
     if seed < TERMS:
-        logs = tables["logs"]
-        place = logs.schema.get_field_index("body")
-        bodies = [f"the {_text(seed)} was seen", *logs["body"].to_pylist()[1:]]
-        tables["logs"] = logs.set_column(place, logs.schema.field(place), pa.array(bodies))
+        tables["logs"] = with_text(tables["logs"], _text(seed))
     spec, footer = SegmentSpec(), SegmentFooter(DATASET_ID, "benchmark")
     index = TokenIndexBuilder()
     with SegmentWriter(_path(folder, seed), SIGNALS, spec, footer, index=index) as writer:

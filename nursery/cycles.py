@@ -1,6 +1,7 @@
 """The thread that runs the nursery's cycles, so that no job can delay a shutdown."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import structlog
@@ -34,6 +35,7 @@ class Cycles:
         interval_secs: float,
         shutdown: Shutdown,
         wait_secs: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._nursery = nursery
         self._check_runner = check_runner
@@ -41,6 +43,7 @@ class Cycles:
         self._idle_secs = max(interval_secs, min(2 * wait_secs, IDLE_SECS_MAX))
         self._merged_secs = min(MERGED_SHARE * wait_secs, IDLE_SECS_MAX)
         self._shutdown = shutdown
+        self._clock = clock
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
         # The error that ended the cycles, and with them the process.
         self.error: BaseException | None = None
@@ -56,19 +59,20 @@ class Cycles:
     def _run(self) -> None:
         try:
             while not self._shutdown.is_requested:
+                began = self._clock()
                 is_more = self._cycle()
-                self._shutdown.wait(0.0 if is_more else self._rest_secs())
+                self._shutdown.wait(0.0 if is_more else self._rest_secs(self._clock() - began))
         except BaseException as error:  # noqa: BLE001 - the thread that joins raises it
             self.error = error
         finally:
             self._shutdown.request()
 
-    def _rest_secs(self) -> float:
+    def _rest_secs(self, cycle_secs: float) -> float:
         if self._nursery.is_idle:
             return self._idle_secs
-        if self._nursery.whole_secs is None:
-            return self._interval_secs
-        return max(self._interval_secs, self._merged_secs - self._nursery.whole_secs)
+        if self._nursery.is_whole:
+            return max(self._interval_secs, self._merged_secs - cycle_secs)
+        return self._interval_secs
 
     def _cycle(self) -> bool:
         try:

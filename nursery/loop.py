@@ -81,9 +81,9 @@ class Nursery:
         self._tended_at = float("-inf")
         # Whether the last poll named nothing to merge.
         self.is_idle = False
-        # Seconds from the poll to the end of a cycle that merged all it named; None = not all.
-        self.whole_secs: float | None = None
-        self._polled_at, self._num_registered = 0.0, 0
+        # Whether the cycle merged all that its poll named, and nothing because of its size.
+        self.is_whole = False
+        self._num_registered = 0
         self._shard_source = shards or LeasedShards(client, name, monotonic)
         self._shards: Shards | None = None
 
@@ -102,7 +102,7 @@ class Nursery:
         Raises MetaError or StoreError if meta or the store is unavailable, RunnerDied.
         """
         with span("nursery.cycle"):
-            self.whole_secs = None
+            self.is_whole = False
             self._locator.refresh()
             self._acquire_shards()
             # All streams are polled from time to time; in between, those that changed.
@@ -135,7 +135,7 @@ class Nursery:
         assert self._shards is not None
         if not self._shards.indexes:
             return None
-        self._polled_at = self._clock.monotonic()
+        sent_at = self._clock.monotonic()
         # Should the layout of one of them come with the reply, it is merged after the next poll.
         withheld = list(self._unknown_layouts.keys() | self._refused.withheld())[:WAITING_MAX]
         try:
@@ -149,7 +149,7 @@ class Nursery:
             log.info("stale_snapshot", response_seq=reply.response_seq, seen=self._seen_seq)
             return None
         self._seen_seq = reply.response_seq
-        self._database_clock.observe(reply.database_time_nanos, self._polled_at)
+        self._database_clock.observe(reply.database_time_nanos, sent_at)
         metrics.CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
         snapshot = read_snapshot(reply, withheld)
         self._parked.forget_passed(
@@ -214,8 +214,7 @@ class Nursery:
         _observe("job", self._clock.monotonic() - started - registering_secs)
         _observe("register", registering_secs)
         self._adapt(cycle_plan, errors)
-        if cycle_plan.is_whole and self._num_registered == len(cycle_plan.moves):
-            self.whole_secs = self._clock.monotonic() - self._polled_at
+        self.is_whole = cycle_plan.is_whole and self._num_registered == len(cycle_plan.moves)
         # The datasets of a parked stream failed in all its streams: the others are merged at once.
         return (cycle_plan.is_cut or is_parked) and not errors
 

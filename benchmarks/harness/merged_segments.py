@@ -125,6 +125,13 @@ def section_rows(seed: int, share: float = 1.0) -> dict[Signal, pa.Table]:
     return {signal: _section(signal, int(share * ROWS[signal]), seed) for signal in SIGNALS}
 
 
+def with_text(logs: pa.Table, text: str) -> pa.Table:
+    """Put a text into the body of the first log record."""
+    place = logs.schema.get_field_index("body")
+    bodies = [f"the {text} was seen", *logs["body"].to_pylist()[1:]]
+    return logs.set_column(place, logs.schema.field(place), pa.array(bodies))
+
+
 def repeat_rows(paths: list[Path], folder: Path, times: int) -> list[Path]:
     """Write each segment anew with every row `times` over, which keeps the order."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:

@@ -13,7 +13,6 @@ from nursery.job import TaskOutcome
 from nursery.results import DatasetResult, TaskResult
 from nursery.tasks import Task
 from segments.named_stores import Stores
-from segplane.dataplane.clocks import Clock
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 
 
@@ -68,13 +67,8 @@ def test_a_nursery_that_merged_everything_rests_until_more_is_due(
 ) -> None:
     collector.send("merged")
     shutdown = NotedRests()
-    driver = nursery(
-        collector.client,
-        clock=Clock(monotonic=lambda: 0.0),
-        batch_bytes_min=bytes_min,
-        batch_records_min=records_min,
-    )
-    cycles = Cycles(driver, lambda: None, 1.0, shutdown, 2.0)
+    driver = nursery(collector.client, batch_bytes_min=bytes_min, batch_records_min=records_min)
+    cycles = Cycles(driver, lambda: None, 1.0, shutdown, 2.0, clock=lambda: 0.0)
 
     cycles.start()
 
@@ -91,8 +85,8 @@ def test_the_time_of_a_job_is_no_part_of_the_rest_that_follows(collector: Collec
         now[0] += 3.0 if tasks else 0.0
         return run_here(tasks, where)
 
-    driver = nursery(collector.client, run_slowly, clock=Clock(monotonic=lambda: now[0]))
-    cycles = Cycles(driver, lambda: None, 1.0, shutdown, 4.0)
+    driver = nursery(collector.client, run_slowly)
+    cycles = Cycles(driver, lambda: None, 1.0, shutdown, 4.0, clock=lambda: now[0])
     cycles.start()
 
     assert cycles.end(60.0, lambda: None)

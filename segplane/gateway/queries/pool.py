@@ -58,7 +58,7 @@ class ProcessPool:
 
     def refill(self, limits: ProcessLimits) -> None:
         """Replace, in the background, the processes that were taken; call it when a query ends."""
-        # After the last query the starter has been shut down.
+        # A gateway that ends has shut the starter down.
         with suppress(RuntimeError):
             self._starter.submit(self._fill, limits)
 

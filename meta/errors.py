@@ -201,6 +201,13 @@ class IdentitiesRequired(MetaError):
     reason = "IDENTITIES_REQUIRED"
 
 
+class ReleaseTooLow(MetaError):
+    """The database needs a later release than this one. Install it."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "RELEASE_TOO_LOW"
+
+
 class DatasetProtected(MetaError):
     """The default dataset cannot be deleted."""
 

@@ -12,8 +12,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from meta.errors import Unavailable
+from meta import release
+from meta.errors import ReleaseTooLow, Unavailable
 from meta.store.engine.pool import Database, translate
+from meta.store.workers import servers
 
 log = structlog.get_logger()
 # Any number will do, as long as every release uses the same.
@@ -30,14 +32,22 @@ def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 30
     A database that a later release has migrated is left as it is: its schema only adds to ours. The
     lock is polled on an autocommit connection: waiting for it inside a transaction would
     deadlock with CREATE INDEX CONCURRENTLY. A database that is at the head already is not locked.
-    Raises Unavailable after `wait_secs`.
+    Raises ReleaseTooLow before anything is changed, and Unavailable after `wait_secs`.
     """
     try:
+        check_release(database)
         if current_revision(database) != head_revision():
             _upgrade(database, revision, wait_secs)
     except DBAPIError as error:
         raise translate(error) from error
     return head_revision()
+
+
+def check_release(database: Database) -> None:
+    """Raise ReleaseTooLow if the database needs a later release than this one."""
+    refusal = release.refusal(servers.least_release(database), release.own_release())
+    if refusal:
+        raise ReleaseTooLow(refusal)
 
 
 def _upgrade(database: Database, revision: str, wait_secs: float) -> None:

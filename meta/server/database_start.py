@@ -7,7 +7,7 @@ import structlog
 
 from meta import migrations
 from meta.config import Settings
-from meta.errors import Unavailable
+from meta.errors import ReleaseTooLow, Unavailable
 from meta.process import ConfigError
 from meta.store.engine import server_limits
 from meta.store.engine.pool import Database, OptionsRefused
@@ -19,7 +19,10 @@ CONNECTIONS_BESIDE_POOL = 1
 
 
 def open_database(settings: Settings) -> Database:
-    """Connect and migrate; waits for Postgres while it starts. Raises ConfigError."""
+    """Connect and migrate; waits for Postgres while it starts.
+
+    Raises ConfigError or ReleaseTooLow.
+    """
     try:
         database = Database(settings.database)
     except ValueError as error:
@@ -34,7 +37,7 @@ def open_database(settings: Settings) -> Database:
             " connections or transactions, as PgBouncer does: point META_DATABASE_URL at Postgres"
             " itself"
         ) from error
-    except ConfigError:
+    except (ConfigError, ReleaseTooLow):
         database.close()
         raise
     if pool_size == settings.database.pool_size:

@@ -1,6 +1,9 @@
 """The background jobs of a server."""
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
@@ -8,11 +11,13 @@ from meta.process import Shutdown
 from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.pool import Database
 from meta.watches import (
+    background,
     column_watch,
     filter_watch,
     identity_watch,
     kept_watch,
     pin_watch,
+    release_watch,
     rewrite_watch,
     routing_watch,
     witness_watch,
@@ -26,15 +31,40 @@ from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch
 from meta.watches.identity_watch import IdentityWatch
 from meta.watches.kept_watch import KeptWatch
 from meta.watches.pin_watch import PinWatch
+from meta.watches.release_watch import ReleaseWatch
 from meta.watches.rewrite_watch import RewriteWatch
 from meta.watches.routing_watch import RoutingWatch
 from meta.watches.witness_watch import WitnessWatch
 
 
-def of(
+@dataclass(frozen=True, slots=True)
+class RunningJobs:
+    """The threads of a server's jobs, which end after its shutdown."""
+
+    threads: Sequence[threading.Thread]
+    releases: ReleaseWatch
+
+    def join(self, drain_secs: float) -> None:
+        """Wait for the current runs, at most for `drain_secs`."""
+        deadline = time.monotonic() + drain_secs
+        for thread in self.threads:
+            # A hung Postgres holds a thread without limit; the drain is bounded all the same.
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def start(
+    database: Database, report: Callable[[bool], None], settings: Settings, shutdown: Shutdown
+) -> RunningJobs:
+    """Start the jobs of one server; `report` sets its health."""
+    releases = ReleaseWatch(Transactions(database), shutdown)
+    watch = BackgroundJob("release", release_watch.PAUSE_SECS, releases.run_round)
+    running = background.start((*_jobs(database, report, settings, shutdown), watch), shutdown)
+    return RunningJobs(running, releases)
+
+
+def _jobs(
     database: Database, report: Callable[[bool], None], settings: Settings, shutdown: Shutdown
 ) -> tuple[BackgroundJob, ...]:
-    """The jobs of one server; `report` sets its health."""
     watch = HealthWatch(DatabaseProbe(database.url), report)
     transactions = Transactions(database)
     expiry = Expiry(transactions, settings, shutdown)

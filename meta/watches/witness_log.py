@@ -22,7 +22,6 @@ from segments.keys import (
     parse_key,
     revoked_key,
 )
-from segments.markers import KEPT_ROOT
 from segments.store.interface import ObjectStore
 
 FORMAT = 1
@@ -30,6 +29,8 @@ FORMAT = 1
 MARKS_KEPT = 8
 # Marks are removed when so many more are there, so that one deletion removes several.
 MARKS_SPARE = 8
+# A mark's key continues with a digit. Other folders of the witness have names, which sort behind.
+BEHIND_MARKS = f"{WITNESS_ROOT}:"
 
 
 class WitnessLog:
@@ -85,7 +86,6 @@ class WitnessLog:
     def _view(self, own_history: int | None) -> WitnessView:
         numbers: dict[int, int] = {}
         keys: dict[int, list[int]] = {}
-        # Histories and numbers begin with a digit; what may be many comes after them.
         for info in self._marks():
             numbers[info.history] = max(info.number, numbers.get(info.history, 0))
             keys.setdefault(info.history, []).append(info.number)
@@ -106,7 +106,7 @@ class WitnessLog:
 
     def _marks(self) -> Iterator[MarkKey]:
         for info in self._store.list(WITNESS_ROOT):
-            if info.key.startswith((KEPT_ROOT, REVOKED_ROOT)):
+            if info.key > BEHIND_MARKS:
                 return
             key = parse_key(info.key)
             if isinstance(key, MarkKey):

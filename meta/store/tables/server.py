@@ -8,6 +8,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Identity,
+    Index,
     LargeBinary,
     SmallInteger,
     Table,
@@ -41,8 +42,22 @@ meta_state = Table(
     Column("incarnation", Text),
     # HMAC key for ingest tokens if no META_TOKEN_PEPPER is set.
     Column("token_pepper", LargeBinary, nullable=False),
+    # A meta of a lower release does not serve the database; null = any may.
+    Column("least_release", Text),
     CheckConstraint("id = 1", name="one_row"),
     postgresql_with={"fillfactor": "10"},
+)
+
+# The metas that serve the database, a row for each start of a process.
+meta_servers = Table(
+    "meta_servers",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("release", Text, nullable=False),
+    Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Index("meta_servers_seen_at", "seen_at"),
 )
 
 # Named stores, as servers were configured with them when they started. A page of segments that a

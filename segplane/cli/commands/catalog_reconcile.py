@@ -115,10 +115,12 @@ def _opened(url: str) -> Iterator["Database"]:
 
 @contextmanager
 def _refusals(database: "Database") -> Iterator[None]:
-    """Turn each refusal into a line and an exit code."""
+    """Check the release, and turn each refusal into a line and an exit code."""
+    from meta import migrations
     from segplane.recovery.reconcile import ReconcileRefused
 
     try:
+        migrations.check_release(database)
         yield
     except ReconcileRefused as error:
         complain(str(error))

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from segments.parquet.bounded import is_bounded
 from segments.parquet.field_ids import id_metadata, with_field_ids
 from segments.parquet.row_groups import GROUP_ROWS_MAX, ChecksumSink
 from segments.parquet.schema import Column
@@ -79,7 +80,9 @@ class WriterSettings:
                 c.name for c in columns if c.encoding is None and shape.has_dictionaries
             ],
             "column_encoding": {c.name: c.encoding for c in flat if c.encoding},
-            "write_statistics": [c.name for c in columns if _has_statistics(c, order)],
+            "write_statistics": [
+                c.name for c in columns if _has_statistics(c, order) and is_bounded(c.type)
+            ],
             "data_page_size": shape.page_bytes,
             "write_batch_size": shape.batch_rows,
             "write_page_index": not shape.is_small,

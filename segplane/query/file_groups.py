@@ -6,14 +6,14 @@ automatic columns that all of its files have, and the others from the JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from meta.v1 import common_pb2
 from segplane.kql.automatic import HiddenColumn
 from segplane.kql.typed import Promoted
-from segplane.query.quoting import quoted
+from segplane.query.quoting import quoted, unbounded
 from segplane.read.files import DatasetFile
 
 if TYPE_CHECKING:
@@ -68,15 +68,24 @@ def groups_of(files: Iterable[DatasetFile], hidden: Sequence[HiddenColumn]) -> l
 
 
 def selected(
-    columns: Sequence[str], hidden: Sequence[HiddenColumn], automatic: Sequence[Promoted]
+    columns: Sequence[str],
+    hidden: Sequence[HiddenColumn],
+    automatic: Sequence[Promoted],
+    floating: Collection[str] = (),
 ) -> str:
-    """Return what a branch selects: stored columns, then the hidden ones of the query."""
+    """Return what a branch selects: stored columns, then the hidden ones of the query.
+
+    Bounds of the `floating` columns are not used.
+    """
+    values = [
+        f"{unbounded(name)} AS {quoted(name)}" if name in floating else quoted(name)
+        for name in columns
+    ]
     if not hidden:
-        return ", ".join(map(quoted, columns))
+        return ", ".join(values)
     # sqlglot takes long to import.
     from segplane.kql.sql.hidden import hidden_sql
 
-    values = [quoted(name) for name in columns]
     for item in hidden:
         own = next((column for column in item.columns if column in automatic), None)
         values.append(f"{hidden_sql(item, own, 'duckdb')} AS {quoted(item.name)}")

@@ -109,8 +109,11 @@ def write_parquet(reader: pa.RecordBatchReader, types: Sequence[KqlType], out: I
     """Write Parquet, which has no timespans: those are numbers of nanoseconds. Returns the rows."""
     import pyarrow.parquet as pq
 
+    from segments.parquet.bounded import bounded_names
+
     rows, schema = 0, _typed(reader.schema, types)
-    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
+    bounded = bounded_names(schema)
+    with pq.ParquetWriter(out, schema, compression="zstd", write_statistics=bounded) as writer:
         for batch in reader:
             writer.write_batch(batch.cast(schema))
             rows += batch.num_rows

@@ -88,7 +88,11 @@ class _ParquetRows:
     def __init__(self, schema: pa.Schema, output: IO[bytes]) -> None:
         import pyarrow.parquet as pq
 
-        self._writer = pq.ParquetWriter(output, schema, compression="zstd")
+        from segments.parquet.bounded import bounded_names
+
+        self._writer = pq.ParquetWriter(
+            output, schema, compression="zstd", write_statistics=bounded_names(schema)
+        )
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._writer.write_batch(batch)

@@ -155,11 +155,13 @@ def _create(
 ) -> None:
     """Create the view that a query reads."""
     # pyarrow takes long to import.
+    from segments.parquet.bounded import is_bounded
     from segplane.read.arrow_source import segments_dataset
 
+    floating = [field.name for field in opened.schema if not is_bounded(field.type)]
     selects = []
     for having in groups_of(source.direct, source.read.hidden):
-        columns = selected(source.read.columns, source.read.hidden, having.columns)
+        columns = selected(source.read.columns, source.read.hidden, having.columns, floating)
         urls = ", ".join(literal(file.url) for file in having.files)
         schema = _schema(connection, opened, having.columns)
         parquet = f"read_parquet([{urls}], schema = {schema})"

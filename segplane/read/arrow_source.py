@@ -17,6 +17,7 @@ from segplane.read.conversion import converted_batches
 from segplane.read.files import DatasetFile
 from segplane.read.filesystems import filesystem, path_of
 from segplane.read.fresh import FreshRecords
+from segplane.read.nan_bounds import columns_in, divided, floating_in
 from segplane.read.pins import VersionPin
 
 # Begins to read batches with every column of `ReadColumns.all`.
@@ -55,10 +56,14 @@ class SegmentsDataset(ds.FileSystemDataset):
             for file in plain
         ]
         super().__init__(fragments, columns.all, file_format, None)
+        # Arrow tells the files of an unfiltered dataset only.
+        self._files = ds.FileSystemDataset(fragments, columns.all, file_format)
         self._columns = columns
         self._converted = tuple(converted)
         self._pin = pin
         self._where: pc.Expression | None = None
+        # The part of it that reads no floating-point column.
+        self._exact: pc.Expression | None = None
 
     @property
     def is_arrows_own(self) -> bool:
@@ -75,6 +80,8 @@ class SegmentsDataset(ds.FileSystemDataset):
         filtered: SegmentsDataset = super().filter(expression)
         filtered.__dict__.update(self.__dict__)
         filtered._where = _both(self._where, expression)
+        if not floating_in(expression, self._columns.all):
+            filtered._exact = _both(self._exact, expression)
         return filtered
 
     def scanner(  # type: ignore[override]
@@ -83,18 +90,60 @@ class SegmentsDataset(ds.FileSystemDataset):
         """Return a scanner of the columns that were asked for, or of others."""
         self._pin.check()
         names = list(self._columns.names) if columns is None else columns
-        own = super().scanner(columns=names, filter=filter, **options)
-        if not self._converted:
-            return own
         where = _both(self._where, filter)
-        return JoinedRows(own.projected_schema, lambda: self._rows(own, names, where))
+        own = super().scanner(columns=names, filter=filter, **options)
+        schema = self._columns.all
+        floating = floating_in(where, schema)
+        files = divided(self._files.get_fragments(where) if floating else (), floating)
+        if not self._converted and not files.bounded:
+            return own
+        sources = list(self._converted)
+        if files.bounded:
+            own = self._of(files.plain).scanner(columns=names, filter=where, **options)
+            needed = _needed(names, where, schema)
+            exact = _both(self._exact, filter if not floating_in(filter, schema) else None)
+            bounded = self._of(files.bounded)
+            sources.append(
+                lambda: bounded.scanner(columns=needed, filter=exact, **options).to_batches()
+            )
+        return JoinedRows(own.projected_schema, lambda: self._rows(own, sources, names, where))
+
+    def sort_by(self, sorting: Any, **options: Any) -> ds.InMemoryDataset:
+        """Return the rows in another order."""
+        rows = self._in_memory()
+        if rows is None:
+            return super().sort_by(sorting, **options)
+        return rows.sort_by(sorting, **options)
+
+    def join(self, *arguments: Any, **options: Any) -> ds.InMemoryDataset:
+        """Return the rows joined with those of another dataset."""
+        rows = self._in_memory()
+        if rows is None:
+            return super().join(*arguments, **options)
+        return rows.join(*arguments, **options)
+
+    def _in_memory(self) -> ds.InMemoryDataset | None:
+        """Return the rows that are left by a filter of floating-point columns; None without one."""
+        if not floating_in(self._where, self._columns.all):
+            return None
+        # Arrow itself would hand the filter down to every file.
+        in_memory: Any = ds.InMemoryDataset
+        rows: ds.InMemoryDataset = in_memory(self.to_table())
+        return rows
+
+    def _of(self, fragments: list[ds.Fragment]) -> ds.FileSystemDataset:
+        return ds.FileSystemDataset(fragments, self._columns.all, self._files.format)
 
     def _rows(
-        self, own: ds.Scanner, columns: Any, where: pc.Expression | None
+        self,
+        own: ds.Scanner,
+        sources: Sequence[BatchSource],
+        columns: Any,
+        where: pc.Expression | None,
     ) -> Iterator[pa.RecordBatch]:
         yield from own.to_batches()
         in_memory: Any = ds.InMemoryDataset
-        for batches in self._converted:
+        for batches in sources:
             self._pin.check()
             for batch in batches():
                 yield from in_memory(batch).scanner(columns=columns, filter=where).to_batches()
@@ -125,6 +174,23 @@ class JoinedRows:
     def to_table(self) -> pa.Table:
         """Read everything into memory."""
         return self.to_reader().read_all()
+
+    def count_rows(self) -> int:
+        """Count the rows."""
+        return sum(batch.num_rows for batch in self._batches())
+
+    def head(self, num_rows: int) -> pa.Table:
+        """Read the first rows."""
+        batches: list[pa.RecordBatch] = []
+        for batch in self._batches():
+            batches.append(batch[: num_rows - sum(b.num_rows for b in batches)])
+            if sum(b.num_rows for b in batches) >= num_rows:
+                break
+        return pa.Table.from_batches(batches, self.projected_schema)
+
+    def take(self, indices: Any) -> pa.Table:
+        """Read rows by their places."""
+        return self.to_table().take(indices)
 
 
 def segments_dataset(
@@ -193,6 +259,15 @@ def _content(file: DatasetFile) -> pc.Expression:
         signal = pc.field("signal")
         content &= (signal >= min(file.signals)) & (signal <= max(file.signals))
     return content
+
+
+def _needed(names: Any, where: pc.Expression | None, schema: pa.Schema) -> list[str]:
+    """Return the columns that a scan of these columns, or expressions, and a filter reads."""
+    asked = set(columns_in(where, schema))
+    for name in names.values() if isinstance(names, dict) else ():
+        asked |= set(columns_in(name, schema))
+    asked |= set() if isinstance(names, dict) else set(names)
+    return [name for name in schema.names if name in asked]
 
 
 def _both(first: pc.Expression | None, second: pc.Expression | None) -> pc.Expression | None:

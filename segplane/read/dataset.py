@@ -167,9 +167,9 @@ class OpenDataset:
 
     def polars(self) -> pl.LazyFrame:
         """Return a lazy frame of Polars, which reads the columns and rows that its query needs."""
-        import polars as pl
+        from segplane.read.polars_frames import lazy_frame
 
-        return pl.scan_pyarrow_dataset(self.source())
+        return lazy_frame(self.source())
 
     def duckdb(
         self, connection: duckdb.DuckDBPyConnection | None = None

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from segments.parquet.bounded import is_bounded
 from segments.signals import SIGNALS, Signal
 from segplane.read.files import DatasetFile
 from segplane.read.spark import register
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from segplane.read.bounds import TimeBounds
     from segplane.read.columns import ReadColumns
 
@@ -56,7 +59,7 @@ def data_frame(extent: Extent, session: SparkSession, access: dict[str, str]) ->
         # Rows are chosen by columns that were perhaps not asked for.
         schema = from_arrow_schema(columns.all)
         frame = session.read.schema(schema).parquet(*(_path(file) for file in native))
-        parts.append(_rows(frame, extent, native).select(*map(_quoted, columns.names)))
+        parts.append(_rows(frame, extent, native).select(*map(_column, columns.schema)))
     if len(native) < len(files) or not parts:
         register(session)
         options = access | _scope(extent) | {"convertedOnly": "true" if native else "false"}
@@ -125,6 +128,18 @@ def _is_from(nanos: int) -> Column:
     if not remainder:
         return time >= micros
     return (time > micros) | ((time == micros) & (f.col("timestamp_nanos") >= remainder))
+
+
+def _column(field: pa.Field[Any]) -> Column:
+    """Return a column as Spark selects it.
+
+    Spark would hand filters of a plain floating-point column down to row groups, and leave out
+    those whose bounds, which never include NaN, are below the filter's.
+    """
+    column = f.col(_quoted(field.name))
+    if is_bounded(field.type):
+        return column
+    return f.nanvl(column, f.lit(float("nan"))).alias(field.name)
 
 
 def _quoted(name: str) -> str:

@@ -214,3 +214,16 @@ def _duckdb(select: str, path: Path, where: str = "") -> list[tuple[object, ...]
     with duckdb.connect() as database:
         query = f"{select} FROM read_parquet('{path}') {where}"
         return [tuple(row) for row in database.execute(query).fetchall()]
+
+
+def test_duckdb_finds_nan_in_a_file_that_it_reads_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    table = rows_of("metrics", 3)
+    place = table.schema.get_field_index("value_double")
+    values = pa.array([1.0, float("nan"), 2.0])
+    write_segment(path, {"metrics": table.set_column(place, table.schema.field(place), values)})
+
+    for condition in ("isnan(value_double)", "value_double = 'nan'", "value_double > 100"):
+        rows = duckdb.sql(f"SELECT count(*) FROM '{path}' WHERE {condition}").fetchall()  # noqa: S608
+        assert rows == [(1,)], condition
+    assert duckdb.sql(f"SELECT max(value_double)::VARCHAR FROM '{path}'").fetchall() == [("nan",)]  # noqa: S608

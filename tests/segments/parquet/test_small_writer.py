@@ -108,6 +108,7 @@ def test_a_small_file_has_one_row_group_and_no_page_index() -> None:
     assert not any(column.has_offset_index for column in columns)
     with_statistics = {c.path_in_schema for c in columns if c.is_stats_set}
     assert {"signal", "service_name", "timestamp", "trace_id"} <= with_statistics
+    assert not {"value_double", "sum", "min", "max"} & with_statistics
     (trace_id,) = (c for c in columns if c.path_in_schema == "trace_id")
     assert trace_id.bloom_filter_length > 0  # type: ignore[attr-defined]
 

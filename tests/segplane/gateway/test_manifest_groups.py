@@ -1,8 +1,11 @@
 """Division into manifests: the same whatever came before, and few change with one segment."""
 
+import io
 import random
+from typing import Any
 from uuid import UUID
 
+import fastavro
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +16,8 @@ from segplane.gateway.iceberg.manifest_groups import (
     ManifestGroups,
     stretches,
 )
-from segplane.gateway.iceberg.schema import table_schema
+from segplane.gateway.iceberg.manifests import encode_manifest
+from segplane.gateway.iceberg.schema import SIGNAL_ID, TIMESTAMP_ID, table_schema
 
 SCHEMA = table_schema(())
 DAY_NANOS = 86_400 * 10**9
@@ -90,3 +94,16 @@ def test_another_schema_gives_other_manifests() -> None:
 
     assert groups.manifests(other) == first
     assert not {one.digest for one in groups.manifests(changed)} & {one.digest for one in first}
+
+
+def test_a_manifest_has_no_bounds_in_which_nan_is_missing() -> None:
+    groups = ManifestGroups()
+    groups.add_all(random_files(3))
+    (manifest,) = groups.manifests(SCHEMA)
+
+    entries: list[Any] = list(fastavro.reader(io.BytesIO(encode_manifest(manifest, SCHEMA))))
+
+    for entry in entries:
+        bounds = entry["data_file"]["lower_bounds"] + entry["data_file"]["upper_bounds"]
+        assert {bound["key"] for bound in bounds} == {SIGNAL_ID, TIMESTAMP_ID}
+    assert len(entries) == 3

@@ -12,6 +12,16 @@ from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.server import MetaServer
 
 pytestmark = pytest.mark.spark
+NAN_CONDITIONS = (
+    "isnan(value_double)",
+    "value_double > 100",
+    "NOT (value_double < 100)",
+    "value_double = double('NaN')",
+    "value_double <> 1",
+    "value_double IN (1, double('NaN'))",
+    "value_double = -0.0D",
+    "value_double IS NOT NULL",
+)
 OPERATORS = ["=", "<=>", "<", "<=", ">", ">=", "<>"]
 
 
@@ -34,18 +44,13 @@ def test_a_filter_means_what_spark_means(
         return native if path == "native" else load(spark, meta_server, pushFilters="true")
 
     row = unfiltered[7]
-    names = ["timestamp", "timestamp_nanos", "service_name", "severity_number"]
-    if path == "pushed":
-        # Spark's own reader prunes by statistics without NaN, which is above them to Spark.
-        names.append("value_double")
+    names = ["timestamp", "timestamp_nanos", "service_name", "severity_number", "value_double"]
     for operator in OPERATORS:
         # Each filter is a job of Spark, so that all columns take minutes.
         column = names[OPERATORS.index(operator) % len(names)]
         for name in names if columns == "all" else [column]:
             values = [row[name], *(r[name] for r in unfiltered)]
-            value = next(
-                v for v in values if v is not None and (path == "pushed" or str(v) != "nan")
-            )
+            value = next(v for v in values if v is not None)
             literal = f.lit(value)
             condition = f.expr(f"{name} {operator} probe")
             frame = used_once()
@@ -55,3 +60,20 @@ def test_a_filter_means_what_spark_means(
             )
             expected = rows.withColumn("probe", literal).where(condition).count()
             assert filtered == expected, (name, operator)
+
+
+@pytest.mark.timeout(600)
+def test_spark_finds_nan_in_files_whose_bounds_leave_it_out(
+    spark: SparkSession, segments: SegmentWriter, opened: Open
+) -> None:
+    segments.has_float_bounds = True
+    segments.write(signals=("metrics",), rows=40)
+    frame = opened().spark(spark)
+    names = ["timestamp", "value_double"]
+    rows = [tuple(row[name] for name in names) for row in opened().to_table().to_pylist()]
+    own = spark.createDataFrame(rows, frame.select(*names).schema)
+
+    for condition in NAN_CONDITIONS:
+        found = frame.where(condition).select(*names).collect()
+        assert sorted(map(repr, found)) == sorted(map(repr, own.where(condition).collect()))
+    assert frame.where("isnan(value_double)").count() > 0

@@ -19,6 +19,7 @@ from segments.store.open import open_store
 from segplane.dataplane.dataset_layout import read_layout
 from segplane.dataplane.registration import create_segment
 from tests.support.meta.segments import DAY, EPOCH
+from tests.support.parquet.old_files import give_float_bounds
 from tests.support.parquet.rows import rows_of, write_segment
 
 
@@ -31,6 +32,8 @@ class SegmentWriter:
     folder: Path
     files: int = 0
     has_token_index: bool = False
+    # As release 0.2.0 wrote them.
+    has_float_bounds: bool = False
     batches: tuple[BatchPart, ...] = ()
     rows: list[tuple[str, int]] = field(default_factory=list)
     # What each segment holds, as sorted.
@@ -76,6 +79,8 @@ class SegmentWriter:
         sections, facts = write_segment(
             path, tables, spec, footer, has_token_index=self.has_token_index
         )
+        if self.has_float_bounds:
+            facts = give_float_bounds(path, facts)
         self.sections.append(sections)
         reply = self.client.ingestion.DownloadConfig(
             ingestion_pb2.DownloadConfigRequest(worker_id="test", omit_datasets=True)

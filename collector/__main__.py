@@ -14,6 +14,7 @@ from meta.process import (
     configure_logging,
     fail,
     load_settings,
+    read_arguments,
     serve_metrics,
 )
 from meta.process.memory import keep_freed_memory
@@ -22,6 +23,7 @@ from segments.errors import StoreError
 
 def main(load: Callable[[Environment], config.Settings] = config.load) -> None:
     """Run until SIGTERM or SIGINT; exit code 0 if everything taken was committed by then."""
+    read_arguments("collector", "Take OTLP and JSON records, and write baby segments.")
     configure_logging("collector")
     try:
         settings = load_settings("COLLECTOR_", load)

@@ -8,6 +8,7 @@ from meta.process import (
     configure_logging,
     fail,
     load_settings,
+    read_arguments,
     serve_metrics,
 )
 from segments.errors import StoreError
@@ -15,6 +16,9 @@ from segments.errors import StoreError
 
 def main() -> None:
     """Read JANITOR_* settings and work until SIGTERM."""
+    read_arguments(
+        "janitor", "Plan merges, and delete tombstoned and orphaned objects, until SIGTERM."
+    )
     configure_logging("janitor")
     try:
         settings = load_settings("JANITOR_", config.load)

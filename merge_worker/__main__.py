@@ -16,6 +16,7 @@ from meta.process import (
     fail,
     get_logger,
     load_settings,
+    read_arguments,
     serve_metrics,
 )
 from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
@@ -31,6 +32,7 @@ log = get_logger()
 
 def main() -> None:
     """Run until SIGTERM or SIGINT; exit code 1 if no task can run or the store does not answer."""
+    read_arguments("merge_worker", "Compact merged segments until SIGTERM.")
     configure_logging("merge_worker")
     try:
         settings = load_settings("MERGE_WORKER_", load)

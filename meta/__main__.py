@@ -10,6 +10,7 @@ from meta.process import (
     configure_logging,
     fail,
     load_settings,
+    read_arguments,
     serve_metrics,
 )
 from meta.process.memory import return_freed_memory
@@ -24,13 +25,13 @@ SWITCH_INTERVAL_SECS = 0.002
 
 def main() -> None:
     """Read META_* settings, serve until SIGTERM, drain."""
+    index = read_arguments("meta", "Serve meta over gRPC until SIGTERM.", has_children=True)
     sys.setswitchinterval(SWITCH_INTERVAL_SECS)
     return_freed_memory()
     configure_logging("meta")
     try:
         settings = load_settings("META_", config.load)
         shutdown = Shutdown().install()
-        index = supervisor.child_index(sys.argv[1:])
         if settings.processes > 1 and index is None:
             sys.exit(supervisor.run(settings, shutdown))
         if index is not None:

@@ -128,7 +128,8 @@ def load(env: Environment) -> Settings:
     # A map of names to roles does not mean that callers without a name need none.
     requires_authentication = env.flag("REQUIRE_AUTHENTICATION") or bool(rules.rules or oidc)
     is_restricted = env.flag("ALLOW_UNAUTHENTICATED") or requires_authentication or auth_token
-    if not (is_loopback(bind) or is_restricted):
+    # A production profile names this with everything else that it refuses.
+    if not (is_loopback(bind) or is_restricted or env.is_production()):
         _check_open_bind(bind, tls)
     threads = env.integer("THREADS", 64, low=2, high=1_024)
     settings = read_declared(

@@ -10,6 +10,7 @@ from meta.process import (
     fail,
     get_logger,
     load_settings,
+    read_arguments,
     serve_metrics,
 )
 from nursery import config, job
@@ -28,6 +29,7 @@ log = get_logger()
 
 def main() -> None:
     """Poll until SIGTERM; the exit code is 1 if no task can run any more."""
+    read_arguments("nursery", "Merge baby segments into merged segments until SIGTERM.")
     configure_logging("nursery")
     try:
         settings = load_settings("NURSERY_", config.load)

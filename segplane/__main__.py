@@ -3,7 +3,7 @@
 import sys
 import warnings
 from importlib.metadata import version as installed_version
-from typing import TextIO
+from typing import Annotated, TextIO
 
 import typer
 
@@ -104,6 +104,24 @@ app.command("spark-env")(spark_env.spark_env)
 def version() -> None:
     """Print the version."""
     print(installed_version("segplane"))
+
+
+def _end_with_version(is_requested: bool) -> None:
+    if is_requested:
+        version()
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def _options(
+    is_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_end_with_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
 
 
 def main() -> None:

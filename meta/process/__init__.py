@@ -3,6 +3,7 @@
 `meta.process.supervision` and `meta.process.memory` are for the processes that need them.
 """
 
+from meta.process.arguments import read_arguments
 from meta.process.bare_structlog import get_logger
 from meta.process.environment import Environment, environment, load_settings
 from meta.process.exits import CONFIG_EXIT_CODE, ConfigError, fail
@@ -25,5 +26,6 @@ __all__ = [
     "fail",
     "get_logger",
     "load_settings",
+    "read_arguments",
     "serve_metrics",
 ]

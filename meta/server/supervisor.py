@@ -2,14 +2,12 @@
 
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 
 from meta.config import Settings
 from meta.process import ConfigError, Shutdown
+from meta.process.arguments import CHILD_FLAG
 from meta.process.supervision import ChildCommand, find_bind_error, supervise
-
-CHILD_FLAG = "--child"
 
 
 def run(settings: Settings, shutdown: Shutdown) -> int:
@@ -21,13 +19,6 @@ def run(settings: Settings, shutdown: Shutdown) -> int:
         ChildCommand((*arguments, str(index)), environment) for index in range(settings.processes)
     ]
     return supervise(commands, shutdown)
-
-
-def child_index(arguments: Sequence[str]) -> int | None:
-    """The number of this child; None for a process that runs by itself."""
-    if len(arguments) == 2 and arguments[0] == CHILD_FLAG:
-        return int(arguments[1])
-    return None
 
 
 def child_settings(settings: Settings, index: int) -> Settings:

@@ -7,6 +7,7 @@ from meta.process import (
     configure_logging,
     fail,
     load_settings,
+    read_arguments,
     serve_metrics,
 )
 from segments.errors import StoreError
@@ -16,6 +17,7 @@ from segplane.gateway.server import serve
 
 def main() -> None:
     """Read GATEWAY_* settings and serve until SIGTERM."""
+    read_arguments("segplane.gateway", "Serve datasets to query engines over HTTP until SIGTERM.")
     configure_logging("gateway")
     try:
         settings = load_settings("GATEWAY_", config.load)

@@ -25,6 +25,7 @@ from segplane.stack.run_lock import RunLock
 COLLECTOR = "collector"
 GATEWAY = "gateway"
 WORKERS = ("nursery", "merge_worker", "janitor")
+PARTS = (COLLECTOR, GATEWAY, *WORKERS)
 MERGING_PARTS = ("nursery", "merge_worker")
 READY_POLL_SECS = 0.1
 PROGRESS_EVERY_SECS = 10.0
@@ -51,7 +52,7 @@ class Stack:
         settings: StackSettings,
         report: Report,
         is_interrupted: Callable[[], bool] = lambda: False,
-        parts: Sequence[str] = (COLLECTOR, GATEWAY, *WORKERS),
+        parts: Sequence[str] = PARTS,
         telemetry: Mapping[str, str] | None = None,
     ) -> None:
         self.settings = replace(settings, data_dir=settings.data_dir.absolute())

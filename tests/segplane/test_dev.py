@@ -131,8 +131,32 @@ def test_a_taken_port_is_refused_before_anything_starts(settings: StackSettings)
 def test_a_wrong_setting_of_a_process_is_reported_in_one_line(prepared: StackSettings) -> None:
     done = _segplane("serve", *_folder(prepared), META_THREADS="many")
 
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "error: meta: META_THREADS is 'many', not a whole number"
+    assert done.returncode == 2
+    assert done.stderr == "error: META_THREADS is 'many', not a whole number\n"
+
+
+def test_a_start_in_production_names_all_refused_settings_before_it_makes_anything(
+    settings: StackSettings,
+) -> None:
+    done = _segplane(
+        "serve", *_folder(settings), SEGPLANE_PROFILE="production", META_AUDIT_SECS="1"
+    )
+
+    assert done.returncode == 2
+    for name in ("META_TLS_CERT_FILE", "META_REQUIRE_AUTHENTICATION", "META_AUDIT_SECS"):
+        assert name in done.stderr
+    assert "META_DATABASE_URL" not in done.stderr, "the embedded one is a socket"
+    assert not settings.data_dir.exists() or not any(settings.data_dir.iterdir())
+
+
+def test_a_start_names_the_refused_settings_of_all_its_processes(settings: StackSettings) -> None:
+    wrong = {"META_THREADS": "many", "GATEWAY_DRAIN_SECS": "long", "NURSERY_DRAIN_SECS": "short"}
+
+    done = _segplane("dev", "--data-dir", str(settings.data_dir), *FREE_PORTS, **wrong)
+
+    assert done.returncode == 2
+    assert all(name in done.stderr for name in wrong), done.stderr
+    assert not settings.data_dir.exists() or not any(settings.data_dir.iterdir())
 
 
 def test_an_unreachable_database_is_reported_in_one_line(settings: StackSettings) -> None:

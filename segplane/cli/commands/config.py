@@ -2,10 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -21,30 +20,14 @@ from meta.process.setting_names import (
 )
 from segplane.cli.connection import EXIT_USAGE, complain, usage
 from segplane.cli.output import AsJson, print_table
+from segplane.cli.process_settings import Process, installed_loads
 
 app = typer.Typer(no_args_is_help=True, help="Show the settings of processes.")
-Load = Callable[[Environment], object]
 
 
 @app.callback()
 def _group() -> None:
     """Keep `show` a command of its own."""
-
-
-class Process(StrEnum):
-    """A process with settings."""
-
-    META = "meta"
-    COLLECTOR = "collector"
-    NURSERY = "nursery"
-    MERGE_WORKER = "merge_worker"
-    GATEWAY = "gateway"
-    JANITOR = "janitor"
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of its variables."""
-        return f"{self.value.upper()}_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +52,7 @@ def show(
     prefix of a process that are no setting are listed with the closest name. If a value is refused,
     the command says why, shows the other settings all the same, and exits with 2.
     """
-    loads = _installed([process] if process else list(Process))
+    loads = installed_loads([process] if process else list(Process))
     if not loads:
         raise usage(f"the packages of {process} are not installed here")
     rows: list[Shown] = []
@@ -138,44 +121,3 @@ def _source(reading: SettingReading) -> str:
     if reading.file:
         return f"file {reading.file} ({reading.variable})"
     return f"{'old name ' if reading.variable in RENAMED.values() else ''}{reading.variable}"
-
-
-def _installed(processes: list[Process]) -> Mapping[Process, Load]:
-    """Those of the processes whose packages are installed."""
-    loads = {}
-    for process in processes:
-        try:
-            loads[process] = _load_of(process)
-        except ModuleNotFoundError:
-            # The `cli` extra does not install the servers' side of every process.
-            continue
-    return loads
-
-
-def _load_of(process: Process) -> Load:
-    """Import the settings of one process alone; raises ModuleNotFoundError."""
-    match process:
-        case Process.META:
-            from meta import config as meta
-
-            return meta.load
-        case Process.COLLECTOR:
-            from collector import config as collector
-
-            return collector.read
-        case Process.NURSERY:
-            from nursery import config as nursery
-
-            return nursery.load
-        case Process.MERGE_WORKER:
-            from merge_worker import config as merge_worker
-
-            return merge_worker.load
-        case Process.GATEWAY:
-            from segplane.gateway import config as gateway
-
-            return gateway.load
-        case Process.JANITOR:
-            from janitor import config as janitor
-
-            return janitor.load

@@ -11,8 +11,9 @@ from meta.errors import MetaError
 from meta.process import ConfigError
 from segplane.cli.connection import DEFAULT_ADDRESS, refused, usage
 from segplane.cli.console import one_line_errors, run_until_signal
+from segplane.cli.process_settings import require_valid
 from segplane.stack import config, preflight
-from segplane.stack.dev import Stack
+from segplane.stack.dev import PARTS, Stack
 from segplane.stack.postgres import EmbeddedPostgres
 
 Port = Annotated[int, typer.Option(min=0, max=config.PORT_MAX, help="Port; 0 = any free one.")]
@@ -117,6 +118,7 @@ def dev(
         is_unsafe_grace=unsafe_short_grace,
         inherited=inherited,
     )
+    require_valid(settings, PARTS)
     with one_line_errors():
         run_until_signal(lambda report, stop: Stack(settings, report, stop), _dev_banner)
 
@@ -139,6 +141,7 @@ def serve(
         object_store_url=object_store_url,
         inherited=inherited,
     )
+    require_valid(settings, ())
     with one_line_errors():
         run_until_signal(lambda report, stop: Stack(settings, report, stop, ()), _serve_banner)
 

@@ -13,8 +13,9 @@ from segplane.cli.demo.relay import Relay
 from segplane.cli.demo.sender import SendFailed
 from segplane.cli.demo.stages import Demo, DemoFailed
 from segplane.cli.demo.watch import Late
+from segplane.cli.process_settings import require_valid
 from segplane.stack import config
-from segplane.stack.dev import COLLECTOR, GATEWAY, Stack
+from segplane.stack.dev import COLLECTOR, GATEWAY, PARTS, Stack
 
 # The processes' own telemetry reaches the collector through the demo's relay.
 TELEMETRY_PACE = {
@@ -47,6 +48,7 @@ def _run(folder: Path) -> None:
         is_unsafe_grace=True,
         inherited=config.inherited_environment(),
     )
+    require_valid(settings, PARTS)
     with Relay() as relay:
         telemetry = {"OTEL_EXPORTER_OTLP_ENDPOINT": relay.endpoint, **TELEMETRY_PACE}
         stack = Stack(settings, timed_report(), parts=(COLLECTOR, GATEWAY), telemetry=telemetry)

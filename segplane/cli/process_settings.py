@@ -1,0 +1,113 @@
+"""Settings of the processes: their loaders, and a check before a stack is started."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+
+import typer
+
+from meta.process import ConfigError, Environment
+from segplane.cli.connection import EXIT_USAGE, complain
+from segplane.stack import config
+from segplane.stack.config import StackSettings
+
+Load = Callable[[Environment], object]
+# The embedded server listens on a socket, whose folder is known once it runs.
+_EMBEDDED_URL = "postgresql://segplane@/segplane?host=%2Fembedded"
+
+
+class Process(StrEnum):
+    """A process with settings."""
+
+    META = "meta"
+    COLLECTOR = "collector"
+    NURSERY = "nursery"
+    MERGE_WORKER = "merge_worker"
+    GATEWAY = "gateway"
+    JANITOR = "janitor"
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of its variables."""
+        return f"{self.value.upper()}_"
+
+
+def require_valid(settings: StackSettings, parts: Sequence[str]) -> None:
+    """End with exit code 2 and all refusals of the settings of meta and of `parts`.
+
+    A stack asks before it makes a folder or a database. Processes whose packages are not
+    installed are left out.
+    """
+    # A port of 0 is chosen at the start.
+    settings = replace(settings, meta_port=settings.meta_port or config.META_PORT)
+    # A setting that several processes share is refused with one text.
+    refusals = dict.fromkeys(_refusals(settings, [Process.META, *map(Process, parts)]))
+    for refusal in refusals:
+        complain(refusal)
+    if refusals:
+        raise typer.Exit(EXIT_USAGE)
+
+
+def _refusals(settings: StackSettings, processes: Sequence[Process]) -> Iterator[str]:
+    try:
+        config.check_tls(settings)
+    except ConfigError as error:
+        yield str(error)
+    for process, load in installed_loads(processes).items():
+        try:
+            load(Environment(process.prefix, _environment(settings, process)))
+        except ConfigError as error:
+            yield str(error)
+
+
+def _environment(settings: StackSettings, process: Process) -> Mapping[str, str]:
+    match process:
+        case Process.META:
+            return config.meta_environment(settings, settings.database_url or _EMBEDDED_URL)
+        case Process.COLLECTOR:
+            return config.collector_environment(settings)
+        case Process.GATEWAY:
+            return config.gateway_environment(settings)
+        case _:
+            return config.worker_environment(settings, process.prefix)
+
+
+def installed_loads(processes: Sequence[Process]) -> Mapping[Process, Load]:
+    """Those of the processes whose packages are installed."""
+    loads = {}
+    for process in processes:
+        try:
+            loads[process] = _load_of(process)
+        except ModuleNotFoundError:
+            # The `cli` extra does not install the servers' side of every process.
+            continue
+    return loads
+
+
+def _load_of(process: Process) -> Load:
+    """Import the settings of one process alone; raises ModuleNotFoundError."""
+    match process:
+        case Process.META:
+            from meta import config as meta
+
+            return meta.load
+        case Process.COLLECTOR:
+            from collector import config as collector
+
+            return collector.read
+        case Process.NURSERY:
+            from nursery import config as nursery
+
+            return nursery.load
+        case Process.MERGE_WORKER:
+            from merge_worker import config as merge_worker
+
+            return merge_worker.load
+        case Process.GATEWAY:
+            from segplane.gateway import config as gateway
+
+            return gateway.load
+        case Process.JANITOR:
+            from janitor import config as janitor
+
+            return janitor.load

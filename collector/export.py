@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 
 from collector.refusal import Refusal, Refused, malformed
 from meta.errors import Code
-from meta.metrics import EXPORT_BYTES, EXPORTS, THROTTLED_EXPORTS
+from meta.metrics import EXPORT_BYTES, EXPORTS, RECORDS, THROTTLED_EXPORTS
 from segments.otlp import content
 from segments.otlp.content import PayloadFacts, TooManyParts
 from segments.signals import TRAITS, Signal
@@ -73,6 +73,11 @@ def count_taken(signal: Signal, outcome: str, size_bytes: int) -> None:
     _export_bytes(signal)(size_bytes)
 
 
+def count_records(signal: Signal, num_records: int) -> None:
+    """Count the records of an export that was committed."""
+    _records(signal)(num_records)
+
+
 def count_refused(signal: Signal, refusal: Refusal) -> None:
     """Count an export that was not taken, wherever on its way it was refused."""
     _exports(signal, refusal.outcome)()
@@ -88,6 +93,11 @@ def _exports(signal: Signal, outcome: str) -> Callable[[], None]:
 @cache
 def _export_bytes(signal: Signal) -> Callable[[float], None]:
     return EXPORT_BYTES.labels(signal).inc
+
+
+@cache
+def _records(signal: Signal) -> Callable[[float], None]:
+    return RECORDS.labels(signal).inc
 
 
 @dataclass(slots=True)

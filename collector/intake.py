@@ -18,6 +18,7 @@ from collector.export import (
     DIGEST_BYTES,
     CommittedDigests,
     TooManyRecords,
+    count_records,
     count_taken,
     digest_of,
     read_facts,
@@ -358,6 +359,8 @@ class Intake:
             del self._pending[digest[:DIGEST_BYTES]]
             if done.cancelled() or done.result() is not None:
                 allowance.own_records -= facts.num_records
+            else:
+                count_records(admission.signal, facts.num_records)
 
         outcome.add_done_callback(answered)
         return export

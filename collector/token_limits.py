@@ -290,6 +290,9 @@ def _behind(usage: MonthlyUsage) -> Refused:
 
 
 def _spent(usage: MonthlyUsage) -> Refusal:
-    text = f"dataset {usage.name} has taken its {usage.limit} records of {usage.month} (UTC)"
+    text = (
+        f"dataset {usage.name} has accepted its {usage.limit} records of {usage.month} (UTC),"
+        " duplicates counted"
+    )
     # No delay is given, so that exporters drop it by OTLP's rules: the month may be long.
     return Refusal(Code.RESOURCE_EXHAUSTED, text, reason=QuotaExceeded.reason)

@@ -1,4 +1,4 @@
-"""Every metric of Segplane's processes, with its unit, its labels and the meaning of a rise.
+"""Metrics of meta, collectors, merge workers and janitors: unit, labels and meaning of a rise.
 
 Each process exposes its own metrics only, so that `absent(...)` of another process's metric can
 fire. Labels are bounded: never an id, a dataset name or a token.
@@ -9,7 +9,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histo
 _SERVICES = ("meta", "collector", "nursery", "merge_worker", "janitor")
 _BY_SERVICE = {service: CollectorRegistry() for service in _SERVICES}
 META, COLLECTOR, NURSERY, MERGE_WORKER, JANITOR = _BY_SERVICE.values()
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+SECONDS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 def expose(service: str) -> None:
@@ -45,7 +45,7 @@ RPC_SECONDS = Histogram(
     "segplane_rpc_seconds",
     "Seconds from a call's headers to its answer, by method and code. A rise: Postgres is slow.",
     ["rpc", "code"],
-    buckets=_SECONDS,
+    buckets=SECONDS_BUCKETS,
     registry=META,
 )
 REGISTRATION_EXCESS_EVENTS = Counter(
@@ -131,6 +131,12 @@ EXPORTS = Counter(
     ["signal", "outcome"],
     registry=COLLECTOR,
 )
+RECORDS = Counter(
+    "segplane_collector_records_total",
+    "Records of acknowledged exports by signal, which monthly limits count. A rise: more ingest.",
+    ["signal"],
+    registry=COLLECTOR,
+)
 EXPORT_BYTES = Counter(
     "segplane_collector_export_bytes_total",
     "Decompressed bytes of accepted exports by signal. A rise: senders send more.",
@@ -176,77 +182,13 @@ FLUSH_SECONDS = Histogram(
     "segplane_collector_flush_seconds",
     "Seconds of one flush, by step. A rise: the object store (put) or meta (commit) is slow.",
     ["step"],
-    buckets=_SECONDS,
+    buckets=SECONDS_BUCKETS,
     registry=COLLECTOR,
 )
 ADOPTED_BABIES = Counter(
     "segplane_collector_adopted_babies_total",
     "Baby segments of an earlier incarnation, committed by this one. A rise: collectors crash.",
     registry=COLLECTOR,
-)
-NURSERY_CYCLE_SECONDS = Histogram(
-    "segplane_nursery_cycle_seconds",
-    "Seconds of one nursery cycle, by step. A rise: more to merge, or Spark or the store is slow.",
-    ["step"],
-    buckets=_SECONDS,
-    registry=NURSERY,
-)
-NURSERY_BACKLOG_BABIES = Gauge(
-    "segplane_nursery_backlog_babies",
-    "Committed baby segments not merged yet. A rise: the nursery does not keep up with ingest.",
-    registry=NURSERY,
-)
-NURSERY_LAG_SECONDS = Gauge(
-    "segplane_nursery_lag_seconds",
-    "Age of the oldest baby segment that a dataset has not merged. A rise: records show late.",
-    registry=NURSERY,
-)
-NURSERY_SHARDS = Gauge(
-    "segplane_nursery_shards",
-    "Shards of streams that this nursery merges, of 64 in all; 1 if its settings fix its share. The"
-    " sum over all nurseries stays below 64: streams wait until a lease expires.",
-    registry=NURSERY,
-)
-NURSERY_BYTES_READ = Counter(
-    "segplane_nursery_bytes_read_total",
-    "Bytes of babies read. Above twice what collectors write: jobs are repeated, nurseries race.",
-    registry=NURSERY,
-)
-NURSERY_SEGMENTS = Counter(
-    "segplane_nursery_segments_total",
-    "Merged segments registered. A rise: more datasets, days or ingest.",
-    registry=NURSERY,
-)
-NURSERY_RECORDS = Counter(
-    "segplane_nursery_records_total",
-    "Records in registered merged segments. A rise: more ingest.",
-    registry=NURSERY,
-)
-NURSERY_WAITING_DATASETS = Gauge(
-    "segplane_nursery_waiting_datasets",
-    "Datasets that are not merged. A rise: the log event dataset_waiting says why and what to do.",
-    registry=NURSERY,
-)
-NURSERY_PARKED_STREAMS = Gauge(
-    "segplane_nursery_parked_streams",
-    "Streams that wait at a missing or unreadable baby segment. A rise: segplane streams list.",
-    registry=NURSERY,
-)
-NURSERY_RACES_LOST = Counter(
-    "segplane_nursery_races_lost_total",
-    "Registrations refused: another nursery was first. A rise: shards of nurseries overlap.",
-    registry=NURSERY,
-)
-QUARANTINED_SLICES = Counter(
-    "segplane_nursery_quarantined_slices_total",
-    "Payload slices quarantined, by cause. A rise: undecodable data, or routings without dataset.",
-    ["cause"],
-    registry=NURSERY,
-)
-REAPED_BABIES = Counter(
-    "segplane_nursery_reaped_babies_total",
-    "Baby segments deleted after all their datasets had merged them. A rise: more ingest.",
-    registry=NURSERY,
 )
 MERGE_TASKS = Counter(
     "segplane_merge_tasks_total",
@@ -263,7 +205,7 @@ JANITOR_CHORE_SECONDS = Histogram(
     "segplane_janitor_chore_seconds",
     "Seconds of one run of a janitor job. A rise: more to do, or the store or meta is slow.",
     ["chore"],
-    buckets=_SECONDS,
+    buckets=SECONDS_BUCKETS,
     registry=JANITOR,
 )
 JANITOR_CHORE_FAILURES = Counter(

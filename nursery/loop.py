@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
 
-from meta import metrics
 from meta.client import MetaClient
 from meta.errors import MetaError, VersionExpired
+from meta.metrics import CLOCK_SKEW
 from meta.process import Shutdown
 from meta.telemetry import span
-from nursery import dead_streams, reaper
+from nursery import dead_streams, metrics, reaper
 from nursery.attribute_counting import AttributeCounting
 from nursery.config import Settings
 from nursery.job import TaskOutcome
@@ -150,7 +150,7 @@ class Nursery:
             return None
         self._seen_seq = reply.response_seq
         self._database_clock.observe(reply.database_time_nanos, sent_at)
-        metrics.CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
+        CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
         snapshot = read_snapshot(reply, withheld)
         self._parked.forget_passed(
             (info.stream for info in snapshot.streams), is_complete=since_seq == 0

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from meta import metrics
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.v1 import operations_pb2
+from nursery import metrics
 from nursery.results import UnreadableBaby, unreadable_baby
 from nursery.streams import IngestStream
 from segments.errors import CorruptObject, SegmentsError

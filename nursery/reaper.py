@@ -6,10 +6,10 @@ from pathlib import Path
 
 import structlog
 
-from meta import metrics
 from meta.client import MetaClient
 from meta.errors import NotDrained, NotFound
 from meta.v1 import nursery_pb2
+from nursery import metrics
 from nursery.execute import Budget, execute
 from nursery.parked import ParkedStreams
 from nursery.snapshot import StreamInfo

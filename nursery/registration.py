@@ -10,7 +10,6 @@ from itertools import chain
 
 import structlog
 
-from meta import metrics
 from meta.client import MetaClient, refused_part
 from meta.errors import (
     EventsClaimed,
@@ -24,6 +23,7 @@ from meta.errors import (
     OffsetNotCommitted,
 )
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
+from nursery import metrics
 from nursery.event_claims import claims_message, deadline_secs
 from nursery.move_tracker import FinishedMove
 from nursery.planner import SPANS_MAX
@@ -204,11 +204,13 @@ def _outcome(finished: FinishedMove, answer: int | MetaError) -> Registered:
 def _count(finished: FinishedMove, version: int) -> None:
     written, spans = finished.segments, finished.move.spans
     if finished.events:
+        duplicates = sum(own.events.repeats for own in finished.events)
+        metrics.NURSERY_DUPLICATES.inc(duplicates)
         log.info(
             "events_registered",
             dataset_id=finished.move.dataset_id,
             version=version,
-            repeats=sum(own.events.repeats for own in finished.events),
+            repeats=duplicates,
             without_identity=sum(own.events.without for own in finished.events),
         )
     if not written:

@@ -6,10 +6,10 @@ from typing import Protocol
 
 import structlog
 
-from meta import metrics
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.v1.operations_pb2 import LeaseNurseryShardsRequest, LeaseNurseryShardsResponse
+from nursery import metrics
 from segplane.dataplane.stream_poll import Shards
 
 log = structlog.get_logger()

@@ -2949,8 +2949,11 @@ class GetUsageRequest(_message.Message):
 
     DATASET_IDS_FIELD_NUMBER: _builtins.int
     COLUMNS_OF_FIELD_NUMBER: _builtins.int
+    WITH_ROWS_FIELD_NUMBER: _builtins.int
     columns_of: _builtins.str
     """The one of dataset_ids whose enforced columns are in the reply too; empty = none."""
+    with_rows: _builtins.bool
+    """Also count rows and duplicates, which reads the rows of all live segments in the catalog."""
     @_builtins.property
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Dataset ids; empty = all live ones."""
@@ -2960,10 +2963,11 @@ class GetUsageRequest(_message.Message):
         *,
         dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
         columns_of: _builtins.str = ...,
+        with_rows: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns_of", b"columns_of", "dataset_ids", b"dataset_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns_of", b"columns_of", "dataset_ids", b"dataset_ids", "with_rows", b"with_rows"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3012,14 +3016,16 @@ class DatasetUsage(_message.Message):
     TIMESTAMP_UNIT_FIELD_NUMBER: _builtins.int
     EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
     IDENTITY_COLUMN_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    DUPLICATES_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     month: _builtins.str
     """Month, as YYYY-MM (UTC)."""
     records: _builtins.int
-    """Records committed in it."""
+    """Records committed in it, duplicates among them."""
     limit: _builtins.int
-    """The limit in force; -1 = unlimited."""
+    """The limit of these records in force; -1 = unlimited."""
     dataset_name: _builtins.str
     """Name of the dataset."""
     merge_debt: _builtins.int
@@ -3032,6 +3038,12 @@ class DatasetUsage(_message.Message):
     """Version of the last change of a dataset that rejects records; 0 = it rejects none."""
     timestamp_unit: Global___TimestampUnit.ValueType
     """Unit of times that are numbers in JSON records whose request names none."""
+    rows: _builtins.int
+    """Rows in its live segments, of all months; unset unless with_rows asks for it."""
+    duplicates: _builtins.int
+    """Records that became no row because their events were rows already, of all months; unset unless
+    with_rows asks for it.
+    """
     @_builtins.property
     def ingest_limits(self) -> Global___IngestLimits:
         """Limits that collectors apply to each ingest token."""
@@ -3066,12 +3078,21 @@ class DatasetUsage(_message.Message):
         timestamp_unit: Global___TimestampUnit.ValueType = ...,
         event_identity: _common_pb2.EventIdentity | None = ...,
         identity_column: _common_pb2.PromotedColumn | None = ...,
+        rows: _builtins.int | None = ...,
+        duplicates: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["event_identity", b"event_identity", "identity_column", b"identity_column", "ingest_limits", b"ingest_limits"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates", "_rows", b"_rows", "duplicates", b"duplicates", "event_identity", b"event_identity", "identity_column", b"identity_column", "ingest_limits", b"ingest_limits", "rows", b"rows"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "enforced_columns", b"enforced_columns", "event_identity", b"event_identity", "identity_column", b"identity_column", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates", "_rows", b"_rows", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "duplicates", b"duplicates", "enforced_columns", b"enforced_columns", "event_identity", b"event_identity", "identity_column", b"identity_column", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "rows", b"rows", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__duplicates: _TypeAlias = _typing.Literal["duplicates"]  # noqa: Y015
+    _WhichOneofArgType__duplicates: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates"]  # noqa: Y015
+    _WhichOneofReturnType__rows: _TypeAlias = _typing.Literal["rows"]  # noqa: Y015
+    _WhichOneofArgType__rows: _TypeAlias = _typing.Literal["_rows", b"_rows"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicates) -> _WhichOneofReturnType__duplicates | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rows) -> _WhichOneofReturnType__rows | None: ...
 
 Global___DatasetUsage: _TypeAlias = DatasetUsage  # noqa: Y015
 

@@ -75,7 +75,7 @@ def change(
 
 def facts(settings: pb.DatasetSettings) -> list[tuple[str, object]]:
     """Return what differs from the usual, for a person."""
-    repeats: list[tuple[str, object]] = [("repeats of events", settings.event_repeats)] * bool(
+    repeats: list[tuple[str, object]] = [("duplicates", settings.event_repeats)] * bool(
         settings.event_repeats
     )
     if not settings.HasField("event_identity"):

@@ -24,11 +24,11 @@ def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
 def read_usages(
     client: MetaClient, dataset_ids: Sequence[str]
 ) -> Iterator[operations_pb2.DatasetUsage]:
-    """Read the usage of datasets, leaving out those that were deleted."""
+    """Read the usage of datasets with rows and duplicates, leaving out those that were deleted."""
     for start in range(0, len(dataset_ids), _USAGES_MAX):
         page = dataset_ids[start : start + _USAGES_MAX]
         try:
-            request = operations_pb2.GetUsageRequest(dataset_ids=page)
+            request = operations_pb2.GetUsageRequest(dataset_ids=page, with_rows=True)
             yield from client.operations.GetUsage(request).usage
         except NotFound as gone:
             left = [dataset_id for dataset_id in page if dataset_id != gone.metadata["dataset_id"]]

@@ -18,6 +18,7 @@ from tests.support.collector.http import PROTOBUF, post
 from tests.support.collector.process import StartCollector, Stub
 from tests.support.collector.refusals import refusal, retry_after_secs
 from tests.support.collector.seat import run
+from tests.support.events_once import bind_once, orders
 from tests.support.waiting import wait_until
 
 SPENT = grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -66,6 +67,26 @@ def test_a_dataset_that_had_its_records_takes_no_more(
     assert retry_after_secs(call) is None
     assert "25 records" in call.exception().details()
     assert len(ground.committed_ids()) == 30
+
+
+@pytest.mark.one_meta
+def test_a_sender_that_repeats_its_events_reaches_the_limit(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    bind_once(ground.client, token.dataset_id)
+    set_limit(ground, token.dataset_id, 3)
+    collector = start_collector()
+
+    with collector.stub() as stub:
+        # Each with a time of its own, so that it is another export with the same event.
+        for _ in range(3):
+            stub.export(token.token_secret, orders("a"))
+        call = stub.start(token.token_secret, orders("a"))
+
+        assert refusal(call)[0] is SPENT
+    assert "accepted its 3 records" in call.exception().details()
+    assert "duplicates counted" in call.exception().details()
 
 
 def test_what_another_collector_took_counts_within_five_seconds(

@@ -214,7 +214,7 @@ def test_rows_from_before_the_setting_get_their_identities(
     merge(collector)
 
     shown = run("datasets", "settings", name).stdout
-    assert ("order_id, for 3 days" in shown, "repeats of events" in shown) == (True, True)
+    assert ("order_id, for 3 days" in shown, "duplicates" in shown) == (True, True)
     ended = run("datasets", "settings", name, "--event-identity", "none", "--json").stdout
     assert "event_identity" not in json.loads(ended)
     assert refused.exit_code == 1

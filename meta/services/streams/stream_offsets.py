@@ -21,7 +21,7 @@ from meta.store.catalog import dataset_layouts, datasets, usage
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lineage
 from meta.store.lookup.lineage import Place, Whereabouts
-from meta.store.registration import identities
+from meta.store.registration import identities, record_counts
 from meta.store.streams import commits, streams
 from meta.store.streams.stream_reads import NO_ID
 from meta.v1 import common_pb2, operations_pb2
@@ -149,12 +149,21 @@ def get_usage(
                 timestamp_unit=operations_pb2.TimestampUnit.ValueType(used.timestamp_unit),
                 enforced_columns=_enforced(tx, dataset_id) if dataset_id == columns_of else (),
             )
+        if request.with_rows:
+            _add_counts(tx, reply)
         _add_windows(tx, reply, [u.identity_key for u in used_by_id.values() if u.identity_key])
         return reply
 
     reply = server.transactions.read(work)
     reply_bounds.check_size(reply, len(reply.usage), *_USAGE_INSTEAD)
     return reply
+
+
+def _add_counts(tx: Transaction, reply: operations_pb2.GetUsageResponse) -> None:
+    counts = record_counts.read(tx, [UUID(used.dataset_id) for used in reply.usage])
+    for used in reply.usage:
+        count = counts[UUID(used.dataset_id)]
+        used.rows, used.duplicates = count.rows, count.duplicates
 
 
 def _add_windows(

@@ -47,7 +47,10 @@ Grace = Annotated[
     typer.Option(help=f"Keep the objects of tombstoned segments for this long. {AGE_HELP}"),
 ]
 RecordsPerMonth = Annotated[
-    int | None, typer.Option(min=-1, help="A limit; 0: the server's default, -1: none.")
+    int | None,
+    typer.Option(
+        min=-1, help="Accepted records, duplicates counted; 0: the server's default, -1: none."
+    ),
 ]
 BytesPerSec = Annotated[
     int | None,
@@ -154,7 +157,11 @@ def show_usage(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
-    """Count the records that datasets took this month (UTC), with their limit."""
+    """Count the records that datasets took this month (UTC), with their limit.
+
+    Records are those that were acknowledged; the limit counts them. Rows are in the segments of
+    all months. Duplicates are records whose events were rows already.
+    """
     with connect(address) as client:
         if names:
             ids = [_id(client, name) for name in names]
@@ -164,8 +171,18 @@ def show_usage(
     if as_json:
         print_json(usages)
         return
-    rows = [(u.dataset_id, u.month, u.records, NONE if u.limit < 0 else u.limit) for u in usages]
-    print_table(("dataset", "month", "records", "limit"), rows)
+    rows = [
+        (
+            u.dataset_id,
+            u.month,
+            u.records,
+            NONE if u.limit < 0 else u.limit,
+            u.rows if u.HasField("rows") else NONE,
+            u.duplicates if u.HasField("duplicates") else NONE,
+        )
+        for u in usages
+    ]
+    print_table(("dataset", "month", "records", "limit", "rows", "duplicates"), rows)
 
 
 def _id(client: MetaClient, name: str) -> str:

@@ -15,7 +15,7 @@ from segplane.cli.commands.reading import preview
 from segplane.cli.commands.stats import segment_facts
 from segplane.cli.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
 from segplane.cli.output import NONE, AsJson, author_facts, print_facts, print_json, print_table
-from segplane.read.lookup import all_datasets
+from segplane.read.lookup import all_datasets, read_usages
 
 app = typer.Typer(no_args_is_help=True, help="Create, list, set up and delete datasets.")
 app.command()(settings)
@@ -68,8 +68,7 @@ def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = F
         stats = client.janitor.GetJanitorStats(
             janitor_pb2.GetJanitorStatsRequest(dataset_name=name)
         )
-        request = operations_pb2.GetUsageRequest(dataset_ids=[dataset.id])
-        (usage,) = client.operations.GetUsage(request).usage
+        (usage,) = read_usages(client, [dataset.id])
         formats = client.operations.GetSegmentFormats(
             operations_pb2.GetSegmentFormatsRequest(dataset_id=dataset.id)
         )
@@ -83,7 +82,9 @@ def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = F
             *author_facts(dataset.authors),
             *segment_facts(stats),
             *((_format_name(f.format_version), f"{f.segments} segments") for f in formats.formats),
-            (f"records in {usage.month}", usage.records),
+            ("rows", usage.rows if usage.HasField("rows") else NONE),
+            ("duplicates", usage.duplicates if usage.HasField("duplicates") else NONE),
+            (f"records accepted in {usage.month}", usage.records),
             ("records a month", NONE if usage.limit < 0 else usage.limit),
             *_merge_debt(usage),
         )

@@ -6,10 +6,12 @@ import sys
 
 import pytest
 
+import nursery.metrics  # noqa: F401 - fills its registry
 from meta import metrics
 
 PROGRAM = """
 import sys
+import nursery.metrics
 from meta import metrics
 from meta.process import configure_logging
 from prometheus_client import generate_latest

@@ -35,8 +35,7 @@ STORE_CLOCK_SKEW = Gauge(
 
 RESTRICTED_CALLS = Counter(
     "segplane_restricted_calls_total",
-    "Calls that a bound refused, ended or delayed, by caller (stranger, subject, everybody) and"
-    " reason. A rise: somebody floods the server, or has outgrown a bound.",
+    "Calls refused, ended or delayed, by caller and reason. A rise: a flood, or an outgrown bound.",
     ["who", "why"],
     registry=META,
 )
@@ -94,6 +93,9 @@ BACKGROUND_SUCCESS = Gauge(
     "Unix time of the last good run of a background job or rule. No rise: it fails or hangs.",
     ["job"],
     registry=META,
+)
+DATABASE_CAUSES = Gauge(
+    "segplane_meta_database_causes", "1: see database_needs_operator.", ["cause"], registry=META
 )
 WITNESS_STATE = Gauge(
     "segplane_meta_witness_state",
@@ -221,9 +223,7 @@ DELETED_OBJECTS = Counter(
     registry=JANITOR,
 )
 DAMAGED_OBJECTS = Gauge(
-    "segplane_janitor_damaged_objects",
-    "Damaged objects. Above 0: fsck names them.",
-    registry=JANITOR,
+    "segplane_janitor_damaged_objects", "Damaged objects. Above 0: segplane fsck.", registry=JANITOR
 )
 SCRUBBED_BYTES = Counter(
     "segplane_janitor_scrubbed_bytes_total",

@@ -13,8 +13,9 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from meta import release
-from meta.errors import ReleaseTooLow, Unavailable
-from meta.store.engine.pool import Database, translate
+from meta.errors import InvalidArgument, ReleaseTooLow, Unavailable
+from meta.store.engine.driver_errors import translate
+from meta.store.engine.pool import Database
 from meta.store.workers import servers
 
 log = structlog.get_logger()
@@ -23,6 +24,7 @@ _LOCK_KEY = 7_310_579_241_902_114
 _POLL_SECS = 0.2
 # Alembic's own query for its table has a dozen joins, and every start of meta would run it.
 _VERSION_TABLE = text("SELECT to_regclass('alembic_version')")
+_SCHEMA = text("SELECT current_schema()")
 _REVISION = text("SELECT version_num FROM alembic_version")
 
 
@@ -32,7 +34,8 @@ def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 30
     A database that a later release has migrated is left as it is: its schema only adds to ours. The
     lock is polled on an autocommit connection: waiting for it inside a transaction would
     deadlock with CREATE INDEX CONCURRENTLY. A database that is at the head already is not locked.
-    Raises ReleaseTooLow before anything is changed, and Unavailable after `wait_secs`.
+    Raises ReleaseTooLow before anything is changed, Unavailable after `wait_secs`, and
+    InvalidArgument if the tables would not be in public.
     """
     try:
         check_release(database)
@@ -61,6 +64,8 @@ def _upgrade(database: Database, revision: str, wait_secs: float) -> None:
                 if current is not None and current > head_revision():
                     log.warning("schema_of_later_release", revision=current)
                     return
+                if current is None:
+                    _check_schema(connection)
                 # The look at the revision has begun a transaction.
                 connection.rollback()
                 command.upgrade(config, revision)
@@ -68,6 +73,16 @@ def _upgrade(database: Database, revision: str, wait_secs: float) -> None:
             lock.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _LOCK_KEY})
     # Connections from before the tables existed have not been checked for a failover.
     database.engine.dispose()
+
+
+def _check_schema(connection: Connection) -> None:
+    """Refuse to create tables in another schema, which a role or a database may have as default."""
+    schema = connection.execute(_SCHEMA).scalar_one()
+    if schema != "public":
+        raise InvalidArgument(
+            f"tables would be created in {schema or 'no schema'}, not in public: name a database of"
+            " its own, in which search_path begins with public for this role"
+        )
 
 
 @cache

@@ -33,7 +33,7 @@ def open_database(settings: Settings) -> Database:
     except OptionsRefused as error:
         database.close()
         raise ConfigError(
-            f"what answers at {database.url.render_as_string()} drops or refuses the options of"
+            f"what answers at {database.shown_url} drops or refuses the options of"
             " connections or transactions, as PgBouncer does: point META_DATABASE_URL at Postgres"
             " itself"
         ) from error
@@ -56,7 +56,7 @@ def _migrate(database: Database, settings: Settings) -> None:
         except Unavailable as error:
             if time.monotonic() > deadline:
                 raise ConfigError(
-                    f"Postgres at {database.url.render_as_string()} does not answer: {error};"
+                    f"Postgres at {database.shown_url} does not answer: {error};"
                     " check META_DATABASE_URL and that the server runs"
                 ) from error
             log.info("waiting_for_database", error=str(error))
@@ -69,7 +69,7 @@ def _check_pooler(database: Database, settings: Settings) -> None:
     """Refuse what shares sessions before a migration takes locks of a session."""
     if not server_limits.has_own_sessions(database):
         raise ConfigError(
-            f"what answers at {database.url.render_as_string()} shares sessions of Postgres"
+            f"what answers at {database.shown_url} shares sessions of Postgres"
             " between connections, as PgBouncer does in transaction mode: set pool_mode = session,"
             " or point META_DATABASE_URL at Postgres itself"
         )

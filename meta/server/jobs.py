@@ -2,13 +2,12 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.process import Shutdown
-from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.pool import Database
 from meta.watches import (
     background,
@@ -27,7 +26,7 @@ from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 from meta.watches.column_watch import ColumnWatch
 from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
 from meta.watches.filter_watch import FilterWatch
-from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch
+from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch, Report
 from meta.watches.identity_watch import IdentityWatch
 from meta.watches.kept_watch import KeptWatch
 from meta.watches.pin_watch import PinWatch
@@ -53,7 +52,7 @@ class RunningJobs:
 
 
 def start(
-    database: Database, report: Callable[[bool], None], settings: Settings, shutdown: Shutdown
+    database: Database, report: Report, settings: Settings, shutdown: Shutdown
 ) -> RunningJobs:
     """Start the jobs of one server; `report` sets its health."""
     releases = ReleaseWatch(Transactions(database), shutdown)
@@ -63,9 +62,9 @@ def start(
 
 
 def _jobs(
-    database: Database, report: Callable[[bool], None], settings: Settings, shutdown: Shutdown
+    database: Database, report: Report, settings: Settings, shutdown: Shutdown
 ) -> tuple[BackgroundJob, ...]:
-    watch = HealthWatch(DatabaseProbe(database.url), report)
+    watch = HealthWatch(database, report)
     transactions = Transactions(database)
     expiry = Expiry(transactions, settings, shutdown)
     rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)

@@ -87,9 +87,9 @@ class RunningServer:
     feed: ChangeFeed
     pipeline: Pipeline
 
-    def report(self, *, is_up: bool) -> None:
+    def report(self, state: health.DatabaseState) -> None:
         """Set the health status that health checks are answered with."""
-        self.loop.run(health.report(self.health, self.names, is_up=is_up))
+        self.loop.run(health.report(self.health, self.names, state))
 
     def stop(self, drain_secs: float) -> None:
         """Refuse new calls, wait `drain_secs` for running ones, close the database."""
@@ -191,7 +191,7 @@ async def _serve(
     )
     port = _listen(server, settings)
     health_server = _health_server(settings, checker, shares_port=shares_port)
-    await health.report(checker, names, is_up=True)
+    await health.report(checker, names, health.DatabaseState.UP)
     await server.start()
     if health_server is not None:
         await health_server.start()
@@ -279,9 +279,7 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     log.info("meta_started", bind=settings.bind, port=running.port)
     if settings.is_unsafe_grace:
         log.warning("unsafe_short_grace", grace_secs=settings.lifetimes.tombstone_grace)
-    running_jobs = jobs.start(
-        running.database, lambda is_up: running.report(is_up=is_up), settings, shutdown
-    )
+    running_jobs = jobs.start(running.database, running.report, settings, shutdown)
     shutdown.wait()
     log.info("meta_draining", drain_secs=settings.drain_secs)
     running_jobs.join(settings.drain_secs)

@@ -1,59 +1,106 @@
-"""grpc.health.v1: SERVING while Postgres answers as a primary."""
+"""grpc.health.v1: SERVING while Postgres answers as a primary and takes what meta writes."""
 
-import threading
 from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import TypeAlias
 
 import structlog
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import aio as health_aio
 
+from meta import metrics
 from meta.errors import Unavailable
 from meta.store.engine.database_probe import DatabaseProbe
+from meta.store.engine.operator_causes import Cause
+from meta.store.engine.pool import Database
 
 log = structlog.get_logger()
 CHECK_PAUSE_SECS = 2.0
-ANSWER_SECS = 2.0
+# The service that writes nothing.
+READING_SERVICE = "meta.v1.SegmentLookupService"
+_WITHOUT_WRITES = frozenset({Cause.DISK_FULL, Cause.READ_ONLY})
+
+
+class DatabaseState(Enum):
+    """The calls that Postgres lets meta answer."""
+
+    UP = "all"
+    READS_ONLY = "reads"
+    DOWN = "none"
+
+
+# Sets the health of a server.
+Report: TypeAlias = Callable[[DatabaseState], None]
 
 
 class HealthWatch:
-    """Reports whenever Postgres stops or begins to answer; a hung Postgres does not answer."""
+    """Reports whenever Postgres stops or begins to answer; a hung Postgres does not answer.
 
-    def __init__(self, probe: DatabaseProbe, report: Callable[[bool], None]) -> None:
-        self._probe = probe
+    A cause that only an operator can mend is logged as an error, once until it is mended.
+    """
+
+    def __init__(self, database: Database, report: Report) -> None:
+        self._probe = DatabaseProbe(database.url, database.causes)
+        self._causes = database.causes
         self._report = report
-        self._was_up = True
-        self._answered = False
-        self._question: threading.Thread | None = None
+        self._state = DatabaseState.UP
+        self._logged: set[Cause] = set()
 
     def check(self) -> None:
         """Ask Postgres once and report a change."""
-        is_up = self._is_answering()
-        if is_up != self._was_up:
-            log.warning("database_state_changed", is_up=is_up)
-            self._report(is_up)
-            self._was_up = is_up
+        state = self._ask()
+        if state is not self._state:
+            is_up = state is DatabaseState.UP
+            log.warning("database_state_changed", is_up=is_up, answered=state.value)
+            self._report(state)
+            self._state = state
 
-    def _is_answering(self) -> bool:
-        # No timeout of the client or the server ends the wait for a Postgres that hangs, so the
-        # question is asked in a thread, and again only once the one before has been answered.
-        if self._question is None or not self._question.is_alive():
-            self._answered = False
-            self._question = threading.Thread(target=self._ask, name="health-probe", daemon=True)
-            self._question.start()
-        self._question.join(ANSWER_SECS)
-        return not self._question.is_alive() and self._answered
-
-    def _ask(self) -> None:
+    def _ask(self) -> DatabaseState:
         try:
             self._probe.check()
-            self._answered = True
+            is_answering = True
         except Unavailable:
-            pass
+            is_answering = False
+        present = self._look_at_causes(is_answering=is_answering)
+        if not is_answering or present - _WITHOUT_WRITES:
+            return DatabaseState.DOWN
+        return DatabaseState.READS_ONLY if present else DatabaseState.UP
+
+    def _look_at_causes(self, *, is_answering: bool) -> set[Cause]:
+        """Log and count the causes that were met; returns those that Postgres still has.
+
+        A server in recovery is read-only and takes part in a failover, which needs no operator.
+        """
+        present = set()
+        for occurrence in self._causes.met():
+            cause = occurrence.cause
+            if not is_answering and cause is Cause.READ_ONLY:
+                continue
+            if cause not in self._logged:
+                self._logged.add(cause)
+                metrics.DATABASE_CAUSES.labels(cause.value).set(1)
+                log.error(
+                    "database_needs_operator",
+                    cause=cause.value,
+                    remedy=cause.remedy,
+                    error=occurrence.detail,
+                )
+            if not self._probe.is_mended(cause):
+                present.add(cause)
+            elif occurrence.is_quiet and self._causes.mended(occurrence):
+                self._logged.discard(cause)
+                metrics.DATABASE_CAUSES.labels(cause.value).set(0)
+                log.warning("database_cause_mended", cause=cause.value)
+        return present
 
 
-async def report(checker: health_aio.HealthServicer, names: Iterable[str], *, is_up: bool) -> None:
+async def report(
+    checker: health_aio.HealthServicer, names: Iterable[str], state: DatabaseState
+) -> None:
     """Set the status of the server as a whole and of each of its services."""
     status = health_pb2.HealthCheckResponse.ServingStatus
-    value = status.SERVING if is_up else status.NOT_SERVING
     for name in ("", *names):
-        await checker.set(name, value)
+        is_serving = state is DatabaseState.UP or (
+            state is DatabaseState.READS_ONLY and name == READING_SERVICE
+        )
+        await checker.set(name, status.SERVING if is_serving else status.NOT_SERVING)

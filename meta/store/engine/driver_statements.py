@@ -12,7 +12,8 @@ import psycopg
 from sqlalchemy import PoolProxiedConnection
 
 from meta.store.engine.call_scope import cancellable
-from meta.store.engine.pool import STALE_PLAN_SQLSTATE, Database, translate_driver, translated
+from meta.store.engine.driver_errors import translate_driver, translated
+from meta.store.engine.pool import Database, is_of_connection
 
 # Runs a statement with its values; returns its rows.
 Execute: TypeAlias = Callable[[str, Mapping[str, Any]], Iterable[Any]]
@@ -54,6 +55,7 @@ def _connection(database: Database) -> "Iterator[psycopg.Connection[Any]]":
         with translated(), closing(database.engine.raw_connection()) as pooled, _alone(pooled) as c:
             yield c
     except psycopg.Error as error:
+        database.causes.note(error)
         raise translate_driver(error, is_lost=False) or error from error
 
 
@@ -65,7 +67,7 @@ def _alone(pooled: PoolProxiedConnection) -> "Iterator[psycopg.Connection[Any]]"
         connection.autocommit = True
         yield connection
     except psycopg.Error as error:
-        if connection.closed or error.sqlstate == STALE_PLAN_SQLSTATE:
+        if connection.closed or is_of_connection(error):
             pooled.invalidate(error)
         raise
     finally:

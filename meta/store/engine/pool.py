@@ -1,7 +1,6 @@
-"""The pool of connections to Postgres, and the translation of its errors."""
+"""The pool of connections to Postgres."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -10,32 +9,29 @@ import psycopg
 from psycopg.pq import Format
 from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, text
 from sqlalchemy.engine import ExecutionContext
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from meta.errors import (
-    MetaError,
-    NameTaken,
-    NotFound,
-    QuotaExceeded,
-    RaceLost,
-    StatementTimeout,
-    StillReferenced,
-    Unavailable,
-)
-from meta.store.engine import continuity, database_url, timelines
+from meta.errors import Unavailable
+from meta.store.engine import connecting, continuity, database_url, timelines
 from meta.store.engine.call_scope import cancellable
 from meta.store.engine.compiled_statements import CompiledStatements
 from meta.store.engine.continuity import Continuity
+from meta.store.engine.driver_errors import POOL_SECS, STALE_PLAN_SQLSTATE, translated
+from meta.store.engine.driver_errors import Conflict as Conflict
+from meta.store.engine.driver_errors import DrawRefused as DrawRefused
+from meta.store.engine.driver_errors import OptionsRefused as OptionsRefused
+from meta.store.engine.driver_errors import TimelineChanged as TimelineChanged
+from meta.store.engine.operator_causes import Cause, OperatorCauses, cause_of
 
 Transaction: TypeAlias = Connection
 
-# Serialization failure, deadlock, lock timeout, a prepared plan older than the schema: retried.
-STALE_PLAN_SQLSTATE = "0A000"
 # Execution option of statements whose rows are fetched in Postgres' binary form.
 BINARY = "binary_rows"
-RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03", STALE_PLAN_SQLSTATE})
 # Of all pools of the process.
 _COMPILED = CompiledStatements()
+NO_SESSION = (
+    f"Postgres took a connection and did not answer within {connecting.ANSWER_SECS:g} s: it hangs,"
+    " or a pooler such as PgBouncer has no server connection left (default_pool_size)"
+)
 # Group commits of one kind in a process that run side by side.
 COMMIT_BATCHES_MAX = 2
 
@@ -60,6 +56,7 @@ class Database:
     def __init__(self, settings: DatabaseSettings) -> None:
         self.url = database_url.normalized(settings.url)
         self.continuity = Continuity()
+        self.causes = OperatorCauses()
         self.pool_size = settings.pool_size
         options = (
             f"-c lock_timeout={settings.lock_timeout_ms}"
@@ -70,10 +67,11 @@ class Database:
             " -c enable_bitmapscan=off -c jit=off"
         )
         self._writer = create_engine(
-            self.url,
+            # The URL is read in one way for the pool and the probe.
+            "postgresql+psycopg://",
             pool_size=settings.pool_size,
             max_overflow=0,
-            pool_timeout=10,
+            pool_timeout=POOL_SECS,
             # Few connections stay busy, and so have their statements prepared.
             pool_use_lifo=True,
             isolation_level="READ COMMITTED",
@@ -82,14 +80,14 @@ class Database:
             # No column has this type, and each start would look it up.
             use_native_hstore=False,
             execution_options={"compiled_cache": _COMPILED},
-            connect_args={"options": options, "connect_timeout": 10, "application_name": "meta"},
+            connect_args=connecting.parameters(self.url, "meta", options),
         )
         self._reader = self._writer.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
         self._single = self._writer.execution_options(isolation_level="AUTOCOMMIT")
-        event.listen(self._writer, "handle_error", _drop_stale_plans)
-        event.listen(self._writer, "handle_error", self._note_lost_connection)
+        event.listen(self._writer, "handle_error", _replace_connections)
+        event.listen(self._writer, "handle_error", self._note_error)
         event.listen(self._writer, "connect", self._check_connection)
         event.listen(self._writer, "before_cursor_execute", _set_format)
 
@@ -133,18 +131,23 @@ class Database:
             return cursor.fetchone() if cursor.description else None
 
         try:
+            connecting.ask(connection, "SELECT 1", connecting.ANSWER_SECS)
             with connection.cursor() as cursor:
                 timelines.check(execute)
                 compares = self.continuity.guard is not None
                 is_compared = not compares or timelines.is_compared(execute)
             connection.commit()
+        except connecting.NoAnswer as error:
+            connection.close()
+            raise Unavailable(NO_SESSION) from error
         except BaseException:
             connection.close()
             raise
         if not is_compared:
             self.continuity.compare()
 
-    def _note_lost_connection(self, context: ExceptionContext) -> None:
+    def _note_error(self, context: ExceptionContext) -> None:
+        self.causes.note(context.original_exception)
         if context.is_disconnect:
             self.continuity.look_soon()
 
@@ -152,6 +155,11 @@ class Database:
         """Jump the counter if the server's history is not the stored one."""
         with self.write() as tx:
             timelines.check(run_in(tx))
+
+    @property
+    def shown_url(self) -> str:
+        """The URL for messages."""
+        return database_url.shown(self.url)
 
     @property
     def engine(self) -> Engine:
@@ -184,99 +192,22 @@ def _set_format(
         cursor.format = Format.BINARY
 
 
-def _drop_stale_plans(context: ExceptionContext) -> None:
-    """Replace the connections of the pool after a change of the schema.
-
-    Their prepared statements would fail on every call.
-    """
-    if getattr(context.original_exception, "sqlstate", None) == STALE_PLAN_SQLSTATE:
+def _replace_connections(context: ExceptionContext) -> None:
+    """Replace the connections of the pool if every call on them would fail."""
+    if is_of_connection(context.original_exception):
         context.is_disconnect = True
 
 
-class OptionsRefused(Exception):
-    """A pooler such as PgBouncer takes no options of connections, or no transactions."""
+def is_of_connection(error: BaseException) -> bool:
+    """True for an error that a new connection may not meet.
 
-
-class Conflict(Exception):
-    """The transaction lost to another and may be run again. Never leaves meta."""
-
-    def __init__(self, sqlstate: str) -> None:
-        super().__init__(sqlstate)
-        self.sqlstate = sqlstate
-
-
-class TimelineChanged(Conflict):
-    """The counter that was read belongs to another history: adopt the server's, then read again."""
-
-    def __init__(self) -> None:
-        super().__init__("timeline")
-
-
-class DrawRefused(Conflict):
-    """No version may be drawn before the database is compared with its witness."""
-
-    def __init__(self) -> None:
-        super().__init__("witness")
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Turn the driver's errors into MetaError or Conflict."""
-    try:
-        yield
-    except DBAPIError as error:
-        raise translate(error) from error
-    except SQLAlchemyError as error:
-        # The pool gave no connection in time: overload or an outage, both worth a retry.
-        raise Unavailable("no database connection in time") from error
-
-
-def translate(error: DBAPIError) -> Exception:
-    """Translate a database error to the error that the caller gets."""
-    return translate_driver(error.orig, is_lost=error.connection_invalidated) or error
-
-
-def translate_driver(cause: BaseException | None, *, is_lost: bool) -> Exception | None:
-    """Translate an error of psycopg, `is_lost` if its connection is; None = not for callers."""
-    sqlstate = getattr(cause, "sqlstate", None)
-    if sqlstate in RETRIED_SQLSTATES:
-        return Conflict(sqlstate)
-    if isinstance(cause, psycopg.errors.IntegrityError):
-        return _refused_by_constraint(cause)
-    if isinstance(cause, psycopg.errors.ReadOnlySqlTransaction):
-        return Unavailable(timelines.IN_RECOVERY, sqlstate=sqlstate or "")
-    if isinstance(cause, psycopg.errors.QueryCanceled):
-        return StatementTimeout("the query took longer than META_STATEMENT_TIMEOUT_MS")
-    if isinstance(cause, psycopg.errors.NumericValueOutOfRange):
-        return QuotaExceeded("a total of the dataset would exceed 2^63 - 1")
-    if any(refusal in str(cause) for refusal in _POOLER_REFUSALS):
-        return OptionsRefused()
-    if is_lost or isinstance(cause, psycopg.OperationalError):
-        return Unavailable("the database is not answering", sqlstate=sqlstate or "")
-    return None
-
-
-# PgBouncer as it is installed, and in statement mode.
-_POOLER_REFUSALS = ("unsupported startup parameter", "not allowed in statement pooling mode")
-_BY_CONSTRAINT: dict[str, Callable[[str], MetaError]] = {
-    "datasets_name_live_unique": lambda _: NameTaken("another dataset has this name"),
-    "schemas_name_unique": lambda _: NameTaken("another schema has this name"),
-    "views_name_unique": lambda _: NameTaken("another view has this name"),
-    "projections_name_unique": lambda _: NameTaken("another projection has this name"),
-    "ingest_tokens_name_unique": lambda _: NameTaken("another ingest token has this name"),
-}
-
-
-def _refused_by_constraint(cause: psycopg.errors.IntegrityError) -> MetaError:
-    name = cause.diag.constraint_name or ""
-    if name in _BY_CONSTRAINT:
-        return _BY_CONSTRAINT[name](name)
-    if isinstance(cause, psycopg.errors.ForeignKeyViolation):
-        gone = re.search(r"is not present", cause.diag.message_detail or "")
-        if gone:
-            return NotFound("a referenced row is gone", constraint=name)
-        return StillReferenced("other rows refer to it", constraint=name)
-    return RaceLost("another call changed the same rows", constraint=name)
+    After a change of the schema prepared statements fail; a default of read-only transactions holds
+    as long as a connection.
+    """
+    return (
+        getattr(error, "sqlstate", None) == STALE_PLAN_SQLSTATE
+        or cause_of(error) is Cause.READ_ONLY
+    )
 
 
 def run_in(tx: Transaction) -> timelines.Execute:

@@ -104,7 +104,7 @@ def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
         complain(str(error))
         raise typer.Exit(EXIT_REFUSED) from None
     except MetaError as error:
-        raise refused(error, database.url.render_as_string()) from None
+        raise refused(error, database.shown_url) from None
     finally:
         database.close()
 

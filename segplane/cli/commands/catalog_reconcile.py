@@ -126,7 +126,7 @@ def _refusals(database: "Database") -> Iterator[None]:
         complain(str(error))
         raise typer.Exit(EXIT_REFUSED) from None
     except MetaError as error:
-        raise refused(error, database.url.render_as_string()) from None
+        raise refused(error, database.shown_url) from None
     except StoreError as error:
         complain(f"the object store cannot be read: {error}")
         raise typer.Exit(EXIT_REFUSED) from None

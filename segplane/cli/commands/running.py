@@ -177,7 +177,7 @@ def _upgrade(database_url: str) -> str:
     try:
         return migrations.upgrade(database)
     except MetaError as error:
-        raise refused(error, database.url.render_as_string()) from None
+        raise refused(error, database.shown_url) from None
     finally:
         database.close()
 

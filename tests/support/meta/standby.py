@@ -45,14 +45,19 @@ def running_pair() -> Iterator[Pair]:
     folder.chmod(0o711)
     try:
         with EmbeddedPostgres(folder / "primary", settings=SYNCED) as primary:
-            database = Database(DatabaseSettings(url=primary.url))
-            migrations.upgrade(database)
-            database.close()
+            migrate(primary)
             copy_as_standby(primary, folder / "standby")
             with EmbeddedPostgres(folder / "standby", settings=SYNCED) as standby:
                 yield Pair(primary, standby)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def migrate(primary: EmbeddedPostgres) -> None:
+    """Make the tables."""
+    database = Database(DatabaseSettings(url=primary.url))
+    migrations.upgrade(database)
+    database.close()
 
 
 def both_hosts(pair: Pair) -> str:

@@ -249,9 +249,17 @@ def _column(state: CheckedQuery, pattern: syntax.NamePattern) -> ColumnValue:
 def _one_type(left: ColumnValue, right: ColumnValue, offset: int) -> tuple[Expression, Expression]:
     if left.type == right.type:
         # A text that is null equals an empty one.
+        if left.type == "real":
+            return _without_nan(left), _without_nan(right)
         return (or_empty(left), or_empty(right)) if left.type == "string" else (left, right)
     if left.type not in NUMBERS or right.type not in NUMBERS:
         what = f"key {quoted(left.name)} is {left.type}, {quoted(right.name)} is {right.type}"
         raise KqlError(offset, what, "convert one of them with extend first")
     type_ = max(left.type, right.type, key=NUMBERS.index)
-    return convert(left, type_, offset, "join"), convert(right, type_, offset, "join")
+    sides = convert(left, type_, offset, "join"), convert(right, type_, offset, "join")
+    return (_without_nan(sides[0]), _without_nan(sides[1])) if type_ == "real" else sides
+
+
+def _without_nan(key: Expression) -> Expression:
+    """Return a key that is null for NaN: it equals nothing in KQL, and itself in SQL."""
+    return Apply("without_nan", (key,), "real")

@@ -64,7 +64,8 @@ _MEANING = """
 - A text is never null. One that is stored as null counts as `''` in comparisons, groups and `strcat`.
 - `==` and `!=` with one null are false and true; with two they are null. `<` and its like are null. `where` keeps only true.
 - `in` and operators over texts are never null; with `!` they are true of null.
-- NaN is equal to nothing and neither less nor greater than anything. In an order it is next to the nulls.
+- NaN is equal to nothing, also in `in`, `set_has_element` and the keys of `join`, and neither less nor greater than anything. In an order it is next to
+  the nulls: `max`, `min`, `arg_max`, `percentile`, `max_of` and their like yield it only if there is no other number. In arrays it is the text `"NaN"`.
 - `sort` puts nulls first if ascending and last if descending, by default.
 - `==`, `in`, `contains_cs` and other `_cs` heed case; `=~`, `in~`, `contains`, `has`, `startswith` do not. Names of columns do,
   but two that differ in case alone are refused, because SQL takes them for one.

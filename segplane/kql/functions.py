@@ -308,7 +308,8 @@ def _percentile(name: str, arguments: Arguments, offset: int) -> Expression:
     subject = value.value
     if subject.type == "int":
         subject = convert(subject, "long", value.offset, name)
-    return Apply("percentile", (subject, share), subject.type, offset, name)
+    template = "percentile_real" if subject.type == "real" else "percentile"
+    return Apply(template, (subject, share), subject.type, offset, name)
 
 
 def _percentiles_array(name: str, arguments: Arguments, offset: int) -> Expression:
@@ -333,8 +334,8 @@ def extreme(name: str, key: Expression, value: Expression, offset: int) -> Expre
     """Return the value of the row with the greatest or least key."""
     if key.type == "dynamic":
         raise KqlError(offset, "a dynamic value has no order", "convert it first: tolong(...)")
-    result: KqlType = value.type
-    return Apply(name, (value, key), result, offset, name)
+    template = f"{name}_real" if key.type == "real" else name
+    return Apply(template, (value, key), value.type, offset, name)
 
 
 _RULES: dict[str, Callable[[str, Arguments, int], Expression]] = {

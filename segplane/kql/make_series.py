@@ -62,7 +62,7 @@ def make_series(operator: syntax.Operator, state: CheckedQuery, context: Context
     filled = _filled(grouped, keys, values, defaults, points)
     arrays: Values = {
         column: Apply(
-            "make_series",
+            "make_series_real" if of_value == "real" else "make_series",
             (ColumnValue(column, of_value), ColumnValue(_STEP, type_)),
             "dynamic",
             operator.offset,

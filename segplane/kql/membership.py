@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from math import isnan
 
 from segplane.kql import dynamics, functions
 from segplane.kql.arithmetic import Operands, convert, equal, or_empty, unequal, unified
@@ -54,7 +55,18 @@ def _among_constants(
     subject, values = _same_type(subject, values)
     if subject.type == "string" and any(_value(v) == "" for v in values):
         subject = or_empty(subject)
-    return Among(subject, tuple(values))
+    return _one_of(subject, values)
+
+
+def _one_of(subject: Expression, values: list[Expression]) -> Expression:
+    """Return a test of constants; NaN equals nothing in KQL, and itself in SQL."""
+    numbers = tuple(value for value in values if not _is_nan(value))
+    return Among(subject, numbers) if numbers else Constant(value=False, type="bool")
+
+
+def _is_nan(expression: Expression) -> bool:
+    value = _value(expression)
+    return isinstance(value, float) and isnan(value)
 
 
 def listed(options: list[Argument]) -> list[Argument]:
@@ -104,8 +116,8 @@ def _number_among(
     """Return `left in (options)` for a dynamic value: as reals if one of them is a real."""
     values = [option.value for option in options]
     if any(value.type == "real" for value in values):
-        reals = tuple(convert(value, "real", offset, operator) for value in values)
-        return Among(dynamics.as_number(left.value, "real", offset, operator), reals)
+        reals = [convert(value, "real", offset, operator) for value in values]
+        return _one_of(dynamics.as_number(left.value, "real", offset, operator), reals)
     if all(dynamics.is_small(value) for value in values):
         number = Apply("dynamic_to_number", (left.value,), "real", offset, operator)
         return Among(number, tuple(Constant(float(_value(v) or 0), "real") for v in values))

@@ -24,6 +24,8 @@ def normalized(value: Expression) -> Expression:
         return replace(value, arguments=(first, *rest))
     if value.template in ("make_list", "make_set"):
         return _collected(value)
+    if value.type == "real" and value.template in ("min", "max", "minif", "maxif"):
+        return _extreme(value)
     if value.template == "extract":
         _check_group(value)
     if value.template == "split":
@@ -34,6 +36,14 @@ def normalized(value: Expression) -> Expression:
         parts = replace(value, arguments=(value.arguments[0], separator, escaped))
         return arrays.split_at(parts, places[0]) if places else parts
     return value
+
+
+def _extreme(value: Apply) -> Apply:
+    """Return the greatest or least real, which is NaN only if no other number is there."""
+    number, *conditions = value.arguments
+    if conditions:
+        number = Apply("only_where", (number, conditions[0]), "real")
+    return replace(value, template=f"{value.template[:3]}_real", arguments=(number,))
 
 
 def _is_size(argument: Expression, call: Apply) -> bool:
@@ -59,6 +69,8 @@ def _collected(value: Apply) -> Apply:
         element = or_empty(element)
     elif element.type == "dynamic":
         template = f"{template}_dynamic"
+    elif element.type == "real":
+        template = f"{template}_real"
     elif element.type == "datetime":
         element = convert(element, "string", 0, value.source)
     if conditions:

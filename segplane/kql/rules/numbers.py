@@ -16,7 +16,12 @@ def _extreme_of(name: str, arguments: Arguments, offset: int) -> Expression:
     if type_ not in ORDERED or type_ == "string":
         arguments[0].fail(f"{type_} has no greatest value", "it takes numbers, times or timespans")
     template = {"max_of": "greatest", "min_of": "least"}[name]
-    return Apply(template, tuple(values), type_, offset, name)
+    if type_ != "real":
+        return Apply(template, tuple(values), type_, offset, name)
+    # NaN is passed over as null is; it is the result only where nothing else is there.
+    numbers = tuple(Apply("without_nan", (value,), type_) for value in values)
+    extreme = Apply(template, numbers, type_, offset, name)
+    return Apply("coalesce", (extreme, *values), type_, offset, name)
 
 
 def _bin_at(name: str, arguments: Arguments, offset: int) -> Expression:

@@ -40,6 +40,8 @@ _ARITHMETIC = {
     "log": "CASE WHEN <0> > 0 THEN LN(<0>) END",
     "log2": "CASE WHEN <0> > 0 THEN LOG2(<0>) END",
     "log10": "CASE WHEN <0> > 0 THEN LOG10(<0>) END",
+    # What compares as null does: NaN is equal to nothing, and in an order next to the nulls.
+    "without_nan": "CASE WHEN NOT ISNAN(<0>) THEN <0> END",
     "nan_rank": "CASE WHEN <0> IS NULL THEN 2 WHEN ISNAN(<0>) THEN 1 ELSE 0 END",
 }
 _CONVERSIONS = {
@@ -86,6 +88,9 @@ _AGGREGATES = {
     "minif": "MIN(CASE WHEN <1> THEN <0> END)",
     "max": "MAX(<0>)",
     "maxif": "MAX(CASE WHEN <1> THEN <0> END)",
+    # Engines take NaN as the greatest; in KQL it is the result only where nothing else is.
+    "max_real": "COALESCE(MAX(CASE WHEN NOT ISNAN(<0>) THEN <0> END), MAX(<0>))",
+    "min_real": "COALESCE(MIN(CASE WHEN NOT ISNAN(<0>) THEN <0> END), MIN(<0>))",
     "stdev": "COALESCE(STDDEV_SAMP(<0>), 0E0)",
     "stdevif": "COALESCE(STDDEV_SAMP(CASE WHEN <1> THEN <0> END), 0E0)",
     "variance": "COALESCE(VAR_SAMP(<0>), 0E0)",

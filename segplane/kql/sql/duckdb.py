@@ -18,6 +18,11 @@ _ELEMENTS = (
     " THEN LIST_TRANSFORM(JSON_KEYS(<0>), LAMBDA k: '{' || CAST(TO_JSON(k) AS VARCHAR) || ':' ||"
     " CAST(JSON_EXTRACT(<0>, '/' || REPLACE(REPLACE(k, '~', '~0'), '/', '~1')) AS VARCHAR) || '}')"
 )
+# A key that is NaN is chosen only where no other is there.
+_EXTREME_REAL = (
+    "STRUCT_EXTRACT(COALESCE({0}(STRUCT_PACK(v := <0>), CASE WHEN NOT ISNAN(<1>) THEN <1> END),"
+    " {0}(STRUCT_PACK(v := <0>), <1>)), 'v')"
+)
 
 PATTERNS = {
     # TRY makes null of an overflow; there is no other way to ask for that.
@@ -92,8 +97,11 @@ PATTERNS = {
     "avg_timespan": "CAST(TRUNC(AVG(<0>)) AS BIGINT)",
     "avgif_timespan": "CAST(TRUNC(AVG(CASE WHEN <1> THEN <0> END)) AS BIGINT)",
     "percentile": "QUANTILE_DISC(<0>, <1>)",
+    "percentile_real": "COALESCE(QUANTILE_DISC(CASE WHEN NOT ISNAN(<0>) THEN <0> END, <1>), MAX(<0>))",
     "arg_max": "STRUCT_EXTRACT(ARG_MAX(STRUCT_PACK(v := <0>), <1>), 'v')",
     "arg_min": "STRUCT_EXTRACT(ARG_MIN(STRUCT_PACK(v := <0>), <1>), 'v')",
+    "arg_max_real": _EXTREME_REAL.format("ARG_MAX"),
+    "arg_min_real": _EXTREME_REAL.format("ARG_MIN"),
     "make_series": "CAST(TO_JSON(LIST(<0> ORDER BY <1>)) AS VARCHAR)",
     "make_list": "COALESCE(CAST(TO_JSON(LIST(<0>) FILTER (WHERE <0> IS NOT NULL)) AS VARCHAR), '[]')",
     "make_set": "COALESCE(CAST(TO_JSON(LIST_SORT(LIST(DISTINCT <0>) FILTER (WHERE <0> IS NOT NULL))) AS VARCHAR), '[]')",

@@ -56,6 +56,16 @@ def _types(**others: str) -> dict[KqlType, str]:
             "datetime": others.get("datetime", "TIMESTAMPTZ")}  # fmt: skip
 
 
+def _of_trino(patterns: Mapping[str, str]) -> dict[str, str]:
+    """Return patterns with Trino's name of ISNAN."""
+    return {name: text.replace("ISNAN(", "IS_NAN(") for name, text in patterns.items()}
+
+
+def _reals(patterns: Mapping[str, str]) -> dict[str, str]:
+    """Return the patterns of lists of reals, which these engines write as valid JSON anyway."""
+    return {f"{name}_real": patterns[name] for name in ("make_series", "make_list", "make_set")}
+
+
 def _clock(micros: int) -> str:
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
     return f"{moment.year:04}-{moment:%m-%d %H:%M:%S.%f}"
@@ -114,6 +124,7 @@ ENGINES: dict[EngineName, Engine] = {
             **array_patterns.SPARK,
             **series_patterns.SPARK,
             **spark.PATTERNS,
+            **_reals(spark.PATTERNS),
         },
         _types(string="STRING", datetime="TIMESTAMP"),
         regex.to_java,
@@ -123,7 +134,11 @@ ENGINES: dict[EngineName, Engine] = {
     ),
     "trino": Engine(
         "trino",
-        {**COMMON, **WINDOWS, **range_patterns.TRINO, **value_patterns.TRINO, **trino.PATTERNS},
+        {
+            **_of_trino({**COMMON, **WINDOWS, **range_patterns.TRINO, **value_patterns.TRINO}),
+            **trino.PATTERNS,
+            **_reals(trino.PATTERNS),
+        },
         _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
         regex.to_trino,
         _java_rewrite,

@@ -111,7 +111,12 @@ _SPARK_STATISTICS = (
 )
 _ALL = "CASE WHEN LEN(LIST_FILTER(l, LAMBDA e: e IS NULL)) = 0 THEN {0} END"
 _MEMBER = "CAST(JSON_EXTRACT(b, '/' || REPLACE(REPLACE(k, '~', '~0'), '/', '~1')) AS VARCHAR)"
+_LISTED = "LIST({0}<0>) FILTER (WHERE <0> IS NOT NULL)"
 _DUCKDB = {
+    # TO_JSON writes NaN and the infinities bare, which is no JSON.
+    "make_series_real": _numbers("LIST(<0> ORDER BY <1>)"),
+    "make_list_real": "COALESCE(" + _numbers(_LISTED.format("")) + ", '[]')",
+    "make_set_real": "COALESCE(" + _numbers(f"LIST_SORT({_LISTED.format('DISTINCT ')})") + ", '[]')",
     **{name: _BOTH.format(_numbers(_pairs(body))) for name, body in _OF_PAIRS.items()},
     **{
         name: _BOTH.format(array(_pairs(_TRUTH.format(sign, "VARCHAR"))))

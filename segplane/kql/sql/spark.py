@@ -21,6 +21,11 @@ _PROPERTIES = (
     f" SUBSTRING({_KEY}, 2, LENGTH({_KEY}) - 2), ':', COALESCE(TO_JSON(e.value), 'null'), '}}'))"
 )
 _VARIANTS = "TRY_CAST(TRY_PARSE_JSON(<0>) AS ARRAY<VARIANT>)"
+# A key that is NaN is chosen only where no other is there.
+_EXTREME_REAL = (
+    "COALESCE({0}(NAMED_STRUCT('v', <0>), CASE WHEN NOT ISNAN(<1>) THEN <1> END),"
+    " {0}(NAMED_STRUCT('v', <0>), <1>)).v"
+)
 
 PATTERNS = {
     "any_order": "MONOTONICALLY_INCREASING_ID()",
@@ -103,11 +108,14 @@ PATTERNS = {
     "avg_timespan": "CAST(AVG(<0>) AS BIGINT)",
     "avgif_timespan": "CAST(AVG(CASE WHEN <1> THEN <0> END) AS BIGINT)",
     "percentile": "PERCENTILE_DISC(<1>) WITHIN GROUP (ORDER BY <0>)",
+    "percentile_real": "COALESCE(PERCENTILE_DISC(<1>) WITHIN GROUP (ORDER BY CASE WHEN NOT ISNAN(<0>) THEN <0> END), MAX(<0>))",
     # Some value that is not null, as in DuckDB.
     "take_any": "ANY_VALUE(<0>, TRUE)",
     "take_anyif": "ANY_VALUE(CASE WHEN <1> THEN <0> END, TRUE)",
     "arg_max": "MAX_BY(<0>, <1>)",
     "arg_min": "MIN_BY(<0>, <1>)",
+    "arg_max_real": _EXTREME_REAL.format("MAX_BY"),
+    "arg_min_real": _EXTREME_REAL.format("MIN_BY"),
     "make_series": "TO_JSON(TRANSFORM(ARRAY_SORT(COLLECT_LIST(NAMED_STRUCT('t', <1>, 'v', <0>))), p -> p.v))",
     "make_list": "TO_JSON(COLLECT_LIST(<0>))",
     "make_set": "TO_JSON(SORT_ARRAY(COLLECT_SET(<0>)))",

@@ -17,16 +17,17 @@ _ZONED = "REGEXP_REPLACE(REPLACE(UPPER(<0>), ' ', 'T'), '([.][0-9]{6})[0-9]+', '
 _TEXT = "CAST(TRY(FROM_ISO8601_TIMESTAMP_NANOS({0})) AS TIMESTAMP(6) WITH TIME ZONE)"
 _OF_DATE = _TEXT.format("<0> || 'T00:00:00Z'")
 _OF_ZONED, _OF_UTC = _TEXT.format(_ZONED), _TEXT.format(f"{_ZONED} || 'Z'")
+# A key that is NaN is chosen only where no other is there.
+_EXTREME_REAL = (
+    "COALESCE({0}(ROW(<0>), CASE WHEN NOT IS_NAN(<1>) THEN <1> END), {0}(ROW(<0>), <1>))[1]"
+)
 
 PATTERNS = {
     "eq_real": "(<0> = <1>)",
-    "ne_real": "(<0> IS DISTINCT FROM <1> OR IS_NAN(<0>))",
     "lt_real": "(<0> < <1>)",
     "le_real": "(<0> <= <1>)",
     "gt_real": "(<0> > <1>)",
     "ge_real": "(<0> >= <1>)",
-    "isnan": "COALESCE(IS_NAN(<0>), FALSE)",
-    "nan_rank": "CASE WHEN <0> IS NULL THEN 2 WHEN IS_NAN(<0>) THEN 1 ELSE 0 END",
     "add": "TRY(<0> + <1>)",
     "subtract": "TRY(<0> - <1>)",
     "multiply": "TRY(<0> * <1>)",
@@ -98,6 +99,8 @@ PATTERNS = {
     "binary_all_xor": "BITWISE_XOR_AGG(<0>)",
     "arg_max": "MAX_BY(<0>, <1>)",
     "arg_min": "MIN_BY(<0>, <1>)",
+    "arg_max_real": _EXTREME_REAL.format("MAX_BY"),
+    "arg_min_real": _EXTREME_REAL.format("MIN_BY"),
     "make_series": "JSON_FORMAT(CAST(ARRAY_AGG(<0> ORDER BY <1>) AS JSON))",
     "make_list": "COALESCE(JSON_FORMAT(CAST(ARRAY_AGG(<0>) FILTER (WHERE <0> IS NOT NULL) AS JSON)), '[]')",
     "make_set": "COALESCE(JSON_FORMAT(CAST(ARRAY_SORT(ARRAY_AGG(DISTINCT <0>) FILTER (WHERE <0> IS NOT NULL)) AS JSON)), '[]')",

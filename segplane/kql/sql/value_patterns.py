@@ -3,7 +3,7 @@
 from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
 
 _NUMBERS = {
-    "sign": "CASE WHEN <0> > 0 THEN 1E0 WHEN <0> < 0 THEN -1E0 WHEN <0> = 0 THEN 0E0 END",
+    "sign": "CASE WHEN ISNAN(<0>) THEN <0> WHEN <0> > 0 THEN 1E0 WHEN <0> < 0 THEN -1E0 WHEN <0> = 0 THEN 0E0 END",
     "ceiling": "CEIL(<0>)",
     "exp2": "POWER(2E0, <0>)",
     "exp10": "POWER(1E1, <0>)",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from segplane.kql.typed import (
     Among,
+    Apply,
     Choice,
     Columns,
     ColumnValue,
@@ -65,6 +66,9 @@ WORDS: Mapping[str, tuple[str, Mapping[str, tuple[int, ...]]]] = {
     ),
     "span_status": ("status_code", {"UNSET": (0,), "OK": (1,), "ERROR": (2,)}),
 }
+# The number of a point, whole or not: of the columns of its two forms and of its flags.
+VALUE = "value"
+_VALUE_SOURCES: Columns = {"value_double": "real", "value_long": "long", "flags": "long"}
 _OF_ALL = """timestamp timestamp_nanos signal service_name resource_attributes
     resource_dropped_attributes_count resource_schema_url resource_entity_refs scope_name
     scope_version scope_attributes scope_dropped_attributes_count scope_schema_url attributes flags
@@ -73,8 +77,9 @@ _OF_SIGNALS = {
     "logs": """observed_timestamp observed_timestamp_nanos trace_id span_id severity_number severity
     severity_text event_name body body_type""",
     "metrics": """start_timestamp start_timestamp_nanos metric_name metric_type metric_unit
-    metric_description metric_metadata value_double value_long aggregation_temporality temporality
-    is_monotonic count sum min max bucket_counts explicit_bounds zero_count scale zero_threshold
+    metric_description metric_metadata value value_double value_long
+    aggregation_temporality temporality is_monotonic count sum min max bucket_counts
+    explicit_bounds zero_count scale zero_threshold
     positive_offset positive_bucket_counts negative_offset negative_bucket_counts quantiles
     exemplars""",
     "traces": """end_timestamp end_timestamp_nanos duration duration_ns trace_id span_id
@@ -110,6 +115,20 @@ def word_of(name: str) -> Expression:
     return Choice(branches, Constant(None, "string"), "string")
 
 
+def point_value() -> Expression:
+    """Return the value of a point as a real; null of one that has no recorded value."""
+    double, whole, flags = (ColumnValue(n, t) for n, t in _VALUE_SOURCES.items())
+    either = Apply("coalesce", (double, Apply("to_real", (whole,), "real")), "real")
+    return Apply("recorded", (either, flags), "real")
+
+
+# Columns that no file has to have: those that each is computed from, and its expression.
+COMPUTED: Mapping[str, tuple[Columns, Expression]] = {
+    **{word: ({source: "int"}, word_of(word)) for word, (source, _) in WORDS.items()},
+    VALUE: (_VALUE_SOURCES, point_value()),
+}
+
+
 def any_dataset() -> Table:
     """Return the columns that every dataset has with the same type; others it may have or not."""
     certain = {n: t for n, t in FORMAT_COLUMNS.items() if n not in STORED and "_nanos" not in n}
@@ -124,10 +143,10 @@ def dataset_table(
     has_words: bool = False,
     automatic: Iterable[Promoted] = (),
 ) -> Table:
-    """Return a dataset with its promoted columns, and with its columns of words if these are shown.
+    """Return a dataset with its promoted columns, and with computed columns if these are shown.
 
     `complete` names those that every file to be read has: only they may stand for an attribute.
-    Links do not show words, since their output must not change; they may name them.
+    Links do not show computed columns, since their output must not change; they may name them.
     """
     promoted_columns = tuple(columns)
     own: dict[str, KqlType] = {}
@@ -139,8 +158,12 @@ def dataset_table(
     # On a case-insensitive clash, the format's columns win: SQL takes such names for one.
     taken = {name.lower() for name in own}
     types = {name: type_ for name, type_ in FORMAT_COLUMNS.items() if name not in taken} | own
-    words = [n for n, (source, _) in WORDS.items() if has_words and not {n, source} & taken]
-    types |= dict.fromkeys(words, "string")
+    computed = {
+        name: expression
+        for name, (sources, expression) in COMPUTED.items()
+        if has_words and not {name, *sources} & taken
+    }
+    types |= {name: expression.type for name, expression in computed.items()}
     usable = set(complete)
     return Table(
         name,
@@ -148,6 +171,6 @@ def dataset_table(
         {shown: stored for shown, stored in STORED.items() if shown not in taken},
         LISTS,
         tuple(c for c in promoted_columns if c.name in usable),
-        {word: word_of(word) for word in words},
+        computed,
         tuple(automatic),
     )

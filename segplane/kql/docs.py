@@ -181,7 +181,8 @@ def _columns() -> str:
         "## Columns of a dataset\n\nBeside its promoted columns, which keep their own types. "
         "`web.logs`, `web.metrics` and `web.traces` are the records of one signal of `web`, with its"
         f" columns.\n\nColumns of words are computed from those of numbers, for all files:"
-        f"\n\n{words}\nA projection may name them; it yields them only then.\n\n"
+        f"\n\n{words}- `value`, a real: the number of a point, `value_double` or `value_long`; null if the point has no recorded value by its `flags`"
+        "\n\nA projection may name them; it yields them only then.\n\n"
     )
     by_type = (
         (f"`{type_}`", ", ".join(f"`{n}`" for n, t in FORMAT_COLUMNS.items() if t == type_))

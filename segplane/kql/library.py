@@ -92,7 +92,7 @@ ARRAYS = (
     scalar("histogram_quantile", "histogram_quantile(0.99, bucket_counts, explicit_bounds): a quantile of a histogram, linear within a bucket, as in Prometheus", "real dynamic dynamic -> real"),
     scalar("exponential_histogram_quantile", "exponential_histogram_quantile(0.99, scale, zero_count, zero_threshold, positive_offset, positive_bucket_counts, negative_offset, negative_bucket_counts): the same of an exponential histogram, exponential within a bucket", "real long long real long dynamic long dynamic -> real"),
     aggregate("merge_buckets", "The sums of each bucket of histograms with the same bounds", "dynamic -> dynamic"),
-    aggregate("rate", "rate(value, start_timestamp, timestamp): the increase of a counter per second, from the first point of a series to its last; it starts again where the start changes, as of each delta, or the value falls", "real datetime datetime -> real"),
+    aggregate("rate", "rate(value, start_timestamp, timestamp, flags): the increase of a counter per second, from the first point of a series to its last; it starts again where the start changes, as of each delta, or the value falls. Points that have no recorded value by their flags do not count; over the columns of a dataset flags may be left out", "real datetime datetime -> real", "real datetime datetime long -> real"),
     ruled("set_has_element", "Whether an array has a value", "array_index_of"),
     ruled("array_iff", "array_iff(conditions, then, else), element by element", "array_iff"),
     ruled("array_iif", "The same as array_iff", "array_iff"),

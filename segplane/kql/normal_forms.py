@@ -24,6 +24,10 @@ def normalized(value: Expression) -> Expression:
         return replace(value, arguments=(first, *rest))
     if value.template in ("make_list", "make_set"):
         return _collected(value)
+    if value.template == "rate" and len(value.arguments) == 4:
+        number, start, time, flags = value.arguments
+        recorded = Apply("recorded", (number, flags), "real")
+        return replace(value, arguments=(recorded, start, time))
     if value.type == "real" and value.template in ("min", "max", "minif", "maxif"):
         return _extreme(value)
     if value.template == "extract":

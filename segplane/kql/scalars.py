@@ -8,7 +8,7 @@ from segplane.kql import arithmetic, functions, slips, syntax, user_functions
 from segplane.kql.arguments import constant_text, need, pattern
 from segplane.kql.arithmetic import Operands, convert
 from segplane.kql.catalog import FUNCTIONS, INFIX
-from segplane.kql.dataset_table import WORDS, word_of
+from segplane.kql.dataset_table import COMPUTED
 from segplane.kql.dynamics import member_key
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
 from segplane.kql.membership import among, listed
@@ -99,8 +99,10 @@ def _name(name: syntax.Name, scope: Scope) -> Expression:
         for later in list(earlier)[list(earlier).index(name.name) :]:
             del earlier[later]
         return check(scope.scalars[name.name], replace(scope, columns={}, scalars=earlier))
-    if name.name in WORDS and scope.columns.get(WORDS[name.name][0]) == "int":
-        return word_of(name.name)
+    if name.name in COMPUTED:
+        sources, computed = COMPUTED[name.name]
+        if all(scope.columns.get(source) == type_ for source, type_ in sources.items()):
+            return computed
     for container in CONTAINERS:
         if name.name.startswith(f"{container}.") and scope.columns.get(container) == "dynamic":
             key = name.name[len(container) + 1 :]
@@ -193,6 +195,8 @@ def _built_in(call: syntax.Call, scope: Scope) -> Expression:
         return _time(call, scope)
     inner = scope.plain() if function.is_aggregate else scope
     arguments = [argument(a, inner) for a in _without_star(call)]
+    if call.name == "rate":
+        arguments = _with_flags(arguments, inner)
     if call.name == "column_ifexists":
         return _column_if_exists(call, arguments, inner)
     if call.name == "pack_all" and not arguments:
@@ -201,6 +205,14 @@ def _built_in(call: syntax.Call, scope: Scope) -> Expression:
         return functions.typed(call.name, function.rule, arguments, call.offset)
     typed = functions.applied(call.name, function.signatures, arguments, call.offset)
     return normalized(typed)
+
+
+def _with_flags(arguments: list[Argument], scope: Scope) -> list[Argument]:
+    """Add the flags of a point to the arguments of rate() over the columns of a dataset."""
+    is_point = scope.columns.get("flags") == "long" and "metric_type" in scope.columns
+    if len(arguments) != 3 or not is_point:
+        return arguments
+    return [*arguments, Argument(ColumnValue("flags", "long"), arguments[0].offset)]
 
 
 def _as_type(call: syntax.Call, named: syntax.Literal, scope: Scope) -> Expression:

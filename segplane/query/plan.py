@@ -28,6 +28,8 @@ class QueryPlan:
     views: Mapping[str, str] = field(default_factory=dict)
     signals: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
+    # Whether every rate() of a query in SQL is over a table with the flags of points.
+    has_flags: bool = False
 
 
 def plan_kql(text: str, tables: Mapping[str, Table | CheckedQuery], now_micros: int) -> QueryPlan:

@@ -93,11 +93,13 @@ def define_views(planned: QueryPlan) -> Callable[[duckdb.DuckDBPyConnection], No
     """Return what defines our functions and the views of a plan in a connection."""
 
     def define(connection: duckdb.DuckDBPyConnection) -> None:
-        from segplane.read.duckdb_functions import define_functions
+        from segplane.read.duckdb_functions import define_functions, rate
 
         # KQL calls none of them; to define them is about a tenth of the CPU time of opening.
         if planned.columns is None:
             define_functions(connection)
+        if planned.has_flags:
+            connection.execute(rate(has_flags=True))
         for statement in view_statements(planned):
             connection.execute(statement)
 

@@ -21,7 +21,7 @@ from segplane.query.file_groups import (
 from segplane.query.quoting import literal, quoted
 from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
 from segplane.read.bounds import TimeBounds
-from segplane.read.duckdb_functions import word_sql
+from segplane.read.duckdb_functions import computed_sql
 from segplane.read.fresh import FreshRecords
 from segplane.read.opening import version_at
 
@@ -176,7 +176,7 @@ def _create(
         selects.append(f"SELECT {columns} FROM {quoted(table)}")  # noqa: S608
     body = " UNION ALL ".join(selects)
     if source.read.words:
-        words = ", ".join(f"{word_sql(name)} AS {name}" for name in source.read.words)
+        words = ", ".join(f"{computed_sql(name)} AS {name}" for name in source.read.words)
         body = f"SELECT *, {words} FROM ({body})"  # noqa: S608
     connection.execute(f"CREATE TEMPORARY VIEW {quoted(source.read.name)} AS {body}")
 

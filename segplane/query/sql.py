@@ -12,16 +12,18 @@ from sqlglot.errors import SqlglotError
 
 from segplane.kql.bounds import Interval
 from segplane.kql.dataset_table import (
+    COMPUTED,
     FORMAT_COLUMNS,
     SIGNAL_COLUMNS,
     STORED,
     TIME_COLUMN,
-    WORDS,
+    VALUE,
 )
 from segplane.kql.reads import DatasetRead, reads_of
 from segplane.kql.scope import CheckedQuery
 from segplane.kql.sql.relations import to_sql
 from segplane.kql.typed import Table
+from segplane.query import sql_points
 from segplane.query.errors import QueryError
 from segplane.query.plan import QueryPlan
 from segplane.query.quoting import quoted
@@ -45,6 +47,10 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
     """Check a query in SQL and plan it. Raises QueryError."""
     tree = _parsed(text)
     mentioned = _mentioned(tree)
+    own_names = frozenset([VALUE]) if sql_points.gives_value(tree) else frozenset[str]()
+    has_flags = sql_points.have_flags(tree, lambda name: isinstance(tables.get(name), Table))
+    if mentioned is not None and has_flags:
+        mentioned |= {"flags"}
     reads: list[DatasetRead] = []
     views: dict[str, str] = {}
     signals: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -54,7 +60,7 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
         table = _table(name, tables)
         names.update(dict.fromkeys(table.columns))
         if isinstance(table, Table):
-            read = _read(table, mentioned, where_times(tree, name))
+            read = _read(table, mentioned, where_times(tree, name), own_names)
             reads.append(read)
             if named.schema:
                 signals[name, _signal(named)] = _of_signal(table, read, _signal(named))
@@ -63,7 +69,7 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
         else:
             views[name] = to_sql(table, "duckdb")
             reads += reads_of(table)
-    return QueryPlan(text, _merged(reads), None, views, signals, tuple(names))
+    return QueryPlan(text, _merged(reads), None, views, signals, tuple(names), has_flags)
 
 
 def _signal(named: NamedTable) -> str:
@@ -142,13 +148,16 @@ def _mentioned(tree: exp.Query) -> frozenset[str] | None:
     return frozenset(name.name.lower() for name in tree.find_all(exp.Identifier))
 
 
-def _read(table: Table, mentioned: frozenset[str] | None, times: Interval) -> DatasetRead:
-    """Return the stored columns that a query may read, at least one, and the words it names."""
+def _read(
+    table: Table, mentioned: frozenset[str] | None, times: Interval, own_names: frozenset[str]
+) -> DatasetRead:
+    """Return the stored columns that a query may read, at least one, and the computed ones."""
     stored = [n for n in table.columns if n not in table.stored and n not in table.computed]
     stored += [s for shown, s in STORED.items() if shown in table.stored and s not in stored]
     words = [n for n in table.computed if mentioned is None or n in mentioned]
+    words = [n for n in words if n not in own_names]
     if mentioned is not None:
-        sources = {WORDS[name][0] for name in words}
+        sources = set().union(*(COMPUTED[name][0] for name in words))
         # Tables of signals are found by it.
         needed = (
             {*mentioned, *sources, "signal"}
@@ -162,7 +171,7 @@ def _read(table: Table, mentioned: frozenset[str] | None, times: Interval) -> Da
 def _of_signal(table: Table, read: DatasetRead, signal: str) -> tuple[str, ...]:
     """Return the columns of a signal among those that are read."""
     own = set().union(*SIGNAL_COLUMNS.values()) - SIGNAL_COLUMNS[signal]
-    promoted = set(table.columns) - set(FORMAT_COLUMNS) - set(WORDS)
+    promoted = set(table.columns) - set(FORMAT_COLUMNS) - set(COMPUTED)
     every = (*read.columns, *read.words)
     return tuple(n for n in every if n not in own or n in promoted)
 

@@ -10,14 +10,20 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING
 
 import duckdb
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from segments.signals import SIGNALS
+from segplane.kql.dataset_table import VALUE
+from segplane.query import sql_points
 from segplane.query.arrow_values import with_unique_names
 from segplane.read import OpenDataset, OpenView, ReadError
-from segplane.read.duckdb_functions import define_functions
+from segplane.read.duckdb_functions import computed_sql, define_functions, rate
 from segplane.read.errors import ViewRefused, sentence
 
 if TYPE_CHECKING:
@@ -68,8 +74,9 @@ class SqlSession:
             raise ReadError(f"expected one statement, found {len(statements)}")
         if statements[0].type not in _READING:
             raise ReadError("only queries are possible: nothing here can be written")
+        tree = _tree(text)
         with ExitStack() as opened:
-            unreadable = dict(self._show_all(opened, self._mentioned(text)))
+            unreadable = dict(self._show_all(opened, self._mentioned(text), tree))
             try:
                 rows = self._connection.sql(text)
                 if rows is None:
@@ -97,9 +104,11 @@ class SqlSession:
         return [name for name in self._names() if name.replace('"', '""').casefold() in folded]
 
     def _show_all(
-        self, opened: ExitStack, names: Sequence[str]
+        self, opened: ExitStack, names: Sequence[str], tree: exp.Expr | None
     ) -> Iterator[tuple[str, ViewRefused]]:
         """Make what names stand for until the statement is over; yield what cannot be read."""
+        has_value = tree is None or not sql_points.gives_value(tree)
+        datasets = set[str]()
         for name in names:
             try:
                 shown = self._open_one(name)
@@ -110,7 +119,10 @@ class SqlSession:
             if isinstance(shown, OpenView):
                 self._show_view(opened, name, shown)
             else:
-                self._show_dataset(opened, name, shown)
+                datasets.add(name)
+                self._show_dataset(opened, name, shown, has_value=has_value)
+        has_flags = tree is not None and sql_points.have_flags(tree, datasets.__contains__)
+        self._connection.execute(rate(has_flags=has_flags))
 
     def _show_view(self, opened: ExitStack, name: str, view: OpenView) -> None:
         sql, tables = view.register(self._connection)
@@ -119,21 +131,43 @@ class SqlSession:
         self._connection.execute(f"CREATE OR REPLACE VIEW main.{_quoted(name)} AS {sql}")
         opened.callback(self._connection.execute, f"DROP VIEW IF EXISTS main.{_quoted(name)}")
 
-    def _show_dataset(self, opened: ExitStack, name: str, dataset: OpenDataset) -> None:
+    def _show_dataset(
+        self, opened: ExitStack, name: str, dataset: OpenDataset, *, has_value: bool
+    ) -> None:
         schema = _quoted(name)
         self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         opened.callback(self._connection.execute, f"DROP SCHEMA IF EXISTS {schema} CASCADE")
-        self._make_view(opened, dataset, f"main.{schema}", f"segplane {name}")
+        make_view = partial(self._make_view, opened, has_value=has_value)
+        make_view(dataset, f"main.{schema}", f"segplane {name}")
         for signal in SIGNALS:
             of_signal = dataset.of_signal(signal)
-            self._make_view(opened, of_signal, f"{schema}.{signal}", f"segplane {name} {signal}")
+            make_view(of_signal, f"{schema}.{signal}", f"segplane {name} {signal}")
 
-    def _make_view(self, opened: ExitStack, dataset: OpenDataset, view: str, source: str) -> None:
+    def _make_view(
+        self, opened: ExitStack, dataset: OpenDataset, view: str, source: str, *, has_value: bool
+    ) -> None:
         connection = self._connection
         connection.register(source, dataset.source())
         opened.callback(connection.unregister, source)
-        connection.execute(f"CREATE OR REPLACE VIEW {view} AS FROM {_quoted(source)}")
+        names = {name.lower() for name in dataset.schema.names}
+        is_computed = has_value and VALUE not in names and "value_double" in names
+        columns = f"*, {computed_sql(VALUE)} AS {VALUE}" if is_computed else "*"
+        connection.execute(
+            f"CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM {_quoted(source)}"  # noqa: S608
+        )
         opened.callback(connection.execute, f"DROP VIEW IF EXISTS {view}")
+
+
+def _tree(text: str) -> exp.Expr | None:
+    """Return the tree of a statement about points of metrics; None of others."""
+    folded = text.casefold()
+    if VALUE not in folded and "rate" not in folded:
+        return None
+    try:
+        return sqlglot.parse_one(text, read="duckdb")
+    except (SqlglotError, RecursionError):
+        # DuckDB has the last word on what is SQL.
+        return None
 
 
 def _quoted(name: str) -> str:

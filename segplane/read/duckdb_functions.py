@@ -71,10 +71,9 @@ CREATE OR REPLACE TEMPORARY MACRO exponential_histogram_quantile(
     )
 }
 """
-_RATE = f"""
-CREATE OR REPLACE TEMPORARY MACRO rate(value, start_time, "time") AS
-    {metric_patterns.rate("value::DOUBLE", "start_time", '"time"')}
-"""
+# The lowest bit of a point's flags says that it has no recorded value.
+_RECORDED = "CASE WHEN coalesce(flags, 0) % 2 = 0 THEN {0} END"
+_VALUE = "coalesce(value_double, value_long::DOUBLE)"
 _METRICS = ("exponential_histogram_quantile", "rate")
 
 
@@ -92,8 +91,32 @@ def names() -> list[str]:
 
 def statements() -> list[str]:
     """Return the statements that define our functions."""
-    macros = [_ATTRIBUTE, _MERGE_BUCKETS, _HISTOGRAM_QUANTILE, _EXPONENTIAL_QUANTILE, _RATE]
-    return [*macros, *map(_words, READABLE_COLUMNS)]
+    macros = [_ATTRIBUTE, _MERGE_BUCKETS, _HISTOGRAM_QUANTILE, _EXPONENTIAL_QUANTILE]
+    return [*macros, rate(), *map(_words, READABLE_COLUMNS)]
+
+
+def rate(*, has_flags: bool = False) -> str:
+    """Return the statement that defines the rate of a counter, with and without points' flags.
+
+    `has_flags` says that every table of a call has them, so that they may be left out.
+    """
+    value = "value::DOUBLE"
+    recorded = _RECORDED.format(value)
+    plain, by_flags = (
+        metric_patterns.rate(number, "start_time", '"time"')
+        for number in (recorded if has_flags else value, recorded)
+    )
+    return (
+        f'CREATE OR REPLACE TEMPORARY MACRO rate(value, start_time, "time") AS {plain},'
+        f' (value, start_time, "time", flags) AS {by_flags}'
+    )
+
+
+def computed_sql(name: str) -> str:
+    """Return the SQL of a computed column over the columns of a dataset."""
+    if name == "value":
+        return _RECORDED.format(_VALUE)
+    return word_sql(name)
 
 
 def word_sql(name: str) -> str:

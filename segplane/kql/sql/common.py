@@ -40,7 +40,9 @@ _ARITHMETIC = {
     "log": "CASE WHEN <0> > 0 THEN LN(<0>) END",
     "log2": "CASE WHEN <0> > 0 THEN LOG2(<0>) END",
     "log10": "CASE WHEN <0> > 0 THEN LOG10(<0>) END",
-    # What compares as null does: NaN is equal to nothing, and in an order next to the nulls.
+    # The lowest bit of a point's flags says that it has no recorded value.
+    "recorded": "CASE WHEN COALESCE(<1>, 0) % 2 = 0 THEN <0> END",
+    # A key that compares as null does: NaN is equal to nothing, and in an order next to the nulls.
     "without_nan": "CASE WHEN NOT ISNAN(<0>) THEN <0> END",
     "nan_rank": "CASE WHEN <0> IS NULL THEN 2 WHEN ISNAN(<0>) THEN 1 ELSE 0 END",
 }

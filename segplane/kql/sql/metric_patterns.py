@@ -8,17 +8,18 @@ https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quant
 
 from segplane.kql.sql.array_patterns import duckdb_lists, spark_lists
 
+# NaN is no value: Prometheus marks the end of a series so.
 # The increase of a counter from one point to the next is the later value if the counter began
 # again: its start is another one, as of each delta, or the value fell.
 _DUCKDB_RATE = (
     "LIST_TRANSFORM([LIST(STRUCT_PACK(t := EPOCH_US(<2>), s := EPOCH_US(<1>), v := <0>)"
-    " ORDER BY <2>, <1>) FILTER (WHERE <0> IS NOT NULL AND <2> IS NOT NULL)], LAMBDA l:"
+    " ORDER BY <2>, <1>) FILTER (WHERE <0> IS NOT NULL AND NOT ISNAN(<0>) AND <2> IS NOT NULL)], LAMBDA l:"
     " CASE WHEN LEN(l) > 1 AND l[-1].t > l[1].t THEN LIST_SUM(LIST_TRANSFORM(RANGE(2, LEN(l) + 1),"
     " LAMBDA i: CASE WHEN l[i].s IS DISTINCT FROM l[i - 1].s OR l[i].v < l[i - 1].v THEN l[i].v"
     " ELSE l[i].v - l[i - 1].v END)) * 1E6 / (l[-1].t - l[1].t) END)[1]"
 )
 _SPARK_RATE = (
-    "TRANSFORM(ARRAY(ARRAY_SORT(COLLECT_LIST(CASE WHEN <0> IS NOT NULL AND <2> IS NOT NULL THEN"
+    "TRANSFORM(ARRAY(ARRAY_SORT(COLLECT_LIST(CASE WHEN <0> IS NOT NULL AND NOT ISNAN(<0>) AND <2> IS NOT NULL THEN"
     " NAMED_STRUCT('t', UNIX_MICROS(<2>), 's', UNIX_MICROS(<1>), 'v', <0>) END))), l ->"
     " CASE WHEN SIZE(l) > 1 AND ELEMENT_AT(l, -1).t > l[0].t THEN"
     " AGGREGATE(SEQUENCE(1, SIZE(l) - 1), 0D, (a, i) -> a + CASE WHEN NOT (l[i].s <=> l[i - 1].s)"

@@ -47,7 +47,7 @@ def test_datasets_are_listed_with_their_columns(
     shown = by_name(answer)["web"]
     assert (shown["id"], answer.json["next"]) == (dataset, None)
     assert columns_of(shown) == {
-        **FORMAT_COLUMNS, **dict.fromkeys(WORDS, "string"), "code": "long",
+        **FORMAT_COLUMNS, **dict.fromkeys(WORDS, "string"), "value": "real", "code": "long",
     }  # fmt: skip
 
 

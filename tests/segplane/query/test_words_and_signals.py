@@ -4,7 +4,13 @@ import pytest
 
 from segments.parquet.readable import READABLE_COLUMNS
 from segments.signals import SIGNALS
-from segplane.kql.dataset_table import FORMAT_COLUMNS, SIGNAL_COLUMNS, WORDS, dataset_table
+from segplane.kql.dataset_table import (
+    COMPUTED,
+    FORMAT_COLUMNS,
+    SIGNAL_COLUMNS,
+    WORDS,
+    dataset_table,
+)
 from segplane.query.errors import QueryError
 from segplane.read.columns import ReadColumns
 from tests.segplane.query.conftest import QueryDriver
@@ -35,8 +41,8 @@ def test_the_words_and_the_columns_of_signals_are_those_of_the_format() -> None:
     assert set(SIGNAL_COLUMNS) == set(SIGNALS)
     for signal in SIGNALS:
         stored = set(ReadColumns((signal,), (), None).all.names)
-        assert SIGNAL_COLUMNS[signal] - {"duration"} == stored
-    assert set(dataset_table("", has_words=True).columns) == {*FORMAT_COLUMNS, *WORDS}
+        assert SIGNAL_COLUMNS[signal] - {"duration", "value"} == stored
+    assert set(dataset_table("", has_words=True).columns) == {*FORMAT_COLUMNS, *COMPUTED}
     assert set(dataset_table("").columns) == set(FORMAT_COLUMNS)
 
 

@@ -36,6 +36,21 @@ CASES = [
     scalar("a quantile of what are no numbers", "histogram_quantile(0.5, dynamic(['x']), dynamic([1]))", "real", None),
     scalar("the least value", "histogram_quantile(0, dynamic([0, 10, 0]), dynamic([1, 2]))", "real", 1.0),
     scalar("the greatest value", "histogram_quantile(1, dynamic([0, 10, 0]), dynamic([1, 2]))", "real", 2.0),
+    # https://opentelemetry.io/docs/specs/otel/metrics/data-model/#no-recorded-value
+    Case(
+        "a point without a recorded value is no reset",
+        f"datatable(v:real, s:datetime, t:datetime, f:long)[{_at(10.0, 0)}, 0, {_at(0.0, 1)}, 1,"
+        f" {_at(30.0, 2)}, long(null)] | summarize r = rate(v, s, t, f)",
+        {"r": "real"},
+        [(10.0,)],
+    ),
+    Case(
+        "NaN is no point of a counter",
+        f"{_POINTS}[{_at(10.0, 0)}, real(nan), {_START}, datetime(2026-01-01) + 1s, {_at(30.0, 2)}]"
+        " | summarize r = rate(v, s, t)",
+        {"r": "real"},
+        [(10.0,)],
+    ),
     # Buckets of scale 0 are (1, 2], (2, 4], (4, 8]: the middle of one is the root of its bounds.
     _exponential("the middle of an exponential bucket", "0.5, 0, 0, 0.0, 0, dynamic([0, 10]), 0, dynamic([])", 8**0.5),
     _exponential("exponential buckets from an offset", "1, 0, 0, 0.0, 2, dynamic([10]), 0, dynamic([])", 8.0),

@@ -107,9 +107,9 @@ def _index_of(name: str, arguments: Arguments, offset: int) -> Expression:
     array, value = _dynamic(name, arguments[0]), arguments[1]
     if value.value.type in NUMBERS:
         number = convert(value.value, "real", value.offset, name)
-        found = _call(name, "array_index_of_number", "long", array, number)
+        position = _call(name, "array_index_of_number", "long", array, number)
         is_nan = _call(name, "isnan", "bool", number)
-        place: Expression = Choice(((is_nan, Constant(-1, "long")),), found, "long")
+        place: Expression = Choice(((is_nan, Constant(-1, "long")),), position, "long")
     else:
         place = _call(name, "array_index_of", "long", array, as_json(name, value))
     if name == "array_index_of":

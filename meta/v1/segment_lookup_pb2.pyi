@@ -44,7 +44,9 @@ class FindSegmentsRequest(_message.Message):
     """Wait briefly until the current version is at least this, then UNAVAILABLE."""
     @_builtins.property
     def time_range(self) -> _common_pb2.TimeRange:
-        """Range of event times, [start, end); unset = all times."""
+        """Range of event times, [start, end); unset = all times. An end of 2^63 - 1 is no bound: events
+        at that time, the greatest, are found.
+        """
 
     @_builtins.property
     def dataset_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:

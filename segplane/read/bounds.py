@@ -41,7 +41,7 @@ class TimeBounds:
         """
         start = max((s for s in (start, self.start) if s is not None), default=None)
         end = min((e for e in (end, self.end) if e is not None), default=None)
-        if start is not None and (start > NANOS_MAX - 1 or (end is not None and start >= end)):
+        if start is not None and (start > NANOS_MAX or (end is not None and start >= end)):
             return TimeBounds(NANOS_MIN, NANOS_MIN + 1)
         if end is not None and end <= NANOS_MIN:
             return TimeBounds(NANOS_MIN, NANOS_MIN + 1)
@@ -54,8 +54,9 @@ class TimeBounds:
         """Return the bounds as FindSegments takes them; None = all times."""
         if self.start is None and self.end is None:
             return None
+        # An end of NANOS_MAX is no bound. Servers of 0.2.0 refuse a range that starts there.
         return common_pb2.TimeRange(
-            start_time=NANOS_MIN if self.start is None else self.start,
+            start_time=NANOS_MIN if self.start is None else min(self.start, NANOS_MAX - 1),
             end_time=NANOS_MAX if self.end is None else self.end,
         )
 

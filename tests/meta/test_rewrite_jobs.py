@@ -84,6 +84,19 @@ def test_only_segments_with_events_in_the_time_range_take_part(
     assert [one in live for one in ids] == [True, False, False, True]
 
 
+def test_a_rewrite_from_a_time_on_takes_the_greatest_time(
+    rewrites: RewriteDriver, writer: Writer, worker: WorkerDriver, dataset: str
+) -> None:
+    before, greatest = writer.save(segment_of(dataset), segment_of(dataset, 2**63 - 1))
+
+    job = rewrites.create(dataset, span=(EPOCH + 1, 2**63 - 1))
+    rewrites.finish(job, worker.merge_all)
+
+    live = set(writer.find_ids("web"))
+    assert before in live
+    assert greatest not in live
+
+
 def test_a_paused_rewrite_creates_no_tasks_until_it_is_resumed(
     rewrites: RewriteDriver, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:

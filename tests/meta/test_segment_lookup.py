@@ -45,6 +45,19 @@ def test_a_duration_class_is_the_smallest_that_is_longer(duration: int) -> None:
     assert found <= DURATION_CLASS_MAX
 
 
+def test_an_end_at_the_greatest_time_is_no_bound(writer: Writer, dataset: str) -> None:
+    greatest = 2**63 - 1
+    (last,) = writer.save(segment_of(dataset, greatest))
+    (long,) = writer.save(segment_of(dataset, 0, greatest))
+    (before,) = writer.save(segment_of(dataset, greatest - 1))
+
+    assert set(writer.find_ids("web", start=0, end=greatest)) == {last, long, before}
+    assert set(writer.find_ids("web", start=0, end=greatest, limit=1)) == {last, long, before}
+    assert set(writer.find_ids("web", start=greatest, end=greatest)) == {last, long}
+    assert set(writer.find_ids("web", start=greatest - 1, end=greatest)) == {last, long, before}
+    assert writer.find_ids("web", start=0, end=greatest - 1) == [long]
+
+
 def test_found_are_exactly_the_segments_that_overlap(writer: Writer, dataset: str) -> None:
     rng = random.Random(7)
     spans = []

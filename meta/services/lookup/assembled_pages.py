@@ -152,7 +152,7 @@ class AssembledPages:
         cursor = checked.cursor
         return PageQuery(
             start_ns=checked.start_ns,
-            last_ns=checked.last_ns,
+            last_ns=checked.latest_ns,
             limit=checked.limit,
             behind=cursor.position if cursor else BEFORE_ALL,
             signals=checked.signals,

@@ -66,6 +66,15 @@ class CheckedLookup:
             return checked
         return replace(checked, cursor=checked.decode(request.cursor))
 
+    @property
+    def latest_ns(self) -> int:
+        """The latest start of segments that are asked for; INT64_MAX without an end of the range.
+
+        `last_ns` itself is part of cursors, which other servers made.
+        """
+        is_open = self.last_ns == lookup.INT64_MAX - 1
+        return lookup.INT64_MAX if is_open else self.last_ns
+
     def encode(self, cursor: LookupCursor) -> str:
         """The cursor as opaque text, bound to the filter."""
         position = cursor.position

@@ -131,8 +131,8 @@ def closed_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
 
 
 def half_open_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
-    """A query's range [start, end); must not be empty."""
-    if value.start_time >= value.end_time:
+    """A query's range [start, end); must not be empty. An end of INT64_MAX is no bound."""
+    if value.start_time >= value.end_time and value.end_time != INT64_MAX:
         raise InvalidArgument(
             f"{field} [{value.start_time}, {value.end_time}) is empty", field=field
         )

@@ -16,7 +16,7 @@ from meta.store.versions.witness_state import IS_AWAITED
 # A transaction plans a window of so many.
 CANDIDATES_MAX = 50_000
 DAY_NANOS = 86_400_000_000_000
-INT64_MIN = -(2**63)
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,9 @@ def next_window(window: Sequence[CandidateRow], start_ns: int) -> int | None:
         return None
     last_ns = window[-1].start_ns
     day_ns = last_ns - last_ns % DAY_NANOS
-    return day_ns if day_ns > max(start_ns, window[0].start_ns) else last_ns + 1
+    if day_ns > max(start_ns, window[0].start_ns):
+        return day_ns
+    return None if last_ns == INT64_MAX else last_ns + 1
 
 
 def create_tasks(

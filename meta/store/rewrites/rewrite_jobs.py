@@ -96,7 +96,8 @@ MATCHES = f"""
     AND (cast(:format_version AS int) IS NULL
          OR s.format_version IS DISTINCT FROM cast(:format_version AS int))
     AND (cast(:start_ns AS bigint) IS NULL OR s.end_ns >= :start_ns)
-    AND (cast(:end_ns AS bigint) IS NULL OR s.start_ns < :end_ns)
+    AND (cast(:end_ns AS bigint) IS NULL OR s.start_ns < :end_ns
+         OR cast(:end_ns AS bigint) = 9223372036854775807)
 """
 IS_ELSEWHERE = f"""
     {_LIVE}

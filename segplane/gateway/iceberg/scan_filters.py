@@ -10,7 +10,7 @@ from segments.signals import SIGNALS
 from segplane.gateway.iceberg.refusals import RequestRefused
 
 DEPTH_MAX = 200
-MICROS_MAX = (2**63 - 1) // 1_000
+MICROS_MIN, MICROS_MAX = -(2**63) // 1_000, (2**63 - 1) // 1_000
 _FRACTION_DIGITS = 6
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COMPARISONS = ("lt", "lt-eq", "gt", "gt-eq", "eq", "not-eq", "starts-with", "not-starts-with")
@@ -22,19 +22,20 @@ _UNARY = ("is-null", "not-null", "is-nan", "not-nan")
 class ScanBounds:
     """Times in microseconds, both inclusive, and signals, outside of which no row fits."""
 
-    low: int = -MICROS_MAX
+    low: int = MICROS_MIN
     high: int = MICROS_MAX
     signals: frozenset[str] = frozenset(SIGNALS)
 
     @property
     def has_times(self) -> bool:
         """True if some times are left out."""
-        return (self.low, self.high) != (-MICROS_MAX, MICROS_MAX)
+        return self.low > MICROS_MIN or self.high < MICROS_MAX
 
     @property
     def is_empty(self) -> bool:
         """True if no row fits."""
-        return self.low > self.high or not self.signals
+        low, high = max(self.low, MICROS_MIN), min(self.high, MICROS_MAX)
+        return low > high or not self.signals
 
     def __and__(self, other: "ScanBounds") -> "ScanBounds":
         """Return what lies in both."""
@@ -123,7 +124,7 @@ def _of_times(kind: str, values: Sequence[Any]) -> ScanBounds:
 def _micros(value: Any) -> tuple[int, bool]:
     """Return whole microseconds since 1970, and whether they are exact. Raises RequestRefused."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return min(max(value, -MICROS_MAX), MICROS_MAX), True
+        return _clamped(value), True
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -136,4 +137,9 @@ def _micros(value: Any) -> tuple[int, bool]:
     fraction = value.partition(".")[2]
     digits = len(fraction) - len(fraction.lstrip("0123456789"))
     micros = (time - _EPOCH) // timedelta(microseconds=1)
-    return min(max(micros, -MICROS_MAX), MICROS_MAX), digits <= _FRACTION_DIGITS
+    return _clamped(micros), digits <= _FRACTION_DIGITS
+
+
+def _clamped(micros: int) -> int:
+    """Return a time beyond those of records as the next one to them."""
+    return min(max(micros, MICROS_MIN - 1), MICROS_MAX + 1)

@@ -32,7 +32,7 @@ FILTER_BYTES_MAX = 2**16
 # Each file repeats the filter.
 _PAGE_BYTES = 4 * 2**20
 _FILE_BYTES = 512
-_INT64_MAX = 2**63 - 1
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _EPOCH = date(1970, 1, 1)
 
 
@@ -144,8 +144,10 @@ def _lookup(page: _Page, bounds: ScanBounds, dataset_name: str) -> FindSegmentsR
         cursor=page.cursor or None,
     )
     if bounds.has_times and not bounds.is_empty:
+        start = max(bounds.low * 1_000, _INT64_MIN)
+        # Which is no bound.
         end = min((bounds.high + 1) * 1_000, _INT64_MAX)
-        request.time_range.CopyFrom(TimeRange(start_time=bounds.low * 1_000, end_time=end))
+        request.time_range.CopyFrom(TimeRange(start_time=start, end_time=end))
     if len(bounds.signals) < len(SIGNALS):
         left = [signal for signal in SIGNALS if signal in bounds.signals]
         request.signals.extend(Signal.ValueType(TRAITS[signal].kind) for signal in left)

@@ -28,6 +28,7 @@ from segplane.read.bounds import NANOS_MAX, NANOS_MIN, TimeBounds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
 _NANOS_PER_MICRO = 1_000
+_NO_END = NANOS_MAX + 1
 _OPERATORS: dict[type[Filter], str] = {
     EqualTo: "==",
     GreaterThan: ">",
@@ -65,7 +66,7 @@ def terms_of(filters: Sequence[Filter], schema: pa.Schema) -> tuple[Term, ...]:
 def narrow(terms: Sequence[Term], bounds: TimeBounds, signals: tuple[Signal, ...]) -> Narrowing:
     """Bounds of time and signals within which all terms can be true."""
     first = NANOS_MIN if bounds.start is None else bounds.start
-    after = NANOS_MAX if bounds.end is None else bounds.end
+    after = _NO_END if bounds.end is None else bounds.end
     for term in terms:
         if term.column == "signal" and term.operator in ("==", "in"):
             requested = {term.value} if term.operator == "==" else set(term.value)
@@ -81,7 +82,7 @@ def narrow(terms: Sequence[Term], bounds: TimeBounds, signals: tuple[Signal, ...
     narrowed = replace(
         bounds,
         start=bounds.start if first == NANOS_MIN else first,
-        end=bounds.end if after == NANOS_MAX else after,
+        end=None if after > NANOS_MAX else after,
     )
     return Narrowing(narrowed, signals)
 

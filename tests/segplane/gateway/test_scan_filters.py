@@ -37,7 +37,7 @@ LOGS = one("eq", "logs", "signal")
         (one("lt", "2026-11-22T10:00:00.000000500Z"), ScanBounds(high=MICROS)),
         (one("lt-eq", MICROS), ScanBounds(high=MICROS)),
         (one("eq", "2026-11-22T10:00:00"), ScanBounds(MICROS, MICROS)),
-        (one("gt", 10**40), ScanBounds(low=MICROS_MAX + 1)),
+        (one("gt", 10**40), ScanBounds(low=MICROS_MAX + 2)),
         (one("eq", TIME, {"type": "reference", "term": "TIMESTAMP"}), ScanBounds(MICROS, MICROS)),
         (one("eq", TIME, {"type": "transform", "transform": "day", "term": "timestamp"}), ALL),
         (one("eq", TIME, "other"), ALL),

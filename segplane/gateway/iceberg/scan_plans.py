@@ -145,7 +145,7 @@ def _lookup(page: _Page, bounds: ScanBounds, dataset_name: str) -> FindSegmentsR
     )
     if bounds.has_times and not bounds.is_empty:
         start = max(bounds.low * 1_000, _INT64_MIN)
-        # Which is no bound.
+        # An end of 2^63 - 1 is no bound.
         end = min((bounds.high + 1) * 1_000, _INT64_MAX)
         request.time_range.CopyFrom(TimeRange(start_time=start, end_time=end))
     if len(bounds.signals) < len(SIGNALS):

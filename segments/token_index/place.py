@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# The only kind so far: pages as `segments.token_index.pages` describes them.
-KIND_PAGES = 1
+# Pages as `segments.token_index.pages` describes them. Those of kind 1 took the dotted capital I
+# for a separator, so they are not asked.
+KIND_PAGES = 2
 PAGE_BYTES = 4096
 PAGES_MAX = 4096
 

@@ -1,8 +1,9 @@
 """Terms of texts and pairs of attributes, and their hashes: the definition for all sides.
 
 A term is a run of ASCII letters and digits, as long as it can be, in lower case. Every other
-character separates terms, except two that engines fold to ASCII letters: the Kelvin sign is a k and
-the long s is an s. A pair is a key of an object in a JSON text and its value, if that is a string.
+character separates terms, except two that are folded to ASCII letters: the Kelvin sign is a k and
+the dotted capital I is an i. A pair is a key of an object in a JSON text and its value, if that is
+a string.
 
 A hash has 64 bits and is made of the length of some bytes and of their first 16 and last 8.
 """
@@ -22,7 +23,7 @@ HEAD, MIDDLE, TAIL, LENGTH, KEY, MIX = (
     0xE7037ED1A0B428DB,
 )
 SALTS = {name: number + 1 for number, name in enumerate((*TEXT_COLUMNS, *ATTRIBUTE_COLUMNS))}
-FOLDED = ((b"\xe2\x84\xaa", b"k"), (b"\xc5\xbf", b"s"))
+FOLDED = ((b"\xe2\x84\xaa", b"k"), (b"\xc4\xb0", b"i"))
 _MASK = 2**64 - 1
 _TERM = re.compile(r"[0-9A-Za-z]+")
 # Characters that JSON may write otherwise than they are.

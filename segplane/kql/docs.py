@@ -69,6 +69,9 @@ _MEANING = """
 - `sort` puts nulls first if ascending and last if descending, by default.
 - `==`, `in`, `contains_cs` and other `_cs` heed case; `=~`, `in~`, `contains`, `has`, `startswith` do not. Names of columns do,
   but two that differ in case alone are refused, because SQL takes them for one.
+- Without regard to case, each character of both texts is replaced by its lower-case character, one by one: `İ` is `i`, the Kelvin sign is `k`, and `Σ` and `ς` are `σ`. `ß` is not
+  `ss`, and `ſ` is no `s`. DuckDB, Spark and Trino are told so in SQL, with one exception: the other case of a letter that is newer than the Unicode of an engine is not found there,
+  though the letter itself is. `tolower` does the same, except that it keeps `ς`.
 - A column without a given name takes that of the column or function within, as in Kusto.
 
 ## Regular expressions
@@ -101,7 +104,7 @@ rewritten where Java's engine means something else by `.`, `$`, `\\s` or `(?i)`.
 | an item of `extend` may use new columns of those before it | an `extend` of its own |
 | `project i, i` gives `i` and `i1` | refused |
 | `union` widens numbers, and refuses other columns of two types | a column each, as `i_int` |
-| lower and upper case are the engine's | the invariant culture's |
+| case is folded [one to one](#null-nan-and-case), upper case is the engine's | the invariant culture's |
 | a pattern of columns has at most four `*` | any number |
 
 On Spark, `mv-expand` and dynamic values that are not converted need Spark 4. Trino has neither exact percentiles nor

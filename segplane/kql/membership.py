@@ -6,6 +6,7 @@ from math import isnan
 
 from segplane.kql import dynamics, functions
 from segplane.kql.arithmetic import Operands, convert, equal, or_empty, unequal, unified
+from segplane.kql.folding import folded_constant, folded_value
 from segplane.kql.scope import Argument
 from segplane.kql.typed import Among, Apply, Constant, Expression, Logic, Not
 from segplane.kql.types import LONG_MAX, NUMBERS, Value
@@ -50,8 +51,9 @@ def _among_constants(
     if ignores_case:
         if subject.type != "string":
             left.fail(f"{operator} compares texts, not {subject.type}", "use in")
-        subject = Apply("tolower", (subject,), "string", offset, operator)
-        values = [_lower(value) for value in values]
+        texts = [str(_value(value) or "") for value in values]
+        subject = folded_value(subject, "".join(texts), offset, operator)
+        values = [folded_constant(text) for text in texts]
     subject, values = _same_type(subject, values)
     if subject.type == "string" and any(_value(v) == "" for v in values):
         subject = or_empty(subject)
@@ -137,7 +139,3 @@ def _same_type(
 
 def _value(expression: Expression) -> Value:
     return expression.value if isinstance(expression, Constant) else None
-
-
-def _lower(expression: Expression) -> Expression:
-    return Constant(str(_value(expression) or "").lower(), "string")

@@ -63,6 +63,8 @@ def plainly_folded(text: str) -> str:
 
 def group_count(pattern: str) -> int:
     """Return the number of groups. Raises ValueError if the pattern is not of the subset."""
+    if len(pattern) > PATTERN_CHARACTERS_MAX:
+        raise ValueError(f"a pattern has at most {PATTERN_CHARACTERS_MAX:,} characters")
     return _walk(pattern)[0].groups
 
 
@@ -87,8 +89,6 @@ def to_trino(pattern: str) -> str:
 
 def _walk(pattern: str) -> tuple[_Progress, list[str], list[str]]:
     """Check every piece; return the counts and the pieces for RE2 and for Java."""
-    if len(pattern) > PATTERN_CHARACTERS_MAX:
-        raise ValueError(f"a pattern has at most {PATTERN_CHARACTERS_MAX:,} characters")
     progress, re2, java = _Progress(), list[str](), list[str]()
     position = 0
     while position < len(pattern):

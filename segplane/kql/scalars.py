@@ -11,6 +11,7 @@ from segplane.kql.catalog import FUNCTIONS, INFIX
 from segplane.kql.dataset_table import COMPUTED
 from segplane.kql.dynamics import member_key
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
+from segplane.kql.folding import folded_constant, folded_pattern, folded_value
 from segplane.kql.membership import among, listed
 from segplane.kql.normal_forms import normalized
 from segplane.kql.promotion import with_promoted
@@ -331,13 +332,17 @@ def _equal_texts(left: Argument, right: Argument, name: str, offset: int) -> Exp
     for side, given in zip(sides, (left, right), strict=True):
         if side.type not in ("string", "dynamic"):
             given.fail(f"{name} compares texts, not {side.type}", "use ==")
-    lowered = (
-        Constant(str(v.value).lower(), "string")
-        if isinstance(v, Constant)
-        else Apply("tolower", (convert(v, "string", offset, name),), "string", offset, name)
-        for v in sides
+    constants = [str(v.value) if isinstance(v, Constant) else None for v in sides]
+    known = next((text for text in constants if text is not None), None)
+    a, b = (
+        Argument(
+            folded_value(convert(value, "string", offset, name), known, offset, name)
+            if text is None
+            else folded_constant(text),
+            offset,
+        )
+        for value, text in zip(sides, constants, strict=True)
     )
-    a, b = (Argument(v, offset) for v in lowered)
     return arithmetic.equal(Operands(a, b, name, offset))
 
 
@@ -361,12 +366,16 @@ def _search(
 ) -> Apply:
     text, kind, cased = test
     if kind in ("contains", "startswith", "endswith"):
-        if not cased:
-            value = Apply("tolower", (value,), "string", offset, name)
-            text = text.lower()
-        return Apply(kind, (value, Constant(text, "string")), "bool", offset, name)
-    term = _term(text, kind) if cased else f"(?i){_term(text, kind)}"
-    compiled = pattern(term, searched)
+        if cased:
+            return Apply(kind, (value, Constant(text, "string")), "bool", offset, name)
+        value = folded_value(value, text, offset, name)
+        return Apply(kind, (value, folded_constant(text)), "bool", offset, name)
+    exactly = pattern(_term(escape(text), text, kind), searched)
+    if cased:
+        compiled = exactly
+    else:
+        term = _term(folded_pattern(text), text, kind)
+        compiled = Constant(term, "string", "regex")
     part = text if cased else plainly_folded(text)
     if not (isinstance(value, ColumnValue) and part):
         return Apply("match", (value, compiled), "bool", offset, name)
@@ -377,11 +386,11 @@ def _search(
     return Apply("term", (value, compiled, folded, lower), "bool", offset, name)
 
 
-def _term(text: str, kind: str) -> str:
-    """Return the pattern of a term; its ends need a boundary if they are alphanumeric."""
+def _term(searched: str, text: str, kind: str) -> str:
+    """Return the pattern of a term; the ends of its text need a boundary if alphanumeric."""
     before = "" if kind == "hassuffix" or not text[:1].isalnum() else f"(?:^|[^{_ALPHANUMERIC}])"
     after = "" if kind == "hasprefix" or not text[-1:].isalnum() else f"(?:[^{_ALPHANUMERIC}]|$)"
-    return f"{before}{escape(text)}{after}"
+    return f"{before}{searched}{after}"
 
 
 _PAIRS: dict[str, Callable[[Operands], Expression]] = {

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from segplane.kql import syntax
 from segplane.kql.arithmetic import convert, or_empty
 from segplane.kql.errors import UnknownColumn, quoted
+from segplane.kql.folding import folded_value
 from segplane.kql.scalars import argument
 from segplane.kql.scope import Argument, CheckedQuery, Context, fresh, implied_name
 from segplane.kql.typed import (
@@ -278,5 +279,5 @@ def _comparable(
     if operator.endswith("~"):
         if type_ != "string":
             left.fail(f"{operator} compares texts, not {type_}", "use in")
-        value, key = (Apply("tolower", (s,), "string", offset, operator) for s in (value, key))
+        value, key = (folded_value(s, None, offset, operator) for s in (value, key))
     return value, key

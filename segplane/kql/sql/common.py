@@ -74,7 +74,6 @@ _TEXTS = {
     "toupper": "UPPER(<0>)",
     "replace_string": "CASE WHEN <1> = '' THEN <0> ELSE REPLACE(<0>, <1>, <2>) END",
     "slice": "SUBSTRING(<0>, <1>, <2>)",
-    "eq_ci": "(LOWER(<0>) = LOWER(<1>))",
 }
 _AGGREGATES = {
     "count_rows": "COUNT(*)",
@@ -111,7 +110,7 @@ COMMON = {**_COMPARISONS, **_ARITHMETIC, **_CONVERSIONS, **_TEXTS, **_AGGREGATES
 
 # Conditions that null makes false rather than null; around them COALESCE, but not in a filter,
 # where it would keep engines from pruning by them.
-TOTAL = frozenset(["eq", "contains", "startswith", "endswith", "match", "term", "term_cs", "eq_ci"])
+TOTAL = frozenset(["eq", "contains", "startswith", "endswith", "match", "term", "term_cs"])
 # Two nulls make these null, one makes them false or true.
 PAIRS = frozenset(["eq_pair", "eq_real", "ne_pair", "ne_real"])
 # Arguments whose width in SQL does not matter, so that constants stay readable.

@@ -94,6 +94,8 @@ PATTERNS = {
     "split": "TO_JSON(SPLIT(COALESCE(<0>, ''), <2>, -1))",
     "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",
     "substring_of": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END, LEAST(GREATEST(<2>, 0), 1000000000))",
+    # Java makes two characters of the first one, and a sign of its own of a sigma at an end.
+    "tolower": "LOWER(TRANSLATE(<0>, 'İΣ', 'iσ'))",
     "contains": "CONTAINS(<0>, <1>)",
     "startswith": "STARTSWITH(<0>, <1>)",
     "endswith": "ENDSWITH(<0>, <1>)",

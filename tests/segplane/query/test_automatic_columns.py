@@ -33,7 +33,8 @@ from tests.support.meta.dataset_life import set_settings
 from tests.support.meta.segments import EPOCH
 from tests.support.parquet.rows import rows_of
 
-SEED = random.randrange(2**32) if not os.environ.get("CI") else 7
+FIXED_SEED = 7
+SEED = random.randrange(2**32) if not os.environ.get("CI") else 8
 FILES = 12
 KEYS = {"user.id": "string", "status": "long", "size": "long", "route": "string", "b": "string"}
 TEXTS = (
@@ -148,9 +149,15 @@ def written_file(
 
 
 @pytest.fixture
-def written(segments: SegmentWriter, queries: QueryDriver) -> SegmentWriter:
+def seed(request: pytest.FixtureRequest) -> int:
+    """The seed of the files and of the questions."""
+    return int(getattr(request, "param", FIXED_SEED))
+
+
+@pytest.fixture
+def written(segments: SegmentWriter, queries: QueryDriver, seed: int) -> SegmentWriter:
     """Files of both formats, some with usable columns, some with unusable ones, some without."""
-    rng = random.Random(SEED)
+    rng = random.Random(seed)
     set_columns(queries, segments.dataset, is_on=True)
     for number in range(FILES):
         written_file(segments, rng, number, has_columns=rng.random() < 0.7)
@@ -186,10 +193,11 @@ def answer(queries: QueryDriver, plan: QueryPlan) -> Counter[str]:
     return rows
 
 
+@pytest.mark.parametrize("seed", [FIXED_SEED, SEED], ids=["fixed", "drawn"], indirect=True)
 def test_an_automatic_column_never_changes_an_answer(
-    queries: QueryDriver, written: SegmentWriter, monkeypatch: pytest.MonkeyPatch
+    queries: QueryDriver, written: SegmentWriter, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    rng = random.Random(SEED)
+    rng = random.Random(seed)
     texts = list(questions(rng, examples(120)))
     with_columns = planned(queries, texts)
     set_columns(queries, written.dataset, is_on=False)
@@ -201,10 +209,11 @@ def test_an_automatic_column_never_changes_an_answer(
     for text, plan in with_columns.items():
         # Few groups, so that some files with columns are read by their JSON.
         monkeypatch.setattr(file_groups, "GROUPS_MAX", rng.choice([1, 3, 8]))
-        assert answer(queries, plan) == answer(queries, scans[text]), (SEED, text)
+        assert answer(queries, plan) == answer(queries, scans[text]), (seed, text)
         hidden += any(read.hidden for read in plan.reads)
 
-    assert hidden > len(with_columns) / 3
+    # How many questions read hidden columns depends on the draw.
+    assert seed != FIXED_SEED or hidden > len(with_columns) / 3
 
 
 def test_the_columns_of_a_file_are_what_a_query_reads(

@@ -24,6 +24,9 @@ from segplane.fsck.check_cursor import KEPT_MAX, DataCursor
 PAGE_OBJECTS = 1_000
 # Reported and kept at least so often, however large the objects are.
 KEEP_EVERY_SECS = 10.0
+# Opening an object and reading its footer takes as long as reading so many bytes: 0.5 MB of a
+# folder (3.3 ms at 158 MB/s), some MB of a bucket.
+OPENING_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def check_data(
             report(client, checked)
             if is_last:
                 cursor.after_key = page.next_after
-            keep(cursor, _progress(cursor, totals))
+            keep(cursor, progress_of(cursor, totals))
         if not page.next_after:
             return
 
@@ -110,16 +113,24 @@ def _keep(rows: list[list[str]], row: list[str]) -> None:
         rows.append(row)
 
 
-def _progress(cursor: DataCursor, totals: ObjectPage) -> DataProgress:
+def progress_of(cursor: DataCursor, totals: ObjectPage) -> DataProgress:
+    """Return the progress of a check, whose totals came with its first page."""
     size_bytes = int(totals.total_size_bytes * cursor.sample)
+    objects = int(totals.total_objects * cursor.sample)
     left_secs = None
-    if cursor.size_bytes:
-        left_secs = max(0.0, cursor.secs * (size_bytes / cursor.size_bytes - 1))
+    if cursor.objects:
+        share = _effort(objects, size_bytes) / _effort(cursor.objects, cursor.size_bytes)
+        left_secs = max(0.0, cursor.secs * (share - 1))
     return DataProgress(
         cursor.objects,
-        int(totals.total_objects * cursor.sample),
+        objects,
         cursor.size_bytes,
         size_bytes,
         cursor.num_damaged,
         left_secs,
     )
+
+
+def _effort(objects: int, size_bytes: int) -> int:
+    """Return the bytes of objects, and those that could be read while each is opened."""
+    return size_bytes + objects * OPENING_BYTES

@@ -175,9 +175,14 @@ def _truncated(real: Expression, to: KqlType) -> Expression:
 _FORBIDDEN_IN_KEYS = frozenset("'\"\\*?[]")
 
 
+def is_key(text: str) -> bool:
+    """Return whether all engines find a key of an object, so that a query may name it."""
+    return bool(text) and _FORBIDDEN_IN_KEYS.isdisjoint(text)
+
+
 def member_key(key: str | int, offset: int) -> str | int:
     """Return a key of an object or an index; refuse one that not all engines find."""
-    if isinstance(key, str) and (not key or _FORBIDDEN_IN_KEYS & set(key)):
+    if isinstance(key, str) and not is_key(key):
         hint = "not all engines find such keys: leave out quotes, brackets, *, ? and backslashes"
         raise KqlError(offset, f"key {quoted(key)} is not supported", hint)
     return key

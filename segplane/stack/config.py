@@ -12,6 +12,7 @@ from pathlib import Path
 from meta.client.channel import ClientTls
 from meta.process import ConfigError, Environment
 from segplane.dataplane.settings import client_tls
+from segplane.stack import ingest_token
 
 HOST = "127.0.0.1"
 META_PORT = 9500
@@ -100,7 +101,7 @@ class StackSettings:
     @property
     def token_path(self) -> Path:
         """File of the default ingest token, readable by its owner only."""
-        return self.data_dir / "ingest-token"
+        return ingest_token.path_in(self.data_dir)
 
 
 def inherited_environment() -> dict[str, str]:

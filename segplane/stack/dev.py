@@ -15,7 +15,8 @@ from meta.errors import Unavailable
 from segplane.dataplane.location import Locator
 from segplane.dataplane.readiness import MetaReadiness, is_serving
 from segplane.processes.children import Child, ChildSpec
-from segplane.stack import config, preflight
+from segplane.stack import addresses, config, preflight
+from segplane.stack.addresses import StackAddresses
 from segplane.stack.config import StackSettings
 from segplane.stack.ingest_token import ready_token
 from segplane.stack.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
@@ -121,6 +122,8 @@ class Stack:
         if self._children and not self._is_stopping:
             self._report("stopping (Ctrl-C again: stop at once; acknowledged records are kept)")
         self._is_stopping = True
+        if self._run_lock.is_held:
+            addresses.remove(self.settings.data_dir)
         for names in ((COLLECTOR, GATEWAY), WORKERS, ("meta",)):
             self._stop_children(names)
         if self._postgres is not None:
@@ -139,6 +142,15 @@ class Stack:
             config.objects_dir(self.settings).mkdir(exist_ok=True)
         self._start_meta(self._database_url())
         self.start_parts(*self._parts)
+        addresses.write(self.settings.data_dir, self._addresses())
+
+    def _addresses(self) -> StackAddresses:
+        settings = self.settings
+        return StackAddresses(
+            settings.meta_address,
+            settings.otlp_http_url if COLLECTOR in self._parts else "",
+            settings.gateway_bind if GATEWAY in self._parts else "",
+        )
 
     def _spec(self, name: str) -> ChildSpec:
         if name == COLLECTOR:

@@ -12,10 +12,7 @@ from segments.ids import new_uuid7
 
 def ready_token(client: MetaClient, path: Path) -> str:
     """Return the token that the file holds, or a new one, written there for its owner alone."""
-    try:
-        token = path.read_text().strip()
-    except FileNotFoundError:
-        token = ""
+    token = kept(path)
     if token and _is_valid(client, token):
         return token
     config = client.ingestion.DownloadConfig(ingestion_pb2.DownloadConfigRequest(worker_id="dev"))
@@ -28,6 +25,19 @@ def ready_token(client: MetaClient, path: Path) -> str:
     )
     _write_private(path, created.plaintext_token)
     return created.plaintext_token
+
+
+def path_in(data_dir: Path) -> Path:
+    """Return the file of the token, which its owner alone can read."""
+    return data_dir / "ingest-token"
+
+
+def kept(path: Path) -> str:
+    """Return the token that the file holds; "" if there is none."""
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        return ""
 
 
 def _is_valid(client: MetaClient, token: str) -> bool:

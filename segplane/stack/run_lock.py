@@ -17,6 +17,11 @@ class RunLock:
         self._path = data_dir / "run.lock"
         self._file: int | None = None
 
+    @property
+    def is_held(self) -> bool:
+        """True while this run holds the folder."""
+        return self._file is not None
+
     def take(self) -> bool:
         """Begin a run; true if the last one was killed.
 

@@ -69,9 +69,11 @@ def module_database_url(module_meta: MetaServer) -> str:
 def module_collector(module_meta: MetaServer) -> Iterator[CollectorProcess]:
     """Run the collector that all tests with `one_meta` of the module use."""
     running = start_process(module_meta)
-    running.wait_for("ready")
-    yield running
-    running.kill()
+    try:
+        running.wait_for("ready")
+        yield running
+    finally:
+        running.kill()
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from meta.client import MetaClient
 from meta.errors import InvalidArgument
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
+from segplane.kql.dynamics import member_key
+from segplane.kql.errors import KqlError
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import set_settings
 
@@ -80,6 +82,19 @@ def test_what_cannot_be_a_column_is_refused(
 ) -> None:
     with pytest.raises(InvalidArgument):
         change(meta_client, dataset, *keys)
+
+
+@pytest.mark.parametrize("key", ["o'clock", 'say "hi"', "a\\b", "tags[0]", "a*", "a?"])
+def test_an_attribute_that_no_query_can_name_is_refused(
+    meta_client: MetaClient, dataset: str, key: str
+) -> None:
+    with pytest.raises(InvalidArgument, match="cannot be named in KQL"):
+        change(meta_client, dataset, (key, STRING))
+    with pytest.raises(KqlError, match="is not supported"):
+        member_key(key, 0)
+
+    # A setting from before can be turned off.
+    assert not change(meta_client, dataset, (key, STRING), is_on=False).enabled
 
 
 def test_no_declared_column_takes_the_name_of_an_automatic_one(

@@ -162,7 +162,7 @@ def test_by_use_without_the_switch_is_refused(choices: Choices) -> None:
 
 def test_names_that_people_could_misread_are_passed_over(choices: Choices) -> None:
     choices.set()
-    odd = ["a" * 129, "", "line\nbreak", "two words", " blank", "right\u202eleft"]
+    odd = ["a" * 129, "", "line\nbreak", "two words", " blank", "right\u202eleft", "o'clock"]
     choices.save(10, **dict.fromkeys([*odd, "fine", "a" * 128, 'q"\\{,}'], 10))
 
     choices.run()

@@ -2,6 +2,7 @@
 
 import json
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,6 +12,8 @@ from segments.location import StoreLocation
 from segplane.__main__ import app
 from segplane.cli.commands.running import DEV_BANNER
 from segplane.cli.iceberg_settings import ENGINES, CatalogAddress, settings_of
+from segplane.stack import addresses
+from segplane.stack.addresses import StackAddresses
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
 
@@ -62,13 +65,14 @@ def test_sparks_settings_let_it_find_views() -> None:
 
 
 def test_dev_prints_a_command_that_finds_a_meta_on_another_port(
-    run: RunCommand, meta_server: MetaServer
+    run: RunCommand, meta_server: MetaServer, tmp_path: Path
 ) -> None:
     assert run("datasets", "list").exit_code == 0
     port = meta_server.address.rpartition(":")[2]
-    banner = DEV_BANNER.format_map(
-        defaultdict(str, hint=f" --meta-address 127.0.0.1:{port}", gateway_hint=" 127.0.0.1:9581")
-    )
+    meta = f"127.0.0.1:{port}"
+    addresses.write(tmp_path, StackAddresses(meta, gateway="127.0.0.1:9581"))
+    hints = {"hint": f" --meta-address {meta}", "folder_hint": f" --data-dir {tmp_path}"}
+    banner = DEV_BANNER.format_map(defaultdict(str, hints))
     (line,) = [line for line in banner.splitlines() if "segplane iceberg info" in line]
     arguments = [*line.partition("segplane ")[2].split(), "--engine", "duckdb"]
 
@@ -76,3 +80,11 @@ def test_dev_prints_a_command_that_finds_a_meta_on_another_port(
 
     assert shown.exit_code == 0, shown.output
     assert "http://127.0.0.1:9581/iceberg" in shown.stdout
+
+
+def test_the_stack_of_another_meta_gives_no_address(run: RunCommand, tmp_path: Path) -> None:
+    addresses.write(tmp_path, StackAddresses("127.0.0.1:1", gateway="127.0.0.1:9581"))
+
+    shown = run("iceberg", "info", "--engine", "duckdb", "--data-dir", str(tmp_path))
+
+    assert "http://127.0.0.1:9580/iceberg" in shown.stdout

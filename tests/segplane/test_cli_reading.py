@@ -25,16 +25,22 @@ def segments(run: RunCommand, meta_server: MetaServer, tmp_path: Path) -> Segmen
     return SegmentWriter(meta_server.client, dataset, tmp_path)
 
 
-def test_preview_shows_the_newest_records(run: RunCommand, segments: SegmentWriter) -> None:
+def test_preview_shows_the_newest_records_of_each_signal(
+    run: RunCommand, segments: SegmentWriter
+) -> None:
     segments.write(signals=SIGNALS)
     segments.write(day=1, signals=("logs",), format_version=1)
-    newest = sorted((time, signal) for signal, time in segments.rows)[-3:][::-1]
+    newest = [
+        (time, signal)
+        for signal in SIGNALS
+        for time in sorted((time for name, time in segments.rows if name == signal))[-3:][::-1]
+    ]
 
     table = run("datasets", "preview", "web-1", "--limit", "3")
     listed = json.loads(run("datasets", "preview", "web-1", "--limit", "3", "--json").stdout)
     spans = json.loads(run("datasets", "preview", "web-1", "--signal", "traces", "--json").stdout)
 
-    assert len(table.stdout.splitlines()) == 4
+    assert len(table.stdout.splitlines()) == 1 + 9
     assert [row["signal"] for row in listed] == [signal for _, signal in newest]
     assert [row["timestamp_nanos"] for row in listed] == [time % 1000 for time, _ in newest]
     assert len(spans) == 10

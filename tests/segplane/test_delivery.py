@@ -53,6 +53,22 @@ def test_records_are_followed_from_the_sender_to_the_reader(prepared: StackSetti
     assert steps(merged) == [*steps(unmerged), "600 records merged"]
 
 
+def test_test_send_finds_the_token_and_the_ports_of_a_stack_of_this_machine(
+    prepared: StackSettings,
+) -> None:
+    with Stack(prepared, print, parts=(COLLECTOR,)) as stack:
+        where = ["--meta-address", stack.settings.meta_address]
+        where += ["--data-dir", str(stack.settings.data_dir)]
+        with merging(stack):
+            done = CliRunner().invoke(app, ["test-send", "--count", "3", *where])
+    stopped = CliRunner().invoke(app, ["test-send", *where])
+
+    assert done.exit_code == 0, done.output
+    assert steps(done)[-1] == "3 records merged"
+    assert stopped.exit_code == 2
+    assert "--token" in stopped.stderr
+
+
 def steps(done: Result) -> list[str]:
     """The steps that were reported; the nursery of the test logs to the same output."""
     return [line.split(" s  ")[1] for line in done.stdout.splitlines() if " s  " in line]

@@ -10,10 +10,10 @@ from meta.client import MetaClient
 from segments.errors import StoreUnusable
 from segments.store.folder import FolderStore
 from segplane.__main__ import app
-from segplane.dataplane.object_checks import list_damaged
+from segplane.dataplane.object_checks import ObjectPage, list_damaged
 from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import DataCursor
-from segplane.fsck.data_check import check_data, is_sampled
+from segplane.fsck.data_check import check_data, is_sampled, progress_of
 from tests.support.command_line import RunCommand
 from tests.support.merge_worker.case import Case
 from tests.support.nursery.drivers import CollectorDriver, nursery
@@ -149,6 +149,26 @@ def test_a_sample_takes_about_its_share() -> None:
     assert 800 < len(taken) < 1_200
     assert taken == [key for key in keys if is_sampled(key, 0.1, 7)]
     assert all(is_sampled(key, 1.0, 7) for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("done", "whole", "least_secs", "most_secs"),
+    [
+        # By bytes alone it would be 90 s, and 1 s.
+        pytest.param((999, 10**7), (1_000, 10**8), 0.5, 2, id="small objects first"),
+        pytest.param((1, 9 * 10**7), (1_000, 10**8), 80, 150, id="a large object first"),
+        pytest.param((500, 5 * 10**7), (1_000, 10**8), 9.5, 10.5, id="objects of one size"),
+    ],
+)
+def test_the_time_that_is_left_counts_objects_as_well_as_bytes(
+    done: tuple[int, int], whole: tuple[int, int], least_secs: float, most_secs: float
+) -> None:
+    cursor = DataCursor(objects=done[0], size_bytes=done[1], secs=10.0)
+
+    progress = progress_of(cursor, ObjectPage((), "", *whole))
+
+    assert progress.left_secs is not None
+    assert least_secs < progress.left_secs < most_secs
 
 
 def test_only_segments_since_a_version_are_checked(run: RunCommand, case: Case) -> None:

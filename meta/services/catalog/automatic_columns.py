@@ -15,6 +15,7 @@ from meta.store.catalog.automatic_columns import NUMBERED_MAX, AutomaticColumns
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
 from meta.v1 import common_pb2, operations_pb2
+from segplane.kql.dynamics import is_key
 
 COLUMNS_MAX = 100
 FIELD = "settings.automatic_columns"
@@ -81,7 +82,15 @@ def checked(message: operations_pb2.AutomaticColumns) -> AutomaticSetting:
         at = f"{FIELD}.columns[{index}]"
         if column.type not in _TYPES:
             raise InvalidArgument(f"{at}.type is not string or long", field=f"{at}.type")
-        columns.append((checks.name(column.attribute, f"{at}.attribute"), int(column.type)))
+        attribute = checks.name(column.attribute, f"{at}.attribute")
+        # Turning the columns off repeats the attributes that are set.
+        if message.enabled and not is_key(attribute):
+            raise InvalidArgument(
+                f"{attribute!r} cannot be named in KQL, which alone reads automatic columns: it"
+                " has a quote, a bracket, *, ? or a backslash",
+                field=f"{at}.attribute",
+            )
+        columns.append((attribute, int(column.type)))
     checks.distinct([attribute for attribute, _ in columns], f"{FIELD}.columns")
     if message.by_use and not message.enabled:
         raise InvalidArgument(f"{FIELD}.by_use needs enabled", field=f"{FIELD}.by_use")

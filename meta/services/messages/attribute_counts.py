@@ -7,6 +7,7 @@ from meta.services.messages import checks
 from meta.services.messages.segment_facts import SIGNAL_MAX
 from meta.v1 import common_pb2
 from segments.attribute_counts import ATTRIBUTES_MAX, NAME_BYTES_MAX
+from segplane.kql.dynamics import is_key
 
 
 def checked(message: common_pb2.CreateSegment, field: str) -> str:
@@ -39,9 +40,12 @@ def checked(message: common_pb2.CreateSegment, field: str) -> str:
 
 
 def _is_name(attribute: str) -> bool:
-    """Whether two people read the name alike, also in a list that blanks divide."""
+    """Whether queries can name it, and people read it alike, also in a list that blanks divide."""
     # Each poll has the names of columns.
     if len(attribute.encode()) > NAME_BYTES_MAX or any(map(str.isspace, attribute)):
+        return False
+    # A column that meta chose for another would be read by no query.
+    if not is_key(attribute):
         return False
     try:
         checks.new_name(attribute)

@@ -7,19 +7,28 @@ import typer
 
 from segplane.cli.commands.reading import refusals
 from segplane.cli.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, usage
+from segplane.cli.data_folder import LocalStackDir
 from segplane.read import OpenDataset, open_dataset
+from segplane.stack import addresses, ingest_token
+from segplane.stack.config import DEFAULT_DATA_DIR
+
+DEFAULT_OTLP = "http://127.0.0.1:4318"
+_TOKEN_HELP = "Ingest token to send with; unset: that of `segplane dev` on this machine."
 
 
 def send_and_wait(
-    token: Annotated[
-        str, typer.Option(envvar="SEGPLANE_INGEST_TOKEN", help="Ingest token to send with.")
-    ] = "",
+    token: Annotated[str, typer.Option(envvar="SEGPLANE_INGEST_TOKEN", help=_TOKEN_HELP)] = "",
     count: Annotated[int, typer.Option(min=1, max=1_000_000, help="Log records to send.")] = 10,
     endpoint: Annotated[
-        str, typer.Option(envvar="SEGPLANE_OTLP_ENDPOINT", help="OTLP/HTTP address of a collector.")
-    ] = "http://127.0.0.1:4318",
+        str,
+        typer.Option(
+            envvar="SEGPLANE_OTLP_ENDPOINT",
+            help=f"OTLP/HTTP address of a collector; unset: of `segplane dev`, or {DEFAULT_OTLP}.",
+        ),
+    ] = "",
     dataset: Annotated[str, typer.Option(help="Dataset that the token's logs go to.")] = "default",
     timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait at most.")] = 120.0,
+    data_dir: LocalStackDir = DEFAULT_DATA_DIR,
     address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
     """Send log records and wait until readers see each of them once.
@@ -29,9 +38,14 @@ def send_and_wait(
     """
     from segplane.cli.delivery import DeliveryFailed, OtlpTarget, deliver
 
+    local = addresses.read(data_dir, address)
+    if local is not None:
+        endpoint = endpoint or local.otlp_http_url
+        token = token or ingest_token.kept(ingest_token.path_in(data_dir))
     if not token:
         raise usage(
-            "--token or SEGPLANE_INGEST_TOKEN is needed: `segplane tokens create` makes one"
+            "--token or SEGPLANE_INGEST_TOKEN is needed: `segplane tokens create` makes one, and"
+            f" that of `segplane dev` is used while its meta is {address} and its folder {data_dir}"
         )
     steps = {
         "visible": partial(_open, dataset, address, True),
@@ -39,7 +53,7 @@ def send_and_wait(
     }
     try:
         with refusals():
-            for step in deliver(OtlpTarget(endpoint, token), count, steps, timeout):
+            for step in deliver(OtlpTarget(endpoint or DEFAULT_OTLP, token), count, steps, timeout):
                 print(f"{step.seconds:7.2f} s  {step.records} records {step.name}", flush=True)
     except DeliveryFailed as error:
         complain(str(error))

@@ -53,14 +53,23 @@ _TABLE_ROWS = 1_000
 def preview(
     name: Dataset,
     signal: Signal = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most records.")] = 10,
+    limit: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Most records of each signal.")
+    ] = 10,
     fresh: Fresh = False,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJsonRows = False,
 ) -> None:
-    """Show the newest records of a dataset; JSON has every column that is not null."""
+    """Show the newest records of each signal of a dataset.
+
+    JSON has every column that is not null.
+    """
     with refusals(), open_dataset(name, signal, fresh=fresh, meta_address=address) as dataset:
-        rows = dataset.newest(limit).to_pylist()
+        rows = [
+            row
+            for each in dataset.signals
+            for row in dataset.of_signal(each).newest(limit).to_pylist()
+        ]
     if as_json:
         _print_json({key: v for key, v in row.items() if v is not None} for row in rows)
         return

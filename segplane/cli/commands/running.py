@@ -70,12 +70,13 @@ Send OTLP to    {http}  (HTTP)
                 {grpc}  (gRPC)
 Ingest token    {token}
                 kept in {token_path}
+                try: segplane test-send{folder_hint}{hint}
 
   export OTEL_EXPORTER_OTLP_ENDPOINT={http}
   export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer {token}"
 
 Iceberg         http://{gateway}/iceberg
-                try: segplane iceberg info{gateway_hint}{hint}
+                try: segplane iceberg info{folder_hint}{hint}
 meta            {meta}
                 try: segplane segments find{hint}
 logs            {logs}
@@ -190,9 +191,9 @@ def _dev_banner(stack: Stack) -> str:
         token=stack.token,
         token_path=settings.token_path,
         gateway=settings.gateway_bind,
-        gateway_hint="" if settings.gateway_port == 9580 else f" {settings.gateway_bind}",
         meta=settings.meta_address,
         hint=_address_hint(stack),
+        folder_hint=_folder_hint(stack),
         logs=stack.log_dir,
         data_dir=settings.data_dir,
     )
@@ -206,6 +207,11 @@ def _serve_banner(stack: Stack) -> str:
         logs=stack.log_dir,
         data_dir=settings.data_dir,
     )
+
+
+def _folder_hint(stack: Stack) -> str:
+    folder = stack.settings.data_dir
+    return "" if folder == config.DEFAULT_DATA_DIR.absolute() else f" --data-dir {folder}"
 
 
 def _address_hint(stack: Stack) -> str:

@@ -1,0 +1,41 @@
+"""Addresses of the stack that runs in a data folder, for commands on the same machine."""
+
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+_FILE = "addresses.json"
+
+
+@dataclass(frozen=True, slots=True)
+class StackAddresses:
+    """Addresses of the processes of a stack; "" = the stack does not run this one."""
+
+    meta: str
+    otlp_http_url: str = ""
+    gateway: str = ""
+
+
+def write(data_dir: Path, addresses: StackAddresses) -> None:
+    """Keep the addresses of a stack that is ready."""
+    path = data_dir / _FILE
+    temporary = path.with_name(f".{_FILE}")
+    temporary.write_text(json.dumps(asdict(addresses)) + "\n")
+    temporary.replace(path)
+
+
+def remove(data_dir: Path) -> None:
+    """Forget the addresses of a stack that stops."""
+    (data_dir / _FILE).unlink(missing_ok=True)
+
+
+def read(data_dir: Path, meta: str) -> StackAddresses | None:
+    """Read the addresses of the stack in a folder; None if its meta is not at the address `meta`.
+
+    A stack that was killed has left its addresses there.
+    """
+    with suppress(OSError, ValueError, TypeError):
+        addresses = StackAddresses(**json.loads((data_dir / _FILE).read_text()))
+        return addresses if addresses.meta == meta else None
+    return None

@@ -37,6 +37,7 @@ from segplane.cli.commands import (
     views,
     workers,
 )
+from segplane.query.errors import QueryWarning
 from segplane.read.left_out import SegmentsLeftOut
 
 HELP = """
@@ -124,10 +125,14 @@ def _options(
     """Take the options that come before a command."""
 
 
+_SHOWN = (SegmentsLeftOut, QueryWarning)
+
+
 def main() -> None:
     """Run the command line."""
     warnings.showwarning = _show_warning
-    warnings.simplefilter("always", SegmentsLeftOut)
+    for category in _SHOWN:
+        warnings.simplefilter("always", category)
     app()
 
 
@@ -139,8 +144,8 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print what readers leave out as one line, and other warnings as Python does."""
-    if issubclass(category, SegmentsLeftOut):
+    """Print warnings of readers and queries as one line, and others as Python does."""
+    if issubclass(category, _SHOWN):
         text = f"warning: {message}\n"
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)

@@ -66,6 +66,11 @@ WORDS: Mapping[str, tuple[str, Mapping[str, tuple[int, ...]]]] = {
     ),
     "span_status": ("status_code", {"UNSET": (0,), "OK": (1,), "ERROR": (2,)}),
 }
+# The words of all columns that have a fixed set of them, in foreign files too.
+STORED_WORDS: Mapping[str, tuple[str, ...]] = {
+    **{name: tuple(words) for name, (_, words) in WORDS.items()},
+    "signal": ("logs", "metrics", "traces"),
+}
 # The number of a point, whole or not: of the columns of its two forms and of its flags.
 VALUE = "value"
 _VALUE_SOURCES: Columns = {"value_double": "real", "value_long": "long", "flags": "long"}

@@ -67,6 +67,7 @@ _MEANING = """
 - NaN is equal to nothing, also in `in`, `set_has_element` and the keys of `join`, and neither less nor greater than anything. In an order it is next to
   the nulls: `max`, `min`, `arg_max`, `percentile`, `max_of` and their like yield it only if there is no other number. In arrays it is the text `"NaN"`.
 - `sort` puts nulls first if ascending and last if descending, by default.
+- `severity == 'error'` is true of no record, since the words are stored in capitals: the answer has a warning that names the stored word and `=~`.
 - `==`, `in`, `contains_cs` and other `_cs` heed case; `=~`, `in~`, `contains`, `has`, `startswith` do not. Names of columns do,
   but two that differ in case alone are refused, because SQL takes them for one.
 - Without regard to case, each character of both texts is replaced by its lower-case character, one by one: `İ` is `i`, the Kelvin sign is `k`, and `Σ` and `ς` are `σ`. `ß` is not

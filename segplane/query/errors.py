@@ -1,4 +1,4 @@
-"""Errors of queries, each one line that says what to do."""
+"""Errors and warnings of queries, each one line that says what to do."""
 
 
 class QueryError(Exception):
@@ -11,3 +11,7 @@ class QueryError(Exception):
 
 class QueryStopped(QueryError):
     """A query took longer or more than it was allowed, or was interrupted."""
+
+
+class QueryWarning(UserWarning):
+    """A query runs as it is written, which is probably not what was meant."""

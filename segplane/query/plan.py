@@ -9,6 +9,7 @@ from segplane.kql.queries import compile_query
 from segplane.kql.reads import DatasetRead, reads_of
 from segplane.kql.scope import CheckedQuery
 from segplane.kql.sql.relations import to_sql
+from segplane.kql.stored_words import warnings_of
 from segplane.kql.typed import Columns, Table
 from segplane.query.errors import QueryError
 
@@ -30,6 +31,8 @@ class QueryPlan:
     names: tuple[str, ...] = ()
     # Whether every rate() of a query in SQL is over a table with the flags of points.
     has_flags: bool = False
+    # Sentences for the caller: comparisons that find nothing.
+    warnings: tuple[str, ...] = ()
 
 
 def plan_kql(text: str, tables: Mapping[str, Table | CheckedQuery], now_micros: int) -> QueryPlan:
@@ -38,7 +41,8 @@ def plan_kql(text: str, tables: Mapping[str, Table | CheckedQuery], now_micros: 
         state = compile_query(text, tables, now_micros)
         shown, hidden = with_hidden_columns(state)
         reads = tuple(replace(r, hidden=hidden.get(r.name, ())) for r in reads_of(state))
-        return QueryPlan(to_sql(shown, "duckdb"), reads, state.columns)
+        warnings = warnings_of(state.relation)
+        return QueryPlan(to_sql(shown, "duckdb"), reads, state.columns, warnings=warnings)
     except KqlError as error:
         located = error if error.line else error.at(text)
         raise QueryError(str(located), located.excerpt(text)) from None

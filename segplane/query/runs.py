@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from meta.client import MetaClient
 from segplane.kql.types import KqlType
 from segplane.query import output
 from segplane.query.engine import Progress, QueryLimits, RunningQuery, opened_query
-from segplane.query.errors import QueryError
+from segplane.query.errors import QueryError, QueryWarning
 from segplane.query.explain import explanation
 from segplane.query.output import BINARY, Format
 from segplane.query.plan import QueryPlan, plan_kql
@@ -78,6 +79,8 @@ def run(client: MetaClient, text: str, ask: Ask, now: datetime, file: IO[bytes] 
     """Run a query and write its result, to standard output without a file. Raises QueryError."""
     place = ask.place
     planned = plan(client, text, ask.language, now, as_of=place.as_of, is_fresh=place.is_fresh)
+    for text_of_warning in planned.warnings:
+        warnings.warn(text_of_warning, QueryWarning, stacklevel=2)
     with (
         _progress(ask) as progress,
         opened_query(planned, ask.place, ask.limits, progress, define_views(planned)) as query,

@@ -23,7 +23,7 @@ from segplane.kql.reads import DatasetRead, reads_of
 from segplane.kql.scope import CheckedQuery
 from segplane.kql.sql.relations import to_sql
 from segplane.kql.typed import Table
-from segplane.query import sql_points
+from segplane.query import sql_points, sql_words
 from segplane.query.errors import QueryError
 from segplane.query.plan import QueryPlan
 from segplane.query.quoting import quoted
@@ -55,9 +55,10 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
     views: dict[str, str] = {}
     signals: dict[tuple[str, str], tuple[str, ...]] = {}
     names: dict[str, None] = {}
+    named_tables: dict[str, Table | CheckedQuery] = {}
     for named in tables_of(text):
         name = named.schema or named.name
-        table = _table(name, tables)
+        table = named_tables[name] = _table(name, tables)
         names.update(dict.fromkeys(table.columns))
         if isinstance(table, Table):
             read = _read(table, mentioned, where_times(tree, name), own_names)
@@ -69,7 +70,8 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
         else:
             views[name] = to_sql(table, "duckdb")
             reads += reads_of(table)
-    return QueryPlan(text, _merged(reads), None, views, signals, tuple(names), has_flags)
+    warnings = sql_words.warnings_of(tree, sql_words.common_words(named_tables))
+    return QueryPlan(text, _merged(reads), None, views, signals, tuple(names), has_flags, warnings)
 
 
 def _signal(named: NamedTable) -> str:

@@ -7,6 +7,7 @@ view of the catalog is one of DuckDB. Nothing can be written, and no other file 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
@@ -19,9 +20,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from segments.signals import SIGNALS
-from segplane.kql.dataset_table import VALUE
-from segplane.query import sql_points
+from segplane.kql.dataset_table import STORED_WORDS, VALUE
+from segplane.query import sql_points, sql_words
 from segplane.query.arrow_values import with_unique_names
+from segplane.query.errors import QueryWarning
 from segplane.read import OpenDataset, OpenView, ReadError
 from segplane.read.duckdb_functions import computed_sql, define_functions, rate
 from segplane.read.errors import ViewRefused, sentence
@@ -77,6 +79,8 @@ class SqlSession:
         tree = _tree(text)
         with ExitStack() as opened:
             unreadable = dict(self._show_all(opened, self._mentioned(text), tree))
+            for warning in () if tree is None else sql_words.warnings_of(tree, STORED_WORDS):
+                warnings.warn(warning, QueryWarning, stacklevel=2)
             try:
                 rows = self._connection.sql(text)
                 if rows is None:
@@ -159,9 +163,9 @@ class SqlSession:
 
 
 def _tree(text: str) -> exp.Expr | None:
-    """Return the tree of a statement about points of metrics; None of others."""
+    """Return the tree of a statement with names whose meaning depends on it; None of others."""
     folded = text.casefold()
-    if VALUE not in folded and "rate" not in folded:
+    if not any(name in folded for name in (VALUE, "rate", *STORED_WORDS)):
         return None
     try:
         return sqlglot.parse_one(text, read="duckdb")

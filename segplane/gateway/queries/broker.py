@@ -81,7 +81,7 @@ class Broker:
         self.on_end: Callable[[], None] = lambda: None
         self.read_bytes = 0
         self.outcome: dict[str, str] | None = None
-        # Warnings for the caller about files that are not read.
+        # Warnings for the caller: about files that are not read, and about the query.
         self.warnings: list[str] = []
         self.failure: QueryRefusal | None = None
 
@@ -122,8 +122,9 @@ class Broker:
             case "newest":
                 with self._lock:
                     return pickle.dumps(self._open_newest(request))
-            case "left_out":
-                self._leave_out(list(request["texts"]))
+            case "left_out" | "warn" as kind:
+                keep = self._leave_out if kind == "left_out" else self._warn
+                keep(list(request["texts"]))
                 return b""
             case "begin":
                 self.on_begin()
@@ -207,6 +208,12 @@ class Broker:
                 continue
             is_short = len(json.dumps([*self.warnings, text])) < WARNINGS_BYTES_MAX
             self.warnings.append(text if is_short else _FURTHER)
+
+    def _warn(self, texts: list[Any]) -> None:
+        """Keep warnings about the query itself, as far as there is room."""
+        for text in (str(text)[:_WARNING_CHARACTERS_MAX] for text in texts):
+            if len(json.dumps([*self.warnings, text])) < WARNINGS_BYTES_MAX:
+                self.warnings.append(text)
 
     def _shown(self, file: DatasetFile) -> DatasetFile:
         """Return a file as the process sees it: local ones as they are, others by their key."""

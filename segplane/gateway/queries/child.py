@@ -104,6 +104,8 @@ class _PreparedProcess:
             return
         language = cast("Language | None", task.language)
         planned = plan_over(RemoteTables(lanes), task.text, language, datetime.now(UTC))
+        if planned.warnings:
+            lanes.ask(op="warn", texts=list(planned.warnings))
         with opened_query(
             planned,
             QueryPlace(opener=partial(open_remote, lanes)),

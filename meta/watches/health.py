@@ -87,7 +87,7 @@ class HealthWatch:
                 )
             if not self._probe.is_mended(cause):
                 present.add(cause)
-            elif occurrence.is_quiet and self._causes.mended(occurrence):
+            elif self._causes.forget(occurrence):
                 self._logged.discard(cause)
                 metrics.DATABASE_CAUSES.labels(cause.value).set(0)
                 log.warning("database_cause_mended", cause=cause.value)

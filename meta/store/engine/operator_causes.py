@@ -57,7 +57,8 @@ _BY_TEXT = (
     ),
     (
         re.compile(
-            r"password authentication failed|no pg_hba\.conf entry|no password supplied"
+            r"password authentication failed|no password supplied"
+            r"|no pg_hba\.conf entry|pg_hba\.conf rejects"
             r"|permission denied for database|is not permitted to log in"
             r"|(?:role|database) \"[^\"]*\" does not exist"
         ),
@@ -83,16 +84,12 @@ class Occurrence:
     detail: str
     at: float
 
-    @property
-    def is_quiet(self) -> bool:
-        """True if the cause was not met for `QUIET_SECS`."""
-        return time.monotonic() > self.at + QUIET_SECS
-
 
 class OperatorCauses:
     """The causes that statements of this process have met; used by many threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, quiet_secs: float = QUIET_SECS) -> None:
+        self._quiet_secs = quiet_secs
         self._lock = threading.Lock()
         self._met: dict[Cause, Occurrence] = {}
 
@@ -110,10 +107,11 @@ class OperatorCauses:
         with self._lock:
             return list(self._met.values())
 
-    def mended(self, occurrence: Occurrence) -> bool:
-        """Forget a cause, unless it was met again since; False then."""
+    def forget(self, occurrence: Occurrence) -> bool:
+        """Forget a mended cause; False if it was met again, or too lately to tell."""
         with self._lock:
-            if self._met.get(occurrence.cause) is not occurrence:
+            is_latest = self._met.get(occurrence.cause) is occurrence
+            if not is_latest or time.monotonic() < occurrence.at + self._quiet_secs:
                 return False
             del self._met[occurrence.cause]
             return True

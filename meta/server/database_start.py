@@ -30,6 +30,8 @@ def open_database(settings: Settings) -> Database:
     try:
         _migrate(database, settings)
         pool_size = _pool_size(settings, server_limits.connections_max(database))
+        if server_limits.is_pooled(database):
+            pool_size = _pooled_size(database, settings, pool_size)
     except OptionsRefused as error:
         database.close()
         raise ConfigError(
@@ -43,7 +45,7 @@ def open_database(settings: Settings) -> Database:
     if pool_size == settings.database.pool_size:
         return database
     database.close()
-    log.info("database_pool_reduced", pool_size=pool_size, processes=settings.processes)
+    log.warning("database_pool_reduced", pool_size=pool_size, processes=settings.processes)
     return Database(replace(settings.database, pool_size=pool_size))
 
 
@@ -96,3 +98,26 @@ def _pool_size(settings: Settings, connections_max: int) -> int:
             " max_connections"
         )
     return fitting_witness
+
+
+def _pooled_size(database: Database, settings: Settings, pool_size: int) -> int:
+    """The connections of one process's pool behind a pooler, whose sessions are counted.
+
+    A default is reduced to what the pooler gives now. Raises ConfigError for a META_DATABASE_POOL
+    that is too large: beyond the sessions calls would wait for one in vain.
+    """
+    beside = CONNECTIONS_BESIDE_POOL + int(settings.keeps_witness)
+    needed = pool_size + beside
+    # The connections of the start would count as sessions of others.
+    database.engine.dispose()
+    sessions = server_limits.sessions_at_once(settings.database, needed)
+    fitting = sessions - beside
+    if fitting >= pool_size:
+        return pool_size
+    if settings.is_pool_set or fitting < 2:
+        raise ConfigError(
+            f"the pooler at {database.shown_url} gives {sessions} sessions at a time, and each"
+            f" process needs {needed}: META_DATABASE_POOL {pool_size} and {beside} more; raise"
+            " default_pool_size of PgBouncer or lower META_DATABASE_POOL"
+        )
+    return fitting

@@ -1,21 +1,28 @@
-"""A real PgBouncer before Postgres: what shares sessions is refused, in one line."""
+"""A real PgBouncer before Postgres: what shares sessions, or has too few, is refused."""
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+import grpc
 import psycopg
 import pytest
 from sqlalchemy import make_url
+from structlog.testing import capture_logs
 
 from meta.client import MetaClient
 from meta.config import Settings
+from meta.errors import Unavailable
 from meta.process import ConfigError
 from meta.server import server
 from meta.server.database_start import open_database
+from meta.store.engine import connecting, driver_errors, server_limits
 from meta.store.engine.pool import Database
+from meta.v1 import catalog_pb2, catalog_pb2_grpc
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pgbouncer import running_pgbouncer
 from tests.support.meta.segments import Writer
@@ -97,6 +104,88 @@ def test_a_pgbouncer_in_session_mode_works(
     assert len(ids) == 12
 
 
+# PgBouncer's default_pool_size, without those of health and the witness.
+SESSIONS, FITTING = 20, 18
+
+
+@contextmanager
+def session_pooler(settings: Settings, folder: Path) -> Iterator[str]:
+    """Run a PgBouncer as it is installed, in session mode as the documentation sets it up."""
+    give_options_by_database(settings.database.url, settings)
+    with running_pgbouncer(folder, settings.database.url, "session", ignores_options=True) as url:
+        yield url
+
+
+def with_pool(settings: Settings, pool_size: int, *, is_set: bool) -> Settings:
+    database = replace(settings.database, pool_size=pool_size)
+    return replace(settings, database=database, is_pool_set=is_set)
+
+
+def test_a_pool_fits_the_sessions_of_a_pgbouncer(meta_settings: Settings, folder: Path) -> None:
+    with session_pooler(meta_settings, folder) as url:
+        settings = through(meta_settings, url)
+
+        with capture_logs() as events:
+            default = open_database(with_pool(settings, 34, is_set=False))
+        sizes = [default.pool_size]
+        default.close()
+        fitting = open_database(with_pool(settings, FITTING, is_set=True))
+        sizes.append(fitting.pool_size)
+        fitting.close()
+        message = refusal(with_pool(settings, FITTING + 1, is_set=True))
+
+    assert sizes == [FITTING, FITTING]
+    assert [e["event"] for e in events if e["log_level"] == "warning"] == ["database_pool_reduced"]
+    assert f"{SESSIONS} sessions at a time" in message
+    assert "default_pool_size" in message
+    assert "META_DATABASE_POOL" in message
+
+
+def test_a_call_that_waits_for_a_session_fails_with_its_reason_in_time(
+    meta_settings: Settings, folder: Path
+) -> None:
+    with session_pooler(meta_settings, folder) as url, ExitStack() as held:
+        running = server.start(through(meta_settings, url))
+        running.database.engine.dispose()
+        # Those that meta has beside its pool stay; others take all the rest.
+        with suppress(connecting.NoAnswer):
+            while True:
+                other = held.enter_context(closing(psycopg.connect(url, autocommit=True)))
+                connecting.ask(other, "SELECT 1", 1.0)
+        channel = held.enter_context(grpc.insecure_channel(f"127.0.0.1:{running.port}"))
+        stub = catalog_pb2_grpc.CatalogServiceStub(channel)
+        began = time.monotonic()
+
+        with pytest.raises(grpc.RpcError) as refused:
+            stub.GetDataset(catalog_pb2.GetDatasetRequest(name="default"), timeout=60)
+
+        secs = time.monotonic() - began
+        held.close()
+        running.stop(1.0)
+    assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert "default_pool_size" in str(refused.value.details())
+    assert secs < connecting.ANSWER_SECS + driver_errors.POOL_SECS
+
+
+def test_a_call_that_waits_for_a_connection_of_the_pool_fails_with_its_reason_in_time(
+    meta_settings: Settings,
+) -> None:
+    database = Database(replace(meta_settings.database, pool_size=1))
+    began = time.monotonic()
+
+    with (
+        database.read(),
+        pytest.raises(Unavailable, match="META_DATABASE_POOL are in use"),
+        database.read(),
+    ):
+        pass
+
+    database.close()
+    assert time.monotonic() - began < driver_errors.POOL_SECS + 1.0
+
+
 def test_postgres_itself_is_not_taken_for_a_pooler(meta_settings: Settings) -> None:
     database: Database = open_database(meta_settings)
+
+    assert not server_limits.is_pooled(database)
     database.close()

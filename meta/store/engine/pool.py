@@ -96,7 +96,7 @@ class Database:
         """A READ COMMITTED transaction, committed at the end of the block."""
         self.continuity.check_writable()
         noted: dict[Any, Any] = {}
-        with translated(), self._writer.begin() as tx, cancellable(_driver_connection(tx)):
+        with translated(), self._writer.begin() as tx, cancellable(driver_connection(tx)):
             continuity.begin(tx.info)
             yield tx
             noted.update(tx.info)
@@ -105,7 +105,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Transaction]:
         """A REPEATABLE READ, READ ONLY transaction: one snapshot for all its statements."""
-        with translated(), self._reader.begin() as tx, cancellable(_driver_connection(tx)):
+        with translated(), self._reader.begin() as tx, cancellable(driver_connection(tx)):
             yield tx
 
     @contextmanager
@@ -114,7 +114,7 @@ class Database:
         with (
             translated(),
             self._single.connect() as connection,
-            cancellable(_driver_connection(connection)),
+            cancellable(driver_connection(connection)),
         ):
             yield connection
 
@@ -176,7 +176,8 @@ class Database:
         self._writer.dispose()
 
 
-def _driver_connection(connection: Connection) -> Any:
+def driver_connection(connection: Connection) -> Any:
+    """The connection of psycopg."""
     return connection.connection.dbapi_connection
 
 

@@ -1,8 +1,12 @@
 """Limits and options of the Postgres server that a start has to check."""
 
+from contextlib import ExitStack
+from dataclasses import replace
+
 from sqlalchemy import text
 
-from meta.store.engine.pool import Database, DatabaseSettings, Transaction
+from meta.errors import Unavailable
+from meta.store.engine.pool import Database, DatabaseSettings, Transaction, driver_connection
 
 # Settings with a unit are shown in it ("5s"); pg_settings has them in milliseconds.
 _OPTIONS = text(
@@ -38,6 +42,28 @@ def has_own_sessions(database: Database) -> bool:
         before = _backend_pid(idle)
         with database.read() as busy:
             return _backend_pid(busy) != before and _backend_pid(idle) == before
+
+
+def is_pooled(database: Database) -> bool:
+    """True if a pooler answers in place of Postgres: it cancels by numbers of its own."""
+    with database.single() as connection:
+        pid = _backend_pid(connection)
+        return bool(driver_connection(connection).info.backend_pid != pid)
+
+
+def sessions_at_once(settings: DatabaseSettings, number: int) -> int:
+    """Open connections beside one another, at most a number; returns how many were answered."""
+    database = Database(replace(settings, pool_size=number))
+    try:
+        with ExitStack() as held:
+            for count in range(number):
+                try:
+                    held.enter_context(database.single())
+                except Unavailable:
+                    return count
+        return number
+    finally:
+        database.close()
 
 
 def _backend_pid(tx: Transaction) -> int:

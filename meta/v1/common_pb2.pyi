@@ -399,6 +399,7 @@ class CreateSegment(_message.Message):
     TOKEN_INDEX_FIELD_NUMBER: _builtins.int
     AUTOMATIC_FIELD_IDS_FIELD_NUMBER: _builtins.int
     ATTRIBUTE_COUNTS_FIELD_NUMBER: _builtins.int
+    HAS_EXACT_BOUNDS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset that its records belong to. NOT_FOUND when there is no such live dataset."""
     size_bytes: _builtins.int
@@ -410,6 +411,10 @@ class CreateSegment(_message.Message):
     crc32c: _builtins.int
     """CRC-32C (Castagnoli) of the object's bytes. Unset means unknown: the first scrub fills it in.
     No part of the facts that a repeated registration is compared by.
+    """
+    has_exact_bounds: _builtins.bool
+    """True if no bounds in the object leave a value out: it has none of floating-point columns, whose
+    bounds never include NaN. No part of the facts that a repeated registration is compared by.
     """
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
@@ -462,10 +467,11 @@ class CreateSegment(_message.Message):
         token_index: Global___TokenIndex | None = ...,
         automatic_field_ids: _abc.Iterable[_builtins.int] | None = ...,
         attribute_counts: _abc.Iterable[Global___AttributeCounts] | None = ...,
+        has_exact_bounds: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "attribute_counts", b"attribute_counts", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "attribute_counts", b"attribute_counts", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "has_exact_bounds", b"has_exact_bounds", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
@@ -662,6 +668,7 @@ class SegmentInfo(_message.Message):
     FOREIGN_FIELD_NUMBER: _builtins.int
     TOKEN_INDEX_FIELD_NUMBER: _builtins.int
     AUTOMATIC_FIELD_IDS_FIELD_NUMBER: _builtins.int
+    HAS_EXACT_BOUNDS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Segment id (UUID, time-ordered)."""
     size_bytes: _builtins.int
@@ -683,6 +690,10 @@ class SegmentInfo(_message.Message):
     layout: _builtins.int
     """Index into FindSegmentsResponse.layouts of its promoted columns. Unset in other replies, and if
     they are not known: a segment without facts, or of format 1, which has no field ids.
+    """
+    has_exact_bounds: _builtins.bool
+    """True if no bounds in the object leave a value out, in replies of SegmentLookupService; false if
+    that is not known, as of segments of release 0.2.0.
     """
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
@@ -729,10 +740,11 @@ class SegmentInfo(_message.Message):
         foreign: Global___ForeignFile | None = ...,
         token_index: Global___TokenIndex | None = ...,
         automatic_field_ids: _abc.Iterable[_builtins.int] | None = ...,
+        has_exact_bounds: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "foreign", b"foreign", "layout", b"layout", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "foreign", b"foreign", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "foreign", b"foreign", "has_exact_bounds", b"has_exact_bounds", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015

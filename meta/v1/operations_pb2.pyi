@@ -2593,6 +2593,7 @@ class RewriteJob(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     FINISHED_AT_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
+    INEXACT_BOUNDS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Its id, as given by its creator."""
     dataset_id: _builtins.str
@@ -2627,6 +2628,8 @@ class RewriteJob(_message.Message):
     """The store that it moves the dataset to: segments elsewhere take part, also later ones. Empty =
     the default store; unset = it moves nothing.
     """
+    inexact_bounds: _builtins.bool
+    """Segments known to have exact bounds take no part."""
     @_builtins.property
     def time_range(self) -> _common_pb2.TimeRange:
         """Only segments with events in it take part, half-open; unset = all do."""
@@ -2651,10 +2654,11 @@ class RewriteJob(_message.Message):
         created_at: _builtins.str = ...,
         finished_at: _builtins.str = ...,
         store: _builtins.str | None = ...,
+        inexact_bounds: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left", "_store", b"_store", "secs_left", b"secs_left", "store", b"store", "time_range", b"time_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left", "_store", b"_store", "bytes_done", b"bytes_done", "bytes_per_sec", b"bytes_per_sec", "bytes_total", b"bytes_total", "created_at", b"created_at", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "finished_at", b"finished_at", "format_version", b"format_version", "id", b"id", "open_tasks", b"open_tasks", "secs_left", b"secs_left", "segments_done", b"segments_done", "segments_total", b"segments_total", "state", b"state", "store", b"store", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left", "_store", b"_store", "bytes_done", b"bytes_done", "bytes_per_sec", b"bytes_per_sec", "bytes_total", b"bytes_total", "created_at", b"created_at", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "finished_at", b"finished_at", "format_version", b"format_version", "id", b"id", "inexact_bounds", b"inexact_bounds", "open_tasks", b"open_tasks", "secs_left", b"secs_left", "segments_done", b"segments_done", "segments_total", b"segments_total", "state", b"state", "store", b"store", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__secs_left: _TypeAlias = _typing.Literal["secs_left"]  # noqa: Y015
     _WhichOneofArgType__secs_left: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left"]  # noqa: Y015
@@ -2680,6 +2684,7 @@ class CreateRewriteJobRequest(_message.Message):
     TASKS_MAX_FIELD_NUMBER: _builtins.int
     BYTES_PER_SEC_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
+    INEXACT_BOUNDS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """A fresh UUID: the natural key of the call."""
     dataset_id: _builtins.str
@@ -2693,8 +2698,11 @@ class CreateRewriteJobRequest(_message.Message):
     store: _builtins.str
     """Move the dataset to this store: from this call on new segments go there, and those that are
     elsewhere are rewritten. Empty = the default store; unset = rewrite within the dataset's store.
-    Excludes format_version and time_range. NOT_FOUND for a store that is not configured.
+    Excludes format_version, time_range and inexact_bounds. NOT_FOUND for a store that is not
+    configured.
     """
+    inexact_bounds: _builtins.bool
+    """Leave out segments known to have exact bounds (CreateSegment.has_exact_bounds)."""
     @_builtins.property
     def time_range(self) -> _common_pb2.TimeRange:
         """Only segments with events in it, half-open; unset = all."""
@@ -2709,10 +2717,11 @@ class CreateRewriteJobRequest(_message.Message):
         tasks_max: _builtins.int = ...,
         bytes_per_sec: _builtins.int = ...,
         store: _builtins.str | None = ...,
+        inexact_bounds: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_store", b"_store", "store", b"store", "time_range", b"time_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_store", b"_store", "bytes_per_sec", b"bytes_per_sec", "dataset_id", b"dataset_id", "format_version", b"format_version", "id", b"id", "store", b"store", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_store", b"_store", "bytes_per_sec", b"bytes_per_sec", "dataset_id", b"dataset_id", "format_version", b"format_version", "id", b"id", "inexact_bounds", b"inexact_bounds", "store", b"store", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__store: _TypeAlias = _typing.Literal["store"]  # noqa: Y015
     _WhichOneofArgType__store: _TypeAlias = _typing.Literal["_store", b"_store"]  # noqa: Y015

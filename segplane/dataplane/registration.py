@@ -72,6 +72,7 @@ def create_segment(
         crc32c=figures.crc32c,
         token_index=index_message(figures.content),
         automatic_field_ids=figures.content.automatic_field_ids,
+        has_exact_bounds=True,
     )
 
 

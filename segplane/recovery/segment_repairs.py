@@ -106,8 +106,8 @@ def replace(
         message = create_segment(segment.dataset_id, location.bucket_of(key), key, file.facts)
         if not file.has_content:
             message.ClearField("facts")
-        # The ids may be those of a catalog from before a rebuild, and the attributes altered.
-        message.ClearField("automatic_field_ids")
+        message.ClearField("automatic_field_ids")  # Perhaps of a catalog from before a rebuild.
+        message.ClearField("has_exact_bounds")
         return client.operations.ReplaceSegment(
             operations_pb2.ReplaceSegmentRequest(
                 segment_id=segment_id,

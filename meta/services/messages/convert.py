@@ -114,6 +114,7 @@ def new_segment(stores: Stores, message: common_pb2.CreateSegment, field: str) -
         segment_facts.token_index(message, f"{field}.token_index"),
         segment_facts.automatic_ids(message, f"{field}.automatic_field_ids"),
         attribute_counts.checked(message, f"{field}.attribute_counts"),
+        message.has_exact_bounds,
     )
 
 

@@ -41,6 +41,7 @@ def create_rewrite_job(
         tasks_max=tasks_max or TASKS_DEFAULT,
         bytes_per_sec=checks.size(request.bytes_per_sec, "bytes_per_sec") or None,
         store=store,
+        inexact_bounds=request.inexact_bounds,
     )
 
     def work(tx: Transaction) -> RewriteJobRow:
@@ -55,7 +56,7 @@ def create_rewrite_job(
 
 def _store(server: ServerParts, request: pb.CreateRewriteJobRequest) -> str:
     """The store of a move, "" = the default one."""
-    if request.format_version or request.HasField("time_range"):
+    if request.format_version or request.HasField("time_range") or request.inexact_bounds:
         raise InvalidArgument("a move takes all segments of its dataset", field="store")
     try:
         server.settings.stores.get(request.store)
@@ -134,4 +135,5 @@ def _message(job: RewriteJobRow) -> pb.RewriteJob:
         created_at=convert.time_text(job.created_at),
         finished_at=convert.time_text(job.finished_at),
         store=job.store,
+        inexact_bounds=job.inexact_bounds,
     )

@@ -30,7 +30,7 @@ _DUE = text("""
 """)
 _LOCK = text("""
     SELECT dataset_key AS key, created_at, version, format_version, start_ns, end_ns,
-           tasks_max, bytes_per_sec, store, allowance_bytes, cursor_at, cursor_id,
+           inexact_bounds, tasks_max, bytes_per_sec, store, allowance_bytes, cursor_at, cursor_id,
            least(extract(epoch FROM clock_timestamp() - advanced_at), :gap)::float8 AS elapsed_secs
     FROM rewrite_jobs WHERE id = :id AND state = 1 AND due_at <= clock_timestamp() FOR UPDATE
 """).bindparams(_ID)

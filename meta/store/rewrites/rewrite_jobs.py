@@ -20,6 +20,7 @@ from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_planning, merge_tasks
 from meta.store.segments import stats
+from meta.store.segments.segments import EXACT_BOUNDS
 from meta.store.versions import versions
 from segments.named_stores import DEFAULT_STORE
 from segments.store_names import FOLDER
@@ -40,6 +41,7 @@ class JobState(IntEnum):
 class NewRewriteJob:
     """A job to create. Segments known to have `format_version` are left out, None: no format is.
 
+    With `inexact_bounds`, so are those with exact bounds.
     With a `store` ("" is the default one) it moves the dataset there: new segments go to it, and
     segments of any version that are elsewhere take part.
 
@@ -55,6 +57,7 @@ class NewRewriteJob:
     tasks_max: int
     bytes_per_sec: int | None
     store: str | None = None
+    inexact_bounds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class RewriteJobRow:
     finished_at: datetime | None
     open_tasks: int
     store: str | None
+    inexact_bounds: bool
 
     @property
     def secs_left(self) -> int | None:
@@ -95,6 +99,9 @@ MATCHES = f"""
     {_LIVE} AND s.created_at <= :created_at AND s.created_version <= :version
     AND (cast(:format_version AS int) IS NULL
          OR s.format_version IS DISTINCT FROM cast(:format_version AS int))
+    AND (NOT cast(:inexact_bounds AS boolean)
+         OR substring(s.message FROM length(s.message) - {len(EXACT_BOUNDS) - 1})
+            IS DISTINCT FROM '\\x{EXACT_BOUNDS.hex()}')
     AND (cast(:start_ns AS bigint) IS NULL OR s.end_ns >= :start_ns)
     AND (cast(:end_ns AS bigint) IS NULL OR s.start_ns < :end_ns
          OR cast(:end_ns AS bigint) = 9223372036854775807)
@@ -105,12 +112,14 @@ IS_ELSEWHERE = f"""
 """
 _INSERT = text("""
     INSERT INTO rewrite_jobs (id, dataset_key, state, format_version, start_ns, end_ns, version,
-                              tasks_max, bytes_per_sec, store, created_at, due_at, advanced_at)
+                              tasks_max, bytes_per_sec, store, inexact_bounds, created_at, due_at,
+                              advanced_at)
     SELECT :id, :key, 1, :format_version, :start_ns, :end_ns, version, :tasks_max, :bytes_per_sec,
-           :store, now, now, now
+           :store, :inexact_bounds, now, now, now
     FROM meta_state, (SELECT clock_timestamp() AS now) AS clock
     ON CONFLICT DO NOTHING
-    RETURNING dataset_key AS key, created_at, version, format_version, start_ns, end_ns, store
+    RETURNING dataset_key AS key, created_at, version, format_version, start_ns, end_ns, store,
+              inexact_bounds
 """).bindparams(bindparam("id", type_=Uuid))
 _COUNT, _COUNT_ELSEWHERE = (
     text(
@@ -195,6 +204,7 @@ def create(tx: Transaction, new: NewRewriteJob) -> RewriteJobRow:
         "tasks_max": new.tasks_max,
         "bytes_per_sec": new.bytes_per_sec,
         "store": new.store,
+        "inexact_bounds": new.inexact_bounds,
     }
     scope = tx.execute(_INSERT, values).mappings().one_or_none()
     if scope is None:

@@ -30,7 +30,7 @@ from segments.protowire import LENGTH_DELIMITED, VARINT, nanos_varint, varint
 # Numbers of CloudObjectPrefix.prefix and CloudObjectKey.key.
 PREFIX, NAME = 2, 2
 _ID, _TIME_RANGE, _SIZE, _COMPRESSED, _EVENTS, _DATASET, _MERGE_COUNT = 1, 2, 3, 4, 5, 6, 102
-_TOKEN_INDEX, _AUTOMATIC_IDS = 107, 108
+_TOKEN_INDEX, _AUTOMATIC_IDS, _EXACT_BOUNDS = 107, 108, 109
 _START, _END = 1, 2
 DURATION_CLASS_MAX = 17
 _CLASS_ZERO_NANOS = 1_000_000_000
@@ -78,6 +78,10 @@ _PREFIX_TAG, _NAME_TAG, _ID_TAG, _TIME_RANGE_TAG, _DATASET_TAG, _TOKEN_INDEX_TAG
 _START_TAG, _END_TAG, _SIZE_TAG, _COMPRESSED_TAG, _EVENTS_TAG, _MERGE_COUNT_TAG = (
     varint(n << 3 | VARINT) for n in (_START, _END, _SIZE, _COMPRESSED, _EVENTS, _MERGE_COUNT)
 )
+
+
+# The end of the kept message of a segment whose bounds leave no value out.
+EXACT_BOUNDS = varint(_EXACT_BOUNDS << 3 | VARINT) + b"\x01"
 
 
 def write_message(
@@ -139,8 +143,8 @@ class NewSegment(NamedTuple):
     `prefix` and `object_name` are as its writer sent them, `object_key` is the two joined. `facts`
     is a serialized SegmentFacts, and `signals` has bit n set if there are records of signal n.
     `crc32c` is that of the object's bytes; None = its writer does not know it.
-    `promoted_field_ids` are those of its facts. Its kept message alone has the `token_index`, and
-    the `automatic_ids` as varints.
+    `promoted_field_ids` are those of its facts. Its kept message alone has the `token_index`,
+    the `automatic_ids` as varints and `has_exact_bounds`.
     """
 
     dataset_id: UUID
@@ -162,6 +166,7 @@ class NewSegment(NamedTuple):
     automatic_ids: bytes = b""
     # Counts of records by attribute as meta.store.catalog.attribute_counts has them; "" = none.
     attribute_counts: str = ""
+    has_exact_bounds: bool = False
 
 
 class Claim(NamedTuple):
@@ -331,7 +336,7 @@ def _message(claimed: Claim, merge_count: int) -> bytes:
     ):
         if content:
             message += tag + varint(len(content)) + content
-    return message
+    return message + EXACT_BOUNDS if new.has_exact_bounds else message
 
 
 def _is_new(claimed: Claim) -> bool:

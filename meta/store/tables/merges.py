@@ -5,6 +5,7 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     DateTime,
@@ -144,6 +145,8 @@ rewrite_jobs = Table(
     Column("format_version", Integer),
     Column("start_ns", BigInteger),
     Column("end_ns", BigInteger),
+    # Segments that are known to have exact bounds take no part.
+    Column("inexact_bounds", Boolean, nullable=False, server_default=text("false")),
     # The store that segments are moved to: of all versions, those elsewhere; null = no move.
     Column("store", Text),
     # Segments of later versions take no part, except in a move.

@@ -23,6 +23,17 @@ PAGE_MAX = 10_000
 app = typer.Typer(no_args_is_help=True, help="Show, plan and release merge tasks.")
 TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
 Dataset = Annotated[str | None, typer.Option(help="Only this dataset.")]
+WithoutFormat = Annotated[
+    int | None,
+    typer.Option("--format", min=1, help="Leave out segments of this format. Implies --job."),
+]
+InexactBounds = Annotated[
+    bool,
+    typer.Option(
+        "--inexact-bounds",
+        help="Only segments whose bounds may leave NaN out, as of 0.2.0. Implies --job.",
+    ),
+]
 TaskId = Annotated[str, typer.Argument(help="Task id, as `tasks list` shows it.")]
 
 
@@ -131,10 +142,8 @@ def rewrite(
     as_job: Annotated[
         bool, typer.Option("--job", help="A few tasks at a time, as `segplane rewrites` shows.")
     ] = False,
-    format_version: Annotated[
-        int | None,
-        typer.Option("--format", min=1, help="Leave out segments of this format. Implies --job."),
-    ] = None,
+    format_version: WithoutFormat = None,
+    inexact_bounds: InexactBounds = False,
     since: Annotated[
         str | None,
         typer.Option(help=f"Only events from this time on. {TIME_HELP} Implies --job."),
@@ -157,7 +166,7 @@ def rewrite(
     `segplane rewrites` lists, pauses, resumes, bounds and cancels it.
     """
     options = (format_version, since, until, tasks_max, mib_per_sec)
-    if as_job or follow or any(option is not None for option in options):
+    if as_job or follow or inexact_bounds or any(option is not None for option in options):
         if dataset is None:
             raise usage("a rewrite as a job needs --dataset")
         with connect(address) as client:
@@ -165,6 +174,7 @@ def rewrite(
                 client,
                 dataset,
                 format_version=format_version,
+                inexact_bounds=inexact_bounds,
                 since=since,
                 until=until,
                 tasks_max=tasks_max,

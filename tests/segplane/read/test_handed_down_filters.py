@@ -14,11 +14,13 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
 
+from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.parquet.schema import section_schema
 from segplane.query.engine import opened_query
 from segplane.query.runs import define_views, plan
 from segplane.query.sources import QueryPlace
 from segplane.read import OpenDataset
+from segplane.read.lookup import find_all
 from tests.segplane.read.conftest import Open
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.segments import EPOCH
@@ -68,6 +70,16 @@ def metrics(request: pytest.FixtureRequest, segments: SegmentWriter) -> SegmentW
         full = [{name: row.get(name) for name in schema.names} for row in rows]
         segments.register({"metrics": pa.Table.from_pylist(full, schema)}, segments.spec())
     return segments
+
+
+def test_segments_say_whether_their_bounds_leave_no_value_out(segments: SegmentWriter) -> None:
+    new = segments.write(signals=("metrics",))
+    segments.has_float_bounds = True
+    old = segments.write(signals=("metrics",))
+
+    found = find_all(segments.client, FindSegmentsRequest(dataset_names=["web"]))
+
+    assert {segment.id: segment.has_exact_bounds for segment in found} == {new: True, old: False}
 
 
 def collected(dataset: OpenDataset) -> pa.Table:

@@ -89,6 +89,8 @@ class SegmentWriter:
         open_store(location(bucket)).put_file_if_absent(key, path)
         self.files += 1
         segment = create_segment(self.dataset, bucket, key, facts)
+        if self.has_float_bounds:
+            segment.has_exact_bounds = False
         if not is_known:
             segment.ClearField("facts")
         return self._save(segment)

@@ -30,6 +30,7 @@ class RewriteDriver:
         job_id: str = "",
         span: tuple[int, int] | None = None,
         format_version: int = 0,
+        inexact_bounds: bool = False,
         tasks_max: int = 0,
         bytes_per_sec: int = 0,
     ) -> pb.RewriteJob:
@@ -41,6 +42,7 @@ class RewriteDriver:
             dataset_id=dataset_id,
             time_range=time_range,
             format_version=format_version,
+            inexact_bounds=inexact_bounds,
             tasks_max=tasks_max,
             bytes_per_sec=bytes_per_sec,
         )

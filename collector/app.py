@@ -29,8 +29,9 @@ from collector.ingestion import Ingestion
 from collector.intake import Intake, IntakeLimits
 from collector.otlp_grpc import SERVICES, OtlpHandler
 from collector.otlp_http import OtlpHttp
+from collector.quotas import Quotas
 from collector.retry import Backoff
-from collector.token_limits import Quotas, TokenLimits
+from collector.token_limits import TokenLimits
 from meta import metrics
 from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
@@ -85,8 +86,7 @@ class Collector:
         readiness: MetaReadiness,
     ) -> None:
         self._settings = settings
-        self._locator = locator
-        self._readiness = readiness
+        self._locator, self._readiness = locator, readiness
         self._shares_ports = settings.process_index is not None
         tokens = TokenCache(ingestion, settings.token_cache_secs)
         self._budget = MemoryBudget(

@@ -27,10 +27,16 @@ from collector.flusher import not_routed
 from collector.ingestion import IngestLimits, ValidToken
 from collector.json_records import ConvertedRecords, RecordOptions, TakenRecords
 from collector.partial_success import PartialSuccess
+from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
-from collector.token_limits import Activities, Quotas, TokenActivity, TokenLimits
+from collector.token_limits import Activities, TokenActivity, TokenLimits
 from meta.errors import Code
-from meta.metrics import CUT_ATTRIBUTES, OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
+from meta.metrics import (
+    CUT_ATTRIBUTES,
+    OUT_OF_WINDOW_RECORDS,
+    REJECTED_RECORDS,
+    UNKNOWN_MEMBERS,
+)
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
@@ -163,7 +169,14 @@ class Intake:
     async def accept_json(self, admission: AdmittedExport, body: bytes) -> PartialSuccess:
         """Take one export of OTLP/JSON; as `accept`."""
         converted = await self._convert("json", admission, body)
-        return await self.accept(admission, converted.payload, converted)
+        valid = await self.accept(admission, converted.payload, converted)
+        if converted.num_unknown:
+            UNKNOWN_MEMBERS.labels(admission.signal).inc(converted.num_unknown)
+        now = self._activities.clock()
+        if not converted.spelling or not admission.activity.is_warning_due(now):
+            return valid
+        warnings = filter(None, (valid.warning, converted.spelling))
+        return replace(valid, warning="; ".join(warnings))
 
     async def accept_records(
         self,

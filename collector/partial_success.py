@@ -44,7 +44,8 @@ class PartialSuccess:
     """The valid part of an export, how many of its records were rejected, and why.
 
     A `warning` is about the part that was not rejected; `cut` counts attributes of it. Records that
-    are `nonconforming` are among the rejected ones, by their places among the valid ones.
+    are `nonconforming` are among the rejected ones, by their places among the valid ones. Of JSON,
+    `num_unknown` members were ignored, and `spelling` says which of them may be misspelt.
     """
 
     payload: bytes = field(repr=False)
@@ -53,6 +54,8 @@ class PartialSuccess:
     warning: str = ""
     cut: tuple[int, int] = (0, 0)
     nonconforming: Nonconforming | None = None
+    num_unknown: int = 0
+    spelling: str = ""
 
 
 @dataclass(frozen=True, slots=True)

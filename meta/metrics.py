@@ -151,6 +151,13 @@ REJECTED_RECORDS = Counter(
     ["signal"],
     registry=COLLECTOR,
 )
+UNKNOWN_MEMBERS = Counter(
+    "segplane_collector_unknown_members_total",
+    "Members of OTLP/JSON that no schema knows, which were ignored. A rise: a sender misspells them"
+    " or speaks another release of OTLP.",
+    ["signal"],
+    registry=COLLECTOR,
+)
 CUT_ATTRIBUTES = Counter(
     "segplane_collector_cut_attributes_total",
     "Attributes beyond the collector's bounds, dropped or shortened. A rise: a sender's are large.",

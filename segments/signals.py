@@ -23,6 +23,12 @@ class SignalTraits:
     otlp_service: str
 
     @property
+    def json_name(self) -> str:
+        """The member of an OTLP/JSON export that has the resources."""
+        kind, plural = self.containers[0].split("_")
+        return kind + plural.capitalize()
+
+    @property
     def http_path(self) -> str:
         """The path of an export over OTLP/HTTP."""
         return f"/v1/{self.name}"

@@ -370,12 +370,9 @@ def _search(
             return Apply(kind, (value, Constant(text, "string")), "bool", offset, name)
         value = folded_value(value, text, offset, name)
         return Apply(kind, (value, folded_constant(text)), "bool", offset, name)
-    exactly = pattern(_term(escape(text), text, kind), searched)
-    if cased:
-        compiled = exactly
-    else:
-        term = _term(folded_pattern(text), text, kind)
-        compiled = Constant(term, "string", "regex")
+    compiled = pattern(_term(escape(text), text, kind), searched)
+    if not cased:
+        compiled = Constant(_term(folded_pattern(text), text, kind), "string", "regex")
     part = text if cased else plainly_folded(text)
     if not (isinstance(value, ColumnValue) and part):
         return Apply("match", (value, compiled), "bool", offset, name)

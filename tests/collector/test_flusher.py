@@ -17,8 +17,9 @@ from collector.export import CommittedDigests, digest_of
 from collector.flusher import Flusher
 from collector.ingestion import Ingestion
 from collector.intake import Intake, IntakeLimits
+from collector.quotas import Quotas
 from collector.refusal import Refused
-from collector.token_limits import Quotas, TokenLimits
+from collector.token_limits import TokenLimits
 from meta.errors import Code
 from meta.process import Environment
 from meta.v1 import ingest_token_pb2

@@ -176,23 +176,23 @@ def test_json_with_one_bad_record_is_taken_but_for_that_record(
     partial = json.loads(reply)["partialSuccess"]
     assert response.status == 200
     assert partial["rejectedLogRecords"] == "1"
-    assert "text is not valid Unicode" in partial["errorMessage"]
+    assert "text that is not valid Unicode" in partial["errorMessage"]
     assert ground.committed_ids() == ["kept", "kept too"]
 
 
-def test_a_rejected_metric_counts_its_data_points() -> None:
+def test_a_bad_data_point_is_rejected_by_itself() -> None:
     points = [{"timeUnixNano": "1", "asInt": "1"}, {"timeUnixNano": "x", "asInt": "2"}]
     metrics = [{"name": "bad", "gauge": {"dataPoints": points}}, {"name": "good", "sum": {}}]
     tree = {"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]}
 
     result = to_protobuf("metrics", json.dumps(tree).encode())
 
-    assert result.num_rejected == 2
-    assert "wrong type" in result.cause
+    assert result.num_rejected == 1
+    assert "gauge.dataPoints[1].timeUnixNano: found text" in result.cause
 
 
 def test_json_of_which_nothing_is_valid_is_refused() -> None:
     body = b'{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"x"}]}]}]}'
 
-    with pytest.raises(Refused, match="a member has the wrong type"):
+    with pytest.raises(Refused, match="found text that is no whole number"):
         to_protobuf("logs", body)

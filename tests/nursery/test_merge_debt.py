@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.ingestion import Ingestion, MonthlyUsage
+from collector.quotas import HELD_SECS, Quotas
 from collector.refusal import Refused
-from collector.token_limits import HELD_SECS, Quotas
 from meta import config
 from meta.client import MetaClient
 from meta.commits import merge_debts

@@ -35,8 +35,7 @@ def test_floating_point_columns_have_no_bounds_in_which_nan_is_missing(
 
 
 def test_results_have_statistics_of_flat_columns_without_nan_alone() -> None:
-    schema = pa.schema(
-        [("a", pa.int64()), ("b", pa.float32()), ("c", pa.list_(pa.int64())), ("d", pa.string())]
-    )
+    fields = {"a": pa.int64(), "b": pa.float32(), "c": pa.list_(pa.int64()), "d": pa.string()}
+    schema = pa.schema([pa.field(name, type_) for name, type_ in fields.items()])
 
     assert bounded_names(schema) == ["a", "d"]

@@ -224,6 +224,7 @@ def test_duckdb_finds_nan_in_a_file_that_it_reads_by_itself(tmp_path: Path) -> N
     write_segment(path, {"metrics": table.set_column(place, table.schema.field(place), values)})
 
     for condition in ("isnan(value_double)", "value_double = 'nan'", "value_double > 100"):
-        rows = duckdb.sql(f"SELECT count(*) FROM '{path}' WHERE {condition}").fetchall()  # noqa: S608
-        assert rows == [(1,)], condition
-    assert duckdb.sql(f"SELECT max(value_double)::VARCHAR FROM '{path}'").fetchall() == [("nan",)]  # noqa: S608
+        counted = duckdb.execute(f"SELECT count(*) FROM '{path}' WHERE {condition}")  # noqa: S608
+        assert counted.fetchall() == [(1,)], condition
+    greatest = duckdb.execute(f"SELECT max(value_double)::VARCHAR FROM '{path}'")  # noqa: S608
+    assert greatest.fetchall() == [("nan",)]

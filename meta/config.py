@@ -18,7 +18,7 @@ from meta.process import (
 )
 from meta.process.declared import read_declared, setting
 from meta.store.access.token_secrets import Peppers
-from meta.store.engine.database_url import is_encrypted
+from meta.store.engine.database_url import is_encrypted, normalized
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings
 from meta.store.pins.pins import PinLimits
 from segments.location import StoreLocation
@@ -228,13 +228,18 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
             "META_DATABASE_URL is not set: give a Postgres URL such as"
             " postgresql://user@host/segplane, or run `segplane serve` for an embedded one"
         )
-    return DatabaseSettings(
+    settings = DatabaseSettings(
         url=url,
         # Threads also decode and serialize; two more connections are for background work.
         pool_size=env.integer("DATABASE_POOL", threads // 2 + 2, low=2, high=2_000),
         statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),
         commit_batches=env.integer("COMMIT_BATCHES", 1, low=1, high=COMMIT_BATCHES_MAX),
     )
+    try:
+        normalized(url)
+    except ValueError as error:
+        raise ConfigError(f"META_DATABASE_URL: {error}") from error
+    return settings
 
 
 def _merge_policy(env: Environment) -> Policy:

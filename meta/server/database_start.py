@@ -23,10 +23,7 @@ def open_database(settings: Settings) -> Database:
 
     Raises ConfigError or ReleaseTooLow.
     """
-    try:
-        database = Database(settings.database)
-    except ValueError as error:
-        raise ConfigError(f"META_DATABASE_URL: {error}") from error
+    database = Database(settings.database)
     try:
         _migrate(database, settings)
         pool_size = _pool_size(settings, server_limits.connections_max(database))

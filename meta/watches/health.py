@@ -11,7 +11,7 @@ from grpc_health.v1.health import aio as health_aio
 from meta import metrics
 from meta.errors import Unavailable
 from meta.store.engine.database_probe import DatabaseProbe
-from meta.store.engine.operator_causes import Cause
+from meta.store.engine.operator_causes import Cause, Occurrence
 from meta.store.engine.pool import Database
 
 log = structlog.get_logger()
@@ -67,31 +67,37 @@ class HealthWatch:
         return DatabaseState.READS_ONLY if present else DatabaseState.UP
 
     def _look_at_causes(self, *, is_answering: bool) -> set[Cause]:
-        """Log and count the causes that were met; returns those that Postgres still has.
-
-        A server in recovery is read-only and takes part in a failover, which needs no operator.
-        """
+        """Log and count the causes that were met; returns those that Postgres still has."""
         present = set()
         for occurrence in self._causes.met():
             cause = occurrence.cause
-            if not is_answering and cause is Cause.READ_ONLY:
-                continue
-            if cause not in self._logged:
-                self._logged.add(cause)
-                metrics.DATABASE_CAUSES.labels(cause.value).set(1)
-                log.error(
-                    "database_needs_operator",
-                    cause=cause.value,
-                    remedy=cause.remedy,
-                    error=occurrence.detail,
-                )
-            if not self._probe.is_mended(cause):
+            is_present = is_answering and not self._probe.is_mended(cause)
+            # A server in recovery is read-only too; its failover needs no operator.
+            if is_present or cause is not Cause.READ_ONLY:
+                self._log(occurrence)
+            if is_present:
                 present.add(cause)
-            elif self._causes.forget(occurrence):
-                self._logged.discard(cause)
-                metrics.DATABASE_CAUSES.labels(cause.value).set(0)
-                log.warning("database_cause_mended", cause=cause.value)
+            elif is_answering and self._causes.forget(occurrence):
+                self._log_end(cause)
         return present
+
+    def _log(self, occurrence: Occurrence) -> None:
+        cause = occurrence.cause
+        if cause not in self._logged:
+            self._logged.add(cause)
+            metrics.DATABASE_CAUSES.labels(cause.value).set(1)
+            log.error(
+                "database_needs_operator",
+                cause=cause.value,
+                remedy=cause.remedy,
+                error=occurrence.detail,
+            )
+
+    def _log_end(self, cause: Cause) -> None:
+        if cause in self._logged:
+            self._logged.discard(cause)
+            metrics.DATABASE_CAUSES.labels(cause.value).set(0)
+            log.warning("database_cause_mended", cause=cause.value)
 
 
 async def report(

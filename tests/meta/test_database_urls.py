@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from meta.client import MetaClient
-from meta.config import Settings
+from meta.config import Settings, load
+from meta.process import ConfigError, Environment
 from meta.server import server
 from meta.store.engine import database_url
 from meta.store.engine.database_probe import DatabaseProbe
@@ -120,13 +121,19 @@ def test_every_form_of_the_documentation_is_tested() -> None:
     ids=["search path", "long option", "capitals", "ports twice", "ports", "port", "one port",
          "other database", "no URL"],
 )  # fmt: skip
-def test_a_wrong_url_is_refused_in_one_line(url: str, reason: str) -> None:
-    refused = CliRunner().invoke(app, ["migrate", "--database-url", url])
+def test_a_wrong_url_is_refused_in_one_line(url: str, reason: str, tmp_path: Path) -> None:
+    for command in ("migrate", "catalog reconcile"):
+        arguments = [*command.split(), "--database-url", url, "--data-dir", str(tmp_path)]
+        refused = CliRunner().invoke(app, arguments)
 
-    assert refused.exit_code == 2
-    assert refused.stderr.count("\n") == 1
-    assert "META_DATABASE_URL" in refused.stderr
-    assert reason in refused.stderr
+        assert refused.exit_code == 2
+        assert refused.stderr.count("\n") == 1
+        assert "META_DATABASE_URL" in refused.stderr
+        assert reason in refused.stderr
+    for profile in ("development", "production"):
+        environment = {"META_DATABASE_URL": url, "SEGPLANE_PROFILE": profile}
+        with pytest.raises(ConfigError, match=reason):
+            load(Environment("META_", environment))
 
 
 @pytest.mark.database_owner

@@ -109,10 +109,10 @@ SESSIONS, FITTING = 20, 18
 
 
 @contextmanager
-def session_pooler(settings: Settings, folder: Path) -> Iterator[str]:
+def session_pooler(settings: Settings, database_url: str, folder: Path) -> Iterator[str]:
     """Run a PgBouncer as it is installed, in session mode as the documentation sets it up."""
-    give_options_by_database(settings.database.url, settings)
-    with running_pgbouncer(folder, settings.database.url, "session", ignores_options=True) as url:
+    give_options_by_database(database_url, settings)
+    with running_pgbouncer(folder, database_url, "session", ignores_options=True) as url:
         yield url
 
 
@@ -121,8 +121,10 @@ def with_pool(settings: Settings, pool_size: int, *, is_set: bool) -> Settings:
     return replace(settings, database=database, is_pool_set=is_set)
 
 
-def test_a_pool_fits_the_sessions_of_a_pgbouncer(meta_settings: Settings, folder: Path) -> None:
-    with session_pooler(meta_settings, folder) as url:
+def test_a_pool_fits_the_sessions_of_a_pgbouncer(
+    meta_settings: Settings, database_url: str, folder: Path
+) -> None:
+    with session_pooler(meta_settings, database_url, folder) as url:
         settings = through(meta_settings, url)
 
         with capture_logs() as events:
@@ -142,9 +144,9 @@ def test_a_pool_fits_the_sessions_of_a_pgbouncer(meta_settings: Settings, folder
 
 
 def test_a_call_that_waits_for_a_session_fails_with_its_reason_in_time(
-    meta_settings: Settings, folder: Path
+    meta_settings: Settings, database_url: str, folder: Path
 ) -> None:
-    with session_pooler(meta_settings, folder) as url, ExitStack() as held:
+    with session_pooler(meta_settings, database_url, folder) as url, ExitStack() as held:
         running = server.start(through(meta_settings, url))
         running.database.engine.dispose()
         # Those that meta has beside its pool stay; others take all the rest.

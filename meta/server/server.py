@@ -160,7 +160,7 @@ def _prepare(tx: Transaction, settings: Settings) -> None:
     name = settings.default_dataset
     if datasets.find_default(tx) is None:
         try:
-            checks.new_name(name, "META_DEFAULT_DATASET")
+            checks.new_dataset_name(name, "META_DEFAULT_DATASET")
         except InvalidArgument as error:
             raise ConfigError(error.message) from error
     datasets.ensure_default(tx, name)

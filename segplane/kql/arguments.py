@@ -4,7 +4,7 @@ from segplane.kql import regex
 from segplane.kql.arithmetic import Operands, convert, unified
 from segplane.kql.errors import KqlError, quoted
 from segplane.kql.scope import Argument
-from segplane.kql.typed import Constant, Expression
+from segplane.kql.typed import Columns, ColumnValue, Constant, Expression
 
 Arguments = list[Argument]
 
@@ -55,3 +55,11 @@ def one_type(name: str, arguments: Arguments) -> list[Expression]:
         widest = Argument(left if left.type == type_ else argument.value, argument.offset)
     to = widest.value.type
     return [convert(a.value, to, a.offset, name) for a in arguments]
+
+
+def with_flags(arguments: list[Argument], columns: Columns) -> list[Argument]:
+    """Add the flags of a point to the arguments of rate() over the columns of a dataset."""
+    is_point = columns.get("flags") == "long" and "metric_type" in columns
+    if len(arguments) != 3 or not is_point:
+        return arguments
+    return [*arguments, Argument(ColumnValue("flags", "long"), arguments[0].offset)]

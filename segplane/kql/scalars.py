@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from segments.token_index.terms import searched_terms
 from segplane.kql import arithmetic, functions, slips, syntax, user_functions
-from segplane.kql.arguments import constant_text, need, pattern
+from segplane.kql.arguments import constant_text, need, pattern, with_flags
 from segplane.kql.arithmetic import Operands, convert
 from segplane.kql.catalog import FUNCTIONS, INFIX
 from segplane.kql.dataset_table import COMPUTED
@@ -197,7 +197,7 @@ def _built_in(call: syntax.Call, scope: Scope) -> Expression:
     inner = scope.plain() if function.is_aggregate else scope
     arguments = [argument(a, inner) for a in _without_star(call)]
     if call.name == "rate":
-        arguments = _with_flags(arguments, inner)
+        arguments = with_flags(arguments, inner.columns)
     if call.name == "column_ifexists":
         return _column_if_exists(call, arguments, inner)
     if call.name == "pack_all" and not arguments:
@@ -206,14 +206,6 @@ def _built_in(call: syntax.Call, scope: Scope) -> Expression:
         return functions.typed(call.name, function.rule, arguments, call.offset)
     typed = functions.applied(call.name, function.signatures, arguments, call.offset)
     return normalized(typed)
-
-
-def _with_flags(arguments: list[Argument], scope: Scope) -> list[Argument]:
-    """Add the flags of a point to the arguments of rate() over the columns of a dataset."""
-    is_point = scope.columns.get("flags") == "long" and "metric_type" in scope.columns
-    if len(arguments) != 3 or not is_point:
-        return arguments
-    return [*arguments, Argument(ColumnValue("flags", "long"), arguments[0].offset)]
 
 
 def _as_type(call: syntax.Call, named: syntax.Literal, scope: Scope) -> Expression:

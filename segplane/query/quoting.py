@@ -18,3 +18,8 @@ def unbounded(name: str) -> str:
 def literal(text: str) -> str:
     """Return a text as SQL quotes it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+# DuckDB's database is named `memory`, and a schema of that name would be ambiguous. No new dataset
+# has a slash in its name.
+FREE_MEMORY = ("ATTACH ':memory:' AS \"/\"", 'USE "/"', "DETACH memory")

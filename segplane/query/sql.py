@@ -26,7 +26,7 @@ from segplane.kql.typed import Table
 from segplane.query import sql_points, sql_words
 from segplane.query.errors import QueryError
 from segplane.query.plan import QueryPlan
-from segplane.query.quoting import quoted
+from segplane.query.quoting import FREE_MEMORY, quoted
 from segplane.query.sql_times import where_times
 from segplane.query.sql_tree import NamedTable, tables_of
 
@@ -196,6 +196,8 @@ def view_statements(plan: QueryPlan) -> list[str]:
     statements = [
         f"CREATE TEMPORARY VIEW {quoted(name)} AS {sql}" for name, sql in plan.views.items()
     ]
+    if any(dataset.lower() == "memory" for dataset, _ in plan.signals):
+        statements += FREE_MEMORY
     for (dataset, signal), names in plan.signals.items():
         columns = ", ".join(map(quoted, names))
         statements += [

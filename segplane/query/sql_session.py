@@ -24,6 +24,7 @@ from segplane.kql.dataset_table import STORED_WORDS, VALUE
 from segplane.query import sql_points, sql_words
 from segplane.query.arrow_values import with_unique_names
 from segplane.query.errors import QueryWarning
+from segplane.query.quoting import FREE_MEMORY
 from segplane.read import OpenDataset, OpenView, ReadError
 from segplane.read.duckdb_functions import computed_sql, define_functions, rate
 from segplane.read.errors import ViewRefused, sentence
@@ -57,6 +58,8 @@ class SqlSession:
         self._open_one = open_one
         self._connection = duckdb.connect()
         self._connection.execute("SET TimeZone = 'UTC'")
+        for statement in FREE_MEMORY:
+            self._connection.execute(statement)
         define_functions(self._connection)
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")

@@ -39,8 +39,8 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
             existing = datasets.find_by_name(tx, name)
             if existing is not None:
                 return existing
-            # Only then: a dataset of release 0.1.0 may have such a name, and keeps it.
-            checks.new_name(name)
+            # Only then: a dataset of an earlier release may have such a name, and keeps it.
+            checks.new_dataset_name(name)
             made = datasets.create(tx, name, live_max=live_max)
             audit.note(tx, "CreateDataset", made.id, f"name {name!r}")
             dataset_quotas.check(tx, made.id, self._settings.datasets_per_creator_max)
@@ -160,7 +160,7 @@ def rename_dataset(
 ) -> operations_pb2.RenameDatasetResponse:
     """Rename a dataset; versions of before keep the former name."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-    new_name = checks.new_name(checks.name(request.new_name, "new_name"))
+    new_name = checks.new_dataset_name(request.new_name, "new_name")
     dataset = server.transactions.write(lambda tx: dataset_names.rename(tx, dataset_id, new_name))
     return operations_pb2.RenameDatasetResponse(id=str(dataset.id), name=dataset.name)
 

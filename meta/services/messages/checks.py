@@ -7,6 +7,7 @@ from uuid import UUID
 from google.protobuf.message import Message
 
 from meta.errors import InvalidArgument
+from segments import dataset_names
 from segments.ids import UUID_CHARACTERS, parse_uuid
 
 NAME_CHARACTERS_MAX = 255
@@ -59,6 +60,14 @@ def new_name(value: str, field: str = "name") -> str:
         raise InvalidArgument(f"{field} begins or ends with a blank: {value!r}", field=field)
     if _INVISIBLE.intersection(value):
         raise InvalidArgument(f"{field} holds an invisible character: {value!a}", field=field)
+    return value
+
+
+def new_dataset_name(value: str, field: str = "name") -> str:
+    """A new name that every door of a dataset reads alike."""
+    new_name(value, field)
+    if reason := dataset_names.reserved(value):
+        raise InvalidArgument(f"{field} is {value!r}, expected another: {reason}", field=field)
     return value
 
 

@@ -1,10 +1,12 @@
 """segplane datasets: named sets of telemetry records."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
+from segments import dataset_names
 from segments.keys import merged_prefix
 from segplane.cli.commands.dataset_binding import bind, unbind
 from segplane.cli.commands.dataset_events import claim_events
@@ -57,7 +59,7 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
     if as_json:
         print_json(datasets)
     else:
-        print_table(("id", "name"), [(d.id, d.name) for d in datasets])
+        _print_names(datasets)
 
 
 @app.command()
@@ -89,6 +91,17 @@ def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = F
             *_merge_debt(usage),
         )
     )
+
+
+def _print_names(datasets: Sequence[catalog_pb2.Dataset]) -> None:
+    """Print ids and names, and mark those that no new dataset could have."""
+    reasons = [dataset_names.reserved(d.name) for d in datasets]
+    if not any(reasons):
+        print_table(("id", "name"), [(d.id, d.name) for d in datasets])
+        return
+    notes = (f"rename it: {reason}" if reason else "" for reason in reasons)
+    rows = [(d.id, d.name, note) for d, note in zip(datasets, notes, strict=True)]
+    print_table(("id", "name", "note"), rows)
 
 
 def _merge_debt(usage: operations_pb2.DatasetUsage) -> list[tuple[str, str]]:

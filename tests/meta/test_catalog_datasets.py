@@ -55,7 +55,7 @@ def test_a_bad_name_is_refused_by_field(meta_client: MetaClient, name: str) -> N
     assert refused.value.field == "name"
 
 
-@pytest.mark.parametrize("name", ["x" * 255, "web shop", "Überblick", "日本", "a/b.c:d-e_f"])
+@pytest.mark.parametrize("name", ["x" * 255, "web shop", "Überblick", "日本", "a.b:c-d_e"])
 def test_an_ordinary_name_is_taken(meta_client: MetaClient, name: str) -> None:
     assert meta_client.catalog.CreateDataset(CreateDatasetRequest(name=name)).name == name
 

@@ -23,6 +23,7 @@ from segments.errors import (
 from segments.location import StoreLocation
 from segments.store import credentials
 from segments.store.cloud.requests import CloudObject, StoredBody, WriteConflict
+from segments.store.refusal_causes import brief, passing_cause
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
@@ -176,7 +177,7 @@ def _answered(
         if is_bucket or code == "ContainerNotFound":
             return StoreUnusable(f"{where} does not exist: create it or correct the URL")
         return ObjectMissing(f"{where} has no such object")
-    if code in _IN_THE_WAY or status == 412:
+    if code in _IN_THE_WAY or status in (304, 412):
         return ObjectExists(f"{where} has the object")
     if code == "InvalidBlockList" or status == 409:
         return WriteConflict(f"{where} answered {code} to {operation}")
@@ -186,11 +187,19 @@ def _answered(
             f"identity ({' '.join(str(error.message).split())})"
         )
     if isinstance(error, ClientAuthenticationError) or status in (401, 403):
-        return StoreUnusable(
-            f"{where} refused the credentials to {operation} ({code or error.message}): check that "
-            "they may read, write, list and delete"
-        )
+        return _denied(error, where, operation)
     is_broken = status < 300 or code == "Md5Mismatch"
     if is_broken or status in (408, 429) or (status >= 500 and status != 501):
         return StoreUnavailable(f"{where} answered {code or status} to {operation}")
     return StoreError(f"{where} refused to {operation}: {code} {error.message}")
+
+
+def _denied(error: HttpResponseError, where: str, operation: str) -> StoreError:
+    code, response = getattr(error, "error_code", None) or "", error.response
+    date = getattr(response, "headers", {}).get("Date", "")
+    if cause := passing_cause(str(code), brief(str(error.message)), date):
+        return StoreUnavailable(f"{where} refused to {operation} ({code}): {cause}")
+    return StoreUnusable(
+        f"{where} refused the credentials to {operation} ({code or error.message}): check that "
+        "they may read, write, list and delete"
+    )

@@ -33,6 +33,7 @@ from segments.errors import (
 from segments.location import StoreLocation
 from segments.store import credentials
 from segments.store.cloud.requests import CloudObject, StoredBody
+from segments.store.refusal_causes import brief, passing_cause
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
@@ -187,6 +188,8 @@ class GcsRequests:
         except GoogleAPICallError as error:
             raise _answered(error, where, operation, is_bucket=is_bucket) from error
         except _NO_ANSWER as error:
+            if cause := passing_cause("", str(error)):
+                raise StoreUnavailable(f"Google refused access to {where}: {cause}") from error
             if _is_refusal(error):
                 raise StoreUnusable(
                     f"Google refused the credentials for {where}: check their file or identity "
@@ -236,9 +239,11 @@ def _answered(
         if is_bucket:
             return StoreUnusable(f"{where} does not exist: create it or correct the URL")
         return ObjectMissing(f"{where} has no such object")
-    if status == 412:
+    if status in (304, 412):
         return ObjectExists(f"{where} has the object")
     if status in (401, 403):
+        if cause := passing_cause(*_reason_and_message(error), _date_of(error.response)):
+            return StoreUnavailable(f"{where} refused to {operation}: {cause}")
         return StoreUnusable(
             f"{where} refused the credentials to {operation}: check that they may read, write, "
             f"list and delete ({error.message})"
@@ -247,3 +252,12 @@ def _answered(
     if is_damaged or status in (408, 409, 429) or (status >= 500 and status != 501):
         return StoreUnavailable(f"{where} answered {status} to {operation}")
     return StoreError(f"{where} refused to {operation}: {error.message}")
+
+
+def _reason_and_message(error: GoogleAPICallError) -> tuple[str, str]:
+    reasons = (str(item.get("reason", "")) for item in error.errors if isinstance(item, dict))
+    return " ".join(reasons), brief(str(error.message))
+
+
+def _date_of(response: Any) -> str:
+    return "" if response is None else str(response.headers.get("Date", ""))

@@ -15,6 +15,7 @@ from botocore.parsers import ResponseParserError
 
 from segments.errors import StoreError, StoreUnavailable, StoreUnusable
 from segments.location import StoreLocation
+from segments.store.refusal_causes import brief, passing_cause
 
 
 class BrokenAnswer(Exception):
@@ -45,6 +46,8 @@ _TRANSIENT = {
     "XAmzContentSHA256Mismatch",
 }
 _CREDENTIALS = {"ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"}
+# A HEAD has no body and gives its status as the code.
+_DENIED = _CREDENTIALS | {"AccessDenied", "Forbidden", "Unauthorized", "401", "403", ""}
 
 
 def code_of(error: Failure) -> str:
@@ -62,13 +65,36 @@ def is_conflict(error: Failure) -> bool:
     return isinstance(error, ClientError) and _status_of(error) == 409
 
 
+def is_present(error: Failure) -> bool:
+    """True if a conditional write was refused because the key has an object."""
+    # Some stores answer 304, as to a conditional read, and some send no body.
+    return code_of(error) == "PreconditionFailed" or (
+        isinstance(error, ClientError) and _status_of(error) in (304, 412)
+    )
+
+
 def is_transient(error: Failure) -> bool:
     """True if a retry may succeed."""
     if not isinstance(error, ClientError):
         return isinstance(error, _NO_ANSWER)
     status = _status_of(error)
     is_busy = (status >= 500 and status != 501) or status in (408, 409, 429)
-    return is_busy or code_of(error) in _TRANSIENT
+    return is_busy or code_of(error) in _TRANSIENT or bool(passing_cause_of(error))
+
+
+def passing_cause_of(error: ClientError) -> str:
+    """Return why a refusal passes with time; "" if it does not."""
+    if _status_of(error) not in (400, 401, 403) or code_of(error) == "ExpiredToken":
+        return ""
+    headers = error.response["ResponseMetadata"].get("HTTPHeaders", {})
+    is_denied = _status_of(error) != 400 or code_of(error) in _CREDENTIALS
+    date = headers.get("date", "") if is_denied else ""
+    return passing_cause(code_of(error), message_of(error), date)
+
+
+def message_of(error: ClientError) -> str:
+    """The store's message, in one line."""
+    return brief(error.response["Error"].get("Message") or "")
 
 
 def refused(error: Failure, location: StoreLocation, *, is_probe: bool = False) -> StoreError:
@@ -94,9 +120,17 @@ def _answered(error: ClientError, where: str) -> StoreError:
     code, status = code_of(error), _status_of(error)
     if code == "NoSuchBucket" or (error.operation_name == "HeadBucket" and status == 404):
         return StoreUnusable(f"{where} does not exist: create it or correct the object store URL")
+    if cause := passing_cause_of(error):
+        return StoreUnavailable(f"{where} refused {error.operation_name} ({code}): {cause}")
     if code in _CREDENTIALS or status in (401, 403):
+        said = f"{code}: {message}" if (message := message_of(error)) else code
+        if code not in _DENIED:
+            return StoreUnusable(
+                f"{where} refused {error.operation_name} ({said}): check the account, the bucket "
+                "and the rights of the keys"
+            )
         return StoreUnusable(
-            f"{where} refused the credentials for {error.operation_name} ({code}): check the keys "
+            f"{where} refused the credentials for {error.operation_name} ({said}): check the keys "
             "and that they may read, write, list and delete"
         )
     if status in (301, 307) or code in ("PermanentRedirect", "AuthorizationHeaderMalformed"):

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from segments.errors import StoreUnavailable, StoreUnusable
 from segments.keys import join_key
 from segments.location import StoreLocation
-from segments.store.s3.errors import code_of, is_transient
+from segments.store.s3.errors import code_of, is_transient, passing_cause_of
 from segments.store.s3.signing import DEFAULT_REGION, AccessKeys
 
 _TIMEOUT_SECS = 5.0
@@ -75,7 +75,9 @@ def assume_role(service: TokenService, location: StoreLocation, policy: str) -> 
     except ClientError as error:
         code = code_of(error)
         if is_transient(error):
-            raise StoreUnavailable(f"the token service answered {code}") from error
+            cause = passing_cause_of(error)
+            answer = f"{code}: {cause}" if cause else code
+            raise StoreUnavailable(f"the token service answered {answer}") from error
         raise StoreUnusable(
             f"the token service gives no keys for role {service.role_arn} ({code})"
         ) from error

@@ -15,6 +15,7 @@ from segments.location import StoreLocation
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
 from segments.store.range_reader import RangeReader
+from segments.store.refusal_causes import brief, passing_cause
 from segments.store.s3.client import Target, client_of
 from segments.store.s3.errors import FAILURES, BrokenAnswer, code_of, is_missing, refused
 from segments.store.s3.read import read_range, read_whole
@@ -193,10 +194,11 @@ class S3Store:
             Bucket=self.location.bucket, Delete={"Objects": names, "Quiet": True}
         )
         for failure in reply.get("Errors", ()):
-            message = f"{failure.get('Key')} was not deleted: {failure.get('Code')}"
-            if failure.get("Code") == "AccessDenied":
+            code, reason = failure.get("Code", ""), brief(failure.get("Message", ""))
+            message = f"{failure.get('Key')} was not deleted: {code} {reason}".rstrip()
+            if code == "AccessDenied" and not passing_cause(code, reason):
                 raise StoreUnusable(message)
-            if failure.get("Code") != "NoSuchKey":
+            if code != "NoSuchKey":
                 raise BrokenAnswer(message)
 
     def _uploads(

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from segments.errors import ObjectExists, StoreError
 from segments.store.retry import Tries
 from segments.store.s3.client import Target
-from segments.store.s3.errors import FAILURES, Failure, code_of, is_conflict, is_transient, refused
+from segments.store.s3.errors import (
+    FAILURES,
+    Failure,
+    code_of,
+    is_conflict,
+    is_present,
+    is_transient,
+    refused,
+)
 from segments.store.s3.read import equals
 from segments.store.s3.retry import tries_of
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
@@ -27,7 +35,7 @@ def write_if_absent(target: Target, content: UploadBody) -> None:
     try:
         put(target, content, tries)
     except FAILURES as error:
-        if code_of(error) != "PreconditionFailed":
+        if not is_present(error):
             raise refused(error, target.location) from error
         if not (tries.may_have_won and _stands(target, content)):
             raise ObjectExists(f"object {target.key} exists") from error
@@ -38,7 +46,7 @@ def complete_parts_if_absent(target: Target, content: UploadBody) -> bool:
     try:
         _put_parts(target, content, tries_of(target.timeouts))
     except FAILURES as error:
-        if code_of(error) == "PreconditionFailed":
+        if is_present(error):
             return False
         raise refused(error, target.location) from error
     return True

@@ -27,6 +27,7 @@ from segplane.query.sources import QueryPlace
 QUERIES, PANELS, ROUNDS = 60, 20, 5
 WALL_MS_MAX, CPU_MS_MAX = 20.0, 60.0
 _REST_SECS = 0.1
+JSON = {"Content-Type": "application/json"}
 
 
 def run() -> list[Result]:
@@ -39,7 +40,7 @@ def run() -> list[Result]:
 def _ask(gateway: BenchGateway, text: str) -> bytes:
     connection = gateway.connect()
     try:
-        connection.request("POST", "/v1/query", json.dumps({"query": text}))
+        connection.request("POST", "/v1/query", json.dumps({"query": text}), JSON)
         reply = connection.getresponse()
         body = reply.read()
         assert reply.status == 200, body

@@ -156,7 +156,7 @@ class Collector:
         host, port = split_bind(settings.http_bind)
         bodies = Bodies(settings.export_size_bytes_max)
         runner = web.AppRunner(
-            OtlpHttp(self._intake, bodies, settings.cors_origins).application(),
+            OtlpHttp(self._intake, bodies, settings.cors_origins, settings.hosts).application(),
             handle_signals=False,
             shutdown_timeout=ANSWER_SECS,
         )

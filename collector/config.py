@@ -8,6 +8,7 @@ from pathlib import Path
 
 from meta.process import ConfigError, Environment, ServerTls, production
 from meta.process.declared import read_declared, setting
+from meta.process.host_names import HostNames
 from segments.ids import new_uuid7
 from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 
@@ -26,6 +27,8 @@ class Settings(ProcessSettings):
     http_bind: str = setting("127.0.0.1:4318")
     tls: ServerTls | None = None
     cors_origins: tuple[str, ...] = ()
+    # Names that senders over HTTP may address it by; None = any.
+    hosts: HostNames | None = None
     collector_id: str = setting("", name="ID")
     state_dir: str = setting("")
     export_size_bytes_max: int = setting(16 * MIB, low=1024)
@@ -79,6 +82,7 @@ def read(env: Environment) -> Settings:
         **process_values(env),
         tls=env.server_tls(),
         cors_origins=tuple(env.text("HTTP_CORS_ORIGINS", "").replace(",", " ").split()),
+        hosts=env.host_names("HOSTS"),
         process_index=_index(env),
     )
     settings = replace(

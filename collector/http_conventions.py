@@ -15,6 +15,7 @@ from typing import TypeAlias
 from aiohttp import web
 
 from meta.errors import Code
+from meta.process.host_names import HostNames
 
 # Rate of all connections together.
 BYTES_PER_SEC = 16 * 1024 * 1024
@@ -24,6 +25,7 @@ Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 # It names no versions, because they show an attacker which faults to try.
 SERVER = "segplane"
 CORS_MAX_AGE_SECS = 7200
+HEALTH_PATH = "/healthz"
 _CODES = {HTTPStatus.NOT_FOUND: Code.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED: Code.UNIMPLEMENTED}
 
 
@@ -45,6 +47,24 @@ async def json_errors(request: web.Request, handler: Handler) -> web.StreamRespo
 async def name_server(_: web.Request, response: web.StreamResponse) -> None:
     """Replace the server name that the library sends, which has its versions."""
     response.headers["Server"] = SERVER
+
+
+@dataclass(frozen=True, slots=True)
+class OwnHosts:
+    """Middleware that answers 421 to requests for other host names; health has any name."""
+
+    hosts: HostNames
+
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer a request, or refuse it."""
+        names = request.headers.getall("Host", [])
+        address = request.get_extra_info("sockname")
+        port = address[1] if address else None
+        is_own = len(names) == 1 and self.hosts.include(names[0], port)
+        if request.path != HEALTH_PATH and not is_own:
+            raise web.HTTPMisdirectedRequest
+        return await handler(request)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,21 @@ from aiohttp import web
 from collector.export import count_refused
 from collector.http_bodies import Bodies, admit
 from collector.http_connections import heads, kept
-from collector.http_conventions import Cors, UnreadBodies, json_errors, name_server
+from collector.http_conventions import (
+    HEALTH_PATH,
+    Cors,
+    OwnHosts,
+    UnreadBodies,
+    json_errors,
+    name_server,
+)
 from collector.http_refusals import JSON, PROTOBUF, answer_refusal
 from collector.intake import Intake
 from collector.partial_success import PartialSuccess, json_answer, protobuf_answer
 from collector.records_http import RECORDS_PATH, RecordsHttp
 from collector.refusal import Refusal, Refused
 from meta.errors import Code
+from meta.process.host_names import HostNames
 from segments.signals import TRAITS, Signal
 
 PATHS: dict[str, Signal] = {row.http_path: signal for signal, row in TRAITS.items()}
@@ -30,10 +38,14 @@ class OtlpHttp:
     intake: Intake
     bodies: Bodies
     cors_origins: tuple[str, ...] = ()
+    hosts: HostNames | None = None
 
     def application(self) -> web.Application:
         """Build the aiohttp application."""
-        app = web.Application(middlewares=[heads, UnreadBodies().discard, json_errors])
+        middlewares = [heads, UnreadBodies().discard, json_errors]
+        if self.hosts is not None:
+            middlewares.append(OwnHosts(self.hosts).check)
+        app = web.Application(middlewares=middlewares)
         app.on_response_prepare.append(name_server)
         cors = Cors(self.cors_origins)
         if self.cors_origins:
@@ -45,7 +57,7 @@ class OtlpHttp:
                 app.router.add_post(each, taker)
                 if self.cors_origins:
                     app.router.add_options(each, cors.preflight)
-        app.router.add_get("/healthz", self.healthz)
+        app.router.add_get(HEALTH_PATH, self.healthz)
         return app
 
     async def healthz(self, _: web.Request) -> web.Response:

@@ -19,6 +19,7 @@ THREADS = 2
 # Between two queries over HTTP, as between two of a person: back to back, a query would also wait
 # for the process that replaces the one before, and compete with its preparation for the cores.
 REST_SECS = 0.15
+JSON = {"Content-Type": "application/json"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def by_kql(gateway_bind: str, gateway_pid: int, questions: list[Question], round
 
     def ask(question: Question) -> list[tuple[Any, ...]]:
         body = json.dumps({"query": question.kql, "language": "kql"})
-        connection.request("POST", "/v1/query", body)
+        connection.request("POST", "/v1/query", body, JSON)
         reply = connection.getresponse()
         text = reply.read()
         if reply.status != 200:

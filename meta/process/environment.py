@@ -10,6 +10,7 @@ from typing import TypeVar
 import structlog
 
 from meta.process.exits import ConfigError
+from meta.process.host_names import HostNames, parse_host_names
 from meta.process.metrics_port import NO_METRICS, MetricsAddress
 from meta.process.setting_names import COMMON, find_problems, names_of
 from meta.process.tls import ServerTls
@@ -163,6 +164,13 @@ class Environment:
         tls = ServerTls(Path(certificate), Path(key), Path(client_ca) if client_ca else None)
         tls.check()
         return tls
+
+    def host_names(self, name: str) -> HostNames | None:
+        """Names of this server with commas; None if it is not set."""
+        try:
+            return parse_host_names(self.text(name, ""))
+        except ValueError as error:
+            raise ConfigError(f"{self.name_of(name)}: {error}") from error
 
     def location(self, name: str) -> StoreLocation | None:
         """An object store's URL; None if it is not set."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from meta.client.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls, production
 from meta.process.declared import read_declared, setting
+from meta.process.host_names import HostNames, host_names
 from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 from segplane.gateway.http.callers import tokens_of
 from segplane.gateway.iceberg import access_settings
@@ -14,6 +15,7 @@ from segplane.gateway.queries import settings as query_settings
 from segplane.gateway.queries.settings import QuerySettings
 
 PORT_MAX = 65_535
+_LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Settings(ProcessSettings):
     auth_token: str = field(default="", repr=False)
     # File of the credentials; reread when it changes. "" = from the environment.
     auth_token_file: str = ""
+    # Names that callers may address it by; None = `answered_hosts` says.
+    hosts: HostNames | None = None
     # Certificate of the port and of the metrics; None = plain text.
     tls: ServerTls | None = None
     # How long a table's description is used for further callers.
@@ -49,6 +53,16 @@ class Settings(ProcessSettings):
         """The port of the address; 0 = any."""
         return int(self.bind.rpartition(":")[2])
 
+    def answered_hosts(self) -> HostNames | None:
+        """The names that requests may have in `Host`; None = any.
+
+        A gateway that asks for no credential answers to its own names alone.
+        """
+        if self.hosts is not None or self.auth_token:
+            return self.hosts
+        own = f"[{self.host}]" if ":" in self.host else self.host
+        return host_names((own, *_LOCAL_NAMES))
+
 
 def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
@@ -58,6 +72,7 @@ def load(env: Environment) -> Settings:
         **process_values(env),
         auth_token=env.secret("AUTH_TOKEN"),
         auth_token_file=env.file_of("AUTH_TOKEN"),
+        hosts=env.host_names("HOSTS"),
         tls=env.server_tls(),
         access=access_settings.load(env, env.secret("AUTH_TOKEN")),
         queries=query_settings.load(env),

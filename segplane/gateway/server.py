@@ -17,6 +17,7 @@ from segplane.dataplane import meta_connection
 from segplane.dataplane.location import Locator
 from segplane.dataplane.readiness import MetaReadiness
 from segplane.gateway.app import Gateway
+from segplane.gateway.browsers import BrowserGuard
 from segplane.gateway.config import Settings
 from segplane.gateway.http.callers import OwnTokens
 from segplane.gateway.http.connection import (
@@ -157,7 +158,7 @@ def http_server(
     """An HTTP server of a gateway, to be run on a listener."""
     unfinished = UnfinishedRequests(limits.unfinished_max)
     config = uvicorn.Config(
-        gateway.application(),
+        BrowserGuard(gateway.application(), settings.answered_hosts(), bool(settings.auth_token)),
         http=cast(Any, partial(BoundedConnection, limits, unfinished)),
         log_config=None,
         access_log=False,

@@ -24,6 +24,7 @@ CRASHES_MAX = 5
 LOG_BYTES_MAX = 64 << 20
 LOG_TAIL_LINES = 12
 LOG_TAIL_BYTES = 16 << 10
+_PRIVATE_UMASK = 0o077
 
 
 class ChildFailed(Exception):
@@ -80,6 +81,8 @@ class Child:
                 env=dict(self.spec.environment),
                 # Ctrl-C in the terminal reaches the parent only, which stops the children in order.
                 start_new_session=True,
+                # Objects and spilled rows are records, which other users must not read.
+                umask=_PRIVATE_UMASK,
             )
         finally:
             os.close(log_file)

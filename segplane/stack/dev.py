@@ -136,10 +136,10 @@ class Stack:
         preflight.make_data_dir(self.settings.data_dir)
         self._was_killed = self._run_lock.take()
         self._claim_ports()
-        self.log_dir.mkdir(exist_ok=True)
+        preflight.make_private_dir(self.log_dir)
         if not self.settings.object_store_url:
             # A store never creates its own root: a missing one may be an unmounted disk.
-            config.objects_dir(self.settings).mkdir(exist_ok=True)
+            preflight.make_private_dir(config.objects_dir(self.settings))
         self._start_meta(self._database_url())
         self.start_parts(*self._parts)
         addresses.write(self.settings.data_dir, self._addresses())

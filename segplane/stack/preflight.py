@@ -3,6 +3,7 @@
 import contextlib
 import random
 import socket
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,6 +35,15 @@ def make_data_dir(data_dir: Path) -> None:
             f"cannot write to {data_dir}: {error.strerror}: choose another data folder "
             "with --data-dir or SEGPLANE_DATA_DIR"
         ) from error
+
+
+def make_private_dir(folder: Path) -> None:
+    """Create a folder that other users cannot enter, or close one that they could."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & stat.S_IRWXO:
+        # An operator may have opened it to a group.
+        folder.chmod(mode & ~stat.S_IRWXO)
 
 
 def claim_ports(ports: Mapping[str, int], hosts: Mapping[str, str] | None = None) -> dict[str, int]:

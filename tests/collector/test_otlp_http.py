@@ -145,3 +145,27 @@ def test_slow_clients_hold_up_nobody(ground: Ground, start_collector: StartColle
     assert collector.terminate() == 0
     collector.wait_for_end()
     assert not [line for line in collector.lines if "rror" in line]
+
+
+@pytest.mark.one_meta(False)
+def test_host_names_are_checked_if_the_setting_has_any(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    headers = {"Authorization": f"Bearer {token.token_secret}", "Content-Type": PROTOBUF}
+    any_name, limited = start_collector(), start_collector(COLLECTOR_HOSTS="logs.example, [::1]")
+    port = limited.http_port
+
+    def status(host: str) -> int:
+        return post(limited, log_export(host), {**headers, "Host": host}).status
+
+    assert post(any_name, log_export("x"), {**headers, "Host": "evil.example"}).status == 200
+    own = ("logs.example", f"logs.example:{port}", f"[::1]:{port}")
+    assert [status(host) for host in own] == [200] * 3
+    assert [status(host) for host in ("evil.example", "localhost", "logs.example:1", "")] == [
+        421
+    ] * 4
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", "/healthz", headers={"Host": "balancer.example"})
+    assert connection.getresponse().status == 200
+    connection.close()

@@ -16,6 +16,14 @@ RESTRICTED_CONNECTIONS = Counter(
     " gateway's connections.",
     ["why"],
 )
+FOREIGN_REQUESTS = Counter(
+    "segplane_gateway_foreign_requests_total",
+    "Requests that a web page may have made a browser send, by the type of their refusal:"
+    " MisdirectedRequest = for another host name, Forbidden = of another origin or site,"
+    " UnsupportedMediaType = a body that is not sent as JSON. A rise: a page tries, or clients need"
+    " GATEWAY_HOSTS or a content type.",
+    ["why"],
+)
 QUERIES = Counter(
     "segplane_gateway_queries_total",
     "Queries by how they ended: done, broken (its result was cut off), gone (its caller left), or"

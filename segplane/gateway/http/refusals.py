@@ -42,10 +42,17 @@ class CatalogConflict(QueryRefusal):
 
 
 class WrongMediaType(QueryRefusal):
-    """A change is not sent as JSON."""
+    """A change, or a request without a bearer token, is not sent as JSON."""
 
     status = 415
     type = "UnsupportedMediaType"
+
+
+class Misdirected(QueryRefusal):
+    """The request names a host that the gateway is not."""
+
+    status = 421
+    type = "MisdirectedRequest"
 
 
 class TooLong(QueryRefusal):

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from uvicorn.server import ServerState
 
 from meta.metrics import RPC_SECONDS
+from meta.process.host_names import host_names
 from segplane.gateway.app import Gateway
 from segplane.gateway.http.connection import (
     BoundedConnection,
@@ -29,7 +30,8 @@ from tests.support.meta.server import MetaServer
 from tests.support.waiting import wait_until
 
 TABLES = "v1/namespaces/default/tables"
-GET = b"GET /iceberg/v1/config HTTP/1.1\r\nHost: x\r\n"
+GET = b"GET /iceberg/v1/config HTTP/1.1\r\nHost: localhost\r\n"
+JSON_BODY = b"Content-Type: application/json\r\n"
 # Addresses, names and values of headers of the requests below, filled up to the limit.
 HEAD_MAX = 4_096
 HASTY = ConnectionLimits(request_secs=0.3, stall_secs=0.3, head_bytes_max=HEAD_MAX)
@@ -63,8 +65,8 @@ def test_a_request_that_does_not_end_is_cut_off(hasty: GatewayServer) -> None:
         b"\r\n",
         b"GET /iceb",
         GET,
-        GET + b"Content-Length: 10\r\n\r\n12345",
-        GET + b"Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n",
+        GET + JSON_BODY + b"Content-Length: 10\r\n\r\n12345",
+        GET + JSON_BODY + b"Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n",
         GET + b"\r\n" + GET,
     )
     with ThreadPoolExecutor(len(unfinished)) as pool:
@@ -76,7 +78,9 @@ def test_a_request_that_does_not_end_is_cut_off(hasty: GatewayServer) -> None:
 
 
 def test_a_head_may_be_as_large_as_the_limit(hasty: GatewayServer) -> None:
-    counted = len(b"/iceberg/v1/config" + b"Host" + b"x" + b"Connection" + b"close" + b"X-Fill")
+    counted = len(
+        b"/iceberg/v1/config" + b"Host" + b"localhost" + b"Connection" + b"close" + b"X-Fill"
+    )
     fill = b"f" * (HEAD_MAX - counted)
     head = GET + b"Connection: close\r\nX-Fill: "
 
@@ -151,18 +155,24 @@ def test_odd_requests_are_refused_in_a_sentence(
     gateway: GatewayServer, segments: SegmentWriter
 ) -> None:
     # The second names no host that could be part of an address.
-    for headers in ({}, {"Host": "["}):
+    for headers, refusal in (({}, 0), ({"Host": "["}, 421)):
         for path, status in ODD:
             answer = gateway.ask(path, **headers)
 
-            assert (answer.status, answer.json["error"]["code"]) == (status, status), path[:80]
+            expected = refusal or status
+            assert (answer.status, answer.json["error"]["code"]) == (expected,) * 2, path[:80]
             assert answer.message
 
 
-def test_no_answer_repeats_the_host_that_a_caller_claims(gateway: GatewayServer) -> None:
+def test_no_answer_repeats_the_host_that_a_caller_claims(
+    gateway: GatewayServer, meta_server: MetaServer
+) -> None:
+    any_name = GatewayServer(meta_server.address, hosts=host_names(["evil.example"]))
     for path in ("", "/v1/config/"):
         head = f"GET /iceberg{path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
         assert b"evil" not in answer_to(gateway, head.encode())
+        assert b"evil" not in answer_to(any_name, head.encode())
+    any_name.close()
 
 
 def test_a_refusal_is_kept_like_a_table(segments: SegmentWriter, meta_server: MetaServer) -> None:

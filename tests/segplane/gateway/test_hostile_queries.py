@@ -31,6 +31,8 @@ LARGE = f"SELECT list(a.body || b.body || c.body || d.body) FROM {TABLES}"  # no
 ROWS = "SELECT range, repeat('x', 1000) AS pad FROM range(100000000)"
 Start = Callable[..., GatewayServer]
 
+JSON_TYPE = {"Content-Type": "application/json"}
+
 
 @pytest.fixture
 def start(meta_server: MetaServer, query_pool: SharedPool) -> Iterator[Start]:
@@ -57,7 +59,7 @@ def processes() -> list[int]:
 def asking(gateway: GatewayServer, text: str) -> http.client.HTTPConnection:
     """Send a query, and do not wait for its answer."""
     connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=DEADLINE_SECS)
-    connection.request("POST", "/v1/query", json.dumps({"query": text}))
+    connection.request("POST", "/v1/query", json.dumps({"query": text}), JSON_TYPE)
     return connection
 
 

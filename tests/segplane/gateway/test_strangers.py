@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 CONNECTIONS = CONCURRENT_REQUESTS_MAX + 50
 FEW = 5
 ROUNDS = 5
-_HEAD = b"POST /v1/query HTTP/1.1\r\nHost: gateway\r\n"
+_HEAD = b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\n"
 HELD = [
     pytest.param(b"", id="connections without a byte"),
     pytest.param(_HEAD, id="heads without ends"),

@@ -91,7 +91,8 @@ class GatewayServer:
     def post(self, path: str, content: Any, **headers: str) -> Answer:
         """Send JSON to a path of the server, or bytes as they are."""
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
-        request = Request(f"{self.server}/{path}", body, headers, method="POST")
+        named = {"Content-Type": "application/json"} | headers
+        request = Request(f"{self.server}/{path}", body, named, method="POST")
         return self._answer(request)
 
     def send(self, method: str, path: str, content: Any = "", **headers: str) -> Answer:

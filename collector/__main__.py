@@ -1,5 +1,8 @@
 """`python -m collector`: OTLP in, baby segments out."""
 
+import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+
+# isort: split
 import sys
 from collections.abc import Callable
 

@@ -1,5 +1,8 @@
 """`python -m janitor`: plans merges, and deletes tombstoned and orphaned objects."""
 
+import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+
+# isort: split
 from janitor import config, loop
 from meta.errors import MetaError
 from meta.process import (

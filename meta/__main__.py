@@ -1,5 +1,8 @@
 """`python -m meta`: the gRPC server."""
 
+import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+
+# isort: split
 import sys
 
 from meta import config

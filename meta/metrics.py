@@ -4,18 +4,19 @@ Each process exposes its own metrics only, so that `absent(...)` of another proc
 fire. Labels are bounded: never an id, a dataset name or a token.
 """
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import REGISTRY, Counter, Gauge, Histogram
+
+from meta import process_metrics
 
 _SERVICES = ("meta", "collector", "nursery", "merge_worker", "janitor")
-_BY_SERVICE = {service: CollectorRegistry() for service in _SERVICES}
+_BY_SERVICE = {service: process_metrics.registry() for service in _SERVICES}
 META, COLLECTOR, NURSERY, MERGE_WORKER, JANITOR = _BY_SERVICE.values()
 SECONDS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 def expose(service: str) -> None:
     """Add the metrics of one service to those that this process serves; once a process."""
-    if service in _BY_SERVICE:
-        REGISTRY.register(_BY_SERVICE[service])
+    REGISTRY.register(_BY_SERVICE.get(service) or process_metrics.registry())
 
 
 # The skew of each process, and that of the object store as the janitor sees it.

@@ -1,5 +1,8 @@
 """`python -m nursery`: turns baby segments into merged segments until SIGTERM."""
 
+import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+
+# isort: split
 import sys
 from collections.abc import Iterator, Sequence
 

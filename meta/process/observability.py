@@ -6,13 +6,14 @@ import sys
 import structlog
 
 from meta import metrics, telemetry
+from meta.process import library_logs
 
 
 def configure_logging(service: str, *, json: bool | None = None) -> None:
     """Send structlog events to stderr: one JSON object per line, or readable on a terminal.
 
-    Exposes the metrics of `service`. With OTEL_EXPORTER_OTLP_ENDPOINT set, events, metrics and
-    spans go there too.
+    Libraries do not log by themselves. Exposes the metrics of `service`. With
+    OTEL_EXPORTER_OTLP_ENDPOINT set, events, metrics and spans go there too.
     """
     metrics.expose(service)
     as_json = not sys.stderr.isatty() if json is None else json
@@ -36,4 +37,4 @@ def configure_logging(service: str, *, json: bool | None = None) -> None:
         cache_logger_on_first_use=True,
     )
     structlog.contextvars.bind_contextvars(service=service)
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    library_logs.take_over()

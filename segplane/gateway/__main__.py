@@ -1,5 +1,8 @@
 """`python -m segplane.gateway`: serves datasets to query engines over HTTP."""
 
+import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+
+# isort: split
 from meta.errors import MetaError
 from meta.process import (
     ConfigError,

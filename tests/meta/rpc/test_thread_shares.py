@@ -159,3 +159,32 @@ def test_subjects_that_have_become_idle_are_forgotten() -> None:
         assert len(work.shares) < 50
 
     in_loop(test)
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        pytest.param({"gateway": 0.5}, id="alone"),
+        pytest.param({"gateway": 0.1, "others": 0.02}, id="beside others"),
+    ],
+)
+def test_one_waiting_call_on_a_quiet_server_holds_up_no_other_of_its_subject(
+    used: dict[str, float],
+) -> None:
+    async def test(work: Work) -> None:
+        for subject, cpu_secs in used.items():
+            await work.use(subject, cpu_secs)
+        waiting_end, waiting = await work.begin("gateway", 1)
+
+        for _ in range(100):
+            end, others = await work.begin("gateway", MOST - 1)
+            assert work.running.count("gateway") == MOST
+            end.set()
+            await asyncio.gather(*others)
+            work.now += COUNT_PAUSE_SECS
+
+        assert work.running == ["gateway"]
+        waiting_end.set()
+        await asyncio.gather(*waiting)
+
+    in_loop(test)

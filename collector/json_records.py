@@ -1,12 +1,14 @@
 """JSON records to an OTLP/logs export: each record one log record, its fields the attributes.
 
-`{"records": [...]}`, or an object on each line. A record that cannot be kept as it was sent is
-rejected by itself, with the place of the error; the values themselves are never quoted.
+`{"records": [...]}`, with or without the dataset's id beside the list, or an object on each line. A
+record that cannot be kept as it was sent is rejected by itself, with the place of the error; the
+values themselves are never quoted.
 """
 
 import json
 import re
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -36,7 +38,7 @@ _SPAN_ID = re.compile(r"[0-9a-fA-F]{16}")
 _TRACEPARENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}"
 )
-ID, CONTEXT = "id", "context"
+ID, CONTEXT, DATASET_ID = "id", "context", "datasetId"
 _ERRORS = (ValueError, RecursionError)
 
 
@@ -50,6 +52,8 @@ class RecordOptions:
     unit: TimestampUnit | None = None
     traceparent: str = ""
     records_max: int = sys.maxsize
+    # Name and id of the dataset, of which a body may repeat either.
+    dataset_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:
     errors: list[RecordError] = []
     places: list[int] = []
     num_records = 0
-    for index, record in enumerate(_records(body, options.form)):
+    for index, record in enumerate(_records(body, options)):
         num_records += 1
         try:
             logs.append(reader.log_of(record))
@@ -134,24 +138,29 @@ def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:
     )
 
 
-def _records(body: bytes, form: Form) -> Iterator[Any]:
+def _records(body: bytes, options: RecordOptions) -> Iterator[Any]:
     """Yield each record as it was parsed, or the error of a line that is no JSON."""
-    if form == "ndjson":
+    if options.form == "ndjson":
         for line in body.split(b"\n"):
-            if line.strip():
+            if line.removeprefix(BOM_UTF8).strip():
                 yield _parsed_line(line)
         return
     try:
         document = json_values.parse(body)
     except _ERRORS as error:
         raise malformed(f"body is not JSON ({_cause(error)})") from error
-    members = document if isinstance(document, Members) and len(document) == 1 else Members()
-    records = dict(members).get("records")
-    if not isinstance(records, list):
+    members = document if isinstance(document, Members) else Members()
+    named = dict(members)
+    records = named.pop("records", None)
+    dataset = named.pop(DATASET_ID, None)
+    is_whole = len(members) == 1 + (dataset is not None)
+    if not isinstance(records, list) or named or not is_whole:
         raise malformed(
-            'body is not {"records": [...]} with nothing beside the list; for an object on each'
-            " line, the content type is application/x-ndjson"
+            f'body is not {{"records": [...]}} with nothing beside the list but a {DATASET_ID}; for'
+            " an object on each line, the content type is application/x-ndjson"
         )
+    if dataset is not None and dataset not in options.dataset_names:
+        raise malformed(f"{DATASET_ID} is another one than the dataset of the path")
     yield from records
 
 

@@ -48,9 +48,10 @@ class Misfit(ValueError):
 def parse(text: bytes) -> Any:
     """Parse JSON into Members, lists, str, int, Number, NotJson, bool and None.
 
+    A byte order mark before it is skipped, as RFC 8259 allows.
     Raises ValueError (json.JSONDecodeError, UnicodeDecodeError) and RecursionError.
     """
-    return _DECODER.decode(text.decode())
+    return _DECODER.decode(text.decode("utf-8-sig"))
 
 
 def write(value: Any) -> str:

@@ -68,6 +68,7 @@ class RecordsHttp:
                 unit or admission.dataset_limits.timestamp_unit,
                 request.headers.get("traceparent", ""),
                 limits.export_records_max,
+                (request.match_info["name"], admission.dataset_id),
             )
 
             def digest(converted: ConvertedRecords) -> bytes:

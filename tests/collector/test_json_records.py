@@ -263,3 +263,38 @@ def test_any_body_is_converted_or_refused(body: bytes) -> None:
         except Refused:
             continue
         assert len(logs_of(converted)) == converted.num_accepted
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson"])
+def test_a_byte_order_mark_is_skipped(form: str) -> None:
+    line = b'\xef\xbb\xbf{"event": "a"}\n'
+    text = b'\xef\xbb\xbf{"records": [{"event": "a"}]}' if form == "json" else line * 2
+
+    converted = convert(text, form=form)
+
+    assert converted.num_rejected == 0
+    assert {log.attributes[0].value.string_value for log in logs_of(converted)} == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"datasetId": "web", "records": [{}]}', ""),
+        (b'{"records": [{}], "datasetId": "4711"}', ""),
+        (b'{"datasetId": "other", "records": [{}]}', "datasetId is another one"),
+        (b'{"datasetId": ["web"], "records": [{}]}', "datasetId is another one"),
+        (b'{"datasetId": null, "records": [{}]}', "nothing beside the list"),
+        (b'{"datasetId": "web"}', "nothing beside the list"),
+        (b'{"datasetId": "web", "records": [{}], "x": 1}', "nothing beside the list"),
+        (b'{"datasetId": "x", "datasetId": "web", "records": [{}]}', "nothing beside the list"),
+        (b'{"records": [], "records": [{}]}', "nothing beside the list"),
+    ],
+)
+def test_a_body_may_repeat_the_dataset_of_its_path(body: bytes, message: str) -> None:
+    names = ("web", "4711")
+
+    if not message:
+        assert convert(body, dataset_names=names).num_accepted == 1
+        return
+    with pytest.raises(Refused, match=message):
+        convert(body, dataset_names=names)

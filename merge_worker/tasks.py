@@ -127,4 +127,5 @@ def _input(segment: SegmentInfo) -> MergeInput:
         if segment.facts.format_version
         else _ORIGINS.get(segment.foreign.state, FileOrigin.SEGMENT),
         segment.foreign.time_column,
+        segment.compressed_size_bytes,
     )

@@ -22,6 +22,7 @@ class MergeInput:
     # Its writer, and for a file of others the column of its times, "" = the usual one.
     origin: FileOrigin = FileOrigin.SEGMENT
     time_column: str = ""
+    size_bytes: int = 0
 
 
 def check_outputs(outputs: Sequence[SegmentFacts], inputs: Sequence[MergeInput]) -> None:

@@ -17,7 +17,7 @@ from segments.parquet import footer_columns, lineage
 from segments.parquet.lineage import BatchPart
 from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
-from segments.token_index.place import KIND_PAGES, TokenIndex
+from segments.token_index.place import KIND_BLOCKS, TokenIndex
 
 # Written by this release, and the latest that it reads.
 FORMAT_VERSION = 2
@@ -203,7 +203,7 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         fields["signal_times"] = dict(stored.times_by_signal)
     index = stored.token_index
     if index is not None:
-        fields["token_index"] = [KIND_PAGES, index.offset, index.length]
+        fields["token_index"] = [KIND_BLOCKS, index.offset, index.length]
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
     metadata[_PREFIX + b"lineage"] = lineage.pack(footer.batches, footer.ranges)
     if footer.quarantined:
@@ -278,7 +278,7 @@ def _token_index(encoded: bytes | None) -> TokenIndex | None:
     if encoded is None:
         return None
     kind, offset, length = map(_int, json.loads(encoded))
-    return TokenIndex(offset, length) if kind == KIND_PAGES else None
+    return TokenIndex(offset, length) if kind == KIND_BLOCKS else None
 
 
 def _json(value: object) -> bytes:

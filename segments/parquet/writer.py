@@ -46,12 +46,12 @@ __all__ = [
 class IndexBuilder(Protocol):
     """Builds a token index (`segments.token_index.builder`)."""
 
-    def add(self, group: pa.Table) -> None:
-        """Take in the terms of a row group."""
+    def add(self, group: pa.Table, file_bytes: int) -> None:
+        """Take in a row group of a file that has so many bytes with it."""
         ...
 
-    def pages(self, file_bytes: int) -> bytes:
-        """Return the index of a file that has so many bytes so far; empty if it gets none."""
+    def content(self) -> bytes:
+        """Return the index; empty if the file gets none."""
         ...
 
 
@@ -178,13 +178,13 @@ class SegmentWriter:
                 )
             self._writer.write(group)
             if self._index is not None:
-                self._index.add(group)
+                self._index.add(group, self._writer.size_bytes)
 
     def _write_index(self, writer: ParquetLayout) -> TokenIndex | None:
         if self._index is None:
             return None
-        pages = self._index.pages(writer.size_bytes)
-        return TokenIndex(writer.write_beside(pages), len(pages)) if pages else None
+        content = self._index.content()
+        return TokenIndex(writer.write_beside(content), len(content)) if content else None
 
     def _note(self, signal: Signal, group: pa.Table) -> None:
         """Count the rows, widen the time bounds; refuses rows of no section or without a time."""

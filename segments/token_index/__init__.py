@@ -1,1 +1,1 @@
-"""Token indexes of segments: which terms their texts may have, to leave out whole files."""
+"""Token indexes: which terms the texts of a segment may have, by row groups."""

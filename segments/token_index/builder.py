@@ -1,18 +1,25 @@
-"""Builds a token index while the rows of a segment are written."""
+"""Builds a token index while the rows of a segment are written, a row group at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from segments.token_index import tokenizer
-from segments.token_index.pages import NUM_PROBES, PAGE_BITS, checksum
-from segments.token_index.place import PAGE_BYTES, PAGES_MAX
+from segments.token_index.blocks import (
+    CRC_BYTES,
+    FILTER_BYTES_MAX,
+    NUM_PROBES,
+    PROBE_BITS,
+    checksum,
+    header,
+)
+from segments.token_index.place import BLOCK_BYTES_MAX, NUM_BLOCKS
 from segments.token_index.terms import ATTRIBUTE_COLUMNS, TEXT_COLUMNS
 from segments.token_index.tokenizer import Hashes, NoPlainJson
 
@@ -20,7 +27,7 @@ from segments.token_index.tokenizer import Hashes, NoPlainJson
 BITS_PER_TERM = 14
 # Of the bytes of its segment.
 SHARE_MAX = 0.08
-# 8 bytes each are kept until the file is complete.
+# 8 bytes each are kept until the row group is complete. A filter of more would have every term.
 TERMS_MAX = 4_000_000
 # Of 512 KiB, tokenizing takes half of the CPU that it takes of all texts of a row group at once.
 SLICE_BYTES = 512 * 1024
@@ -29,91 +36,115 @@ _RECENT_BITS = 18
 _RECENT_MASK = np.uint64(2**_RECENT_BITS - 1)
 # Terms that are collected until repeated ones among them are left out.
 _PENDING_MAX = 1_000_000
-_PROBE_BITS, _PROBE_MASK = np.uint64(15), np.uint64(2**15 - 1)
-_PAGES_AT_ONCE = 32
+_PROBE_BITS, _PROBE_MASK = np.uint64(PROBE_BITS), np.uint64(2**PROBE_BITS - 1)
+_BLOCKS_AT_ONCE = 128
+
+Filters: TypeAlias = npt.NDArray[np.uint8]
 
 
 class TokenIndexBuilder:
-    """Collects the terms of row groups.
+    """Makes the filters of each row group when it is written: memory is that of the index.
 
-    There is no index if an attribute column is no JSON, and none of more terms than TERMS_MAX.
+    A row group has no filter, which means every term, if an attribute column is no JSON, if it has
+    more terms than TERMS_MAX, or if the index would take more than its share of the file.
     """
 
     def __init__(self) -> None:
-        self._recent = np.zeros(2**_RECENT_BITS, np.uint64)
-        self._known = np.empty(0, np.uint64)
-        self._pending: list[Hashes] = []
-        self._num_pending = 0
-        self._is_given_up = False
+        self._filters: list[Filters] = []
+        self._rows: list[int] = []
+        self._block_bytes = len(header(())) + CRC_BYTES
 
-    def add(self, group: pa.Table) -> None:
-        """Take in the terms of a row group."""
-        if self._is_given_up:
-            return
-        try:
-            for name in TEXT_COLUMNS:
-                for texts in _slices(group, name):
-                    self._collect(tokenizer.term_hashes(name, texts))
-            for name in ATTRIBUTE_COLUMNS:
-                for texts in _slices(group, name):
-                    self._collect(tokenizer.pair_hashes(name, texts))
-        except NoPlainJson:
-            self._give_up()
+    def add(self, group: pa.Table, file_bytes: int) -> None:
+        """Take in a row group of a file that has so many bytes with it."""
+        size = 0
+        self._block_bytes += len(header([(0, 0)])) - len(header(()))
+        terms = _terms(group)
+        if terms is not None:
+            # Filters of a row group without terms have none.
+            ideal = max(1, -(-len(terms) * BITS_PER_TERM // (8 * NUM_BLOCKS)))
+            # The other half of a block has room for the numbers of 16,000 row groups.
+            share = min(int(file_bytes * SHARE_MAX) // NUM_BLOCKS, BLOCK_BYTES_MAX // 2)
+            size = min(ideal, FILTER_BYTES_MAX, share - self._block_bytes)
+        self._rows.append(group.num_rows)
+        self._filters.append(
+            np.empty((NUM_BLOCKS, 0), np.uint8)
+            if terms is None or size < 1
+            else _filled(terms, size)
+        )
+        self._block_bytes += max(0, size)
 
-    def pages(self, file_bytes: int) -> bytes:
-        """Return the index of a file that has so many bytes so far; empty if it gets none."""
-        self._settle()
-        terms = self._known
-        most = min(PAGES_MAX, int(file_bytes * SHARE_MAX) // PAGE_BYTES)
-        num_pages = min(most, -(-len(terms) * BITS_PER_TERM // PAGE_BITS))
-        if self._is_given_up or num_pages < 1:
+    def content(self) -> bytes:
+        """Return the index; empty if no row group has a filter, or if there are too many."""
+        sizes = [filters.shape[1] for filters in self._filters]
+        if not any(sizes) or self._block_bytes > BLOCK_BYTES_MAX:
             return b""
-        page_of = (terms >> np.uint64(32)) * np.uint64(num_pages) >> np.uint64(32)
-        blocks = [*range(0, num_pages, _PAGES_AT_ONCE), num_pages]
-        ends = np.searchsorted(page_of, blocks)
+        head = header(list(zip(self._rows, sizes, strict=True)))
         parts = []
-        for (first, last), (start, end) in zip(pairwise(blocks), pairwise(ends), strict=True):
-            pages = page_of[start:end].astype(np.int64) - first
-            parts += _filled(terms[start:end], pages, last - first, first, num_pages)
+        for number in range(NUM_BLOCKS):
+            block = b"".join([head, *(filters[number].tobytes() for filters in self._filters)])
+            parts += [block, checksum(block, number)]
         return b"".join(parts)
 
-    def _collect(self, hashes: Hashes) -> None:
+
+class _Terms:
+    """Collects the terms of a row group, each at least once."""
+
+    def __init__(self) -> None:
+        self._recent = np.zeros(2**_RECENT_BITS, np.uint64)
+        self._pending: list[Hashes] = []
+        self._num_pending = 0
+        self.known = np.empty(0, np.uint64)
+
+    def collect(self, hashes: Hashes) -> None:
         slots = (hashes & _RECENT_MASK).astype(np.int64)
         new = hashes[self._recent[slots] != hashes]
         self._recent[(new & _RECENT_MASK).astype(np.int64)] = new
         self._pending.append(new)
         self._num_pending += len(new)
         if self._num_pending > _PENDING_MAX:
-            self._settle()
+            self.settle()
 
-    def _settle(self) -> None:
-        terms = np.sort(np.concatenate([self._known, *self._pending]))
+    def settle(self) -> None:
+        terms = np.sort(np.concatenate([self.known, *self._pending]))
         # By far faster than np.unique.
-        self._known = terms[np.diff(terms, prepend=~terms[:1]) != 0]
+        self.known = terms[np.diff(terms, prepend=~terms[:1]) != 0]
         self._pending, self._num_pending = [], 0
-        if len(self._known) > TERMS_MAX:
-            self._give_up()
-
-    def _give_up(self) -> None:
-        self._is_given_up = True
-        self._known, self._pending, self._num_pending = np.empty(0, np.uint64), [], 0
 
 
-def _filled(
-    terms: Hashes, pages: npt.NDArray[np.int64], count: int, first: int, num_pages: int
-) -> list[bytes]:
-    """Make neighbouring pages; `pages` are those of the terms, counted from the first."""
-    bits = np.zeros(count * PAGE_BITS, np.bool_)
-    start, step = terms & _PROBE_MASK, terms >> _PROBE_BITS & _PROBE_MASK | np.uint64(1)
-    for number in range(NUM_PROBES):
-        place = (start + np.uint64(number) * step) % np.uint64(PAGE_BITS)
-        bits[pages * PAGE_BITS + place.astype(np.int64)] = True
-    packed = np.packbits(bits.reshape(count, PAGE_BITS), axis=1, bitorder="little")
-    made = []
-    for number, page in enumerate(packed):
-        content = page.tobytes()
-        made.append(content + checksum(content, first + number, num_pages))
-    return made
+def _terms(group: pa.Table) -> Hashes | None:
+    """Return the terms of a row group in order, each once; None if they cannot be indexed."""
+    terms = _Terms()
+    try:
+        for name in TEXT_COLUMNS:
+            for texts in _slices(group, name):
+                terms.collect(tokenizer.term_hashes(name, texts))
+        for name in ATTRIBUTE_COLUMNS:
+            for texts in _slices(group, name):
+                terms.collect(tokenizer.pair_hashes(name, texts))
+                if len(terms.known) > TERMS_MAX:
+                    return None
+    except NoPlainJson:
+        return None
+    terms.settle()
+    return terms.known if len(terms.known) <= TERMS_MAX else None
+
+
+def _filled(terms: Hashes, size: int) -> Filters:
+    """Make the filters of a row group, one for each block."""
+    block_of = (terms >> np.uint64(32)) * np.uint64(NUM_BLOCKS) >> np.uint64(32)
+    bounds = [*range(0, NUM_BLOCKS, _BLOCKS_AT_ONCE), NUM_BLOCKS]
+    ends = np.searchsorted(block_of, bounds)
+    filters = np.empty((NUM_BLOCKS, size), np.uint8)
+    for (first, last), (start, end) in zip(pairwise(bounds), pairwise(ends), strict=True):
+        own, blocks = terms[start:end], block_of[start:end].astype(np.int64) - first
+        bits = np.zeros((last - first) * size * 8, np.bool_)
+        probe, step = own & _PROBE_MASK, own >> _PROBE_BITS & _PROBE_MASK | np.uint64(1)
+        for number in range(NUM_PROBES):
+            bit = (probe + np.uint64(number) * step) % np.uint64(size * 8)
+            bits[blocks * (size * 8) + bit.astype(np.int64)] = True
+        packed = np.packbits(bits.reshape(last - first, size * 8), axis=1, bitorder="little")
+        filters[first:last] = packed
+    return filters
 
 
 def _slices(group: pa.Table, name: str) -> Iterator[pa.ChunkedArray[Any]]:

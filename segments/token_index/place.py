@@ -1,13 +1,15 @@
-"""The place of a token index in its object, and of its pages."""
+"""The place of a token index in its object, and of its blocks."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Pages as `segments.token_index.pages` describes them. Those of kind 1 took the dotted capital I
-# for a separator, so they are not asked.
-KIND_PAGES = 2
-PAGE_BYTES = 4096
-PAGES_MAX = 4096
+# Blocks as `segments.token_index.blocks` describes them. Kinds 1 and 2, one filter for a whole
+# file, were written by builds before 0.3.0 and are not read; 1 took the dotted capital I for a
+# separator.
+KIND_BLOCKS = 3
+# A power of two: the first bits of a term's hash name its block.
+NUM_BLOCKS = 1024
+_BLOCK_BITS = 10
+BLOCK_BYTES_MAX = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,27 +20,22 @@ class TokenIndex:
     length: int
 
     @property
-    def num_pages(self) -> int:
-        """Pages of the index."""
-        return self.length // PAGE_BYTES
+    def block_bytes(self) -> int:
+        """Bytes of a block."""
+        return self.length // NUM_BLOCKS
 
-    def page_of(self, term_hash: int) -> int:
-        """Return the number of the page that knows of a term."""
-        return (term_hash >> 32) * self.num_pages >> 32
+    def block_offset(self, number: int) -> int:
+        """Return the first byte of a block in the object."""
+        return self.offset + number * self.block_bytes
 
-    def span(self, pages: Iterable[int]) -> tuple[int, int]:
-        """Return offset and length of the bytes from the first to the last of some pages."""
-        numbers = list(pages)
-        first, last = min(numbers), max(numbers)
-        return self.offset + first * PAGE_BYTES, (last + 1 - first) * PAGE_BYTES
 
-    def page_in(self, content: bytes, offset: int, number: int) -> bytes:
-        """Return a page out of the bytes of the object from an offset on."""
-        start = self.offset + number * PAGE_BYTES - offset
-        return content[start : start + PAGE_BYTES]
+def block_of(term_hash: int) -> int:
+    """Return the number of the block that has the filters of a term."""
+    return term_hash >> (64 - _BLOCK_BITS)
 
 
 def is_valid(offset: int, length: int, size_bytes: int) -> bool:
     """Return whether an object of a size can have an index at a place."""
-    pages, rest = divmod(length, PAGE_BYTES)
-    return 0 < offset <= size_bytes - length and not rest and 1 <= pages <= PAGES_MAX
+    block_bytes, rest = divmod(length, NUM_BLOCKS)
+    is_whole = not rest and 1 <= block_bytes <= BLOCK_BYTES_MAX
+    return is_whole and 0 < offset <= size_bytes - length

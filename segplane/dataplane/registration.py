@@ -8,7 +8,7 @@ from segments.attribute_counts import SignalCounts
 from segments.keys import split_key
 from segments.parquet.footer import RegisteredFacts, SegmentContent
 from segments.signals import TRAITS
-from segments.token_index.place import KIND_PAGES
+from segments.token_index.place import KIND_BLOCKS
 
 # The number of events is an int32 in the contract, far above what one file holds.
 _EVENTS_MAX = 2**31 - 1
@@ -89,7 +89,7 @@ def index_message(content: SegmentContent) -> common_pb2.TokenIndex | None:
     index = content.token_index
     if index is None:
         return None
-    return common_pb2.TokenIndex(kind=KIND_PAGES, offset=index.offset, length=index.length)
+    return common_pb2.TokenIndex(kind=KIND_BLOCKS, offset=index.offset, length=index.length)
 
 
 def attribute_counts_messages(counts: Iterable[SignalCounts]) -> list[common_pb2.AttributeCounts]:

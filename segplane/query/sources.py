@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _NANOS_PER_MICRO = 1_000
 _ALWAYS = TimeBounds()
 _TIMES = ("timestamp", "timestamp_nanos")
+# Each is a branch of the table's view, which DuckDB plans by itself.
+_NARROWED_MAX = 32
 # DuckDB's names of Arrow's types, once they were asked for.
 _TYPE_NAMES: dict[pa.DataType, str] = {}
 Opener = Callable[[DatasetRead, TimeBounds, int | None], OpenDataset]
@@ -162,10 +164,13 @@ def _create(
     selects = []
     for having in groups_of(source.direct, source.read.hidden):
         columns = selected(source.read.columns, source.read.hidden, having.columns, floating)
-        urls = ", ".join(literal(file.url) for file in having.files)
         schema = _schema(connection, opened, having.columns)
-        parquet = f"read_parquet([{urls}], schema = {schema})"
-        selects.append(f"SELECT {columns} FROM {parquet}{_where(bounds)}")  # noqa: S608
+        for files, conditions in _reads_of(having.files):
+            urls = ", ".join(literal(file.url) for file in files)
+            numbered = ", file_row_number = true" if conditions else ""
+            parquet = f"read_parquet([{urls}], schema = {schema}{numbered})"
+            where = _where([*conditions, *_within(bounds)])
+            selects.append(f"SELECT {columns} FROM {parquet}{where}")  # noqa: S608
     for number, having in enumerate(_indirect_groups(source, not selects)):
         columns = selected(source.read.columns, source.read.hidden, having.columns)
         table = f"$read{number or ''} {source.read.name}"
@@ -193,8 +198,29 @@ def _indirect_groups(source: DatasetSource, is_alone: bool) -> list[FileGroup]:
     return groups
 
 
-def _where(bounds: TimeBounds) -> str:
-    """Return the condition of bounds that a caller set, exact to the nanosecond."""
+def _reads_of(
+    files: Sequence[DatasetFile],
+) -> Iterator[tuple[Sequence[DatasetFile], Sequence[str]]]:
+    """Yield files that are read by one call, and the condition on their rows.
+
+    A file of which row groups are left out has a call with the numbers of the others' rows.
+    """
+    narrowed = sorted((f for f in files if f.groups), key=lambda f: -f.num_groups_left_out)
+    narrowed = narrowed[:_NARROWED_MAX]
+    ids = {file.segment_id for file in narrowed}
+    if whole := [file for file in files if file.segment_id not in ids]:
+        yield whole, ()
+    for file in narrowed:
+        spans = (f"file_row_number BETWEEN {g.start} AND {g.end - 1}" for g in file.groups or ())
+        yield [file], [f"({' OR '.join(spans)})"]
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _within(bounds: TimeBounds) -> list[str]:
+    """Return the conditions of bounds that a caller set, exact to the nanosecond."""
     conditions = []
     for operator, nanos in ((">", bounds.start), ("<", bounds.end)):
         if nanos is not None:
@@ -206,7 +232,7 @@ def _where(bounds: TimeBounds) -> str:
             conditions.append(
                 f"timestamp {operator}= {time} AND (timestamp {operator} {time} OR ({exact}))"
             )
-    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return conditions
 
 
 def _schema(

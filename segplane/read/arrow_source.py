@@ -51,6 +51,7 @@ class SegmentsDataset(ds.FileSystemDataset):
                 path_of(file),
                 filesystem(file.store),
                 partition_expression=_content(file),
+                row_groups=None if file.groups is None else [g.number for g in file.groups],
                 file_size=file.size_bytes,
             )
             for file in plain

@@ -10,7 +10,8 @@ from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
-from segments.token_index.place import KIND_PAGES, TokenIndex
+from segments.token_index.blocks import GroupRows
+from segments.token_index.place import KIND_BLOCKS, TokenIndex
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
 from segplane.read.lookup import segment_url
@@ -65,6 +66,9 @@ class DatasetFile:
     token_index: TokenIndex | None = None
     # Field ids of the automatic columns that may be read in place of their attributes.
     automatic: frozenset[int] = frozenset()
+    # Row groups that may have the terms of a query, in their order; None = all.
+    groups: tuple[GroupRows, ...] | None = None
+    num_groups_left_out: int = 0
 
 
 def signals_of(signal: str | None) -> tuple[Signal, ...]:
@@ -165,7 +169,7 @@ def file_of(
 
 
 def _token_index(index: common_pb2.TokenIndex) -> TokenIndex | None:
-    return TokenIndex(index.offset, index.length) if index.kind == KIND_PAGES else None
+    return TokenIndex(index.offset, index.length) if index.kind == KIND_BLOCKS else None
 
 
 def _mark(segment: common_pb2.SegmentInfo) -> ForeignMark | None:

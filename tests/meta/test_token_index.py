@@ -5,13 +5,13 @@ import pytest
 from meta.client import MetaClient
 from meta.errors import InvalidArgument
 from meta.v1.common_pb2 import CreateSegment, TokenIndex
-from segments.token_index.place import KIND_PAGES, PAGE_BYTES, PAGES_MAX
+from segments.token_index.place import BLOCK_BYTES_MAX, KIND_BLOCKS, NUM_BLOCKS
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import Writer, segment_of
 
 pytestmark = pytest.mark.one_meta
 
-SIZE = 10 * PAGE_BYTES
+SIZE = 10 * NUM_BLOCKS
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def indexed(dataset: str, index: TokenIndex, size: int = SIZE, key: str = "") ->
 
 
 @pytest.mark.one_meta(False)
-@pytest.mark.parametrize("kind", [KIND_PAGES, KIND_PAGES + 1])
+@pytest.mark.parametrize("kind", [KIND_BLOCKS, KIND_BLOCKS + 1])
 def test_the_place_is_returned_as_it_was_registered(
     writer: Writer, dataset: str, kind: int
 ) -> None:
-    index = TokenIndex(kind=kind, offset=7, length=2 * PAGE_BYTES)
+    index = TokenIndex(kind=kind, offset=7, length=2 * NUM_BLOCKS)
     plain, sized = writer.save(segment_of(dataset), indexed(dataset, index))
 
     for segments in (writer.find("indexed").segments, writer.get(plain, sized)):
@@ -45,7 +45,7 @@ def test_the_place_is_returned_as_it_was_registered(
 
 
 def test_a_repeated_registration_is_not_compared_by_it(writer: Writer, dataset: str) -> None:
-    index = TokenIndex(kind=KIND_PAGES, offset=1, length=PAGE_BYTES)
+    index = TokenIndex(kind=KIND_BLOCKS, offset=1, length=NUM_BLOCKS)
     first = indexed(dataset, index, key="again.parquet")
     again = segment_of(dataset, compressed=SIZE, key="again.parquet")
 
@@ -55,15 +55,15 @@ def test_a_repeated_registration_is_not_compared_by_it(writer: Writer, dataset: 
 @pytest.mark.parametrize(
     ("kind", "offset", "length"),
     [
-        (0, 1, PAGE_BYTES),
-        (-1, 1, PAGE_BYTES),
-        (KIND_PAGES, 0, PAGE_BYTES),
-        (KIND_PAGES, -1, PAGE_BYTES),
-        (KIND_PAGES, 1, 0),
-        (KIND_PAGES, 1, PAGE_BYTES + 1),
-        (KIND_PAGES, SIZE - PAGE_BYTES + 1, PAGE_BYTES),
-        (KIND_PAGES + 1, 1, SIZE),
-        (KIND_PAGES + 1, 2**63 - 1, 1),
+        (0, 1, NUM_BLOCKS),
+        (-1, 1, NUM_BLOCKS),
+        (KIND_BLOCKS, 0, NUM_BLOCKS),
+        (KIND_BLOCKS, -1, NUM_BLOCKS),
+        (KIND_BLOCKS, 1, 0),
+        (KIND_BLOCKS, 1, NUM_BLOCKS + 1),
+        (KIND_BLOCKS, SIZE - NUM_BLOCKS + 1, NUM_BLOCKS),
+        (KIND_BLOCKS + 1, 1, SIZE),
+        (KIND_BLOCKS + 1, 2**63 - 1, 1),
     ],
 )
 def test_a_place_outside_the_object_is_refused(
@@ -75,11 +75,11 @@ def test_a_place_outside_the_object_is_refused(
         writer.save(indexed(dataset, index))
 
 
-def test_an_index_has_at_most_so_many_pages(writer: Writer, dataset: str) -> None:
-    index = TokenIndex(kind=KIND_PAGES, offset=1, length=PAGES_MAX * PAGE_BYTES)
-    size = index.length + PAGE_BYTES + 1
+def test_an_index_has_at_most_so_many_bytes(writer: Writer, dataset: str) -> None:
+    index = TokenIndex(kind=KIND_BLOCKS, offset=1, length=BLOCK_BYTES_MAX * NUM_BLOCKS)
+    size = index.length + NUM_BLOCKS + 1
     assert writer.save(indexed(dataset, index, size))
 
-    index.length += PAGE_BYTES
-    with pytest.raises(InvalidArgument, match="too many"):
+    index.length += NUM_BLOCKS
+    with pytest.raises(InvalidArgument, match="too large"):
         writer.save(indexed(dataset, index, size))

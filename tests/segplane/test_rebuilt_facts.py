@@ -71,7 +71,7 @@ def test_a_token_index_has_its_place_after_a_rebuild(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Small files have one too.
-    monkeypatch.setattr(builder, "SHARE_MAX", 10.0)
+    monkeypatch.setattr(builder, "SHARE_MAX", 100.0)
     Path("/", meta_settings.location.path).mkdir()
     with running(meta_settings) as client:
         writer = SegmentWriter(client, CatalogDriver(client).dataset("web"), tmp_path)

@@ -7,7 +7,7 @@ from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.v1 import common_pb2
 from segments.protowire import varint
-from segments.token_index.place import KIND_PAGES, is_valid
+from segments.token_index.place import KIND_BLOCKS, is_valid
 
 # Values of the enum that fit the mask of the table.
 SIGNAL_MAX = 14
@@ -107,8 +107,9 @@ def token_index(message: common_pb2.CreateSegment, field: str) -> bytes:
             f"{field} ends at {end}, the object has {message.compressed_size_bytes} bytes",
             field=field,
         )
-    if index.kind == KIND_PAGES and not is_valid(
+    if index.kind == KIND_BLOCKS and not is_valid(
         index.offset, index.length, message.compressed_size_bytes
     ):
-        raise InvalidArgument(f"{field} has no whole number of pages, or too many", field=field)
+        what = "has no whole number of bytes a block, or too large blocks"
+        raise InvalidArgument(f"{field} {what}", field=field)
     return index.SerializeToString(deterministic=True)

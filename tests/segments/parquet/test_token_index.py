@@ -16,10 +16,14 @@ import pytest
 
 from segments.location import StoreLocation
 from segments.merging.indexing import index_builder
+from segments.parquet import row_groups
 from segments.parquet.content import read_local_content
+from segments.parquet.reader import SegmentFile
 from segments.signals import Signal
 from segments.store.open import open_store
-from segments.token_index import builder, pages
+from segments.token_index import builder
+from segments.token_index.blocks import GroupRows, read_block
+from segments.token_index.place import block_of
 from segments.token_index.terms import term_hash
 from tests.support.parquet.rows import plain, rows_of, write_segment
 from tests.support.parquet.shelf import Shelf, order
@@ -32,7 +36,7 @@ TABLES: dict[Signal, pa.Table] = {
 
 @pytest.fixture(autouse=True)
 def small_files_have_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "SHARE_MAX", 10.0)
+    monkeypatch.setattr(builder, "SHARE_MAX", 100.0)
 
 
 def test_every_reader_sees_the_same_rows(tmp_path: Path) -> None:
@@ -51,28 +55,44 @@ def test_every_reader_sees_the_same_rows(tmp_path: Path) -> None:
     assert Counter(map(repr, rows[0])) == Counter(map(repr, rows[1]))
 
 
-def test_the_index_has_the_terms_of_every_row_group(tmp_path: Path) -> None:
+def test_the_index_has_the_terms_of_every_row_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "segment.parquet"
-    sections, facts = write_segment(path, TABLES, has_token_index=True)
-    index, content = facts.content.token_index, path.read_bytes()
+    monkeypatch.setattr(row_groups, "GROUP_ROWS_MAX", 700)
+    write_segment(path, TABLES, has_token_index=True)
+    with SegmentFile(path) as segment:
+        index = segment.stored.token_index
+    content, file = path.read_bytes(), pq.ParquetFile(path)
 
     assert index is not None
-    for body in pc.unique(sections["logs"]["body"].drop_null()).to_pylist()[::20]:
-        term = term_hash("body", str(body))
-        offset, length = index.span([index.page_of(term)])
-        assert pages.may_have(index, content[offset : offset + length], term)
+    assert file.num_row_groups == 6
+    start = 0
+    for number in range(file.num_row_groups):
+        table = file.read_row_group(number, ["body"])
+        for body in pc.unique(table["body"].drop_null()).to_pylist()[::20]:
+            term = term_hash("body", str(body))
+            offset = index.block_offset(block_of(term))
+            block = read_block(content[offset : offset + index.block_bytes], block_of(term))
+            assert block is not None
+            assert len(block.groups) == file.num_row_groups
+            assert GroupRows(number, start, start + len(table)) in block.groups_with(term)
+        start += len(table)
 
 
-def test_merges_of_many_rows_write_one(tmp_path: Path) -> None:
+def test_merges_of_many_rows_or_many_bytes_write_one(tmp_path: Path) -> None:
     (tmp_path / "objects").mkdir()
     shelf = Shelf(open_store(StoreLocation.from_url(f"file://{tmp_path}/objects")), tmp_path)
     inputs = [shelf.put({"logs": TABLES["logs"]}), shelf.put({"traces": TABLES["traces"]})]
 
     asked = replace(order(), new_index=partial(index_builder, rows_min=3_500))
     few = shelf.merge(inputs[:1], asked).facts
+    sized = [replace(item, size_bytes=64 * 1024 * 1024) for item in inputs[:1]]
+    large = shelf.merge(sized, asked).facts
     many = shelf.merge(inputs, asked).facts
 
     assert few.content.token_index is None
+    assert large.content.token_index is not None
     assert many.content.token_index is not None
     merged = shelf.merged()
     assert Counter(plain(merged["logs"])) == Counter(plain(TABLES["logs"]))

@@ -8,7 +8,7 @@ import pytest
 from meta.config import Settings
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.token_index import builder
-from segments.token_index.place import PAGE_BYTES
+from segments.token_index.place import NUM_BLOCKS
 from segplane.read.lookup import segment_url
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
@@ -23,7 +23,7 @@ SEARCH = "web | where body has 'rareword' | count"
 @pytest.fixture
 def indexed(segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch) -> SegmentWriter:
     """Files with an index, which none of a real size would have."""
-    monkeypatch.setattr(builder, "SHARE_MAX", 10.0)
+    monkeypatch.setattr(builder, "SHARE_MAX", 100.0)
     segments.has_token_index = True
     for _ in range(FILES):
         segments.write(rows=200)
@@ -50,8 +50,12 @@ class TestBucket:
     def meta_settings(self, meta_settings: Settings, store: FaultyProxy) -> Settings:
         return replace(meta_settings, location=fresh_location(store.url))
 
-    def test_one_page_of_each_file_is_read(
-        self, indexed: SegmentWriter, gateway: GatewayServer, store: FaultyProxy
+    def test_one_block_of_each_file_is_read(
+        self,
+        indexed: SegmentWriter,
+        gateway: GatewayServer,
+        meta_server: MetaServer,
+        store: FaultyProxy,
     ) -> None:
         read: list[int] = []
 
@@ -65,4 +69,8 @@ class TestBucket:
         answer = gateway.query(SEARCH)
 
         assert answer.status == 200, answer.message
-        assert read == [PAGE_BYTES] * FILES
+        find = FindSegmentsRequest(dataset_names=["web"])
+        found = meta_server.client.segment_lookup.FindSegments(find).segments
+        blocks = [segment.token_index.length // NUM_BLOCKS for segment in found]
+        assert sorted(read) == sorted(blocks)
+        assert len(blocks) == FILES

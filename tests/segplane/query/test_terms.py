@@ -163,7 +163,7 @@ def places_of(table: pa.Table) -> Iterator[tuple[str, str]]:
 @pytest.fixture
 def written(segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch, seed: int) -> SegmentWriter:
     """Files of few rows, most of them with an index."""
-    monkeypatch.setattr(builder, "SHARE_MAX", 10.0)
+    monkeypatch.setattr(builder, "SHARE_MAX", 100.0)
     rng = random.Random(seed)
     for number in range(FILES):
         table = replaced(
@@ -242,7 +242,7 @@ def test_no_other_characters_fold_to_letters_of_terms() -> None:
 def test_signs_that_fold_to_letters_are_found(
     queries: QueryDriver, segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "SHARE_MAX", 10.0)
+    monkeypatch.setattr(builder, "SHARE_MAX", 100.0)
     segments.has_token_index = True
     for body in ("dis\u212a full", "d\u0130sc lost", "other text"):
         table = replaced(rows_of("logs", 1, SegmentSpec()), "body", [body])

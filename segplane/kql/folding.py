@@ -11,6 +11,7 @@ from functools import cache
 from segplane.kql.regex import escape
 from segplane.kql.typed import Apply, Constant, Expression
 
+_ALPHANUMERIC = r"\p{L}\p{N}"
 _FINAL_SIGMA, _SIGMA = "ς", "σ"
 _UNLIKE_LOWER = str.maketrans({"İ": "i", "Σ": _SIGMA, _FINAL_SIGMA: _SIGMA})
 # Characters that are folded to these, and are not the upper or title case of them.
@@ -48,6 +49,23 @@ def folded_value(
 def folded_pattern(text: str) -> str:
     """Return a pattern that finds a text in any case, without engines' rules of case."""
     return "".join(map(_character_pattern, text))
+
+
+def folded_term_pattern(text: str, kind: str) -> str:
+    """Return the pattern of a term in any case."""
+    return _bounded(folded_pattern(text), text, kind)
+
+
+def term_pattern(text: str, kind: str) -> str:
+    """Return the pattern of a term: `kind` is has, hasprefix or hassuffix."""
+    return _bounded(escape(text), text, kind)
+
+
+def _bounded(pattern: str, text: str, kind: str) -> str:
+    """The ends of a term need a boundary if they are alphanumeric."""
+    before = "" if kind == "hassuffix" or not text[:1].isalnum() else f"(?:^|[^{_ALPHANUMERIC}])"
+    after = "" if kind == "hasprefix" or not text[-1:].isalnum() else f"(?:[^{_ALPHANUMERIC}]|$)"
+    return f"{before}{pattern}{after}"
 
 
 @cache

@@ -11,7 +11,7 @@ from segplane.kql.catalog import FUNCTIONS, INFIX
 from segplane.kql.dataset_table import COMPUTED
 from segplane.kql.dynamics import member_key
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
-from segplane.kql.folding import folded_constant, folded_pattern, folded_value
+from segplane.kql.folding import folded_constant, folded_term_pattern, folded_value, term_pattern
 from segplane.kql.membership import among, listed
 from segplane.kql.normal_forms import normalized
 from segplane.kql.promotion import with_promoted
@@ -30,7 +30,6 @@ from segplane.kql.types import ALIASES, DATETIME_MAX, DATETIME_MIN
 
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
-_ALPHANUMERIC = r"\p{L}\p{N}"
 # Whether a letter or digit may be before the text that an operator finds, and behind it.
 _BOUNDED = {
     **dict.fromkeys(("has", "has_any", "has_all"), (True, True)),
@@ -362,9 +361,9 @@ def _search(
             return Apply(kind, (value, Constant(text, "string")), "bool", offset, name)
         value = folded_value(value, text, offset, name)
         return Apply(kind, (value, folded_constant(text)), "bool", offset, name)
-    compiled = pattern(_term(escape(text), text, kind), searched)
+    compiled = pattern(term_pattern(text, kind), searched)
     if not cased:
-        compiled = Constant(_term(folded_pattern(text), text, kind), "string", "regex")
+        compiled = Constant(folded_term_pattern(text, kind), "string", "regex")
     part = text if cased else plainly_folded(text)
     if not (isinstance(value, ColumnValue) and part):
         return Apply("match", (value, compiled), "bool", offset, name)
@@ -373,13 +372,6 @@ def _search(
         return Apply("term_cs", (value, compiled, exact), "bool", offset, name)
     folded, lower = pattern(f"(?i){escape(part)}", searched), Constant(part.lower(), "string")
     return Apply("term", (value, compiled, folded, lower), "bool", offset, name)
-
-
-def _term(searched: str, text: str, kind: str) -> str:
-    """Return the pattern of a term; the ends of its text need a boundary if alphanumeric."""
-    before = "" if kind == "hassuffix" or not text[:1].isalnum() else f"(?:^|[^{_ALPHANUMERIC}])"
-    after = "" if kind == "hasprefix" or not text[-1:].isalnum() else f"(?:[^{_ALPHANUMERIC}]|$)"
-    return f"{before}{searched}{after}"
 
 
 _PAIRS: dict[str, Callable[[Operands], Expression]] = {

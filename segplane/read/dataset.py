@@ -53,6 +53,8 @@ class OpenDataset:
     left_out: tuple[LeftOut, ...] = field(repr=False, default=())
     # Hidden columns that files may have; None = not known.
     automatic_columns: operations_pb2.AutomaticColumns | None = field(repr=False, default=None)
+    # A term of every body that is read; "" = none.
+    body_has: str = ""
 
     def __post_init__(self) -> None:
         self.pin.keep_for(self)
@@ -125,6 +127,7 @@ class OpenDataset:
             self._access,
             self.fresh,
             self.left_out,
+            body_has=self.body_has,
         )
 
     def newest(self, limit: int) -> pa.Table:
@@ -133,6 +136,7 @@ class OpenDataset:
 
         if self._column_names is not None:
             raise ReadError("newest rows have every column: open the dataset without `columns`")
+        self._refuse_body_has("newest")
         with self._failures():
             return newest_rows(self.columns, self.bounds, self._files, self.fresh, self.pin, limit)
 
@@ -190,6 +194,7 @@ class OpenDataset:
         """
         if self.fresh is not None:
             raise ReadError("Spark reads no fresh records: open the dataset without `fresh`")
+        self._refuse_body_has("spark")
         from segplane.read.spark.native import Extent, data_frame
 
         self.pin.check()
@@ -214,7 +219,17 @@ class OpenDataset:
         from segplane.read.arrow_source import segments_dataset
 
         self.pin.check()
-        return segments_dataset(self.columns, self.bounds, self._files, self.fresh, self.pin)
+        if not self.body_has:
+            return segments_dataset(self.columns, self.bounds, self._files, self.fresh, self.pin)
+        from segplane.read import body_term
+
+        files = body_term.files_of(self.body_has, self._files)
+        source = segments_dataset(self.columns, self.bounds, files, self.fresh, self.pin)
+        return source.filter(body_term.condition(self.body_has))
+
+    def _refuse_body_has(self, name: str) -> None:
+        if self.body_has:
+            raise ReadError(f"{name} does not search bodies: open the dataset without `body_has`")
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         rows, rows_max = 0, sum(file.rows for file in self._files)

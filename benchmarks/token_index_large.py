@@ -161,4 +161,4 @@ def _clickhouse(folder: Path) -> float:
     reply = subprocess.run(
         [CHDB, script], input=json.dumps(order), capture_output=True, text=True, check=True
     )
-    return statistics.median(json.loads(reply.stdout))
+    return float(statistics.median(json.loads(reply.stdout)))

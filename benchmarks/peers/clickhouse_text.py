@@ -33,7 +33,8 @@ def main() -> None:
     order = json.load(sys.stdin)
     with tempfile.TemporaryDirectory(prefix="clickhouse-", dir=order["folder"]) as data:
         database = session.Session(data)
-        for statement in ("SET max_threads = 2", TABLE, INSERT.format(**order)):
+        settings = "SET max_threads = 2, use_structure_from_insertion_table_in_table_functions = 0"
+        for statement in (settings, TABLE, INSERT.format(**order)):
             database.query(statement)
         database.query("OPTIMIZE TABLE otel_logs FINAL")
         walls = []

@@ -33,8 +33,8 @@ def files_with(terms: Sequence[int], files: Sequence[DatasetFile]) -> tuple[Data
         with ThreadPoolExecutor(min(_READS_AT_ONCE, len(indexed))) as pool:
             read = list(pool.map(lambda file: _narrowed(terms, file), indexed))
     narrowed = {file.segment_id: file for file in read}
-    found = (narrowed.get(file.segment_id, file) for file in files)
-    return tuple(file for file in found if file.groups is None or file.groups)
+    candidates = (narrowed.get(file.segment_id, file) for file in files)
+    return tuple(file for file in candidates if file.groups is None or file.groups)
 
 
 def _narrowed(terms: Sequence[int], file: DatasetFile) -> DatasetFile:

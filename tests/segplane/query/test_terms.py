@@ -14,15 +14,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from segments.parquet import row_groups
 from segments.parquet.spec import SegmentSpec
 from segments.token_index import builder
 from segplane.query.engine import RunningQuery
-from segplane.query.explain import explanation
 from segplane.query.plan import QueryPlan
-from segplane.read import ReadError, open_dataset
-from segplane.read.arrow_source import segments_dataset
-from segplane.read.body_term import files_of
 from tests.segplane.query.conftest import QueryDriver
 from tests.segplane.query.test_row_groups import replaced
 from tests.support.examples import examples
@@ -263,77 +258,3 @@ def test_signs_that_fold_to_letters_are_found(
         assert answer(queries, without_terms(plan))[0] == rows
         if condition.endswith(("k'", "k '", "c'", "c '")) and "\u0130" not in condition:
             assert left_out == 2, condition
-
-
-@pytest.fixture
-def divided(segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch) -> SegmentWriter:
-    """One file of ten row groups with logs and two with metrics."""
-    monkeypatch.setattr(builder, "SHARE_MAX", 100.0)
-    monkeypatch.setattr(row_groups, "GROUP_ROWS_MAX", 10)
-    segments.has_token_index = True
-    table = replaced(rows_of("logs", 95, SegmentSpec()), "body", [f"a{n} all" for n in range(95)])
-    table = replaced(table, "timestamp", [EPOCH + n for n in range(95)])
-    table = replaced(table, "service_name", ["one"] * 95)
-    segments.register({"logs": table, "metrics": rows_of("metrics", 15)}, SegmentSpec())
-    return segments
-
-
-def test_row_groups_within_a_file_are_left_out(
-    queries: QueryDriver, divided: SegmentWriter
-) -> None:
-    def call(query: RunningQuery) -> tuple[list[str], list[list[int]], str]:
-        rows = query.reader().read_all().column("body").to_pylist()
-        (source,) = query.sources
-        kept = [[group.number for group in file.groups or ()] for file in source.files]
-        return sorted(rows), kept, "\n".join(explanation(query))
-
-    def asked(condition: str) -> tuple[list[str], list[list[int]], str]:
-        text = f"web | where body {condition} | project body"
-        found: tuple[list[str], list[list[int]], str] = queries.run(queries.plan(text), call)
-        return found
-
-    rows, kept, explained = asked("has 'A41'")
-    assert (rows, kept) == (["a41 all"], [[4]])
-    assert "11 row groups of these files" in explained
-    assert asked("has_any ('a3', 'a94')")[:2] == (["a3 all", "a94 all"], [[0, 9]])
-    # Every row group of logs has it, and none of metrics.
-    rows, kept, _ = asked("has 'all'")
-    assert (len(rows), kept) == (95, [list(range(10))])
-    assert asked("has 'a1000'")[:2] == ([], [])
-
-
-def test_bodies_are_searched_through_every_door(
-    queries: QueryDriver, divided: SegmentWriter
-) -> None:
-    def bodies(text: str, **options: Any) -> list[str]:
-        with open_dataset("web", body_has=text, meta_address=queries.address, **options) as opened:
-            rows = opened.to_table()["body"].to_pylist()
-            assert opened.polars().collect()["body"].to_list() == rows
-            assert [
-                b for (b,) in opened.duckdb(duckdb.connect()).project("body").fetchall()
-            ] == rows
-            assert opened.of_signal("logs").to_table()["body"].to_pylist() == rows
-            with pytest.raises(ReadError, match="open the dataset without `body_has`"):
-                opened.newest(1)
-            return sorted(rows)
-
-    assert bodies("A41") == bodies("a41 all") == ["a41 all"]
-    assert bodies("a4") == ["a4 all"]
-    assert len(bodies("all")) == 95
-    assert bodies("41") == bodies("a1000") == []
-    # Another column list needs no body.
-    with open_dataset(
-        "web", columns=["service_name"], body_has="a41", meta_address=queries.address
-    ) as opened:
-        assert opened.to_table().to_pylist() == [{"service_name": "one"}]
-
-
-def test_a_reader_of_arrow_opens_the_row_groups_that_may_have_a_term(
-    queries: QueryDriver, divided: SegmentWriter
-) -> None:
-    with open_dataset("web", meta_address=queries.address) as opened:
-        files = files_of("a41", opened.files())
-        source = segments_dataset(opened.columns, opened.bounds, files, None, opened.pin)
-        fragments = list(source.get_fragments())
-
-    assert [group.id for fragment in fragments for group in fragment.row_groups] == [4]

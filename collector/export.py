@@ -59,6 +59,29 @@ def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -
         raise malformed(f"payload is not an OTLP {signal} export request") from error
 
 
+def require_signal(signal: Signal, payload: bytes, facts: PayloadFacts) -> None:
+    """Raise Refused if an export is of another signal, so that nothing of it would be read."""
+    row = TRAITS[signal]
+    paths = ", ".join(other.http_path for other in TRAITS.values() if other is not row)
+    if facts.foreign:
+        raise malformed(
+            f"{facts.foreign} has fields of other wire types than {row.records} have: the export is"
+            f" not of {signal}, send it over HTTP to one of {paths} or to its own gRPC service"
+        )
+    if payload and not facts.num_parts:
+        raise malformed(
+            f"payload has none of the fields of an OTLP {signal} export request, expected"
+            f" {row.json_name} (field 1)"
+        )
+
+
+def hint_of(facts: PayloadFacts) -> str:
+    """Return a hint to a sender whose ids are hexadecimal letters; empty if they are not."""
+    if not facts.hex_id:
+        return ""
+    return f"{facts.hex_id} is hexadecimal letters, expected 16 or 8 bytes; it is kept as it is"
+
+
 def digest_of(token_id: str, signal: Signal, payload: bytes) -> bytes:
     """Digest that every resend of an export shares, and no other export."""
     # A collision would be a loss, so it is cryptographic; BLAKE3 takes a quarter of SHA-256's time.

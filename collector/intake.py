@@ -21,14 +21,16 @@ from collector.export import (
     count_records,
     count_taken,
     digest_of,
+    hint_of,
     read_facts,
+    require_signal,
 )
 from collector.flusher import not_routed
 from collector.ingestion import IngestLimits, ValidToken
 from collector.json_records import ConvertedRecords, RecordOptions, TakenRecords
 from collector.partial_success import PartialSuccess
 from collector.quotas import Quotas
-from collector.refusal import Refusal, Refused, unavailable
+from collector.refusal import Refusal, Refused, malformed, unavailable
 from collector.token_limits import Activities, TokenActivity, TokenLimits
 from meta.errors import Code
 from meta.metrics import (
@@ -230,22 +232,27 @@ class Intake:
                 CUT_ATTRIBUTES.labels(signal, cut).inc(number)
         if valid.num_rejected:
             REJECTED_RECORDS.labels(signal).inc(valid.num_rejected)
+        hint = hint_of(facts)
+        if hint and admission.activity.is_warning_due(self._activities.clock()):
+            return replace(valid, warning="; ".join(filter(None, (valid.warning, hint))))
         return valid
 
     async def _read(
         self, admission: AdmittedExport, sent: PartialSuccess
     ) -> tuple[PartialSuccess, PayloadFacts]:
         """Validate an export; of a damaged one take the valid part."""
+        valid = sent
         try:
-            return sent, await self._facts(admission, sent.payload)
+            facts = await self._facts(admission, sent.payload)
         except Refused as refused:
             if refused.refusal.code is not Code.INVALID_ARGUMENT:
                 raise
             valid = await self._convert("damaged", admission, sent.payload)
             facts = await self._facts(admission, valid.payload)
             if not facts.num_records:
-                raise
-            return valid, facts
+                raise malformed(f"{refused.refusal.message}: {valid.cause}") from None
+        require_signal(admission.signal, valid.payload, facts)
+        return valid, facts
 
     async def _conforming(
         self, admission: AdmittedExport, valid: PartialSuccess, facts: PayloadFacts, digest: bytes

@@ -25,6 +25,8 @@ from segments.signals import TRAITS, Signal
 
 METHODS: dict[str, Signal] = {row.grpc_method: signal for signal, row in TRAITS.items()}
 SERVICES = tuple(method.split("/")[1] for method in METHODS)
+# It is sent twice, in headers of which clients take 8 KiB.
+MESSAGE_CHARS_MAX = 2_000
 _STATUS_KEY = "grpc-status-details-bin"
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -92,6 +94,8 @@ class OtlpHandler(grpc.GenericRpcHandler):
     async def _abort(self, signal: Signal, context: Context, refused: Refused) -> bytes:
         count_refused(signal, refused.refusal)
         status = refused.refusal.status()
+        if len(status.message) > MESSAGE_CHARS_MAX:
+            status.message = f"{status.message[:MESSAGE_CHARS_MAX]}..."
         await context.abort(
             _CODES[status.code], status.message, ((_STATUS_KEY, status.SerializeToString()),)
         )

@@ -9,6 +9,8 @@ the rejected records cannot be counted, and the whole export is refused.
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import DecodeError, Message
@@ -21,10 +23,13 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from collector.faults import Faults
 from collector.refusal import malformed
+from collector.wire_faults import fault_of
 from segments import protowire
+from segments.otlp.official import OFFICIAL_CLASSES
 from segments.otlp.validation import check
-from segments.signals import TRAITS, Signal
+from segments.signals import TRAITS, Signal, member_name
 from segments.typed.conformity import Nonconforming
 
 # Bounds the time that one damaged export may take.
@@ -80,7 +85,9 @@ def reject_outside(signal: Signal, payload: bytes, window: tuple[int, int]) -> P
 def reject_damaged(signal: Signal, payload: bytes) -> PartialSuccess:
     """Remove what does not parse; raises Refused if the frames are broken."""
     filter_ = RecordFilter(signal)
-    return PartialSuccess(filter_.valid_part(0, payload) or b"", filter_.num_rejected)
+    valid = filter_.valid_part(0, payload) or b""
+    cause = f"not valid OTLP ({filter_.faults.text()})"
+    return PartialSuccess(valid, filter_.faults.num_rejected, cause)
 
 
 class RecordFilter:
@@ -88,23 +95,38 @@ class RecordFilter:
 
     def __init__(self, signal: Signal, fields_max: int = FIELDS_MAX) -> None:
         self.num_rejected = 0
+        self.faults = Faults()
         self._signal = signal
         self._fields_left = fields_max
+        self._path: list[str] = []
 
     def valid_part(self, level: int, body: bytes) -> bytes | None:
         """Return the message without its damaged parts; None if nothing of it is valid."""
         if self._parses(level, body):
             return body
         if level == RECORD:
-            self.num_rejected += self._count(level, body)
+            self._reject(level, body, self._count(level, body))
             return None
         own, children = self.split(body, CHILDREN[level])
         if not self._parses(level, own):
-            self.num_rejected += sum(self._count(level + 1, child) for child in children)
+            num_records = sum(self._count(level + 1, child) for child in children)
+            self._reject(level, own, num_records)
             return None
-        kept = (self.valid_part(level + 1, child) for child in children)
-        parts = (framed(CHILDREN[level], child) for child in kept if child is not None)
-        return own + b"".join(parts)
+        kept: list[bytes] = []
+        for place, child in enumerate(children):
+            self._path.append(f"{member_name(TRAITS[self._signal].containers[level])}[{place}]")
+            valid = self.valid_part(level + 1, child)
+            self._path.pop()
+            if valid is not None:
+                kept.append(framed(CHILDREN[level], valid))
+        return own + b"".join(kept)
+
+    def _reject(self, level: int, body: bytes, num_records: int) -> None:
+        path, message = ".".join(self._path), ""
+        if self.faults.is_named_next:
+            below, message = fault_of(_descriptors(self._signal)[level], body)
+            path += below
+        self.faults.add(path.removeprefix("."), message, num_records)
 
     def _parses(self, level: int, body: bytes) -> bool:
         try:
@@ -146,7 +168,16 @@ class RecordFilter:
                     raise malformed(f"export is damaged, and has more than {FIELDS_MAX} fields")
                 yield WireField(number, body[start:end], body[content:end] if content else None)
         except protowire.MalformedWire as error:
-            raise _broken() from error
+            raise _broken(".".join(self._path), error) from error
+
+
+@cache
+def _descriptors(signal: Signal) -> tuple[Any, ...]:
+    """Return the official schema of each level, from the request to the record or metric."""
+    levels: list[Any] = [OFFICIAL_CLASSES[signal].DESCRIPTOR]
+    for name in TRAITS[signal].containers:
+        levels.append(levels[-1].fields_by_name[name].message_type)
+    return tuple(levels)
 
 
 def framed(number: int, body: bytes) -> bytes:
@@ -204,8 +235,9 @@ def event_time(signal: Signal, body: bytes) -> int:
     return record.time_unix_nano or record.observed_time_unix_nano
 
 
-def _broken() -> Exception:
-    return malformed("payload is not an OTLP export request: its frames are broken")
+def _broken(path: str, error: protowire.MalformedWire) -> Exception:
+    text = "payload is not an OTLP export request: its frames are broken"
+    return malformed(f"{text} ({f'{path}: ' if path else ''}{error})")
 
 
 _RESPONSES: dict[Signal, type[Message]] = {

@@ -74,3 +74,9 @@ _ROWS = (
 
 TRAITS: dict[Signal, SignalTraits] = {row.name: row for row in _ROWS}
 SIGNALS: tuple[Signal, ...] = tuple(TRAITS)
+
+
+def member_name(field: str) -> str:
+    """Return the name in JSON of a field of the protos."""
+    first, *others = field.split("_")
+    return first + "".join(map(str.capitalize, others))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from segments.errors import SegmentsError
+from segments.otlp.first_records import FirstRecords
 from segments.otlp.validation import Times, checked, log_times
 from segments.signals import Signal
 from segments.v1.otlp_counts_pb2 import PointCounts, RecordCounts
@@ -30,6 +31,11 @@ class PayloadFacts:
     has_untimed: bool
     # Bytes of the largest resource, scope, log record, span or data point.
     part_bytes_max: int = field(default=0, compare=False)
+    # Records, metrics, scopes and resources.
+    num_parts: int = field(default=0, compare=False)
+    # Paths of a record that is of another signal, and of an id that is hexadecimal letters.
+    foreign: str = field(default="", compare=False)
+    hex_id: str = field(default="", compare=False)
 
     def time_bounds(self, received_at: int) -> tuple[int, int]:
         """Time bounds, with records that carry no time placed at the time of arrival."""
@@ -62,7 +68,13 @@ def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -
     content = _content(count.num_records, times.of_events())
     if signal == "logs" and content.has_untimed:
         content = _observed(payload, content, times)
-    return replace(content, part_bytes_max=count.part_bytes_max)
+    return replace(
+        content,
+        part_bytes_max=count.part_bytes_max,
+        num_parts=count.num_parts,
+        foreign=count.first_records.foreign,
+        hex_id=count.first_records.hex_id,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +84,15 @@ class _Count:
     num_records: int
     num_parts: int
     part_bytes_max: int
+    first_records: FirstRecords
 
 
 def _counted(signal: Signal, payload: bytes, parts_max: int) -> _Count:
     """Count, but not much further than to `parts_max`."""
     num_records = num_parts = part_bytes_max = 0
-    lists = _point_lists(payload) if signal == "metrics" else _record_lists(payload)
+    first_records = FirstRecords(signal)
+    lists_of = _point_lists if signal == "metrics" else _record_lists
+    lists = lists_of(payload, first_records)
     for others, records, part in lists:
         num_records += len(records)
         num_parts += others + len(records)
@@ -88,25 +103,33 @@ def _counted(signal: Signal, payload: bytes, parts_max: int) -> _Count:
             # Sliced, since that makes a list at once; sorting takes three quarters of max's time.
             by_size = sorted(records[:], key=len)
             part_bytes_max = max(part_bytes_max, len(by_size[-1]))
-    return _Count(num_records, num_parts, part_bytes_max)
+    return _Count(num_records, num_parts, part_bytes_max, first_records)
 
 
-def _record_lists(payload: bytes) -> Iterator[tuple[int, Sequence[bytes], bytes]]:
+def _record_lists(
+    payload: bytes, first_records: FirstRecords
+) -> Iterator[tuple[int, Sequence[bytes], bytes]]:
     """Per list on the way down: how many other parts are in it, its records, whose list it is."""
     resources = RecordCounts.FromString(payload).resources
     yield len(resources), (), b""
-    for resource in resources:
+    for place, resource in enumerate(resources):
         yield len(resource.scopes), (), resource.resource
-        for scope in resource.scopes:
-            yield 0, scope.records, scope.scope
+        for scope_place, scope in enumerate(resource.scopes):
+            if records := scope.records:
+                first_records.look(place, scope_place, records[0])
+            yield 0, records, scope.scope
 
 
-def _point_lists(payload: bytes) -> Iterator[tuple[int, Sequence[bytes], bytes]]:
+def _point_lists(
+    payload: bytes, first_records: FirstRecords
+) -> Iterator[tuple[int, Sequence[bytes], bytes]]:
     resources = PointCounts.FromString(payload).resources
     yield len(resources), (), b""
-    for resource in resources:
+    for place, resource in enumerate(resources):
         yield len(resource.scopes), (), resource.resource
-        for scope in resource.scopes:
+        for scope_place, scope in enumerate(resource.scopes):
+            if scope.metrics:
+                first_records.look_at_fields(place, scope_place, scope.metrics[0])
             yield len(scope.metrics), (), scope.scope
             for metric in scope.metrics:
                 kind = metric.WhichOneof("data")

@@ -108,6 +108,11 @@ def check(signal: Signal, level: int, body: bytes) -> None:
     _CHECKING[signal][level].FromString(body)
 
 
+def parsed(signal: Signal, level: int, body: bytes) -> Message:
+    """As `check`, and return the message, of which repeated messages are merged."""
+    return _CHECKING[signal][level].FromString(body)
+
+
 def _classes(repeated: Mapping[str, tuple[str, ...]]) -> dict[Signal, list[type[Message]]]:
     pool = DescriptorPool()
     added: set[str] = set()

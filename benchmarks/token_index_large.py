@@ -119,6 +119,7 @@ def _searches(folder: Path, facts: SegmentFacts) -> list[Result]:
                     return int(running.reader().read_all().column(0)[0].as_py())
 
             walls[name] = _wall(ask, ROUNDS if name == "KQL" else 3)
+    print(f"  segplane.read {walls['read']:.1f} ms")
     walls["chDB"] = _clickhouse(folder)
     print("  " + ", ".join(f"{name} {wall:.1f} ms" for name, wall in walls.items()))
     return [
@@ -159,6 +160,6 @@ def _clickhouse(folder: Path) -> float:
     }
     script = Path(__file__).parent / "peers" / "clickhouse_text.py"
     reply = subprocess.run(
-        [CHDB, script], input=json.dumps(order), capture_output=True, text=True, check=True
+        [CHDB, script], input=json.dumps(order), stdout=subprocess.PIPE, text=True, check=True
     )
     return float(statistics.median(json.loads(reply.stdout)))

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from segplane.query.arrow_values import with_unique_names
+from segplane.query.duckdb_types import forms, with_arrow_types
 from segplane.query.errors import QueryError, QueryStopped
 from segplane.query.failures import failure
+from segplane.query.forms import form_of
 from segplane.query.plan import QueryPlan
 from segplane.query.quoting import literal
 from segplane.query.sources import DatasetSource, QueryPlace, direct_paths, open_sources
@@ -66,11 +68,27 @@ class RunningQuery:
 
     def reader(self) -> pa.RecordBatchReader:
         """Run the query; its reader raises QueryError too."""
+        return self.result()[0]
+
+    def result(self) -> tuple[pa.RecordBatchReader, list[pa.DataType]]:
+        """Run the query; return its reader, which raises QueryError too, and its columns' forms."""
         import pyarrow as pa
 
-        reader = self.call(lambda: self._connection.sql(self.plan.sql).to_arrow_reader(BATCH_ROWS))
+        reader, column_forms = self.call(self._opened)
         batches = pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
-        return with_unique_names(batches)
+        return with_unique_names(batches), column_forms
+
+    def _opened(self) -> tuple[pa.RecordBatchReader, list[pa.DataType]]:
+        relation = self._connection.sql(self.plan.sql)
+        columns = self.plan.columns
+        if columns is None:
+            reader = with_arrow_types(relation).to_arrow_reader(BATCH_ROWS)
+            return reader, forms(relation, reader.schema)
+        reader = relation.to_arrow_reader(BATCH_ROWS)
+        return reader, [
+            form_of(field.type, type_)
+            for field, type_ in zip(reader.schema, columns.values(), strict=True)
+        ]
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """Return the rows of another statement over the same tables. Raises QueryError."""

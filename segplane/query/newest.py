@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from segplane.kql.dataset_table import FORMAT_COLUMNS
 from segplane.query.errors import QueryError
-from segplane.query.output import dynamic_value, plain, rows_of
+from segplane.query.forms import form_of
+from segplane.query.output import json_rows
 from segplane.read.errors import ReadError
 
 if TYPE_CHECKING:
@@ -27,13 +27,15 @@ def write_newest(dataset: OpenDataset, limit: int, out: IO[bytes]) -> int:
         raise QueryError(str(error)) from error
     columns, rows = dataset.columns, 0
     dynamic = _dynamic(columns)
-    cells = [partial(_cell, is_dynamic=name in dynamic) for name in columns.names]
+    names = [json.dumps(name, ensure_ascii=False) for name in columns.names]
+    forms = [
+        form_of(field.type, "dynamic" if field.name in dynamic else None) for field in newest.schema
+    ]
     out.write(b"[")
-    for row in rows_of(newest.to_reader(), cells):
-        pairs = zip(columns.names, row, strict=True)
-        record = {name: value for name, value in pairs if value is not None}
-        text = json.dumps(record, ensure_ascii=False)
-        out.write(f"{',' if rows else ''}\n {text}".encode())
+    for row in json_rows(newest.to_reader(), forms):
+        pairs = zip(names, row, strict=True)
+        record = ", ".join(f"{name}: {text}" for name, text in pairs if text != "null")
+        out.write(f"{',' if rows else ''}\n {{{record}}}".encode())
         rows += 1
     out.write(b"\n]\n" if rows else b"]\n")
     return rows
@@ -43,9 +45,3 @@ def _dynamic(columns: ReadColumns) -> frozenset[str]:
     promoted = {column.name: column.kql_type for column in columns.spec.promoted}
     types = {**FORMAT_COLUMNS, **promoted}
     return frozenset(name for name, type_ in types.items() if type_ == "dynamic")
-
-
-def _cell(value: Any, *, is_dynamic: bool) -> Any:
-    if isinstance(value, list):
-        return [plain(element) for element in value]
-    return dynamic_value(value) if is_dynamic else plain(value)

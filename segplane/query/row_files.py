@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
-from segplane.query.arrow_values import python_rows, python_values
-from segplane.query.output import not_finite
+from segplane.query.forms import ROW_FILES, bare_texts, json_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,29 +55,20 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         unfinished.unlink(missing_ok=True)
 
 
-def json_row(row: dict[str, Any]) -> str:
-    """Return a row as a JSON object on one line."""
-    return json.dumps(_json_value(row), ensure_ascii=False, separators=(",", ":"))
-
-
-def _json_value(value: Any) -> Any:
-    """Return what JSON has for a value; NaN and infinities as text, which JSON lacks."""
-    if isinstance(value, dict):
-        return {str(name): _json_value(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json_value(element) for element in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return not_finite(value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Decimal) and value == value.to_integral_value():
-        # DuckDB's sums of whole numbers.
-        return int(value)
-    return str(value)
+def json_lines(
+    batch: pa.RecordBatch, forms: Sequence[pa.DataType] | None = None, *, has_nulls: bool = True
+) -> list[str]:
+    """Return each row of a batch as a JSON object on one line, with or without its nulls."""
+    names = [json.dumps(name, ensure_ascii=False) for name in batch.schema.names]
+    forms = forms or batch.schema.types
+    columns = [
+        [
+            f"{name}:{text}" if has_nulls or text != "null" else ""
+            for text in json_texts(column, form, ROW_FILES)
+        ]
+        for name, column, form in zip(names, batch.columns, forms, strict=True)
+    ]
+    return [f"{{{','.join(filter(None, row))}}}" for row in zip(*columns, strict=True)]
 
 
 class _ParquetRows:
@@ -144,28 +131,25 @@ class _JsonRows:
         self._output = output
 
     def write(self, batch: pa.RecordBatch) -> None:
-        for record in python_rows(batch):
-            self._output.write(f"{json_row(record)}\n".encode())
+        for line in json_lines(batch):
+            self._output.write(f"{line}\n".encode())
 
     def close(self) -> None:
         self._output.flush()
 
 
 def _is_text_in_csv(type_: pa.DataType) -> bool:
+    """Return true unless Arrow's writer of CSV writes a type as segplane.query.forms does."""
     import pyarrow as pa
 
-    return pa.types.is_nested(type_) or pa.types.is_timestamp(type_)
+    types = pa.types
+    return not (types.is_boolean(type_) or types.is_integer(type_) or types.is_string(type_))
 
 
 def _csv_texts(column: pa.Array[Any]) -> pa.Array[Any]:
     import pyarrow as pa
 
-    if pa.types.is_timestamp(column.type):
-        times = python_values(column)
-        texts = [v.isoformat() if isinstance(v, datetime) else v for v in times]
-        return pa.array(texts, pa.string())
-    texts = [None if v is None else json.dumps(_json_value(v)) for v in python_values(column)]
-    return pa.array(texts, pa.string())
+    return pa.array(bare_texts(column, column.type, ROW_FILES), pa.string())
 
 
 _WRITERS: dict[str, Callable[[pa.Schema, IO[bytes]], BatchWriter]] = {

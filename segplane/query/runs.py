@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import IO, TYPE_CHECKING, Literal
 
 from meta.client import MetaClient
-from segplane.kql.types import KqlType
 from segplane.query import output
 from segplane.query.engine import Progress, QueryLimits, RunningQuery, opened_query
 from segplane.query.errors import QueryError, QueryWarning
@@ -25,7 +24,6 @@ from segplane.query.tables import CatalogTables, NamedTable
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
 Language = Literal["kql", "sql"]
 _BAR = 30
@@ -113,31 +111,23 @@ def write_result(
     query: RunningQuery, format_: Format, rows_max: int, file: IO[bytes] | None
 ) -> None:
     """Run a query and write its rows, to standard output without a file. Raises QueryError."""
-    reader, types = typed_rows(query)
+    reader, forms = query.result()
     if format_ in BINARY:
         write = output.write_arrow if format_ == "arrow" else output.write_parquet
-        write(reader, types, file or sys.stdout.buffer)
+        write(reader, forms, file or sys.stdout.buffer)
         return
     if format_ == "table" and file is None:
-        rows, is_all = output.print_rows(reader, types, rows_max)
+        rows, is_all = output.print_rows(reader, forms, rows_max)
         if not is_all:
             hint = "take or --format csv gives others"
             print(f"the first {rows:,} rows, there are more: {hint}", file=sys.stderr)
         return
     text = sys.stdout if file is None else io.TextIOWrapper(file, "utf-8", newline="")
     write_text = output.write_json if format_ == "json" else output.write_csv
-    write_text(reader, types, text)
+    write_text(reader, forms, text)
     text.flush()
     if file is not None:
         text.detach()  # type: ignore[union-attr]
-
-
-def typed_rows(query: RunningQuery) -> tuple[pa.RecordBatchReader, list[KqlType]]:
-    """Run a query; return its rows and the types of their columns. Raises QueryError."""
-    reader, columns = query.reader(), query.plan.columns
-    return reader, (
-        list(columns.values()) if columns is not None else output.kql_types(reader.schema)
-    )
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from segments.signals import SIGNALS
 from segplane.kql.dataset_table import STORED_WORDS, VALUE
 from segplane.query import sql_points, sql_words
 from segplane.query.arrow_values import with_unique_names
+from segplane.query.duckdb_types import forms, with_arrow_types
 from segplane.query.errors import QueryWarning
 from segplane.query.quoting import FREE_MEMORY
 from segplane.read import OpenDataset, OpenView, ReadError
@@ -42,6 +44,14 @@ _READING = {
 }
 _BATCH_ROWS = 2_048
 _NO_TABLE = re.compile(r"(Table with name (\S+) does not exist)")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """The rows of a statement, and the form of each column."""
+
+    reader: pa.RecordBatchReader
+    forms: list[pa.DataType]
 
 
 class SqlSession:
@@ -69,7 +79,7 @@ class SqlSession:
         self._connection.close()
 
     @contextmanager
-    def query(self, text: str) -> Iterator[pa.RecordBatchReader]:
+    def query(self, text: str) -> Iterator[SessionResult]:
         """Run one statement and read its rows. Raises ReadError."""
         try:
             statements = duckdb.extract_statements(text)
@@ -88,7 +98,8 @@ class SqlSession:
                 rows = self._connection.sql(text)
                 if rows is None:
                     raise ReadError("the statement gives no rows")
-                yield with_unique_names(rows.to_arrow_reader(_BATCH_ROWS))
+                reader = with_arrow_types(rows).to_arrow_reader(_BATCH_ROWS)
+                yield SessionResult(with_unique_names(reader), forms(rows, reader.schema))
             except duckdb.Error as error:
                 # A name that stands somewhere in the text need not be one that is read.
                 for name, refusal in unreadable.items():

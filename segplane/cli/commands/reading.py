@@ -65,14 +65,14 @@ def preview(
     JSON has every column that is not null.
     """
     with refusals(), open_dataset(name, signal, fresh=fresh, meta_address=address) as dataset:
-        rows = [
-            row
-            for each in dataset.signals
-            for row in dataset.of_signal(each).newest(limit).to_pylist()
-        ]
+        newest = [dataset.of_signal(each).newest(limit) for each in dataset.signals]
     if as_json:
-        _print_json({key: v for key, v in row.items() if v is not None} for row in rows)
+        from segplane.query.row_files import json_lines
+
+        batches = (batch for table in newest for batch in table.to_batches())
+        _print_json(line for batch in batches for line in json_lines(batch, has_nulls=False))
         return
+    rows = [row for table in newest for row in table.to_pylist()]
     shown = [[_cell(row[column]) for column in _SHORT] + [_record_text(row)] for row in rows]
     print_table((*_SHORT, "record"), shown)
 
@@ -187,15 +187,17 @@ def refusals() -> Iterator[None]:
 
 
 def _run(session: Any, statement: str, as_json: bool) -> None:
-    from segplane.query.arrow_values import python_rows
+    from segplane.query.forms import ROW_FILES
+    from segplane.query.output import text_rows
+    from segplane.query.row_files import json_lines
 
-    with session.query(statement) as reader:
-        rows = (row for batch in reader for row in python_rows(batch))
+    with session.query(statement) as result:
         if as_json:
-            _print_json(rows)
+            _print_json(line for batch in result.reader for line in json_lines(batch, result.forms))
             return
-        shown = [[_cell(value) for value in row.values()] for row in islice(rows, _TABLE_ROWS)]
-        print_table(reader.schema.names, shown)
+        rows = text_rows(result.reader, result.forms, ROW_FILES)
+        shown = [[_cell(value) for value in row] for row in islice(rows, _TABLE_ROWS)]
+        print_table(result.reader.schema.names, shown)
         if next(rows, None) is not None:
             print(f"stopped after {_TABLE_ROWS} rows: --json prints all", file=sys.stderr)
 
@@ -225,13 +227,11 @@ def _statements() -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _print_json(rows: Iterator[dict[str, Any]]) -> None:
-    from segplane.query.row_files import json_row
-
+def _print_json(lines: Iterator[str]) -> None:
     is_empty = True
-    for row in rows:
+    for line in lines:
         print("[" if is_empty else ",")
-        print(f"  {json_row(row)}", end="")
+        print(f"  {line}", end="")
         is_empty = False
     print("[]" if is_empty else "\n]")
 

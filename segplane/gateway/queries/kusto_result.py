@@ -3,13 +3,14 @@
 import io
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import IO
 
 from segplane.kql.types import KqlType
+from segplane.query.civil_times import timestamp_text
 from segplane.query.engine import RunningQuery
-from segplane.query.output import Cell, dynamic_value, plain, rows_of, time_text, timespan_text
-from segplane.query.runs import typed_rows
+from segplane.query.forms import Style, timespan_text
+from segplane.query.output import json_rows
 
 _HEADER = {"FrameType": "DataSetHeader", "IsProgressive": False, "Version": "v2.0"}
 _PROPERTIES: tuple[tuple[str, str], ...] = (
@@ -31,6 +32,7 @@ _INFORMATION: tuple[tuple[str, str], ...] = (
     ("EventTypeName", "string"),
     ("Payload", "string"),
 )
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COMPLETED = '{"Count":1,"Text":"Query completed successfully"}'
 _NO_ID = "00000000-0000-0000-0000-000000000000"
 _END = {"FrameType": "DataSetCompletion", "HasErrors": False, "Cancelled": False}
@@ -38,15 +40,17 @@ _END = {"FrameType": "DataSetCompletion", "HasErrors": False, "Cancelled": False
 
 def write_kusto(query: RunningQuery, out: IO[bytes]) -> None:
     """Run a query and write its rows as a data set of one primary result. Raises QueryError."""
-    reader, types = typed_rows(query)
-    columns = list(zip(reader.schema.names, types, strict=True))
+    reader, forms = query.result()
+    # Kusto's clients ask in KQL only.
+    assert query.plan.columns is not None
+    columns = list(zip(reader.schema.names, query.plan.columns.values(), strict=True))
     text = io.TextIOWrapper(out, "utf-8", newline="")
     text.write(f"[{_json(_HEADER)},\n{_table(0, 'QueryProperties', '@ExtendedProperties')}")
     text.write(f"{_columns(_PROPERTIES)}]}},\n{_table(1, 'PrimaryResult', 'PrimaryResult')}")
     text.write(_columns(columns))
     is_first = True
-    for row in rows_of(reader, [_CELLS.get(type_, plain) for type_ in types]):
-        text.write(("\n" if is_first else ",\n") + _json(row))
+    for row in json_rows(reader, forms, Style(timespan=_timespan)):
+        text.write(f"{'' if is_first else ','}\n[{','.join(row)}]")
         is_first = False
     table = _table(2, "QueryCompletionInformation", "QueryCompletionInformation")
     text.write(f"]}},\n{table}{_columns(_INFORMATION)}{_json(_completion())}]}},\n{_json(_END)}]\n")
@@ -69,7 +73,9 @@ def _columns(columns: Sequence[tuple[str, str | KqlType]]) -> str:
 def _completion() -> list[object]:
     ids = ("", _NO_ID, _NO_ID, _NO_ID)
     status = (4, "Info", 0, "S_OK (0)", 4, "QueryInfo", _COMPLETED)
-    return [time_text(datetime.now(UTC)), *ids, *status]
+    micros = (datetime.now(UTC) - _EPOCH) // timedelta(microseconds=1)
+    now = timestamp_text(micros, "us", "Z", is_fraction_always=True)
+    return [now, *ids, *status]
 
 
 def _timespan(nanos: int) -> str:
@@ -80,6 +86,3 @@ def _timespan(nanos: int) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-_CELLS: dict[KqlType, Cell] = {"timespan": _timespan, "dynamic": dynamic_value}

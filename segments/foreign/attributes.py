@@ -10,6 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from segments.parquet.promoted import first_of_each
+
 AnyArray = Any  # A pa.Array of any type.
 
 
@@ -71,7 +73,7 @@ def json_values(column: AnyArray) -> list[Any]:
     elif pa.types.is_temporal(type_) or pa.types.is_decimal(type_):
         column = column.cast(pa.string())
     if pa.types.is_map(type_):
-        return [None if item is None else _json_value(dict(item)) for item in column.to_pylist()]
+        return [None if item is None else _object(item) for item in column.to_pylist()]
     return [_json_value(value) for value in column.to_pylist()]
 
 
@@ -88,9 +90,14 @@ def _json_value(value: Any) -> Any:
         case list():
             # A map comes as pairs.
             if value and all(isinstance(item, tuple) for item in value):
-                return {str(key): _json_value(item) for key, item in value}
+                return _object(value)
             return [_json_value(item) for item in value]
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _object(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    """Return a map as an object; of equal keys the first counts, as in segments."""
+    return first_of_each([(str(key), _json_value(item)) for key, item in pairs])
 
 
 def _words(value: float) -> str:
@@ -127,9 +134,7 @@ def parsed_values(
 def _parsed(text: str, kind: type[dict[str, Any] | list[Any]]) -> Any:
     try:
         # The first of duplicate keys counts, as in segments.
-        parsed = json.loads(
-            text, object_pairs_hook=lambda pairs: dict(reversed(pairs)), parse_constant=str
-        )
+        parsed = json.loads(text, object_pairs_hook=first_of_each, parse_constant=str)
         if isinstance(parsed, kind):
             # A text of half a character is JSON, and no UTF-8.
             json_text(parsed).encode()

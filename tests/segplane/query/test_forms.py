@@ -125,7 +125,7 @@ def test_keys_of_maps_are_texts_and_equal_names_of_structs_stay() -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 2**53 + 1, 2**63])
 def test_a_sum_is_a_number_with_all_of_its_digits(number: int) -> None:
-    results = _results(f"SELECT sum(x) AS s, avg(x) > 0 AS b FROM (SELECT {number}::HUGEINT AS x)")
+    results = _results(f"SELECT sum({number}::HUGEINT) AS s")
 
     assert json.loads(results["json"], parse_int=str)[0]["s"] == str(number)
     with pa.ipc.open_stream(results["arrow"]) as stream:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from segments.parquet.promoted import first_of_each
+from segments.json_objects import first_of_each
 
 AnyArray = Any  # A pa.Array of any type.
 

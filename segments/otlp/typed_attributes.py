@@ -14,9 +14,10 @@ from typing import Any, cast
 
 import pyarrow as pa
 
+from segments.json_objects import first_of_each
 from segments.otlp import json_text
 from segments.otlp.arrow import Array, dictionary, field, make, pc, spread
-from segments.parquet.promoted import SOURCES, converted, first_of_each, promote
+from segments.parquet.promoted import SOURCES, converted, promote
 from segments.parquet.promoted_reads import ROWS_MIN
 from segments.parquet.repetition import is_unrepeated
 from segments.parquet.schema import TIMESTAMP, promoted_type

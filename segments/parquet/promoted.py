@@ -13,6 +13,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from segments.json_objects import first_of_each
 from segments.parquet.automatic import automatic_columns, exact_values, unusable_values
 from segments.parquet.promoted_reads import read_attributes
 from segments.parquet.promoted_values import NATIVE_TYPES, JsonValue, Unconvertible, convert
@@ -150,12 +151,3 @@ def converted(values: Sequence[JsonValue], column: PromotedColumn) -> tuple[pa.A
             failures += 1
     type_ = promoted_type(column)
     return pa.array(typed, pa.string() if pa.types.is_dictionary(type_) else type_), failures
-
-
-def first_of_each(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    """Make an object of a JSON reader's pairs, in order; of duplicate names the first counts."""
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        members = dict(reversed(pairs))
-        members = {name: members[name] for name, _ in pairs}
-    return members

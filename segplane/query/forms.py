@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from segments.parquet.promoted import first_of_each
+from segments.json_objects import first_of_each
 from segplane.kql.types import DAY_NANOS, KqlType
 from segplane.query.civil_times import clock_text, date_text, timestamp_text
 

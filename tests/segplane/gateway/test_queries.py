@@ -1,7 +1,11 @@
 """POST /v1/query: queries in KQL and SQL, as JSON, CSV and Arrow."""
 
-import pyarrow as pa
+import csv
 
+import pyarrow as pa
+import pytest
+
+from tests.segplane.query.test_forms import DOORS
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 
@@ -22,6 +26,19 @@ def test_a_query_is_answered_in_each_format(
     assert gateway.query(kql, format="csv").body == b"signal,n\nlogs,30\ntraces,12\n"
     table = pa.ipc.open_stream(gateway.query(kql, format="arrow").body).read_all()
     assert table.to_pydict() == {"signal": ["logs", "traces"], "n": [30, 12]}
+
+
+@pytest.mark.parametrize(("query", "value"), DOORS, ids=[door[0] for door in DOORS])
+def test_types_have_the_forms_of_the_command_line(
+    gateway: GatewayServer, query: str, value: str
+) -> None:
+    as_csv = gateway.query(query, format="csv").body.decode()
+
+    assert gateway.query(query).body.decode() == f'[\n {{"x": {value}}}\n]\n'
+    cell = next(csv.reader(as_csv.splitlines()[1:]))[0]
+    assert "".join(cell.split()) == "".join(value.split())
+    table = pa.ipc.open_stream(gateway.query(query, format="arrow").body).read_all()
+    assert (table.num_rows, table.column_names) == (1, ["x"])
 
 
 def test_equal_names_far_times_and_infinite_numbers_are_answered(gateway: GatewayServer) -> None:

@@ -20,7 +20,7 @@ class Faults:
         self.num_rejected += num_records
         self._num_faults += 1
         if self.is_named_next:
-            self._texts.append(f"{_shortened(path)} {message}")
+            self._texts.append(f"{_shortened(path)}: {message}")
 
     @property
     def is_named_next(self) -> bool:

@@ -1,6 +1,6 @@
 """The field of a damaged protobuf message that does not parse, with its path.
 
-fault_of(LogRecord.DESCRIPTOR, body)  # (".body.stringValue", "is text that is not UTF-8, ...")
+fault_of(LogRecord.DESCRIPTOR, body)  # (".body.stringValue", "found text that is not UTF-8, ...")
 """
 
 from typing import Any
@@ -25,15 +25,15 @@ def fault_of(descriptor: Any, body: bytes, depth: int = 0) -> tuple[str, str]:
             place = places[number] = places.get(number, -1) + 1
             name = f".{field.json_name}[{place}]" if field.is_repeated else f".{field.json_name}"
             if field.type == Fd.TYPE_STRING and not _is_utf_8(body[content:end]):
-                return name, "is text that is not UTF-8, expected UTF-8"
+                return name, "found text that is not UTF-8, expected UTF-8"
             if field.message_type is not None and not _parses(field, body[content:end]):
                 if depth >= _DEPTH_MAX:
                     break
                 path, message = fault_of(field.message_type, body[content:end], depth + 1)
                 return name + path, message
     except protowire.MalformedWire as error:
-        return "", f"is damaged ({error}), expected fields of protobuf"
-    return "", f"does not parse, expected {descriptor.name} of OTLP"
+        return "", f"found damaged bytes ({error}), expected fields of protobuf"
+    return "", f"found bytes that do not parse, expected {descriptor.name} of OTLP"
 
 
 def _is_utf_8(text: bytes) -> bool:

@@ -147,7 +147,7 @@ def test_a_text_that_is_not_utf_8_is_named(damage: Callable[[LogsData], None], p
     valid = reject_damaged("logs", data.SerializeToString().replace(MARK, BAD))
 
     assert valid.num_rejected == 1
-    assert valid.cause == f"not valid OTLP ({path} is text that is not UTF-8, expected UTF-8)"
+    assert valid.cause == f"not valid OTLP ({path}: found text that is not UTF-8, expected UTF-8)"
 
 
 def test_a_hundred_damaged_records_are_named_and_the_others_counted() -> None:
@@ -178,7 +178,7 @@ def test_both_protocols_name_the_same_fault(
 
     assert [answer.status for answer in http] == [400, 400]
     assert {call[0] for call in calls} == {grpc.StatusCode.INVALID_ARGUMENT}
-    assert "logRecords[99].body.stringValue is text that is not UTF-8" in http[0].error.message
+    assert "logRecords[99].body.stringValue: found text that is not UTF-8" in http[0].error.message
     assert calls[0][1][:MESSAGE_CHARS_MAX] == http[0].error.message[:MESSAGE_CHARS_MAX]
     assert calls[1][1] == http[1].error.message
     assert "scopeLogs[0].logRecords[0] has fields of other wire types" in http[1].error.message

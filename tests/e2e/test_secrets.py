@@ -42,7 +42,7 @@ AT_DEBUG = """
 import logging, runpy, sys
 logging.INFO = logging.DEBUG
 logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
-runpy.run_module(sys.argv[1], run_name="__main__", alter_sys=True)
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 """
 
 

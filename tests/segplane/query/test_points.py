@@ -109,8 +109,8 @@ def test_the_sql_shell_has_values_and_rates_too(
     )
 
     def run(text: str) -> list[object]:
-        with session.query(text) as reader:
-            return [next(iter(row.values())) for row in reader.read_all().to_pylist()]
+        with session.query(text) as result:
+            return [next(iter(row.values())) for row in result.reader.read_all().to_pylist()]
 
     assert run("SELECT value FROM web.metrics ORDER BY timestamp") == [10, 20, None, 40, None]
     assert run(f"SELECT rate(count, {ARGUMENTS}) FROM web.metrics") == [10.0]  # noqa: S608

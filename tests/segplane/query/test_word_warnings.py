@@ -108,7 +108,7 @@ def test_the_sql_shell_warns_too(segments: SegmentWriter, queries: QueryDriver) 
 
     with (
         pytest.warns(QueryWarning, match="stored as 'ERROR'"),
-        session.query("SELECT count(*) FROM web WHERE severity = 'error'") as reader,
+        session.query("SELECT count(*) FROM web WHERE severity = 'error'") as result,
     ):
-        assert reader.read_all().num_rows == 1
+        assert result.reader.read_all().num_rows == 1
     session.close()

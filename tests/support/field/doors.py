@@ -30,8 +30,9 @@ def sql(meta_address: str, dataset: str) -> Rows:
         lambda: [dataset], lambda name: open_dataset(name, meta_address=meta_address)
     )
     try:
-        with session.query(f'FROM "{dataset}"') as reader:
-            return reader.read_all().to_pylist()
+        with session.query(f'FROM "{dataset}"') as result:
+            rows: Rows = result.reader.read_all().to_pylist()
+            return rows
     finally:
         session.close()
 

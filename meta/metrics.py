@@ -96,7 +96,10 @@ BACKGROUND_SUCCESS = Gauge(
     registry=META,
 )
 DATABASE_CAUSES = Gauge(
-    "segplane_meta_database_causes", "1: see database_needs_operator.", ["cause"], registry=META
+    "segplane_meta_database_causes",
+    "1 = calls fail by this cause. Not 0: an operator has to mend it; see database_needs_operator.",
+    ["cause"],
+    registry=META,
 )
 WITNESS_STATE = Gauge(
     "segplane_meta_witness_state",

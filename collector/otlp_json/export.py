@@ -7,6 +7,7 @@ metric whose own members are wrong is rejected with the records below it.
 """
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ REASONS_MAX = 100
 # The least of the limits on headers that carry the answer of a refused export.
 REASONS_LENGTH_MAX = 4_000
 NAME_LENGTH_MAX = 100
+# No type has a number of more.
+DIGITS_MAX = 400
 # The fields in which messages hold what is below them, down to the records.
 _BELOW: dict[str, tuple[str, ...]] = {
     message: (field,)
@@ -71,7 +74,7 @@ def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> 
 
 def _parsed(signal: Signal, body: bytes) -> dict[str, object]:
     try:
-        tree = json.loads(body, object_pairs_hook=_object)
+        tree = _loaded(body)
     except json.JSONDecodeError as error:
         cause = f"{error.msg} at line {error.lineno} column {error.colno}"
         raise _refused(signal, cause) from error
@@ -79,11 +82,23 @@ def _parsed(signal: Signal, body: bytes) -> dict[str, object]:
         raise _refused(signal, "text is not valid Unicode") from error
     except RecursionError as error:
         raise _refused(signal, messages.TOO_DEEP) from error
-    except ValueError as error:
-        raise _refused(signal, "a number has too many digits") from error
     if not isinstance(tree, dict):
         raise malformed("body is not a JSON object")
     return tree
+
+
+def _loaded(body: bytes) -> Any:
+    try:
+        return json.loads(body, object_pairs_hook=_object)
+    except (json.JSONDecodeError, UnicodeError):
+        raise
+    except ValueError:
+        # A whole number has more digits than Python reads: it fits no type, as infinity.
+        return json.loads(body, object_pairs_hook=_object, parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> float:
+    return int(digits) if len(digits) <= DIGITS_MAX else math.inf
 
 
 def _object(members: list[tuple[str, object]]) -> dict[str, object]:

@@ -6,6 +6,7 @@ one that waits for Postgres slows none. So CPU time is compared, and not the num
 
 import asyncio
 import math
+import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -24,22 +25,42 @@ IDLE_SECS = 0.0005
 # CPU time of a call on the event loop, in addition to that of its thread.
 LOOP_SECS = 0.0003
 COUNT_PAUSE_SECS = 0.1
+# A call that has held a thread for so long waits for something else, such as a lock of Postgres, if
+# it computed for less than a tenth of what an equal part of one core gives each call. It is then
+# not counted against its subject.
+STALL_SECS = 0.05
+COMPUTING_PART = 0.1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class CallCost:
     """CPU time of a call in threads, in seconds."""
 
     cpu_secs: float = 0.0
+    # The thread that counts now, and its CPU time at the beginning.
+    _counting: tuple[int, float] | None = None
 
     @contextmanager
     def counted(self) -> Iterator[None]:
         """Count the CPU time of the calling thread."""
         began_secs = time.thread_time()
+        self._counting = threading.get_ident(), began_secs
         try:
             yield
         finally:
+            self._counting = None
             self.cpu_secs += time.thread_time() - began_secs
+
+    def so_far(self) -> float:
+        """CPU time up to now, asked from another thread than the one that counts.
+
+        Threads of the pool live as long as the event loop that asks.
+        """
+        if (counting := self._counting) is None:
+            return self.cpu_secs
+        thread, began_secs = counting
+        clock = time.pthread_getcpuclockid(thread)
+        return self.cpu_secs + time.clock_gettime(clock) - began_secs
 
 
 @dataclass(slots=True)
@@ -48,9 +69,17 @@ class _Share:
 
     used_secs: float = 0.0
     used_at: float = 0.0
-    running: int = 0
     is_restricted: bool = False
-    waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
+    # The calls that hold a thread, and since when; those of them that do not compute.
+    holders: dict[CallCost, float] = field(default_factory=dict)
+    stalled: frozenset[CallCost] = frozenset()
+    waiting: "deque[tuple[asyncio.Future[None], CallCost]]" = field(default_factory=deque)
+    watch: asyncio.TimerHandle | None = None
+
+    @property
+    def computing(self) -> int:
+        """The number of its calls that hold a thread and are not known to wait."""
+        return len(self.holders) - len(self.stalled)
 
     def used(self, now: float) -> float:
         """Recent CPU time, in seconds."""
@@ -63,7 +92,8 @@ class ThreadShares:
     """The shares of all subjects; used on the event loop only.
 
     A subject may hold `most` threads. In a busy process, a subject that has used more than its part
-    of the recent CPU time may hold RESTRICTED_THREADS as long as calls of its own wait.
+    of the recent CPU time may hold RESTRICTED_THREADS as long as calls of its own wait. Calls that
+    hold a thread without computing do not count as these, and still count as its `most`.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -90,43 +120,66 @@ class ThreadShares:
         """Hold a thread of a subject's, first come first served; counts the cost at its end."""
         self._count()
         share = self._shares.setdefault(subject, _Share(used_at=self._clock()))
-        if is_bounded and (share.waiting or share.running >= self._limit(share)):
+        if is_bounded and (share.waiting or not self._has_room(share)):
             count_restricted(SUBJECT, "threads")
-            await self._turn(share)
+            await self._turn(share, cost)
         else:
-            share.running += 1
+            share.holders[cost] = self._clock()
         try:
             yield
         finally:
-            share.running -= 1
+            _leave(share, cost)
             used_secs = cost.cpu_secs + LOOP_SECS
             share.used_secs = share.used(self._clock()) + used_secs
             self._used_secs += used_secs
             self._count()
             self._wake(share)
 
-    async def _turn(self, share: _Share) -> None:
-        """Wait for a thread; a call that is woken counts as running already."""
+    async def _turn(self, share: _Share, cost: CallCost) -> None:
+        """Wait for a thread; a call that is woken holds it already."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        share.waiting.append(turn)
+        share.waiting.append((turn, cost))
+        self._watch(share)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
                 with suppress(ValueError):
-                    share.waiting.remove(turn)
+                    share.waiting.remove((turn, cost))
             else:
-                share.running -= 1
+                _leave(share, cost)
                 self._wake(share)
             raise
 
     def _wake(self, share: _Share) -> None:
-        while share.waiting and share.running < self._limit(share):
-            turn = share.waiting.popleft()
+        while share.waiting and self._has_room(share):
+            turn, cost = share.waiting.popleft()
             # The caller may have left.
             if not turn.done():
-                share.running += 1
+                share.holders[cost] = self._clock()
                 turn.set_result(None)
+
+    def _has_room(self, share: _Share) -> bool:
+        return len(share.holders) < self._most and share.computing < self._limit(share)
+
+    def _watch(self, share: _Share) -> None:
+        """Look for calls that do not compute, as long as others wait for them."""
+        if share.watch is None and share.waiting:
+            loop = asyncio.get_running_loop()
+            share.watch = loop.call_later(STALL_SECS, self._pass_stalled, share)
+
+    def _pass_stalled(self, share: _Share) -> None:
+        share.watch = None
+        now = self._clock()
+        holders = sum(len(each.holders) for each in self._shares.values())
+        part = COMPUTING_PART / max(1, holders)
+        share.stalled = frozenset(
+            cost
+            for cost, since in share.holders.items()
+            if now - since >= STALL_SECS and cost.so_far() < part * (now - since)
+        )
+        self._wake(share)
+        self._watch(share)
 
     def _limit(self, share: _Share) -> int:
         """The threads that a subject may hold now."""
@@ -149,5 +202,10 @@ class ThreadShares:
         self._used_secs = sum(used.values())
         for subject, secs in used.items():
             share = self._shares[subject]
-            if secs <= IDLE_SECS and not share.running and not share.waiting:
+            if secs <= IDLE_SECS and not share.holders and not share.waiting:
                 del self._shares[subject]
+
+
+def _leave(share: _Share, cost: CallCost) -> None:
+    del share.holders[cost]
+    share.stalled -= {cost}

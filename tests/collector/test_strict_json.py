@@ -184,6 +184,15 @@ def test_a_wrong_data_point_leaves_the_others_of_its_metric() -> None:
     assert converted.num_rejected == 1
 
 
+def test_a_number_of_too_many_digits_rejects_its_record() -> None:
+    body = logs(KEPT, {"body": {"intValue": 0}}).replace(b": 0", b": " + b"9" * 5_000)
+
+    converted = to_protobuf("logs", body)
+
+    assert converted.num_rejected == 1
+    assert ".logRecords[1].body.intValue: found a number" in converted.cause
+
+
 def test_a_member_that_comes_twice_rejects_its_record() -> None:
     twice = b'{"body": {"stringValue": "a", "stringValue": "b"}}'
     body = logs(KEPT, {}).replace(b"{}", twice)

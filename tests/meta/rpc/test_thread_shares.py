@@ -1,13 +1,15 @@
 """Shares of the worker threads: who uses most of the CPU waits for those who use less."""
 
 import asyncio
+import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
 
-from meta.rpc.thread_shares import COUNT_PAUSE_SECS, CallCost, ThreadShares
+from meta.rpc.thread_shares import COUNT_PAUSE_SECS, STALL_SECS, CallCost, ThreadShares
 
 MOST = 4
 
@@ -186,5 +188,71 @@ def test_one_waiting_call_on_a_quiet_server_holds_up_no_other_of_its_subject(
         assert work.running == ["gateway"]
         waiting_end.set()
         await asyncio.gather(*waiting)
+
+    in_loop(test)
+
+
+async def until(is_so: Callable[[], bool], work: Work) -> None:
+    """Let the clock of the shares and the event loop go on until something is so."""
+    async with asyncio.timeout(20):
+        while not is_so():
+            work.now += STALL_SECS
+            await asyncio.sleep(STALL_SECS / 5)
+
+
+def test_a_waiting_call_on_a_busy_server_holds_up_its_subject_for_a_moment_only() -> None:
+    async def test(work: Work) -> None:
+        await work.use("gateway", 0.5)
+        await work.use("other", 0.1)
+        end, tasks = await work.begin("gateway", MOST + 2)
+        assert work.running == ["gateway"]
+
+        # None of them computes, so each in turn makes room for the next, up to all threads.
+        await until(lambda: len(work.running) == MOST, work)
+
+        assert work.shares.waiting("gateway") == 2
+        end.set()
+        await asyncio.gather(*tasks)
+
+    in_loop(test)
+
+
+def test_a_call_that_computes_is_not_passed_on_a_busy_server() -> None:
+    async def test(work: Work) -> None:
+        await work.use("gateway", 0.5)
+        await work.use("other", 0.1)
+        has_begun, may_end = threading.Event(), threading.Event()
+
+        def compute(cost: CallCost) -> None:
+            with cost.counted():
+                has_begun.set()
+                while not may_end.is_set():
+                    sum(range(1_000))
+
+        async def computing() -> None:
+            cost = CallCost()
+            async with work.shares.thread("gateway", cost):
+                await asyncio.to_thread(compute, cost)
+
+        task = asyncio.create_task(computing())
+        await asyncio.to_thread(has_begun.wait)
+        end, tasks = await work.begin("gateway", 1)
+        looks = 0
+
+        def is_looked_at() -> bool:
+            nonlocal looks
+            looks += 1
+            return looks > 20
+
+        began, real = time.monotonic(), work.now
+        async with asyncio.timeout(20):
+            while not is_looked_at():
+                work.now = real + time.monotonic() - began
+                await asyncio.sleep(STALL_SECS)
+
+        assert work.running == []
+        may_end.set()
+        end.set()
+        await asyncio.gather(task, *tasks)
 
     in_loop(test)

@@ -76,7 +76,8 @@ PATTERNS = {
     "parse_json": "CASE WHEN JSON_VALID(<0>) THEN <0> ELSE CAST(TO_JSON(<0>) AS VARCHAR) END",
     "array_length": "CASE WHEN JSON_TYPE(<0>) = 'ARRAY' THEN CAST(JSON_ARRAY_LENGTH(<0>) AS BIGINT) END",
     "elements": f"UNNEST({_ELEMENTS} ELSE [NULL] END)",
-    "stored_list": "CAST(TO_JSON(<0>) AS VARCHAR)",
+    # TO_JSON writes NaN and infinities without quotes, and the lists hold no texts.
+    "stored_list": "REGEXP_REPLACE(CAST(TO_JSON(<0>) AS VARCHAR), '(NaN|-?Infinity)', '\"\\1\"', 'g')",
     "split": "CAST(TO_JSON(STRING_SPLIT(COALESCE(<0>, ''), <1>)) AS VARCHAR)",
     "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",
     "substring_of": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END, LEAST(GREATEST(<2>, 0), 1000000000))",

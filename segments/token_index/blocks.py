@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import google_crc32c
 
+from segments.token_index.place import IndexedGroup
+
 NUM_PROBES = 6
 PROBE_BITS = 15
 # The probes reach so many bits.
@@ -19,15 +21,6 @@ FILTER_BYTES_MAX = 2**PROBE_BITS // 8
 _PROBE_MASK = 2**PROBE_BITS - 1
 _NUMBER, _GROUP = struct.Struct("<I"), struct.Struct("<II")
 CRC_BYTES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRows:
-    """A row group of a file: its number, and the numbers of its first row and behind its last."""
-
-    number: int
-    start: int
-    end: int
 
 
 def header(groups: Sequence[tuple[int, int]]) -> bytes:
@@ -46,10 +39,10 @@ class Block:
     """A block as it was read."""
 
     _content: bytes
-    groups: tuple[GroupRows, ...]
+    groups: tuple[IndexedGroup, ...]
     _filters: tuple[tuple[int, int], ...]
 
-    def groups_with(self, term_hash: int) -> Iterator[GroupRows]:
+    def groups_with(self, term_hash: int) -> Iterator[IndexedGroup]:
         """Yield the row groups that may have a term, whose block this is."""
         for group, (start, size) in zip(self.groups, self._filters, strict=True):
             if not size or all(
@@ -68,7 +61,7 @@ def read_block(content: bytes, number: int) -> Block | None:
     filters_start = start = _NUMBER.size + count * _GROUP.size
     groups, filters, row = [], [], 0
     for group, (rows, size) in enumerate(_GROUP.iter_unpack(body[_NUMBER.size : filters_start])):
-        groups.append(GroupRows(group, row, row + rows))
+        groups.append(IndexedGroup(group, row, row + rows))
         filters.append((start, size))
         start, row = start + size, row + rows
     return Block(body, tuple(groups), tuple(filters)) if start == len(body) else None

@@ -29,6 +29,15 @@ class TokenIndex:
         return self.offset + number * self.block_bytes
 
 
+@dataclass(frozen=True, slots=True)
+class IndexedGroup:
+    """A row group of a file: its number, and the numbers of its first row and behind its last."""
+
+    number: int
+    start: int
+    end: int
+
+
 def block_of(term_hash: int) -> int:
     """Return the number of the block that has the filters of a term."""
     return term_hash >> (64 - _BLOCK_BITS)

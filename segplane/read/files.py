@@ -10,8 +10,7 @@ from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
-from segments.token_index.blocks import GroupRows
-from segments.token_index.place import KIND_BLOCKS, TokenIndex
+from segments.token_index.place import KIND_BLOCKS, IndexedGroup, TokenIndex
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
 from segplane.read.lookup import segment_url
@@ -67,7 +66,7 @@ class DatasetFile:
     # Field ids of the automatic columns that may be read in place of their attributes.
     automatic: frozenset[int] = frozenset()
     # Row groups that may have the terms of a query, in their order; None = all.
-    groups: tuple[GroupRows, ...] | None = None
+    groups: tuple[IndexedGroup, ...] | None = None
     num_groups_left_out: int = 0
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from segments.token_index.blocks import GroupRows, read_block
-from segments.token_index.place import block_of
+from segments.token_index.blocks import read_block
+from segments.token_index.place import IndexedGroup, block_of
 from segplane.read.errors import ReadError
 from segplane.read.files import DatasetFile
 from segplane.read.filesystems import filesystem, path_of
@@ -41,7 +41,7 @@ def _narrowed(terms: Sequence[int], file: DatasetFile) -> DatasetFile:
     """Read the blocks of the terms, and return the file with the row groups to read of it."""
     index = file.token_index
     assert index is not None
-    groups: set[GroupRows] = set()
+    groups: set[IndexedGroup] = set()
     num_groups = 0
     try:
         with filesystem(file.store).open_input_file(path_of(file)) as source:

@@ -9,6 +9,7 @@ import pytest
 from google.protobuf.message import Message
 
 from meta.config import Settings
+from meta.server.server import MESSAGE_BYTES_MAX
 from tests.support.meta.fuzzing import FORBIDDEN, Fuzzer, call, reason_of, valid_requests
 from tests.support.meta.methods import METHODS
 from tests.support.meta.server import MetaServer
@@ -30,7 +31,8 @@ def hammer(meta_server: MetaServer, seed: int, count: int) -> Counter[tuple[str,
             code = answer.code()
             context = f"seed {seed}, request {number}, {method.name}({raw[:200]!r}): {answer}"
             assert code not in FORBIDDEN, context
-            assert reason_of(answer), context
+            # gRPC refuses a longer message by itself, before it is read.
+            assert reason_of(answer) or len(raw) > MESSAGE_BYTES_MAX, context
             heard[method.name, code.name] += 1
     return heard
 

@@ -163,13 +163,14 @@ def test_by_use_without_the_switch_is_refused(choices: Choices) -> None:
 def test_names_that_people_could_misread_are_passed_over(choices: Choices) -> None:
     choices.set()
     odd = ["a" * 129, "", "line\nbreak", "two words", " blank", "right\u202eleft", "o'clock"]
-    choices.save(10, **dict.fromkeys([*odd, "fine", "a" * 128, 'q"\\{,}'], 10))
+    odd += ['q"\\{,}']
+    choices.save(10, **dict.fromkeys([*odd, "fine", "a" * 128], 10))
 
     choices.run()
 
     with choices.reading() as tx:
         ((counts,),) = tx.exec_driver_sql("SELECT counts FROM attribute_sums")
-    assert set(counts["1"][1]) == {"fine", "a" * 128, 'q"\\{,}'}
+    assert set(counts["1"][1]) == {"fine", "a" * 128}
 
 
 def test_a_dataset_that_cannot_be_chosen_for_holds_up_no_other(

@@ -15,7 +15,8 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_serv
 
 PROGRAM = """
 import structlog
-from meta import metrics, process, telemetry
+from meta import process, telemetry
+from nursery import metrics
 process.configure_logging("nursery")
 metrics.REAPED_BABIES.inc(3)
 with telemetry.span("work", rows=2):

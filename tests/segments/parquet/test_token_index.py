@@ -22,8 +22,8 @@ from segments.parquet.reader import SegmentFile
 from segments.signals import Signal
 from segments.store.open import open_store
 from segments.token_index import builder
-from segments.token_index.blocks import GroupRows, read_block
-from segments.token_index.place import block_of
+from segments.token_index.blocks import read_block
+from segments.token_index.place import IndexedGroup, block_of
 from segments.token_index.terms import term_hash
 from tests.support.parquet.rows import plain, rows_of, write_segment
 from tests.support.parquet.shelf import Shelf, order
@@ -76,7 +76,7 @@ def test_the_index_has_the_terms_of_every_row_group(
             block = read_block(content[offset : offset + index.block_bytes], block_of(term))
             assert block is not None
             assert len(block.groups) == file.num_row_groups
-            assert GroupRows(number, start, start + len(table)) in block.groups_with(term)
+            assert IndexedGroup(number, start, start + len(table)) in block.groups_with(term)
         start += len(table)
 
 

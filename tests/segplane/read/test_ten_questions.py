@@ -180,6 +180,9 @@ def _sql(asked: Asked, name: str, question: Question) -> list[Any]:
     assert done.exit_code == 0, done.stderr
     rows = json.loads(done.stdout)
     for row in rows:
+        if question.name == "all columns of one record":
+            # Computed in SQL's views, and no column of files.
+            del row["value"]
         for column in ("timestamp", "observed_timestamp", "start_timestamp"):
             if row.get(column):
                 row[column] = datetime.fromisoformat(row[column])

@@ -19,6 +19,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from collector.export import TooManyRecords
 from collector.otlp_json import messages
 from collector.otlp_json.messages import MessageReader, UnknownMembers
+from collector.otlp_json.suspects import quoted, spelling_of
 from collector.otlp_json.values import RepeatedMember, Unfit
 from collector.partial_success import PartialSuccess
 from collector.refusal import malformed
@@ -31,7 +32,6 @@ PARTS_PER_RECORD = 2
 REASONS_MAX = 100
 # The least of the limits on headers that carry the answer of a refused export.
 REASONS_LENGTH_MAX = 4_000
-NAME_LENGTH_MAX = 100
 # No type has a number of more.
 DIGITS_MAX = 400
 # The fields in which messages hold what is below them, down to the records.
@@ -68,7 +68,7 @@ def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> 
         read.num_rejected,
         f"not valid OTLP/JSON ({read.reasons()})",
         num_unknown=read.unknown.count,
-        spelling=_spelling(tree, read.unknown),
+        spelling=spelling_of(tree, read.unknown),
     )
 
 
@@ -265,11 +265,11 @@ def _require_content(signal: Signal, tree: Mapping[str, object], read: _Read) ->
     if tree and known.keys().isdisjoint(tree):
         name = next(iter(tree))
         raise malformed(
-            f"body has no member of an OTLP/JSON {signal} export: found {_quoted(name)}, expected"
+            f"body has no member of an OTLP/JSON {signal} export: found {quoted(name)}, expected"
             f" {TRAITS[signal].json_name}{_other_path(tree)}"
         )
     if read.unknown.suspect is not None:
-        raise _refused(signal, _spelling(tree, read.unknown))
+        raise _refused(signal, spelling_of(tree, read.unknown))
 
 
 def _other_path(tree: Mapping[str, object]) -> str:
@@ -277,37 +277,6 @@ def _other_path(tree: Mapping[str, object]) -> str:
         if other.json_name in tree or other.containers[0] in tree:
             return f"; send {other.json_name} to {other.http_path}"
     return ""
-
-
-def _spelling(tree: Mapping[str, object], unknown: UnknownMembers) -> str:
-    """Return where the first suspicious member is and what it may mean; "" if there is none."""
-    if unknown.suspect is None:
-        return ""
-    owner, name, meant = unknown.suspect
-    place = "".join(_path_to(tree, owner)).removeprefix(".")
-    return f"{place + ': ' if place else ''}{_quoted(name)} is unknown, did you mean {meant}?"
-
-
-def _path_to(tree: object, owner: Mapping[str, object]) -> list[str]:
-    """Return the path to an object, which is somewhere in the tree."""
-    pending: list[tuple[object, list[str]]] = [(tree, [])]
-    while pending:
-        value, path = pending.pop()
-        if value is owner:
-            return path
-        if isinstance(value, dict):
-            pending += [(child, [*path, f".{_shortened(name)}"]) for name, child in value.items()]
-        elif isinstance(value, list):
-            pending += [(child, [*path, f"[{index}]"]) for index, child in enumerate(value)]
-    return []
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(_shortened(name))
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= NAME_LENGTH_MAX else f"{name[:NAME_LENGTH_MAX]}..."
 
 
 def _refused(signal: Signal, cause: str) -> Exception:

@@ -14,13 +14,13 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from meta.client import MetaClient
 from meta.errors import MetaError, OffsetTaken
-from segplane.stack.postgres import EmbeddedPostgres
 from segplane.stack.preflight import claim_ports
 from tests.support.data_folders import open_folder
 from tests.support.meta import standby
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.namespaces import Machine, machines
+from tests.support.meta.postgres_process import PostgresProcess, postgres_process
 from tests.support.meta.process import meta_process
 from tests.support.meta.segments import Writer
 from tests.support.meta.tcp_postgres import tcp_settings
@@ -104,7 +104,7 @@ class Scene:
     """Two metas under load, over a primary and its standby on machines of their own."""
 
     primary: Machine
-    standby: EmbeddedPostgres
+    standby: PostgresProcess
     metas: list[Callers]
 
     def fail_over(self) -> float:
@@ -130,14 +130,14 @@ class Scene:
 def running_scene(objects: Path) -> Iterator[Scene]:
     """Run the databases and the metas, and wait until every kind of call is answered."""
     with machines(2) as (first, second), open_folder() as folder, ExitStack() as exits:
-        primary = EmbeddedPostgres(folder / "primary", settings=tcp_settings(folder, first.address))
-        with first.inside():
-            exits.enter_context(primary)
+        settings = tcp_settings(folder, first.address)
+        primary = exits.enter_context(
+            postgres_process(folder / "primary", settings, first.launcher)
+        )
         standby.migrate(primary)
         standby.copy_as_standby(primary, folder / "standby")
-        copy = EmbeddedPostgres(folder / "standby", settings=tcp_settings(folder, second.address))
-        with second.inside():
-            exits.enter_context(copy)
+        settings = tcp_settings(folder, second.address)
+        copy = exits.enter_context(postgres_process(folder / "standby", settings, second.launcher))
         url = (
             f"postgresql://segplane@/segplane?host={first.address}:5432"
             f"&host={second.address}:5432&target_session_attrs=primary"

@@ -1,20 +1,16 @@
 """Machines of a test's own: network namespaces, whose packets may vanish without a word."""
 
-import ctypes
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-_CLONE_NEWNET = 0x40000000
 # Nobody has it: frames to it are dropped, and neither side learns of it.
 _NOBODY = "02:00:00:00:00:99"
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
@@ -27,20 +23,10 @@ class Machine:
     host_address: str
     host_device: str
 
-    @contextmanager
-    def inside(self) -> Iterator[None]:
-        """Let processes that this thread starts in the block belong to the namespace."""
-        own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-        other = os.open(f"/run/netns/{self.name}", os.O_RDONLY)
-        try:
-            _enter(other)
-            try:
-                yield
-            finally:
-                _enter(own)
-        finally:
-            os.close(own)
-            os.close(other)
+    @property
+    def launcher(self) -> list[str]:
+        """The words before a command that runs in the namespace."""
+        return [_program(), "netns", "exec", self.name]
 
     def vanish(self) -> None:
         """Lose every packet to and from the machine, as without power; nothing is closed."""
@@ -75,11 +61,9 @@ def _make(exits: ExitStack, index: int) -> Machine:
     return machine
 
 
-def _enter(descriptor: int) -> None:
-    if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
-        raise OSError(ctypes.get_errno(), "setns")
+def _program() -> str:
+    return shutil.which("ip") or "/usr/sbin/ip"
 
 
 def _ip(*arguments: str) -> None:
-    program = shutil.which("ip") or str(Path("/usr/sbin/ip"))
-    subprocess.run([program, *arguments], check=True, capture_output=True)
+    subprocess.run([_program(), *arguments], check=True, capture_output=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
@@ -22,6 +22,14 @@ from tests.support.waiting import wait_until
 
 Reply = TypeVar("Reply")
 SYNCED = {"fsync": "off", "wal_level": "replica"}
+
+
+class Server(Protocol):
+    """A running Postgres, in this process' care or in another's."""
+
+    @property
+    def url(self) -> str:
+        """The URL of its database, which names its socket."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ def running_pair() -> Iterator[Pair]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def migrate(primary: EmbeddedPostgres) -> None:
+def migrate(primary: Server) -> None:
     """Make the tables."""
     database = Database(DatabaseSettings(url=primary.url))
     migrations.upgrade(database)
@@ -80,11 +88,11 @@ def retried(call: Callable[[], Reply]) -> Reply:
     return replies[0]
 
 
-def socket_of(server: EmbeddedPostgres) -> str:
+def socket_of(server: Server) -> str:
     return parse_qs(urlsplit(server.url).query)["host"][0]
 
 
-def copy_as_standby(primary: EmbeddedPostgres, folder: Path) -> None:
+def copy_as_standby(primary: Server, folder: Path) -> None:
     """Copy a running server into `folder`: started there, it follows the primary."""
     cluster = folder / "cluster"
     user = choose_user(cluster)
@@ -123,6 +131,6 @@ def stop_following(standby: EmbeddedPostgres) -> None:
         wait_until(lambda: connection.execute(query).fetchone() == (0,), "the receiver ended")
 
 
-def promote(standby: EmbeddedPostgres) -> None:
+def promote(standby: Server) -> None:
     with psycopg.connect(standby.url, autocommit=True) as connection:
         assert connection.execute("SELECT pg_promote(true, 60)").fetchone() == (True,)

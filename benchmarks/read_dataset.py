@@ -23,7 +23,6 @@ from benchmarks.harness.server import bench_postgres, bench_server
 from benchmarks.harness.timing import least_cpu
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, ingestion_pb2
-from segments.attribute_counts import AttributeCounts
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
@@ -173,7 +172,6 @@ class _BenchDataset:
         self.columns = DatasetColumns()
         self.unconverted = Counter[str]()
         self.events: SeenEvents | None = None
-        self.attribute_counts: AttributeCounts | None = None
 
 
 def _decode(store: ObjectStore, fresh: FreshRecords) -> int:

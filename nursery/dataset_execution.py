@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from nursery.results import DatasetResult, TaskEvents, WrittenSegment
-from segments.attribute_counts import AttributeCounts
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
 from segments.offsets import Quarantined
@@ -46,11 +45,8 @@ class DatasetExecution:
     unconverted: Counter[str] = field(default_factory=Counter)
     quarantined: dict[str, str] = field(default_factory=dict)
     events: SeenEvents | None = None
-    attribute_counts: AttributeCounts | None = None
 
     def __post_init__(self) -> None:
-        if self.work.is_counted:
-            self.attribute_counts = AttributeCounts()
         if self.work.spec.identity is not None:
             self.events = SeenEvents(self.work.spec.identity)
 
@@ -93,7 +89,6 @@ class DatasetExecution:
             tuple(sorted((n, k) for n, k in self.unconverted.items() if n not in unusable)),
             tuple(sorted(self.quarantined.items())),
             self._task_events(),
-            self.attribute_counts.most_frequent() if self.attribute_counts is not None else (),
         )
 
     def _task_events(self) -> TaskEvents | None:

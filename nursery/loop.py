@@ -10,7 +10,6 @@ from meta.metrics import CLOCK_SKEW
 from meta.process import Shutdown
 from meta.telemetry import span
 from nursery import dead_streams, metrics, reaper
-from nursery.attribute_counting import AttributeCounting
 from nursery.config import Settings
 from nursery.job import TaskOutcome
 from nursery.move_tracker import FinishedMove, MoveTracker
@@ -62,7 +61,6 @@ class Nursery:
         self._tasks_max = tasks_max
         self._clock = clock or Clock()
         self._database_clock = DatabaseClock(self._clock)
-        self._counting = AttributeCounting(self._clock)
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
         # Why datasets wait: all of them as noted last, and those whose layout is unknown.
@@ -193,8 +191,7 @@ class Nursery:
             patience=snapshot.patience,
         )
         streams, now_nanos = [s.stream for s in snapshot.streams], self._database_clock.now_nanos()
-        planned = plan(streams, snapshot.specs, limits, now_nanos, self._parked.offsets())
-        return self._counting.mark(planned, snapshot.counted)
+        return plan(streams, snapshot.specs, limits, now_nanos, self._parked.offsets())
 
     def _merge(self, cycle_plan: Plan) -> bool:
         """Run the plan's tasks; each dataset is registered once its own tasks have succeeded."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from nursery.planner import DatasetMove, Plan
 from nursery.results import TaskEvents, TaskResult, WrittenSegment
-from segments.attribute_counts import AttributeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,6 @@ class FinishedMove:
     segments: list[WrittenSegment] = field(default_factory=list)
     quarantined: dict[str, str] = field(default_factory=dict)
     events: list[WrittenEvents] = field(default_factory=list)
-    attribute_counts: AttributeCounts = field(default_factory=AttributeCounts)
 
 
 class MoveTracker:
@@ -65,8 +63,6 @@ class MoveTracker:
                 own = results[dataset_id]
                 finished.segments.extend(own.segments)
                 finished.quarantined.update(own.quarantined)
-                for counts in own.attribute_counts:
-                    finished.attribute_counts.add(counts)
                 if own.events is not None:
                     finished.events.append(WrittenEvents(own.segments, own.events))
             tasks.discard(index)

@@ -28,7 +28,7 @@ from nursery.event_claims import claims_message, deadline_secs
 from nursery.move_tracker import FinishedMove
 from nursery.planner import SPANS_MAX
 from segments.event_identity import CLAIMS_MAX
-from segplane.dataplane.registration import attribute_counts_messages, create_segment
+from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()
 # Limits of a call; meta allows 1,000 registrations and segments, and 10,000 offsets. Above 256 KiB
@@ -154,9 +154,6 @@ def _request(
         create_segment(move.dataset_id, bucket_of(segment.key), segment.key, segment)
         for segment in finished.segments
     ]
-    if segments:
-        counts = finished.attribute_counts.most_frequent()
-        segments[0].attribute_counts.extend(attribute_counts_messages(counts))
     return nursery_pb2.RegisterMergedSegmentRequest(
         segment=segments[0] if segments else None,
         more_segments=segments[1:],

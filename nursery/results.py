@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from segments.attribute_counts import SignalCounts
 from segments.errors import StoreUnavailable
 from segments.event_identity import HASH_BYTES
 from segments.parquet.footer import SegmentContent
@@ -71,8 +70,6 @@ class DatasetResult:
     quarantined: tuple[tuple[str, str], ...] = ()
     # Set for a dataset that has each event once.
     events: TaskEvents | None = None
-    # Of a dataset that is counted.
-    attribute_counts: tuple[SignalCounts, ...] = ()
 
     def unconverted_values(self) -> dict[str, object]:
         """Return, for the log, how many values did not fit: in all and by column."""

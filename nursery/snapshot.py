@@ -56,8 +56,6 @@ class StreamSnapshot:
     routed_dataset_ids: frozenset[str]
     # How many times as much gathers for a dataset whose merges are behind.
     patience: Mapping[str, float] = field(default_factory=dict)
-    # Datasets whose automatic columns meta chooses.
-    counted: frozenset[str] = frozenset()
 
     @property
     def backlog(self) -> int:
@@ -99,7 +97,6 @@ def read_snapshot(
         patience={
             debt.dataset_id: patience(debt.segments, debt.bound) for debt in reply.merge_debts
         },
-        counted=frozenset(dataset.id for dataset in reply.datasets if dataset.counts_attributes),
     )
 
 

@@ -106,9 +106,8 @@ def _saturated(
         idle_cores = idle(stack, settings.idle_secs)
         cost = measure(stack, folder / "exports.bin", SATURATION_SENDERS)
         asked = _ask(stack, questions)
-        columns = automatic.chosen_columns(folder / "exports.bin")
-        cpu_secs, kept_bytes = automatic.write_columns(stack, columns)
-        names = [f"{attribute}:{kql_type}" for attribute, kql_type in columns]
+        cpu_secs, kept_bytes = automatic.write_columns(stack)
+        names = [f"{attribute}:{kql_type}" for attribute, kql_type in automatic.COLUMNS]
         with_columns = report.WithColumns(names, cpu_secs, kept_bytes, _ask_kql(stack, questions))
         return cost, idle_cores, asked, with_columns
 

@@ -11,7 +11,6 @@ from meta.process import Shutdown
 from meta.store.engine.pool import Database
 from meta.watches import (
     background,
-    column_watch,
     filter_watch,
     identity_watch,
     kept_watch,
@@ -23,7 +22,6 @@ from meta.watches import (
 )
 from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
-from meta.watches.column_watch import ColumnWatch
 from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
 from meta.watches.filter_watch import FilterWatch
 from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch, Report
@@ -101,11 +99,5 @@ def _jobs(
             filter_watch.IDLE_SECS_MAX,
         ),
         BackgroundJob("kept_files", kept_watch.PAUSE_SECS, kept.run_round),
-        BackgroundJob(
-            "automatic_columns",
-            column_watch.PAUSE_SECS,
-            ColumnWatch(transactions, shutdown).run_round,
-            column_watch.IDLE_SECS_MAX,
-        ),
         BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),
     )

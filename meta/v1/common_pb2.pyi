@@ -398,7 +398,6 @@ class CreateSegment(_message.Message):
     CRC32C_FIELD_NUMBER: _builtins.int
     TOKEN_INDEX_FIELD_NUMBER: _builtins.int
     AUTOMATIC_FIELD_IDS_FIELD_NUMBER: _builtins.int
-    ATTRIBUTE_COUNTS_FIELD_NUMBER: _builtins.int
     HAS_EXACT_BOUNDS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset that its records belong to. NOT_FOUND when there is no such live dataset."""
@@ -446,13 +445,6 @@ class CreateSegment(_message.Message):
         part of the facts that a repeated registration is compared by.
         """
 
-    @_builtins.property
-    def attribute_counts(self) -> _containers.RepeatedCompositeFieldContainer[Global___AttributeCounts]:
-        """Counts of its records by attribute, from which meta chooses automatic columns: of each signal at
-        most once, with 100 attributes at most in all. Not stored with the segment, and no part of the facts
-        that a repeated registration is compared by.
-        """
-
     def __init__(
         self,
         *,
@@ -466,84 +458,17 @@ class CreateSegment(_message.Message):
         crc32c: _builtins.int | None = ...,
         token_index: Global___TokenIndex | None = ...,
         automatic_field_ids: _abc.Iterable[_builtins.int] | None = ...,
-        attribute_counts: _abc.Iterable[Global___AttributeCounts] | None = ...,
         has_exact_bounds: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "attribute_counts", b"attribute_counts", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "has_exact_bounds", b"has_exact_bounds", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "has_exact_bounds", b"has_exact_bounds", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__crc32c) -> _WhichOneofReturnType__crc32c | None: ...
 
 Global___CreateSegment: _TypeAlias = CreateSegment  # noqa: Y015
-
-@_typing.final
-class AttributeCounts(_message.Message):
-    """Counts of the records of one signal by the attributes of records, never of values."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    SIGNAL_FIELD_NUMBER: _builtins.int
-    RECORDS_FIELD_NUMBER: _builtins.int
-    ATTRIBUTES_FIELD_NUMBER: _builtins.int
-    signal: Global___Signal.ValueType
-    """Signal."""
-    records: _builtins.int
-    """Records that were counted."""
-    @_builtins.property
-    def attributes(self) -> _containers.RepeatedCompositeFieldContainer[Global___AttributeCount]:
-        """The most frequent attributes."""
-
-    def __init__(
-        self,
-        *,
-        signal: Global___Signal.ValueType = ...,
-        records: _builtins.int = ...,
-        attributes: _abc.Iterable[Global___AttributeCount] | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "records", b"records", "signal", b"signal"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___AttributeCounts: _TypeAlias = AttributeCounts  # noqa: Y015
-
-@_typing.final
-class AttributeCount(_message.Message):
-    """How many records have an attribute."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    ATTRIBUTE_FIELD_NUMBER: _builtins.int
-    RECORDS_FIELD_NUMBER: _builtins.int
-    STRINGS_FIELD_NUMBER: _builtins.int
-    LONGS_FIELD_NUMBER: _builtins.int
-    attribute: _builtins.str
-    """Attribute key. One that no column can have is passed over."""
-    records: _builtins.int
-    """Records with it."""
-    strings: _builtins.int
-    """Those whose value is text."""
-    longs: _builtins.int
-    """Those whose value is a whole number."""
-    def __init__(
-        self,
-        *,
-        attribute: _builtins.str = ...,
-        records: _builtins.int = ...,
-        strings: _builtins.int = ...,
-        longs: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "longs", b"longs", "records", b"records", "strings", b"strings"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___AttributeCount: _TypeAlias = AttributeCount  # noqa: Y015
 
 @_typing.final
 class TokenIndex(_message.Message):
@@ -836,15 +761,10 @@ class DatasetInfo(_message.Message):
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
     EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
     AUTOMATIC_COLUMNS_FIELD_NUMBER: _builtins.int
-    COUNTS_ATTRIBUTES_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Dataset id."""
     name: _builtins.str
     """Dataset name."""
-    counts_attributes: _builtins.bool
-    """Whether meta chooses the automatic columns, and so needs CreateSegment.attribute_counts: of one
-    cycle in each minute, by a nursery.
-    """
     @_builtins.property
     def cloud_object_prefix(self) -> Global___CloudObjectPrefix:
         """Prefix of the dataset's merged segments: dataset/<dataset id>/merged."""
@@ -875,11 +795,10 @@ class DatasetInfo(_message.Message):
         promoted_columns: _abc.Iterable[Global___PromotedColumn] | None = ...,
         event_identity: Global___EventIdentity | None = ...,
         automatic_columns: _abc.Iterable[Global___AutomaticColumn] | None = ...,
-        counts_attributes: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "event_identity", b"event_identity"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["automatic_columns", b"automatic_columns", "cloud_object_prefix", b"cloud_object_prefix", "counts_attributes", b"counts_attributes", "event_identity", b"event_identity", "id", b"id", "name", b"name", "promoted_columns", b"promoted_columns", "sharding_fields", b"sharding_fields"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["automatic_columns", b"automatic_columns", "cloud_object_prefix", b"cloud_object_prefix", "event_identity", b"event_identity", "id", b"id", "name", b"name", "promoted_columns", b"promoted_columns", "sharding_fields", b"sharding_fields"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1025,7 +944,6 @@ class AutomaticColumn(_message.Message):
     TYPE_FIELD_NUMBER: _builtins.int
     FIELD_ID_FIELD_NUMBER: _builtins.int
     WRITTEN_FIELD_NUMBER: _builtins.int
-    CHOSEN_FIELD_NUMBER: _builtins.int
     attribute: _builtins.str
     """Attribute key, matched exactly."""
     type: Global___KqlType.ValueType
@@ -1036,8 +954,6 @@ class AutomaticColumn(_message.Message):
     """
     written: _builtins.bool
     """Whether new segments have it."""
-    chosen: _builtins.bool
-    """Whether meta chose it. In requests, such a column is passed over."""
     def __init__(
         self,
         *,
@@ -1045,11 +961,10 @@ class AutomaticColumn(_message.Message):
         type: Global___KqlType.ValueType = ...,
         field_id: _builtins.int = ...,
         written: _builtins.bool = ...,
-        chosen: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "chosen", b"chosen", "field_id", b"field_id", "type", b"type", "written", b"written"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "field_id", b"field_id", "type", b"type", "written", b"written"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1128,11 +1128,8 @@ class AutomaticColumns(_message.Message):
 
     ENABLED_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
-    BY_USE_FIELD_NUMBER: _builtins.int
     enabled: _builtins.bool
     """Whether new segments have them, and readers use them."""
-    by_use: _builtins.bool
-    """Whether meta chooses further columns by how many records have an attribute, once an hour."""
     @_builtins.property
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.AutomaticColumn]:
         """In requests, the columns that new segments have from then on: those with written = true, at most
@@ -1144,11 +1141,10 @@ class AutomaticColumns(_message.Message):
         *,
         enabled: _builtins.bool = ...,
         columns: _abc.Iterable[_common_pb2.AutomaticColumn] | None = ...,
-        by_use: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["by_use", b"by_use", "columns", b"columns", "enabled", b"enabled"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "enabled", b"enabled"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -74,19 +74,13 @@ class RecordAttributes:
         return [values[column] for column in columns], failures
 
     def _entries(self, start: int, rows: int) -> _Entries:
-        index, lists = attribute_lists(self._parts, start, rows)
-        if index not in self._codes:
-            self._codes[index] = _codes(self._parts[index], self._names)
-        return _Entries(lists, self._codes[index])
-
-
-def attribute_lists(parts: Sequence[Array], start: int, rows: int) -> tuple[int, Array]:
-    """Return the attributes of rows from `start` on, all of one part, and the part's index."""
-    for index, lists in enumerate(parts):
-        if start < len(lists):
-            return index, lists.slice(start, rows)
-        start -= len(lists)
-    raise IndexError(f"row {start} is beyond those of the pass")
+        for index, lists in enumerate(self._parts):
+            if start < len(lists):
+                if index not in self._codes:
+                    self._codes[index] = _codes(lists, self._names)
+                return _Entries(lists.slice(start, rows), self._codes[index])
+            start -= len(lists)
+        raise IndexError(f"row {start} is beyond those of the pass")
 
 
 class _Entries:

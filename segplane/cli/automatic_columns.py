@@ -11,20 +11,18 @@ from segplane.cli.connection import usage
 
 
 class Switch(StrEnum):
-    """Whether a dataset has automatic columns, and who chooses them."""
+    """Whether a dataset has automatic columns."""
 
     ON = "on"
     OFF = "off"
-    BY_USE = "by-use"
 
 
 AutomaticSwitch = Annotated[
     Switch | None,
     typer.Option(
         "--automatic-columns",
-        help="Whether new segments have hidden columns over attributes, and queries read them. on:"
-        " those of --automatic-key. by-use: also those that meta chooses once an hour, by how many"
-        " records have an attribute.",
+        help="Whether new segments have hidden columns over the attributes of --automatic-key, and"
+        " queries read them.",
     ),
 ]
 AutomaticKeys = Annotated[
@@ -53,7 +51,6 @@ def change(
     changed.CopyFrom(before.automatic_columns)
     if switch is not None:
         changed.enabled = switch is not Switch.OFF
-        changed.by_use = switch is Switch.BY_USE
     if keys:
         del changed.columns[:]
         changed.columns.extend(map(_column, keys))
@@ -64,22 +61,11 @@ def facts(settings: pb.DatasetSettings) -> list[tuple[str, object]]:
     if not settings.HasField("automatic_columns"):
         return []
     columns = settings.automatic_columns
-    enabled = Switch.BY_USE if columns.by_use else Switch.ON
-    return [
-        ("automatic columns", str(enabled if columns.enabled else Switch.OFF)),
-        *_named("automatic keys", columns, is_chosen=False),
-        *_named("automatic keys, chosen", columns, is_chosen=True),
+    switch = ("automatic columns", str(Switch.ON if columns.enabled else Switch.OFF))
+    keys = [
+        f"{column.attribute}:{_name(column.type)}" for column in columns.columns if column.written
     ]
-
-
-def _named(title: str, columns: pb.AutomaticColumns, *, is_chosen: bool) -> list[tuple[str, str]]:
-    """Return the attributes and types of the columns of new segments, if there are any."""
-    named = [
-        f"{column.attribute}:{_name(column.type)}"
-        for column in columns.columns
-        if column.written and column.chosen == is_chosen
-    ]
-    return [(title, " ".join(named))] if named else []
+    return [switch, ("automatic keys", " ".join(keys))] if keys else [switch]
 
 
 def _column(text: str) -> common_pb2.AutomaticColumn:

@@ -1,10 +1,8 @@
 """The CreateSegment message of a segment whose object is complete."""
 
-from collections.abc import Iterable
 from typing import Protocol
 
 from meta.v1 import common_pb2
-from segments.attribute_counts import SignalCounts
 from segments.keys import split_key
 from segments.parquet.footer import RegisteredFacts, SegmentContent
 from segments.signals import TRAITS
@@ -90,26 +88,6 @@ def index_message(content: SegmentContent) -> common_pb2.TokenIndex | None:
     if index is None:
         return None
     return common_pb2.TokenIndex(kind=KIND_BLOCKS, offset=index.offset, length=index.length)
-
-
-def attribute_counts_messages(counts: Iterable[SignalCounts]) -> list[common_pb2.AttributeCounts]:
-    """Describe counts of records by attribute to meta."""
-    return [
-        common_pb2.AttributeCounts(
-            signal=common_pb2.Signal.ValueType(TRAITS[own.signal].kind),
-            records=own.records,
-            attributes=[
-                common_pb2.AttributeCount(
-                    attribute=attribute,
-                    records=count.records,
-                    strings=count.strings,
-                    longs=count.longs,
-                )
-                for attribute, count in own.attributes.items()
-            ],
-        )
-        for own in counts
-    ]
 
 
 def segment_facts(content: SegmentContent) -> common_pb2.SegmentFacts:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from segments.attribute_counts import AttributeCounts
 from segments.errors import SegmentsError
 from segments.offsets import spans_of
 from segments.otlp.wire import UndecodableSlice
@@ -47,7 +46,6 @@ class _FreshDataset:
     unconverted: Counter[str] = field(default_factory=Counter)
     # meta lists no baby segments of datasets that have each event once.
     events: SeenEvents | None = None
-    attribute_counts: AttributeCounts | None = None
 
 
 class FreshReading:

@@ -130,20 +130,3 @@ def test_automatic_columns_are_switched_and_their_keys_replaced(
     assert facts(changed) == [["on"], ["a:b:long", "user.id:string"]]
     assert facts(off) == [["off"], ["a:b:long", "user.id:string"]]
     assert facts(replaced) == [["off"], ["status:long"]]
-
-
-def test_meta_chooses_automatic_columns_beside_those_of_people(
-    run: RunCommand, dataset: str
-) -> None:
-    command = ("datasets", "settings", "checkout")
-
-    by_use = run(*command, "--automatic-columns", "by-use", "--automatic-key", "user.id").stdout
-    shown = json.loads(run(*command, "--json").stdout)["automatic_columns"]
-    on = run(*command, "--automatic-columns", "on").stdout
-
-    def facts(text: str) -> list[list[str]]:
-        return [line.split()[2:] for line in text.splitlines() if line.startswith("automatic")]
-
-    assert facts(by_use) == [["by-use"], ["user.id:string"]]
-    assert (shown["enabled"], shown["by_use"]) == (True, True)
-    assert facts(on) == [["on"], ["user.id:string"]]

@@ -13,10 +13,6 @@ _ARITHMETIC = re.compile(
 )
 # How often each module adds to the clock or subtracts from it, and why that is no kept age.
 ALLOWED = {
-    "store/catalog/attribute_counts.py": (
-        3,
-        "the pace of choices: one that a step of the clock left far ahead is due",
-    ),
     "store/versions/clock.py": (1, "the one place: ages without gaps"),
     "store/access/access_tokens.py": (1, "the end of a token is a date that its creator chose"),
     "store/deletion/lifetimes.py": (1, "months of usage follow the calendar"),

@@ -10,7 +10,7 @@ from meta.errors import InvalidArgument, QuotaExceeded
 from meta.services.messages import checks
 from meta.services.messages.automatic_columns import automatic_messages
 from meta.store.access import audit
-from meta.store.catalog import attribute_counts, automatic_columns, datasets
+from meta.store.catalog import automatic_columns, datasets
 from meta.store.catalog.automatic_columns import NUMBERED_MAX, AutomaticColumns
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
@@ -24,14 +24,10 @@ _TYPES = frozenset([common_pb2.KQL_TYPE_STRING, common_pb2.KQL_TYPE_LONG])
 
 @dataclass(frozen=True, slots=True)
 class AutomaticSetting:
-    """The switch, and the attributes and types of the columns that people chose for new segments.
-
-    `is_by_use`: meta chooses further columns.
-    """
+    """The switch, and the attributes and types of the columns of new segments."""
 
     is_enabled: bool
     columns: tuple[tuple[str, int], ...]
-    is_by_use: bool = False
 
     def is_in_effect(self, tx: Transaction, dataset_id: UUID) -> bool:
         """Whether the dataset has the setting already."""
@@ -50,32 +46,15 @@ class AutomaticSetting:
                 limit=NUMBERED_MAX,
             )
         automatic_columns.switch(tx, dataset_id, is_enabled=self.is_enabled)
-        self._leave_chosen(tx, dataset_id, stored)
-        automatic_columns.write(tx, dataset_id, self.columns, is_chosen=False)
-        if self.is_by_use and not old.is_by_use:
-            attribute_counts.begin(tx, dataset_id)
-        elif old.is_by_use and not self.is_by_use:
-            attribute_counts.end(tx, dataset_id)
+        automatic_columns.write(tx, dataset_id, self.columns)
         # Nurseries read them: equal response_seq must mean equal columns.
         datasets.stamp(tx, dataset_id, versions.allocate(tx))
         audit.note(tx, "SetDatasetSettings", dataset_id, audit.states(old, self))
 
-    def _leave_chosen(self, tx: Transaction, dataset_id: UUID, stored: AutomaticColumns) -> None:
-        """End the columns that meta chose, if people do now or list the attribute."""
-        listed = {attribute for attribute, _ in self.columns}
-        chosen = [(c.attribute, c.kql_type) for c in stored.columns if c.is_written and c.is_chosen]
-        left = [column for column in chosen if self.is_by_use and column[0] not in listed]
-        if left != chosen:
-            automatic_columns.write(tx, dataset_id, left, is_chosen=True)
-        for attribute, kql_type in sorted(set(chosen).difference(left)):
-            name = common_pb2.KqlType.Name(common_pb2.KqlType.ValueType(kql_type))
-            detail = f"ended {attribute}:{name.rpartition('_')[2].lower()}"
-            audit.note(tx, "SetDatasetSettings", dataset_id, detail)
-
 
 def checked(message: operations_pb2.AutomaticColumns) -> AutomaticSetting:
     """Check the setting: attributes named once each, of a type that is read exactly."""
-    written = [column for column in message.columns if column.written and not column.chosen]
+    written = [column for column in message.columns if column.written]
     checks.at_most(written, f"{FIELD}.columns", COLUMNS_MAX)
     columns = []
     for index, column in enumerate(written):
@@ -92,9 +71,7 @@ def checked(message: operations_pb2.AutomaticColumns) -> AutomaticSetting:
             )
         columns.append((attribute, int(column.type)))
     checks.distinct([attribute for attribute, _ in columns], f"{FIELD}.columns")
-    if message.by_use and not message.enabled:
-        raise InvalidArgument(f"{FIELD}.by_use needs enabled", field=f"{FIELD}.by_use")
-    return AutomaticSetting(message.enabled, tuple(sorted(columns)), message.by_use)
+    return AutomaticSetting(message.enabled, tuple(sorted(columns)))
 
 
 def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.AutomaticColumns | None:
@@ -103,15 +80,11 @@ def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.AutomaticCol
     if stored == AutomaticColumns():
         return None
     columns = automatic_messages(stored.columns)
-    return operations_pb2.AutomaticColumns(
-        enabled=stored.is_enabled, columns=columns, by_use=stored.is_by_use
-    )
+    return operations_pb2.AutomaticColumns(enabled=stored.is_enabled, columns=columns)
 
 
 def _of(stored: AutomaticColumns) -> AutomaticSetting:
     written: Iterable[tuple[str, int]] = (
-        (column.attribute, column.kql_type)
-        for column in stored.columns
-        if column.is_written and not column.is_chosen
+        (column.attribute, column.kql_type) for column in stored.columns if column.is_written
     )
-    return AutomaticSetting(stored.is_enabled, tuple(sorted(written)), stored.is_by_use)
+    return AutomaticSetting(stored.is_enabled, tuple(sorted(written)))

@@ -197,7 +197,7 @@ def _version(settings: operations_pb2.DatasetSettings) -> str:
 def _people_set(settings: operations_pb2.DatasetSettings) -> operations_pb2.DatasetSettings:
     """The settings without what changes by itself.
 
-    That is the allowance, the repeats, the window and the columns that meta chose.
+    That is the allowance, the repeats, the window and the columns of older segments.
     """
     content = operations_pb2.DatasetSettings()
     content.CopyFrom(settings)
@@ -205,7 +205,7 @@ def _people_set(settings: operations_pb2.DatasetSettings) -> operations_pb2.Data
     content.ClearField("event_repeats")
     if content.HasField("event_identity"):
         content.event_identity.ClearField("window")
-    listed = [c for c in content.automatic_columns.columns if c.written and not c.chosen]
+    listed = [c for c in content.automatic_columns.columns if c.written]
     if content.HasField("automatic_columns"):
         del content.automatic_columns.columns[:]
         content.automatic_columns.columns.extend(listed)

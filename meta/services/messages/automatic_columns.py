@@ -16,7 +16,6 @@ def automatic_messages(
             type=common_pb2.KqlType.ValueType(column.kql_type),
             field_id=column.field_id,
             written=column.is_written,
-            chosen=column.is_chosen,
         )
         for column in columns
     ]

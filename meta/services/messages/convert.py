@@ -9,7 +9,7 @@ from uuid import UUID
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
 from meta.errors import InvalidArgument, Unavailable
-from meta.services.messages import attribute_counts, checks, segment_facts
+from meta.services.messages import checks, segment_facts
 from meta.services.messages.event_identities import identity_message
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.catalog.datasets import Dataset
@@ -113,7 +113,6 @@ def new_segment(stores: Stores, message: common_pb2.CreateSegment, field: str) -
         field_ids,
         segment_facts.token_index(message, f"{field}.token_index"),
         segment_facts.automatic_ids(message, f"{field}.automatic_field_ids"),
-        attribute_counts.checked(message, f"{field}.attribute_counts"),
         message.has_exact_bounds,
     )
 

@@ -14,8 +14,8 @@ SIGNAL_MAX = 14
 FORMAT_MAX = 2**15 - 1
 # A dataset has at most 100 promoted columns, 1,000 of a schema and two of receipt.
 FIELD_IDS_MAX = 1_102
-# As many as people list, and as meta chooses.
-AUTOMATIC_IDS_MAX = 132
+# As many as a dataset has at a time.
+AUTOMATIC_IDS_MAX = 100
 # Events, start and end of a segment or of one signal in it; times in nanoseconds, inclusive.
 Counts: TypeAlias = tuple[int, int, int]
 

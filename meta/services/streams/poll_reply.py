@@ -115,7 +115,6 @@ def without_layouts(reply: nursery_pb2.GetIngestStreamsResponse) -> None:
         dataset.ClearField("sharding_fields")
         dataset.ClearField("promoted_columns")
         dataset.ClearField("automatic_columns")
-        dataset.ClearField("counts_attributes")
 
 
 def is_within_bound(
@@ -267,9 +266,6 @@ def dataset_infos(
         row.id: convert.dataset_info(stores, row, layouts[row.id], windows.get(row.key))
         for row in rows
     }
-    for row in rows:
-        if row.is_by_use:
-            infos[row.id].counts_attributes = True
     for dataset_id, columns in automatic.items():
         infos[dataset_id].automatic_columns.extend(automatic_messages(columns))
     return {str(dataset_id): info for dataset_id, info in infos.items()}

@@ -49,7 +49,6 @@ def save(tx: Transaction, new: Sequence[NewSegment], named: EventClaims | None) 
             event_claims.refuse_unnamed(tx, {segment.dataset_id for segment in new})
         else:
             event_claims.claim_named(tx, new[0].dataset_id, named, has_segments=True)
-        segments.keep_counts(tx, claims)
         segments.insert(tx, claims, versions.allocate(tx))
         note(tx, [c for c in claims if c.registered_at is None])
     return [claimed.segment_id for claimed in claims]

@@ -25,18 +25,13 @@ class AutomaticColumnRow:
     kql_type: int
     field_id: int
     is_written: bool
-    is_chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AutomaticColumns:
-    """The switch of a dataset, and every column that it has or had, by field id.
-
-    `is_by_use`: meta chooses columns too.
-    """
+    """The switch of a dataset, and every column that it has or had, by field id."""
 
     is_enabled: bool = False
-    is_by_use: bool = False
     columns: tuple[AutomaticColumnRow, ...] = ()
 
     @property
@@ -46,22 +41,20 @@ class AutomaticColumns:
 
 
 _READ = text("""
-    SELECT d.id, d.has_automatic_columns, d.columns_chosen_next IS NOT NULL AS is_by_use,
-           c.attribute, c.type, c.field_id, c.is_written, c.is_chosen
+    SELECT d.id, d.has_automatic_columns, c.attribute, c.type, c.field_id, c.is_written
     FROM datasets d LEFT JOIN automatic_columns c ON c.dataset_id = d.id
     WHERE d.id = ANY(:ids) AND (d.has_automatic_columns OR :with_all) ORDER BY d.id, c.field_id
 """).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
 _SWITCH = text("UPDATE datasets SET has_automatic_columns = :is_enabled WHERE id = :dataset")
 _UNWRITE = text("""
     UPDATE automatic_columns SET is_written = false
-    WHERE dataset_id = :dataset AND is_written AND is_chosen = :is_chosen
+    WHERE dataset_id = :dataset AND is_written
 """)
 _WRITE = text("""
-    INSERT INTO automatic_columns (dataset_id, field_id, attribute, type, is_written, is_chosen)
-    SELECT :dataset, coalesce(max(field_id) + 2, :first), :attribute, :type, true, :is_chosen
+    INSERT INTO automatic_columns (dataset_id, field_id, attribute, type, is_written)
+    SELECT :dataset, coalesce(max(field_id) + 2, :first), :attribute, :type, true
     FROM automatic_columns WHERE dataset_id = :dataset
-    ON CONFLICT (dataset_id, attribute, type) DO UPDATE
-      SET is_written = true, is_chosen = excluded.is_chosen
+    ON CONFLICT (dataset_id, attribute, type) DO UPDATE SET is_written = true
 """)
 
 
@@ -84,28 +77,22 @@ def switch(tx: Transaction, dataset_id: UUID, *, is_enabled: bool) -> None:
     tx.execute(_SWITCH, {"dataset": dataset_id, "is_enabled": is_enabled})
 
 
-def write(
-    tx: Transaction, dataset_id: UUID, columns: Sequence[tuple[str, int]], *, is_chosen: bool
-) -> None:
-    """Store attributes and types of the columns that people, or meta, chose for new segments.
-
-    The caller holds the dataset's row.
-    """
-    own: dict[str, object] = {"dataset": dataset_id, "is_chosen": is_chosen}
-    tx.execute(_UNWRITE, own)
+def write(tx: Transaction, dataset_id: UUID, columns: Sequence[tuple[str, int]]) -> None:
+    """Store attributes and types of the columns of new segments; the caller holds the dataset."""
+    tx.execute(_UNWRITE, {"dataset": dataset_id})
     for attribute, kql_type in columns:
         values = {"attribute": attribute, "type": kql_type, "first": FIELD_ID_MIN}
-        tx.execute(_WRITE, {**own, **values})
+        tx.execute(_WRITE, {"dataset": dataset_id, **values})
 
 
 def _read(
     tx: Transaction, dataset_ids: list[UUID], *, with_all: bool
 ) -> dict[UUID, AutomaticColumns]:
-    switches: dict[UUID, tuple[bool, bool]] = {}
+    switches: dict[UUID, bool] = {}
     rows: dict[UUID, list[AutomaticColumnRow]] = {}
     values = {"ids": dataset_ids, "with_all": with_all}
-    for dataset_id, is_enabled, is_by_use, *column in tx.execute(_READ, values):
-        switches[dataset_id] = is_enabled, is_by_use
+    for dataset_id, is_enabled, *column in tx.execute(_READ, values):
+        switches[dataset_id] = is_enabled
         if column[0] is not None:
             rows.setdefault(dataset_id, []).append(AutomaticColumnRow(*column))
-    return {i: AutomaticColumns(*on, tuple(rows.get(i, ()))) for i, on in switches.items()}
+    return {i: AutomaticColumns(on, tuple(rows.get(i, ()))) for i, on in switches.items()}

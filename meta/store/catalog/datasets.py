@@ -31,7 +31,6 @@ class Dataset:
     identity_rule: int | None = None
     identity_column: str = ""
     has_automatic_columns: bool = False
-    is_by_use: bool = False  # meta chooses automatic columns.
 
 
 _COLUMNS = (
@@ -43,7 +42,6 @@ _COLUMNS = (
     datasets.c.identity_rule,
     datasets.c.identity_column,
     datasets.c.has_automatic_columns,
-    datasets.c.columns_chosen_next.is_not(None),
 )
 _LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
 _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))

@@ -66,7 +66,6 @@ def write(tx: Transaction, fresh: Fresh) -> Version:
     The counter is the last of all locks but the statistics.
     """
     claims = [claimed for _, own in fresh for claimed in own]
-    segments.keep_counts(tx, claims)
     changes = segments.counted(claims)
     values = _columns(fresh, claims)
     num_moves = sum(len(moves) for moves, _ in fresh)

@@ -18,7 +18,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
 from meta.errors import KeyTaken, MetaError, ObjectCondemned, RaceLost
-from meta.store.catalog import attribute_counts, datasets
+from meta.store.catalog import datasets
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.segments import object_keys, stats
@@ -164,8 +164,6 @@ class NewSegment(NamedTuple):
     # A serialized TokenIndex; empty if it has none.
     token_index: bytes = b""
     automatic_ids: bytes = b""
-    # Counts of records by attribute as meta.store.catalog.attribute_counts has them; "" = none.
-    attribute_counts: str = ""
     has_exact_bounds: bool = False
 
 
@@ -229,18 +227,6 @@ def claim(
             claimed = _known(claimed, known.get(segment.object_key), rows)
         claims.append(claimed)
     return tuple(claims)
-
-
-def keep_counts(tx: Transaction, claims: Sequence[Claim]) -> None:
-    """Keep the counts of records by attribute of new claims."""
-    attribute_counts.insert(
-        tx,
-        [
-            (claimed.segment_id, claimed.new.dataset_id, claimed.new.attribute_counts)
-            for claimed in claims
-            if claimed.new.attribute_counts and _is_new(claimed)
-        ],
-    )
 
 
 def raise_refusal(claims: Sequence[Claim]) -> None:

@@ -5,7 +5,7 @@ since the unix epoch as clients send them. Offsets are inclusive, -1 = none. Ver
 `meta_state.version`, drawn last in a transaction. No foreign key points at a hot row.
 """
 
-from meta.store.tables.attributes import attribute_counts, attribute_sums, automatic_columns
+from meta.store.tables.attributes import automatic_columns
 from meta.store.tables.catalog import (
     dataset_usage,
     dataset_visibility,
@@ -83,8 +83,6 @@ from meta.store.tables.workers import worker_settings, workers
 
 __all__ = [
     "access_tokens",
-    "attribute_counts",
-    "attribute_sums",
     "audit_log",
     "automatic_columns",
     "baby_segments",

@@ -66,8 +66,6 @@ datasets = Table(
     Column("timestamp_unit", SmallInteger, nullable=False, server_default=text("0")),
     # Whether new segments have automatic columns, and readers use those that segments have.
     Column("has_automatic_columns", Boolean, nullable=False, server_default=text("false")),
-    # When meta next chooses automatic columns; NULL = people choose them.
-    Column("columns_chosen_next", DateTime(timezone=True)),
     # Whether a deleted dataset's objects stay: a meta.store.deletion.kept_files.KeptFilesState.
     Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
 )
@@ -96,12 +94,6 @@ Index(
     "datasets_kept_index",
     datasets.c.key,
     postgresql_where=text("kept_files IN (1, 2)"),
-)
-
-Index(
-    "datasets_columns_chosen_next",
-    datasets.c.columns_chosen_next,
-    postgresql_where=datasets.c.columns_chosen_next.is_not(None),
 )
 
 # Versions [from_version, to_version) at which a dataset's segments are visible.

@@ -7,11 +7,9 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
-from segments.attribute_counts import AttributeCounts
 from segments.otlp.arrow import Array, make, pc
-from segments.otlp.counted_attributes import count_attributes
 from segments.otlp.decode import Decoded, decode
-from segments.otlp.typed_attributes import RecordAttributes, attribute_lists
+from segments.otlp.typed_attributes import RecordAttributes
 from segments.parquet.schema import section_schema
 from segments.parquet.sorting import compact
 from segments.signals import Signal
@@ -33,8 +31,6 @@ class DecodedDataset(Protocol):
     unconverted: Counter[str]
     # Set for a dataset that has each event once.
     events: SeenEvents | None
-    # Set for a dataset whose records are counted by attribute.
-    attribute_counts: AttributeCounts | None
 
 
 Taker = TypeVar("Taker", bound=DecodedDataset)
@@ -83,14 +79,9 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
         [column.attribute for own in datasets.values() for column in own.work.spec.promoted],
     )
     # Messages of a pass in which no dataset has typed columns are not kept with its rows.
-    is_any_counted = any(own.attribute_counts is not None for own in datasets.values())
-    lists_of_parts = decoded.attributes if is_any_counted else ()
     decoded = replace(decoded, attributes=())
     for index, rows in _rows_by_dataset(decoded, owners):
         dataset = datasets[index]
-        if dataset.attribute_counts is not None:
-            _, lists = attribute_lists(lists_of_parts, rows.start, rows.stop - rows.start)
-            dataset.attribute_counts.add(count_attributes(signal, lists))
         promoted, unconverted = _with_promoted(rows, signal, dataset, check, receipts, attributes)
         if promoted.stop > promoted.start:
             dataset.columns.add(signal, promoted)

@@ -18,12 +18,11 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class DatasetWork:
-    """A dataset and the offsets whose records one task writes; `is_counted`: by attribute."""
+    """A dataset and the offsets whose records one task writes."""
 
     dataset_id: str
     spec: SegmentSpec
     ranges: tuple[OffsetSpan, ...]
-    is_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from segments.attribute_counts import AttributeCounts
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.parquet import promoted_values
 from segments.parquet.promoted_values import CERTAIN_TEXTS, Unconvertible, convert
@@ -66,7 +65,6 @@ class _Dataset:
     columns: DatasetColumns = field(default_factory=DatasetColumns)
     unconverted: Counter[str] = field(default_factory=Counter)
     events: SeenEvents | None = None
-    attribute_counts: AttributeCounts | None = None
 
     def rows(self) -> Counter[str]:
         return Counter(

@@ -12,7 +12,6 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from collector.conformity import RecordRules, reject_nonconforming
-from segments.attribute_counts import AttributeCounts
 from segments.event_identity import EventIdentity, EventWindow
 from segments.otlp.content import read_facts
 from segments.parquet.lineage import DAY_NANOS
@@ -51,7 +50,6 @@ class _Dataset:
     index: int = 0
     columns: DatasetColumns = field(default_factory=DatasetColumns)
     unconverted: Counter[str] = field(default_factory=Counter)
-    attribute_counts: AttributeCounts | None = None
 
     def rows(self) -> int:
         return sum(

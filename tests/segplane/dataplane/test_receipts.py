@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
 
-from segments.attribute_counts import AttributeCounts
 from segments.otlp.split import cut
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal
@@ -43,7 +42,6 @@ class Taker:
     columns: DatasetColumns = field(default_factory=DatasetColumns)
     unconverted: Counter[str] = field(default_factory=Counter)
     events: SeenEvents | None = None
-    attribute_counts: AttributeCounts | None = None
 
 
 def payload(body: bytes, offset: int = 0, piece: int = 0, signal: Signal = "logs") -> Payload:

@@ -35,20 +35,3 @@ def _(world: World, n: int) -> None:
     segment = world.segment()
     segment.automatic_field_ids.extend(range(1, n + 1))
     world.writer.save(segment)
-
-
-@of("`attribute_counts` of a segment")
-def _(world: World, n: int) -> None:
-    segment = world.segment()
-    for number in range(1, n + 1):
-        segment.attribute_counts.add(signal=common_pb2.Signal.ValueType(number), records=1)
-    world.writer.save(segment)
-
-
-@of("attributes in `attribute_counts` of a segment")
-def _(world: World, n: int) -> None:
-    segment = world.segment()
-    counts = segment.attribute_counts.add(signal=common_pb2.SIGNAL_LOGS, records=1)
-    for number in range(n):
-        counts.attributes.add(attribute=f"{number}", records=1)
-    world.writer.save(segment)

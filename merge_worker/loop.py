@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Protocol, TypeVar
 
 import structlog
@@ -17,6 +16,7 @@ from meta import metrics
 from meta.client import MetaClient, location
 from meta.errors import DeadlineExceeded, MetaError, Overloaded, RaceLost, Unavailable
 from meta.process import Shutdown
+from meta.process.installed import installed_release
 from meta.telemetry import span
 from meta.v1.common_pb2 import CreateSegment
 from meta.v1.merge_task_pb2 import (
@@ -105,7 +105,7 @@ class Worker:
             task = claimed_task(
                 info,
                 self._stores(info),
-                f"segplane merge_worker {version('segplane')}",
+                f"segplane merge_worker {installed_release()}",
                 self.settings.work_dir,
                 buffer_bytes_max,
             )

@@ -1,15 +1,6 @@
-"""The release of this build, and which databases it may serve."""
-
-from functools import cache
-from importlib.metadata import version
+"""Which databases a release may serve."""
 
 from packaging.version import InvalidVersion, Version
-
-
-@cache
-def own_release() -> str:
-    """Return the version of the installed distribution, as in `0.3.0.dev0`."""
-    return version("segplane-server")
 
 
 def refusal(least_release: str, release: str) -> str:

@@ -2,11 +2,11 @@
 
 import sys
 import warnings
-from importlib.metadata import version as installed_version
 from typing import Annotated, TextIO
 
 import typer
 
+from meta.process.installed import installed_release
 from segplane.cli.commands import (
     access,
     audit,
@@ -104,7 +104,7 @@ app.command("spark-env")(spark_env.spark_env)
 @app.command()
 def version() -> None:
     """Print the version."""
-    print(installed_version("segplane"))
+    print(installed_release())
 
 
 def _end_with_version(is_requested: bool) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from collector.export import TooManyRecords
+from collector.faults import Faults
 from collector.otlp_json import messages
 from collector.otlp_json.messages import MessageReader, UnknownMembers
 from collector.otlp_json.suspects import quoted, spelling_of
@@ -28,10 +29,6 @@ from segments.signals import TRAITS, Signal
 
 # An attribute has two objects in 50 bytes, so real exports of 16 MiB stay below twice the default.
 PARTS_PER_RECORD = 2
-# Rejected records that an answer names; the others are counted.
-REASONS_MAX = 100
-# The least of the limits on headers that carry the answer of a refused export.
-REASONS_LENGTH_MAX = 4_000
 # No type has a number of more.
 DIGITS_MAX = 400
 # The fields in which messages hold what is below them, down to the records.
@@ -65,8 +62,8 @@ def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> 
     _require_content(signal, tree, read)
     return PartialSuccess(
         message.SerializeToString(),
-        read.num_rejected,
-        f"not valid OTLP/JSON ({read.reasons()})",
+        read.faults.num_rejected,
+        f"not valid OTLP/JSON ({read.faults.text()})",
         num_unknown=read.unknown.count,
         spelling=spelling_of(tree, read.unknown),
     )
@@ -111,25 +108,13 @@ class _Read:
     """The course of reading one export: its records, rejections and unknown members."""
 
     num_kept: int = 0
-    num_rejected: int = 0
+    faults: Faults = field(default_factory=Faults)
     unknown: UnknownMembers = field(default_factory=UnknownMembers)
     path: list[str] = field(default_factory=list)
-    _reasons: list[str] = field(default_factory=list)
 
     def reject(self, num_records: int, unfit: Unfit) -> None:
-        """Count rejected records, and note the first reasons."""
-        self.num_rejected += num_records
-        if len(self._reasons) < REASONS_MAX:
-            self._reasons.append(unfit.text("".join(self.path)))
-
-    def reasons(self) -> str:
-        """The first reasons, in one text of bounded length."""
-        text = ""
-        for number, reason in enumerate(self._reasons):
-            if len(text) + len(reason) > REASONS_LENGTH_MAX:
-                return f"{text}; and {len(self._reasons) - number} more"
-            text = f"{text}; {reason}" if text else reason
-        return text
+        """Note a value that rejects some records."""
+        self.faults.add(unfit.path("".join(self.path)), unfit.message, num_records)
 
 
 @dataclass(slots=True)
@@ -259,8 +244,8 @@ def _require_content(signal: Signal, tree: Mapping[str, object], read: _Read) ->
     """Raise Refused if nothing of an export was read although it is not empty."""
     if read.num_kept:
         return
-    if read.num_rejected:
-        raise _refused(signal, read.reasons())
+    if read.faults.num_rejected:
+        raise _refused(signal, read.faults.text())
     known = _reader_of(OFFICIAL_CLASSES[signal].DESCRIPTOR).below
     if tree and known.keys().isdisjoint(tree):
         name = next(iter(tree))

@@ -43,11 +43,19 @@ class Unfit(Exception):
         self._path.append(part)
         return self
 
-    def text(self, outer: str = "") -> str:
-        """Return the path, what was found and what was expected."""
-        path = f"{outer}{''.join(reversed(self._path))}".removeprefix(".")
-        place = f"{path}: " if path else ""
-        return f"{place}found {self._actual}, expected {self._expected}"
+    def path(self, outer: str = "") -> str:
+        """Return the path of the value, below an outer one."""
+        return f"{outer}{''.join(reversed(self._path))}".removeprefix(".")
+
+    @property
+    def message(self) -> str:
+        """What was found and what was expected."""
+        return f"found {self._actual}, expected {self._expected}"
+
+    def text(self) -> str:
+        """Return the path, if there is one, and the message."""
+        path = self.path()
+        return f"{path}: {self.message}" if path else self.message
 
 
 def kind_of(value: object) -> str:

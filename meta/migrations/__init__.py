@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from meta import release
 from meta.errors import InvalidArgument, ReleaseTooLow, Unavailable
+from meta.process.installed import installed_release
 from meta.store.engine.driver_errors import translate
 from meta.store.engine.pool import Database
 from meta.store.workers import servers
@@ -48,7 +49,7 @@ def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 30
 
 def check_release(database: Database) -> None:
     """Raise ReleaseTooLow if the database needs a later release than this one."""
-    refusal = release.refusal(servers.least_release(database), release.own_release())
+    refusal = release.refusal(servers.least_release(database), installed_release())
     if refusal:
         raise ReleaseTooLow(refusal)
 

@@ -1,7 +1,8 @@
 """Command line of the processes, whose settings are environment variables."""
 
 import argparse
-from importlib.metadata import version
+
+from meta.process.installed import installed_release
 
 CHILD_FLAG = "--child"
 
@@ -22,8 +23,8 @@ def read_arguments(module: str, purpose: str, *, has_children: bool = False) -> 
         ),
         allow_abbrev=False,
     )
-    release = version("segplane")
-    parser.add_argument("--version", action="version", version=f"segplane {process} {release}")
+    release = f"segplane {process} {installed_release()}"
+    parser.add_argument("--version", action="version", version=release)
     if has_children:
         parser.add_argument(CHILD_FLAG, type=int, dest="child", help=argparse.SUPPRESS)
     parser.set_defaults(child=None)

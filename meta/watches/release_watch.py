@@ -9,6 +9,7 @@ from meta import release
 from meta.commits.transactions import Transactions
 from meta.errors import ReleaseTooLow
 from meta.process import Shutdown
+from meta.process.installed import installed_release
 from meta.store.engine.pool import Transaction
 from meta.store.workers import servers
 from meta.store.workers.servers import MetaServer
@@ -28,7 +29,7 @@ class ReleaseWatch:
         self._transactions = transactions
         self._shutdown = shutdown
         self._server = MetaServer(
-            uuid4(), socket.gethostname()[:HOST_LENGTH_MAX], own_release or release.own_release()
+            uuid4(), socket.gethostname()[:HOST_LENGTH_MAX], own_release or installed_release()
         )
         self._has_begun = False
         self._refusal = ""

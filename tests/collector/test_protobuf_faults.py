@@ -157,7 +157,7 @@ def test_a_hundred_damaged_records_are_named_and_the_others_counted() -> None:
 
     assert valid.num_rejected == FAULTS_MAX + 1
     assert valid.cause.count("logRecords[") == FAULTS_MAX
-    assert valid.cause.endswith("; and 1 others)")
+    assert valid.cause.endswith("; and 1 more)")
 
 
 @pytest.mark.one_meta

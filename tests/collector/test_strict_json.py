@@ -10,8 +10,8 @@ from google.protobuf.json_format import MessageToDict
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
+from collector.faults import FAULTS_MAX, PATH_CHARS_MAX, TEXT_CHARS_MAX
 from collector.otlp_json import to_protobuf
-from collector.otlp_json.export import REASONS_LENGTH_MAX, REASONS_MAX
 from collector.refusal import Refused
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.signals import SIGNALS, Signal
@@ -270,11 +270,28 @@ def test_what_the_protobuf_library_writes_is_read_back_to_the_byte(
         assert converted.payload == message.SerializeToString(), seed
 
 
-def test_the_first_hundred_records_are_named_within_a_bound() -> None:
-    converted = to_protobuf("logs", logs(KEPT, *[{"flags": "x"}] * (REASONS_MAX + 1)))
+def test_the_first_hundred_records_are_named_and_all_others_counted() -> None:
+    wrong_scope = {"scope": "x", "logRecords": [KEPT] * 7}
+    records = [KEPT, *[{"traceId": "x"}] * (FAULTS_MAX + 1)]
+    scopes = [{"logRecords": records}, wrong_scope]
 
-    assert converted.num_rejected == REASONS_MAX + 1
-    assert len(converted.cause) < REASONS_LENGTH_MAX + 200
-    assert "logRecords[1].flags" in converted.cause
-    assert f"logRecords[{REASONS_MAX + 1}]" not in converted.cause
-    assert " more)" in converted.cause
+    converted = to_protobuf("logs", json.dumps({"resourceLogs": [{"scopeLogs": scopes}]}).encode())
+
+    assert converted.num_rejected == FAULTS_MAX + 1 + 7
+    assert converted.cause.count("logRecords[") == FAULTS_MAX
+    assert converted.cause.endswith("; and 8 more)")
+
+
+def test_the_text_of_many_faults_is_bounded_and_counts_all_others() -> None:
+    value: dict[str, Any] = {"stringValue": 5}
+    for _ in range(20):
+        value = {"arrayValue": {"values": [value]}}
+    num_records = 5 * FAULTS_MAX
+
+    converted = to_protobuf("logs", logs(KEPT, *[{"body": value}] * num_records))
+
+    num_named = converted.cause.count("logRecords[")
+    assert len(converted.cause) < TEXT_CHARS_MAX + 2 * PATH_CHARS_MAX
+    assert 0 < num_named < FAULTS_MAX
+    assert converted.num_rejected == num_records
+    assert converted.cause.endswith(f"; and {num_records - num_named} more)")

@@ -18,6 +18,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import ReleaseTooLow
 from meta.process import Shutdown
+from meta.process.installed import installed_release
 from meta.server.database_start import open_database
 from meta.store.engine.pool import Database
 from meta.store.workers import servers
@@ -32,7 +33,7 @@ from tests.support.waiting import wait_until
 
 # A meta looks every 30 s, and has a minute to stop.
 STOP_SECS = 60.0
-OWN = release.own_release()
+OWN = installed_release()
 
 
 @pytest.fixture

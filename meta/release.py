@@ -1,4 +1,4 @@
-"""Which databases a release may serve."""
+"""Order of releases: the least one that may serve a database."""
 
 from packaging.version import InvalidVersion, Version
 

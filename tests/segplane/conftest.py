@@ -6,17 +6,34 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from meta.config import Settings
 from segplane.__main__ import app
 from segplane.stack.config import StackSettings
 from tests.support.command_line import RunCommand
 from tests.support.data_folders import made_cluster, stack_settings
+from tests.support.events_once import bind_once
 from tests.support.meta.server import MetaServer
+from tests.support.nursery.drivers import CollectorDriver, dataset
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """Make the folder of the objects."""
+    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
+    return meta_settings
+
+
+@pytest.fixture
+def collector(meta_server: MetaServer) -> CollectorDriver:
+    """Collector of a dataset that has each event once; other modules override it."""
+    collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
+    bind_once(collector.client, collector.dataset_id)
+    return collector
 
 
 @pytest.fixture
 def run(meta_server: MetaServer) -> RunCommand:
     """Give a function that runs a command against the meta under test."""
-    Path("/", meta_server.settings.location.path).mkdir(exist_ok=True)
 
     def invoke(*arguments: str) -> Result:
         environment = {"SEGPLANE_META_ADDRESS": meta_server.address}

@@ -65,12 +65,6 @@ def rebuild(settings: Settings, *arguments: str) -> Result:
     return CliRunner().invoke(app, [*command, *arguments])
 
 
-@pytest.fixture
-def store_settings(meta_settings: Settings) -> Settings:
-    Path("/", meta_settings.location.path).mkdir()
-    return meta_settings
-
-
 def assert_new_records_get_visible(collector: CollectorDriver) -> None:
     """Send through a new stream, as collectors do after a rebuild."""
     fresh = CollectorDriver(collector.client, collector.dataset_id)
@@ -89,9 +83,9 @@ def assert_stream_is_back(collector: CollectorDriver) -> None:
 
 
 def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
-    store_settings: Settings, empty_database_url: str, tmp_path: Path
+    meta_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
-    with running(store_settings) as client:
+    with running(meta_settings) as client:
         collector, other = (
             CollectorDriver(client, dataset(client)),
             CollectorDriver(client, dataset(client)),
@@ -110,16 +104,16 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
     names = tmp_path / "names.json"
     names.write_text(json.dumps({collector.dataset_id: "checkout"}))
 
-    plan = json.loads(rebuild(store_settings, "--json").stdout)
+    plan = json.loads(rebuild(meta_settings, "--json").stdout)
     done = rebuild(
-        store_settings, "--apply", "--names", str(names), "--database-url", empty_database_url
+        meta_settings, "--apply", "--names", str(names), "--database-url", empty_database_url
     )
 
     assert plan["version"] is None
     assert len(plan["dropped"]) == 16 + 1
     assert not plan["warnings"]
     assert done.exit_code == 0, done.output
-    with running(on(store_settings, empty_database_url)) as client:
+    with running(on(meta_settings, empty_database_url)) as client:
         collector.client = client
         assert seen(client) == before
         assert texts(client, collector.store) == read
@@ -150,9 +144,9 @@ def on_days(text: str, days: int) -> bytes:
 
 
 def test_a_rebuild_of_segments_that_are_divided_by_day_has_no_violations(
-    store_settings: Settings, empty_database_url: str, tmp_path: Path
+    meta_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
-    with running(store_settings) as client:
+    with running(meta_settings) as client:
         collector = CollectorDriver(client, dataset(client))
         for number in range(16):
             # A merge takes the first day of all in, and leaves the second day of two as it is.
@@ -163,10 +157,10 @@ def test_a_rebuild_of_segments_that_are_divided_by_day_has_no_violations(
         read, segments = texts(client, collector.store), len(find(client))
     assert segments > 2
 
-    done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
+    done = rebuild(meta_settings, "--apply", "--database-url", empty_database_url)
 
     assert done.exit_code == 0, done.output
-    with running(on(store_settings, empty_database_url)) as client:
+    with running(on(meta_settings, empty_database_url)) as client:
         collector.client = client
         assert texts(client, collector.store) == read
         assert catalog_check.check(client, is_deep=True, orphan_age_secs=86_400).violations == []
@@ -203,14 +197,14 @@ def facts_by_key(client: MetaClient) -> dict[str, common_pb2.SegmentFacts]:
 
 
 def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
-    store_settings: Settings, empty_database_url: str
+    meta_settings: Settings, empty_database_url: str
 ) -> None:
     settings = [promoting(column) for column in (FORMER, STATUS)]
     fields = [
         common_pb2.ShardingField(field_name="name", weight=1),
         common_pb2.ShardingField(field_name="severity_text", weight=7),
     ]
-    with running(store_settings) as client:
+    with running(meta_settings) as client:
         collector = CollectorDriver(client, dataset(client))
         name = collector.dataset_id
         client.catalog.SetShardingFields(
@@ -224,10 +218,10 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
             nursery(client).cycle()
         facts = facts_by_key(client)
 
-    done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
+    done = rebuild(meta_settings, "--apply", "--database-url", empty_database_url)
 
     assert "sharding fields [severity_text, name], promoted columns [status]" in done.stdout
-    with running(on(store_settings, empty_database_url)) as client:
+    with running(on(meta_settings, empty_database_url)) as client:
         get = operations_pb2.GetDatasetSettingsRequest(dataset_id=name)
         rebuilt = client.operations.GetDatasetSettings(get).settings
         both = promoting(FORMER, *rebuilt.promoted_columns.columns, THIRD)
@@ -245,54 +239,54 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
 
 
 def test_a_database_that_holds_something_is_refused(
-    store_settings: Settings, database_url: str
+    meta_settings: Settings, database_url: str
 ) -> None:
-    with running(store_settings) as client:
+    with running(meta_settings) as client:
         collector = CollectorDriver(client, dataset(client))
         collector.send("a")
         nursery(client).cycle()
         before = seen(client)
 
-    done = rebuild(store_settings, "--apply", "--database-url", database_url)
+    done = rebuild(meta_settings, "--apply", "--database-url", database_url)
 
     assert done.exit_code == 1
     assert "the database holds segments" in done.stderr
-    with running(store_settings) as client:
+    with running(meta_settings) as client:
         assert seen(client) == before
 
 
 def test_versions_of_the_lost_database_have_expired(
-    store_settings: Settings, empty_database_url: str
+    meta_settings: Settings, empty_database_url: str
 ) -> None:
-    with running(store_settings) as client:
+    with running(meta_settings) as client:
         collector = CollectorDriver(client, dataset(client))
         collector.send("a")
         nursery(client).cycle()
         old = find(client)[0].created_version
 
-    rebuild(store_settings, "--apply", "--database-url", empty_database_url)
+    rebuild(meta_settings, "--apply", "--database-url", empty_database_url)
 
-    with running(on(store_settings, empty_database_url)) as client:
+    with running(on(meta_settings, empty_database_url)) as client:
         request = segment_lookup_pb2.FindSegmentsRequest(as_of_version=old)
         with pytest.raises(VersionExpired):
             client.segment_lookup.FindSegments(request)
 
 
-def test_names_that_fit_no_dataset_are_refused(store_settings: Settings, tmp_path: Path) -> None:
+def test_names_that_fit_no_dataset_are_refused(meta_settings: Settings, tmp_path: Path) -> None:
     names = tmp_path / "names.json"
     names.write_text('{"0198a7c0-0000-7000-8000-000000000001": "lost"}')
 
-    done = rebuild(store_settings, "--names", str(names))
+    done = rebuild(meta_settings, "--names", str(names))
 
     assert done.exit_code == 2
     assert "the bucket holds nothing of dataset" in done.stderr
-    assert rebuild(store_settings, "--names", str(tmp_path / "none.json")).exit_code == 2
+    assert rebuild(meta_settings, "--names", str(tmp_path / "none.json")).exit_code == 2
 
 
 def test_an_empty_bucket_is_not_written_into_a_database(
-    store_settings: Settings, empty_database_url: str
+    meta_settings: Settings, empty_database_url: str
 ) -> None:
-    done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
+    done = rebuild(meta_settings, "--apply", "--database-url", empty_database_url)
 
     assert done.exit_code == 2
     assert "no object of Segplane is in" in done.stderr

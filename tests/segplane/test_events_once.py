@@ -1,77 +1,39 @@
 """Each event once: an event that is sent again is never a second row, whatever way it comes in."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from meta.config import Settings
 from meta.errors import IdentitiesRequired, InvalidArgument, LayoutChanged, StillReferenced
-from meta.v1 import catalog_pb2, common_pb2, ingestion_pb2, nursery_pb2
+from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as pb
 from nursery import tasks
 from segplane.read import open_dataset
 from segplane.read.fresh import MergedRecordsOnly
 from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
-from tests.support.events_once import bind_once, identify, orders, repeats
+from tests.support.events_once import (
+    identify,
+    merge,
+    more_streams,
+    name_of,
+    orders,
+    repeats,
+    send,
+    shard,
+)
 from tests.support.meta import bindings
 from tests.support.meta.server import MetaServer
-from tests.support.nonconforming import QUARANTINE, choose
+from tests.support.nonconforming import QUARANTINE, choose, seen
 from tests.support.nursery.drivers import (
     CollectorDriver,
-    dataset,
     nursery,
     run_here,
     write_and_fail,
 )
-from tests.support.visible_segments import find, key_of, texts
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
-
-
-@pytest.fixture
-def collector(meta_server: MetaServer) -> CollectorDriver:
-    collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
-    bind_once(collector.client, collector.dataset_id)
-    return collector
-
-
-def send(collector: CollectorDriver, *payloads: bytes) -> None:
-    collector.commit(collector.put(payloads=payloads))
-
-
-def merge(collector: CollectorDriver, **changes: Any) -> None:
-    nursery(collector.client, **changes).cycle()
-
-
-def seen(collector: CollectorDriver) -> list[str]:
-    return texts(collector.client, collector.store)
-
-
-def name_of(collector: CollectorDriver) -> str:
-    request = catalog_pb2.GetDatasetRequest(id=collector.dataset_id)
-    return collector.client.catalog.GetDataset(request).name
-
-
-def shard(collector: CollectorDriver) -> int:
-    """The half of the streams that a collector's is in."""
-    request = nursery_pb2.GetIngestStreamsRequest(shard_index=1, shard_count=2)
-    streams = collector.client.nursery.GetIngestStreamsForNursery(request).streams
-    return int(collector.stream_id in {stream.stream_id for stream in streams})
-
-
-def more_streams(collector: CollectorDriver) -> Iterator[CollectorDriver]:
-    while True:
-        yield CollectorDriver(collector.client, collector.dataset_id)
+from tests.support.visible_segments import find, key_of
 
 
 def test_an_event_that_is_sent_again_is_no_second_row(

@@ -2,37 +2,24 @@
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 
-from meta.config import Settings
 from meta.errors import EventsOutsideWindow, InvalidArgument
 from meta.v1 import catalog_pb2, common_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.command_line import RunCommand
-from tests.support.events_once import DAY_NANOS, bind_once, identify, orders, repeats
+from tests.support.events_once import DAY_NANOS, identify, merge, orders, repeats, send
 from tests.support.meta.dataset_life import get_settings, set_settings
-from tests.support.meta.server import MetaServer
-from tests.support.nonconforming import QUARANTINE, choose, listed, withheld
-from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, write_and_fail
-from tests.support.visible_segments import texts
+from tests.support.nonconforming import QUARANTINE, choose, listed, seen, withheld
+from tests.support.nursery.drivers import CollectorDriver, nursery, write_and_fail
 
 KEEP, REFUSE = common_pb2.OUTSIDE_WINDOW_KEEP, common_pb2.OUTSIDE_WINDOW_REFUSE
 
 
 @pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
-
-
-@pytest.fixture
-def collector(meta_server: MetaServer) -> CollectorDriver:
+def collector(collector: CollectorDriver) -> CollectorDriver:
     """Of a dataset that takes events of the last three days."""
-    collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
-    bind_once(collector.client, collector.dataset_id)
     refuse(collector)
     return collector
 
@@ -43,18 +30,6 @@ def refuse(
     identity = common_pb2.EventIdentity(column="order_id", window_days=days, outside_window=choice)
     change = pb.DatasetSettings(event_identity=identity)
     return set_settings(collector.client, collector.dataset_id, change)
-
-
-def send(collector: CollectorDriver, *payloads: bytes) -> None:
-    collector.commit(collector.put(payloads=payloads))
-
-
-def merge(collector: CollectorDriver) -> None:
-    nursery(collector.client).cycle()
-
-
-def seen(collector: CollectorDriver) -> list[str]:
-    return texts(collector.client, collector.store)
 
 
 def today() -> int:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from meta.config import Settings
 from meta.v1 import operations_pb2 as pb
 from segments.keys import baby_key
 from tests.support.command_line import RunCommand
@@ -14,13 +13,6 @@ from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
 from tests.support.visible_segments import find
 
 FORMS = [(), ("--deep",), ("--data",), ("--repair",)]
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: " ".join(form) or "plain")

@@ -1,9 +1,7 @@
 """A rebuilt catalog keeps no event once: the reports say which datasets did, and what to do."""
 
 import json
-from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from meta.config import Settings
@@ -13,13 +11,6 @@ from tests.support.command_line import RunCommand
 from tests.support.events_once import bind_once, identify, orders
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
 
 
 def test_a_rebuild_and_fsck_name_the_datasets_that_had_each_event_once(

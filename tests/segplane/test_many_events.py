@@ -3,45 +3,23 @@
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData, ResourceLogs, ScopeLogs
 from sqlalchemy import create_engine, text
 
-from meta.config import Settings
 from nursery import event_claims
-from tests.segplane.test_events_once import more_streams, shard
 from tests.support.command_line import RunCommand
-from tests.support.events_once import bind_once, orders, repeats
-from tests.support.meta.server import MetaServer
+from tests.support.events_once import more_streams, orders, repeats, send, shard
 from tests.support.nonconforming import QUARANTINE, choose
-from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here
+from tests.support.nursery.drivers import CollectorDriver, nursery, run_here
 from tests.support.visible_segments import find, texts
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
-
-
-@pytest.fixture
-def collector(meta_server: MetaServer) -> CollectorDriver:
-    collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
-    bind_once(collector.client, collector.dataset_id)
-    return collector
 
 
 @pytest.fixture
 def few_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_claims, "IDENTITIES_MAX", 2)
-
-
-def send(collector: CollectorDriver, *payloads: bytes) -> None:
-    collector.commit(collector.put(payloads=payloads))
 
 
 @pytest.mark.usefixtures("few_in_a_message")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from meta.config import Settings
 from meta.v1 import operations_pb2 as pb
 from nursery.execute import execute
 from segplane.read import open_dataset
@@ -30,13 +29,6 @@ from tests.support.nonconforming import (
     withheld,
 )
 from tests.support.nursery.drivers import BUDGET, CollectorDriver, dataset, nursery, write_and_fail
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from meta.config import Settings
 from meta.errors import InvalidArgument, NotDrained, NothingToRepair
 from meta.v1 import operations_pb2 as pb
 from nursery.replay import write_payload
@@ -19,18 +18,12 @@ from segplane.recovery.quarantine import QuarantineFilter, list_page
 from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
+from tests.support.nonconforming import seen
 from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, logs, nursery
-from tests.support.visible_segments import find, key_of, texts
+from tests.support.visible_segments import find, key_of
 
 CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="why")
 BROKEN = b"\x0a\x05ab"
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
 
 
 @pytest.fixture
@@ -41,10 +34,6 @@ def collector(meta_server: MetaServer) -> CollectorDriver:
     nursery(meta_server.client).cycle()
     assert seen(driver) == ["good"]
     return driver
-
-
-def seen(collector: CollectorDriver) -> list[str]:
-    return texts(collector.client, collector.store)
 
 
 def rebuilt(collector: CollectorDriver) -> set[str]:

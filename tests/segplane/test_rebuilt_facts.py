@@ -42,7 +42,6 @@ def flushes(client: MetaClient, stream_id: str) -> dict[int, bytes]:
 def test_babies_and_segments_have_their_facts_after_a_rebuild(
     meta_settings: Settings, empty_database_url: str
 ) -> None:
-    Path("/", meta_settings.location.path).mkdir()
     with running(meta_settings) as client:
         collector = CollectorDriver(client, dataset(client))
         for text in ("first", "second"):
@@ -72,7 +71,6 @@ def test_a_token_index_has_its_place_after_a_rebuild(
 ) -> None:
     # Small files have one too.
     monkeypatch.setattr(builder, "SHARE_MAX", 100.0)
-    Path("/", meta_settings.location.path).mkdir()
     with running(meta_settings) as client:
         writer = SegmentWriter(client, CatalogDriver(client).dataset("web"), tmp_path)
         writer.has_token_index, writer.batches = True, (BatchPart("batch", 1, 1),)

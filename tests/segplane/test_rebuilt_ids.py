@@ -1,7 +1,5 @@
 """Ids and times of receipt after the catalog is rebuilt from the bucket."""
 
-from pathlib import Path
-
 from meta.config import Settings
 from meta.v1 import operations_pb2
 from tests.segplane.test_catalog_rebuild import on, rebuild, running
@@ -12,7 +10,6 @@ from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
 def test_a_rebuild_brings_back_ids_of_records(
     meta_settings: Settings, empty_database_url: str
 ) -> None:
-    Path("/", meta_settings.location.path).mkdir()
     with running(meta_settings) as client:
         collector = CollectorDriver(client, dataset(client))
         set_settings(client, collector.dataset_id, operations_pb2.DatasetSettings(record_ids=True))

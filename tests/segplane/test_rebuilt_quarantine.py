@@ -84,12 +84,6 @@ def rebuilt(meta_settings: Settings, empty_database_url: str) -> Rebuilt:
     return over
 
 
-@pytest.fixture
-def settings(meta_settings: Settings) -> Settings:
-    Path("/", meta_settings.location.path).mkdir()
-    return meta_settings
-
-
 def begin(stack: Stack) -> tuple[CollectorDriver, str]:
     """A collector of a dataset that is bound to a schema of its own."""
     collector = CollectorDriver(stack.client, dataset(stack.client))
@@ -102,9 +96,9 @@ def replay(stack: Stack, *options: str) -> Result:
 
 
 def test_records_that_were_left_out_of_a_segment_still_count(
-    settings: Settings, rebuilt: Rebuilt
+    meta_settings: Settings, rebuilt: Rebuilt
 ) -> None:
-    with running(settings) as stack:
+    with running(meta_settings) as stack:
         collector, _ = begin(stack)
         send(collector, *PRICES)
         nursery(stack.client).cycle()
@@ -118,8 +112,10 @@ def test_records_that_were_left_out_of_a_segment_still_count(
         assert listed(stack.run) == []
 
 
-def test_records_that_became_rows_are_not_replayed(settings: Settings, rebuilt: Rebuilt) -> None:
-    with running(settings) as stack:
+def test_records_that_became_rows_are_not_replayed(
+    meta_settings: Settings, rebuilt: Rebuilt
+) -> None:
+    with running(meta_settings) as stack:
         collector, _ = begin(stack)
         send(collector, *PRICES)
         nursery(stack.client, write_and_fail).cycle()
@@ -135,10 +131,10 @@ def test_records_that_became_rows_are_not_replayed(settings: Settings, rebuilt: 
 
 
 def test_records_that_are_merged_again_are_not_replayed(
-    settings: Settings, rebuilt: Rebuilt
+    meta_settings: Settings, rebuilt: Rebuilt
 ) -> None:
     """Nothing in the bucket says that their offset was passed, nor what the dataset is bound to."""
-    with running(settings) as stack:
+    with running(meta_settings) as stack:
         collector, _ = begin(stack)
         send(collector, "two")
         nursery(stack.client).cycle()
@@ -155,9 +151,9 @@ def test_records_that_are_merged_again_are_not_replayed(
 
 
 def test_records_alone_in_their_baby_segment_are_replayed_by_an_operator(
-    settings: Settings, rebuilt: Rebuilt
+    meta_settings: Settings, rebuilt: Rebuilt
 ) -> None:
-    with running(settings) as stack:
+    with running(meta_settings) as stack:
         collector, _ = begin(stack)
         send(collector, "two")
         nursery(stack.client).cycle()
@@ -175,9 +171,9 @@ def test_records_alone_in_their_baby_segment_are_replayed_by_an_operator(
 
 
 def test_records_that_were_replayed_are_not_merged_again(
-    settings: Settings, rebuilt: Rebuilt
+    meta_settings: Settings, rebuilt: Rebuilt
 ) -> None:
-    with running(settings) as stack:
+    with running(meta_settings) as stack:
         collector, schema = begin(stack)
         send(collector, 1)
         send(collector, "two")
@@ -193,9 +189,9 @@ def test_records_that_were_replayed_are_not_merged_again(
 
 
 def test_a_replay_that_was_merged_before_its_payload_was_deleted_is_not_repeated(
-    settings: Settings, rebuilt: Rebuilt, tmp_path: Path
+    meta_settings: Settings, rebuilt: Rebuilt, tmp_path: Path
 ) -> None:
-    with running(settings) as stack:
+    with running(meta_settings) as stack:
         collector, schema = begin(stack)
         send(collector, *PRICES)
         nursery(stack.client).cycle()
@@ -230,10 +226,10 @@ def identified(stack: Stack, collector: CollectorDriver) -> dict[str, tuple[str,
 
 
 def test_replayed_records_keep_their_ids_over_retry_merge_and_rebuild(
-    settings: Settings, rebuilt: Rebuilt, tmp_path: Path
+    meta_settings: Settings, rebuilt: Rebuilt, tmp_path: Path
 ) -> None:
     """The first replay dies between put and registration; the id also tells records apart."""
-    with running(settings) as stack:
+    with running(meta_settings) as stack:
         collector, schema = begin(stack)
         set_settings(stack.client, collector.dataset_id, pb.DatasetSettings(record_ids=True))
         send(collector, *PRICES)

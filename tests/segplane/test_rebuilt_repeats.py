@@ -1,31 +1,11 @@
 """A rebuild from the bucket brings no event back that a registration left out as a repeat."""
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from meta.config import Settings
 from segplane.recovery.rebuild import read_plan
-from tests.segplane.test_events_once import more_streams, shard
-from tests.support.events_once import bind_once, orders
-from tests.support.meta.server import MetaServer
-from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here
+from tests.support.events_once import more_streams, orders, shard
+from tests.support.nursery.drivers import CollectorDriver, nursery, run_here
 from tests.support.visible_segments import find, key_of, texts
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
-
-
-@pytest.fixture
-def collector(meta_server: MetaServer) -> CollectorDriver:
-    collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
-    bind_once(collector.client, collector.dataset_id)
-    return collector
 
 
 def test_a_rebuild_finds_no_segment_of_a_move_that_had_repeats_alone(

@@ -17,22 +17,21 @@ from tests.segplane.test_rebuilt_quarantine import (
     rebuilt,
     replay,
     running,
-    settings,
 )
 from tests.support.merge_worker.local_merges import merge_all
 from tests.support.nonconforming import NULL, QUARANTINE, choose, correct, listed, seen, send
 from tests.support.nursery.drivers import CollectorDriver, nursery, write_and_fail
 from tests.support.visible_segments import find, key_of
 
-__all__ = ["rebuilt", "settings"]
+__all__ = ["rebuilt"]
 
 
 @contextmanager
 def replayed(
-    settings: Settings, *babies: tuple[str | int, ...]
+    meta_settings: Settings, *babies: tuple[str | int, ...]
 ) -> Iterator[tuple[Stack, CollectorDriver]]:
     """Replay what the registered nursery quarantined and the dead one before wrote as rows."""
-    with running(settings) as stack:
+    with running(meta_settings) as stack:
         collector, schema = begin(stack)
         choose(stack.client, collector.dataset_id, NULL)
         for prices in babies:
@@ -52,9 +51,9 @@ def replayed(
     ids=["alone", "beside another baby", "beside rows of the baby", "between babies"],
 )
 def test_rows_of_a_dead_nursery_are_left_out_where_a_replay_has_them(
-    settings: Settings, rebuilt: Rebuilt, babies: tuple[tuple[str | int, ...], ...]
+    meta_settings: Settings, rebuilt: Rebuilt, babies: tuple[tuple[str | int, ...], ...]
 ) -> None:
-    with replayed(settings, *babies) as (_, collector):
+    with replayed(meta_settings, *babies) as (_, collector):
         read = seen(collector)
         assert len(read) == sum(map(len, babies))
 
@@ -66,9 +65,9 @@ def test_rows_of_a_dead_nursery_are_left_out_where_a_replay_has_them(
 
 
 def test_rows_of_a_dead_nursery_are_left_out_where_a_replay_was_merged(
-    settings: Settings, rebuilt: Rebuilt, tmp_path: Path
+    meta_settings: Settings, rebuilt: Rebuilt, tmp_path: Path
 ) -> None:
-    with replayed(settings, ("two",), (3,)) as (stack, collector):
+    with replayed(meta_settings, ("two",), (3,)) as (stack, collector):
         fill(collector, 14)
         merged = merge_all(stack.client, collector.store, tmp_path, layout(collector))
         assert merged == 1

@@ -1,38 +1,18 @@
 """Records, rows and duplicates of a dataset that has each event once."""
 
 import json
-from pathlib import Path
 
-import pytest
-
-from meta.config import Settings
-from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from nursery import metrics
 from tests.support.command_line import RunCommand
-from tests.support.events_once import bind_once, orders
-from tests.support.meta.server import MetaServer
-from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
-
-
-@pytest.fixture
-def collector(meta_server: MetaServer) -> CollectorDriver:
-    collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
-    bind_once(collector.client, collector.dataset_id)
-    return collector
+from tests.support.events_once import name_of, orders
+from tests.support.nursery.drivers import CollectorDriver, nursery
 
 
 def test_records_rows_and_duplicates_are_shown_apart(
     run: RunCommand, collector: CollectorDriver
 ) -> None:
-    name, before = _name_of(collector), metrics.NURSERY_DUPLICATES._value.get()
+    name, before = name_of(collector), metrics.NURSERY_DUPLICATES._value.get()
     collector.commit(collector.put(payloads=[orders("a", "b"), orders("b")]))
     nursery(collector.client).cycle()
 
@@ -65,8 +45,3 @@ def test_rows_are_counted_only_for_a_caller_who_asks(collector: CollectorDriver)
 
     assert (plain.HasField("rows"), plain.HasField("duplicates")) == (False, False)
     assert (full.HasField("rows"), full.rows, full.HasField("duplicates")) == (True, 0, True)
-
-
-def _name_of(collector: CollectorDriver) -> str:
-    request = catalog_pb2.GetDatasetRequest(id=collector.dataset_id)
-    return collector.client.catalog.GetDataset(request).name

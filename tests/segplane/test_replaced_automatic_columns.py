@@ -7,15 +7,13 @@ import pyarrow.parquet as pq
 
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import KQL_TYPE_STRING, AutomaticColumn
-from tests.segplane import test_segment_repairs
-from tests.segplane.test_segment_repairs import damage, forged, path_of, seen, segment_of
+from tests.segplane.test_segment_repairs import damage, forged, path_of, segment_of
 from tests.support.command_line import RunCommand
 from tests.support.meta.dataset_life import set_settings
 from tests.support.meta.server import MetaServer
+from tests.support.nonconforming import seen
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
 from tests.support.visible_segments import find
-
-meta_settings = test_segment_repairs.meta_settings
 
 
 def test_a_replacement_is_read_by_its_json(

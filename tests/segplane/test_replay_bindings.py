@@ -7,7 +7,6 @@ import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from meta.client import MetaClient
-from meta.config import Settings
 from meta.errors import LayoutChanged
 from meta.v1 import operations_pb2 as pb
 from segments.keys import quarantine_key
@@ -23,13 +22,6 @@ from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, nursery
 from tests.support.visible_segments import find, key_of
 
 BROKEN = b"\x0a\x05ab"
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
 
 
 def body_of(value: int) -> bytes:

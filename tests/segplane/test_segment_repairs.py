@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SIGNAL_LOGS
@@ -21,16 +20,10 @@ from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.merge_worker.case import Case
 from tests.support.meta.server import MetaServer
+from tests.support.nonconforming import seen
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
 from tests.support.parquet.old_footers import without_signal_times
-from tests.support.visible_segments import find, key_of, texts
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
+from tests.support.visible_segments import find, key_of
 
 
 @pytest.fixture
@@ -42,10 +35,6 @@ def collector(meta_server: MetaServer) -> CollectorDriver:
         nursery(meta_server.client).cycle()
     assert seen(driver) == ["a", "b"]
     return driver
-
-
-def seen(collector: CollectorDriver) -> list[str]:
-    return texts(collector.client, collector.store)
 
 
 def path_of(collector: CollectorDriver, key: str) -> Path:

@@ -19,7 +19,6 @@ DEAD = "127.0.0.1:1"
 @pytest.fixture
 def addresses(meta_server: MetaServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give a list whose first address is tried first, and is dead."""
-    Path("/", meta_server.settings.location.path).mkdir(exist_ok=True)
     monkeypatch.setattr("random.choice", lambda options: options[0])
     return f"{DEAD},{meta_server.address}"
 

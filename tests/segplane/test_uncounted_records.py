@@ -1,11 +1,9 @@
 """Quarantined records that did not conform and that no registration counts: rows, as a rule."""
 
 import json
-from pathlib import Path
 
 import pytest
 
-from meta.config import Settings
 from meta.errors import NothingToRepair
 from meta.v1 import operations_pb2 as pb
 from tests.support.command_line import RunCommand
@@ -26,13 +24,6 @@ from tests.support.nonconforming import (
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, write_and_fail
 
 CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="why")
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
 
 
 @pytest.fixture

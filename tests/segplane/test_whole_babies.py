@@ -8,7 +8,6 @@ import pytest
 
 from collector.export import digest_of
 from meta.client import MetaClient
-from meta.config import Settings
 from meta.errors import NothingToRepair
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
@@ -58,13 +57,6 @@ def part(collector: CollectorDriver, *bodies: str) -> TokenPart:
     exports = tuple(Export(digest_of(collector.token_id, "logs", one), NOW) for one in slices)
     stamp = (collector.dataset_id, len(slices), NOW, NOW, exports)
     return TokenPart(collector.token_id, "logs", slices, *stamp)
-
-
-@pytest.fixture
-def meta_settings(meta_settings: Settings) -> Settings:
-    """A folder for the objects."""
-    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
-    return meta_settings
 
 
 @pytest.fixture

@@ -1,17 +1,19 @@
 """A dataset that has each event once, and orders with an identity."""
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from meta.client import MetaClient
-from meta.v1 import common_pb2, nursery_pb2
+from meta.v1 import catalog_pb2, common_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as pb
 from segments.ids import new_uuid7
 from tests.support.meta import bindings
 from tests.support.meta.bindings import STRING, Column
 from tests.support.meta.dataset_life import get_settings, set_settings
+from tests.support.nursery.drivers import CollectorDriver, nursery
 
 DAY_NANOS = 86_400 * 10**9
 
@@ -67,3 +69,28 @@ def claim_event(client: Any, dataset_id: str) -> None:
     client.operations.ClaimEvents(
         pb.ClaimEventsRequest(dataset_id=dataset_id, identities=identities)
     )
+
+
+def send(collector: CollectorDriver, *payloads: bytes) -> None:
+    collector.commit(collector.put(payloads=payloads))
+
+
+def merge(collector: CollectorDriver, **changes: Any) -> None:
+    nursery(collector.client, **changes).cycle()
+
+
+def name_of(collector: CollectorDriver) -> str:
+    request = catalog_pb2.GetDatasetRequest(id=collector.dataset_id)
+    return collector.client.catalog.GetDataset(request).name
+
+
+def shard(collector: CollectorDriver) -> int:
+    """The half of the streams that a collector's is in."""
+    request = nursery_pb2.GetIngestStreamsRequest(shard_index=1, shard_count=2)
+    streams = collector.client.nursery.GetIngestStreamsForNursery(request).streams
+    return int(collector.stream_id in {stream.stream_id for stream in streams})
+
+
+def more_streams(collector: CollectorDriver) -> Iterator[CollectorDriver]:
+    while True:
+        yield CollectorDriver(collector.client, collector.dataset_id)

@@ -48,7 +48,7 @@ class Unfit(Exception):
         return f"{outer}{''.join(reversed(self._path))}".removeprefix(".")
 
     @property
-    def message(self) -> str:
+        """The value that was found, and the expected one."""
         """What was found and what was expected."""
         return f"found {self._actual}, expected {self._expected}"
 

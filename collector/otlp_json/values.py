@@ -48,8 +48,8 @@ class Unfit(Exception):
         return f"{outer}{''.join(reversed(self._path))}".removeprefix(".")
 
     @property
-        """The value that was found, and the expected one."""
-        """What was found and what was expected."""
+    def message(self) -> str:
+        """The kind of the value, and the expected one."""
         return f"found {self._actual}, expected {self._expected}"
 
     def text(self) -> str:

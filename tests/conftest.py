@@ -42,6 +42,11 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("segplane")
 
 
+# A JVM for each process of each test would take most of the CPU. Tests of the default, and of what
+# Spark does, say so.
+os.environ.setdefault("SEGPLANE_SPARK_MASTER", "processes")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Spread tests over workers, those with Spark on one of them."""

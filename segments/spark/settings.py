@@ -29,6 +29,11 @@ class SparkSettings:
         return self.master.split("[")[0] == "local"
 
     @property
+    def is_without_spark(self) -> bool:
+        """True if child processes run the tasks."""
+        return self.master.split("[")[0] == "processes"
+
+    @property
     def is_on_this_machine(self) -> bool:
         """True if driver and executors are all on this machine."""
         return bool(

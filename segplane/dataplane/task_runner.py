@@ -17,7 +17,7 @@ from segplane.processes.task_processes import TaskProcesses
 log = structlog.get_logger()
 T = TypeVar("T")
 R = TypeVar("R")
-_LOCAL = re.compile(r"local(?:\[(\*|[1-9]\d*)(?:,\s*\d+)?\])?")
+_LOCAL = re.compile(r"(?:local|processes)(?:\[(\*|[1-9]\d*)(?:,\s*\d+)?\])?")
 
 
 class TaskRunner(Protocol):
@@ -48,11 +48,11 @@ class TaskRunner(Protocol):
 
 
 def open_runner(settings: SparkSettings) -> TaskRunner:
-    """Open the runner that a master names: `local`, `local[n]` and `local[*]` are this machine.
+    """Open the runner that a master names: `processes` and `local` are this machine.
 
     Raises RunnerUnusable or RunnerDied if it cannot start.
     """
-    if not settings.is_local:
+    if not (settings.is_local or settings.is_without_spark):
         # Spark and its JVM are for clusters: importing pyspark takes half a second of CPU.
         from segments.spark.jobs import SparkJobs
         from segments.spark.session import open_session
@@ -65,9 +65,11 @@ def open_runner(settings: SparkSettings) -> TaskRunner:
 
 
 def _local_cores(master: str) -> int:
-    """The number in `local[n]`, 1 for `local`; for `local[*]` all cores that this process has."""
+    """The number in `local[n]` or `processes[n]`; for `*` and `processes` all usable cores."""
     matched = _LOCAL.fullmatch(master)
     if matched is None:
-        raise RunnerUnusable(f"{master} is no master: use local[n], local[*], or a cluster's URL")
-    number = matched[1] or "1"
+        raise RunnerUnusable(
+            f"{master} is no master: use local[n], processes[n], or a cluster's URL"
+        )
+    number = matched[1] or ("1" if master == "local" else "*")
     return usable_cores() if number == "*" else int(number)

@@ -43,7 +43,7 @@ class MergeDrainScene:
             "merge_worker",
             {
                 "MERGE_WORKER_META_ADDRESS": self.meta.address,
-                "MERGE_WORKER_SPARK_MASTER": "local[1]",
+                "MERGE_WORKER_SPARK_MASTER": "processes[1]",
                 "MERGE_WORKER_INTERVAL_SECS": "0.1",
                 "MERGE_WORKER_WORK_DIR": str(self.work_dir),
                 "MERGE_WORKER_DRAIN_SECS": str(drain_secs),

@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> ObjectStore:
 
 @pytest.fixture(scope="module")
 def merger() -> Iterator[TaskMerger]:
-    runner = open_runner(SparkSettings("tests of merge_worker.job", "local[2]"))
+    runner = open_runner(SparkSettings("tests of merge_worker.job", "processes[2]"))
     yield TaskMerger(runner)
     runner.close()
 

@@ -51,7 +51,7 @@ def test_it_merges_tasks_at_once_and_ends_cleanly(
     for task in tasks:
         stage.meta.tasks.put(task)
 
-    process = start(stage.address, "local[2]")
+    process = start(stage.address, "processes[2]")
     process.wait_for("merge_worker_started")
     reports = [stage.meta.reports.get(timeout=DEADLINE_SECS) for _ in tasks]
 

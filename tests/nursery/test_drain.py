@@ -37,7 +37,7 @@ class Scene:
             "nursery",
             {
                 "NURSERY_META_ADDRESS": self.meta.address,
-                "NURSERY_SPARK_MASTER": "local[1]",
+                "NURSERY_SPARK_MASTER": "processes[1]",
                 "NURSERY_INTERVAL_SECS": "0.1",
                 "NURSERY_WAIT_SECS": "0",
                 # Each baby becomes a file at once.

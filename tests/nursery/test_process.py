@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 Start = Callable[[dict[str, str]], WorkerProcess]
 META_IS_AWAY = {
     "NURSERY_META_ADDRESS": "127.0.0.1:9",
-    "NURSERY_SPARK_MASTER": "local[1]",
+    "NURSERY_SPARK_MASTER": "processes[1]",
     "NURSERY_INTERVAL_SECS": "0.1",
 }
 # A cluster within one JVM: Spark is for clusters alone.

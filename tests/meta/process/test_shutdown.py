@@ -81,8 +81,8 @@ def test_a_burst_of_signals_ends_every_process(
         "COLLECTOR_GRPC_BIND": "127.0.0.1:0",
         "COLLECTOR_HTTP_BIND": "127.0.0.1:0",
         "GATEWAY_BIND": "127.0.0.1:0",
-        "NURSERY_SPARK_MASTER": "local[1]",
-        "MERGE_WORKER_SPARK_MASTER": "local[1]",
+        "NURSERY_SPARK_MASTER": "processes[1]",
+        "MERGE_WORKER_SPARK_MASTER": "processes[1]",
         f"{prefix}_META_ADDRESS": meta_server.address,
     }
     process = WorkerProcess(module, settings)

@@ -37,6 +37,7 @@ def test_what_is_no_property_is_refused_by_name(text: str) -> None:
     ("master", "is_local", "is_on_this_machine"),
     [
         ("local", True, True),
+        ("processes[2]", False, False),
         ("local[*]", True, True),
         ("local-cluster[2,1,1024]", False, True),
         ("spark://127.0.0.1:7077", False, True),

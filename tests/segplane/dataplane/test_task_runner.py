@@ -11,23 +11,25 @@ from segplane.processes.cores import usable_cores
 
 @pytest.mark.parametrize(
     ("master", "tasks_max"),
-    [("local", 1), ("local[3]", 3), ("local[2,4]", 2), ("local[*]", usable_cores())],
+    [("processes[3]", 3), ("processes[*]", usable_cores()), ("processes", usable_cores())],
 )
-def test_a_local_master_names_the_tasks_that_run_at_once(master: str, tasks_max: int) -> None:
+def test_a_master_without_spark_names_the_tasks_that_run_at_once(
+    master: str, tasks_max: int
+) -> None:
     assert open_runner(SparkSettings("test", master)).tasks_max == tasks_max
 
 
-@pytest.mark.parametrize("master", ["local[]", "local[0]", "local[two]", "local[2"])
-def test_a_malformed_local_master_is_refused_in_one_line(master: str) -> None:
+@pytest.mark.parametrize("master", ["processes[]", "processes[0]", "processes[two]", "local[2"])
+def test_a_malformed_master_is_refused_in_one_line(master: str) -> None:
     with pytest.raises(RunnerUnusable, match="is no master: use"):
         open_runner(SparkSettings("test", master))
 
 
-def test_spark_properties_of_a_local_master_are_reported_as_ignored() -> None:
+def test_spark_properties_of_a_master_without_spark_are_reported_as_ignored() -> None:
     properties = (("spark.executor.memory", "2g"), ("spark.ui.enabled", "true"))
     with capture_logs() as logged:
-        open_runner(SparkSettings("test", "local[2]", conf=properties))
-        open_runner(SparkSettings("test", "local[2]"))
+        open_runner(SparkSettings("test", "processes[2]", conf=properties))
+        open_runner(SparkSettings("test", "processes[2]"))
 
     (warning,) = logged
     assert (warning["event"], warning["log_level"]) == ("spark_conf_ignored", "warning")

@@ -17,7 +17,9 @@ RUN uv pip install --no-cache --require-hashes -r requirements/build.lock \
 COPY pyproject.toml README.md LICENSE ./
 COPY distributions distributions
 COPY segments segments
+COPY kql kql
 COPY meta meta
+COPY dataplane dataplane
 COPY collector collector
 COPY nursery nursery
 COPY merge_worker merge_worker

@@ -10,7 +10,7 @@ UV := $(BIN)/uv
 COMPILE := $(UV) pip compile distributions/server/pyproject.toml --no-emit-package segplane --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
 GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
-PACKAGES := meta segments collector nursery merge_worker janitor segplane pyspark_segplane
+PACKAGES := meta segments kql dataplane collector nursery merge_worker janitor segplane pyspark_segplane
 
 # Hundreds of processes are started here: each would compile every module that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -157,7 +157,7 @@ gen: $(READY) ## Generate the committed stubs from protos/
 		--python_out=$(or $(OUT),.) --grpc_python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) --mypy_grpc_out=quiet,generate_concrete_servicer_stubs:$(or $(OUT),.) $(wildcard protos/meta/v1/*.proto)
 	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy \
 		--python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) $(wildcard protos/segments/v1/*.proto)
-	$(if $(OUT),,$(BIN)/python -m segplane.kql.docs > docs/kql.md)
+	$(if $(OUT),,$(BIN)/python -m kql.docs > docs/kql.md)
 
 gen-check: $(READY) ## Prove that the stubs are what protos/ generates and the base requirements what they demand
 	@rm -rf build/gen && mkdir -p build/gen && $(MAKE) --no-print-directory -s gen OUT=build/gen
@@ -223,7 +223,7 @@ $(SENDERS)/node/.ready: $(wildcard $(SENDER_SOURCES)/node/*)
 	@if command -v npm >/dev/null; then mkdir -p $(@D) && cp $^ $(@D) && npm ci --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts && touch $@; \
 	else echo "make senders: no npm found, so tests with OpenTelemetry's Node SDK are skipped" >&2; fi
 
-# Kusto's own analyser of queries, for the names and types in tests/segplane/kql/test_official_analyser.py.
+# Kusto's own analyser of queries, for the names and types in tests/kql/test_official_analyser.py.
 ANALYSER := build/tools/analyser
 
 .PHONY: analyser

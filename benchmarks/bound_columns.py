@@ -17,9 +17,9 @@ from pathlib import Path
 from benchmarks.harness.babies import BabySet, BabySpec, write_babies
 from benchmarks.harness.results import Result, compare
 from benchmarks.peers.nursery_contenders import merge_alone
+from dataplane.processes.task_process import ALLOCATOR
 from segments.location import StoreLocation
 from segments.parquet.spec import PromotedColumn, SegmentSpec
-from segplane.processes.task_process import ALLOCATOR
 
 PAIRS = 24
 BAR = 0.85

@@ -19,8 +19,9 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from benchmarks import event_identities
 from benchmarks.harness.results import Result, compare
-from nursery.execute import Budget, execute
-from nursery.tasks import Task
+from dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from nursery.execution.execute import Budget, execute
+from nursery.planning.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.event_identity import EventIdentity
 from segments.keys import baby_key
@@ -29,7 +30,6 @@ from segments.offsets import OffsetSpan
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 
 BABIES = 20
 RECORDS = 2_000

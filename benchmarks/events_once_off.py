@@ -44,10 +44,10 @@ PAIRS = 24
 BAR = 1.05
 # Modules that a task calls for events with an identity.
 _MODULES = (
-    "nursery/event_claims.py",
+    "nursery/registration/event_claims.py",
     "segments/event_identity.py",
     "segments/typed/window_check.py",
-    "segplane/dataplane/babies/events.py",
+    "dataplane/babies/events.py",
 )
 
 

@@ -26,8 +26,8 @@ from segments.location import StoreLocation
 from segments.merging.inputs import MergeInput
 from segments.merging.merge import MergeOrder, merge_segments
 from segments.otlp.decode import decode
+from segments.parquet.columns.readable import READABLE_COLUMNS
 from segments.parquet.footer import SegmentFooter
-from segments.parquet.readable import READABLE_COLUMNS
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import TIMESTAMP
 from segments.parquet.small_writer import SmallFormat

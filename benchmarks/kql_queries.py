@@ -19,6 +19,9 @@ from benchmarks.harness.merged_segments import DATASET_ID, HOUR_START, write_seg
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from benchmarks.harness.timing import least_cpu
+from dataplane.dataset_layout import read_layout
+from dataplane.registration import create_segment
+from kql.syntax.parser import parse_query
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2, ingestion_pb2
 from meta.v1 import operations_pb2 as ops
@@ -28,9 +31,6 @@ from segments.merging.inputs import MergeInput
 from segments.merging.merge import MergeOrder, merge_segments
 from segments.parquet.reader import SegmentFile
 from segments.store.open import open_store
-from segplane.dataplane.dataset_layout import read_layout
-from segplane.dataplane.registration import create_segment
-from segplane.kql.parser import parse_query
 from segplane.query.engine import QueryLimits, opened_query
 from segplane.query.plan import plan_kql
 from segplane.query.runs import define_views, plan

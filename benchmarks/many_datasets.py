@@ -28,16 +28,16 @@ from benchmarks.harness.crowded import Crowded, crowded, register_all
 from benchmarks.harness.otlp_load import EXPORT, log_payload
 from benchmarks.harness.processes import cpu_seconds
 from benchmarks.harness.results import Result, compare
+from dataplane.location import ask_location
+from dataplane.stream_poll import read_unmerged
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest
 from nursery.config import Settings
-from nursery.execute import Budget, execute
-from nursery.job import TaskOutcome
+from nursery.execution.execute import Budget, execute
+from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery
-from nursery.tasks import Task
+from nursery.planning.tasks import Task
 from segments.named_stores import Stores
 from segments.store.several import open_stores
-from segplane.dataplane.location import ask_location
-from segplane.dataplane.stream_poll import read_unmerged
 
 FEW, MANY = 100, 100_000
 SENDING = 100

@@ -19,7 +19,7 @@ from benchmarks.harness.babies import BabySet, BabySpec, write_babies
 from benchmarks.harness.results import Result, compare
 from benchmarks.peers import nursery_contenders
 from benchmarks.peers.nursery_contenders import NurseryRun, StoreRequests
-from nursery.streams import BabyFacts, IngestStream
+from nursery.planning.streams import BabyFacts, IngestStream
 from segments.keys import baby_key
 from segments.location import StoreLocation
 

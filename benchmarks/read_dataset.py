@@ -21,6 +21,13 @@ from benchmarks.harness.merged_segments import write_segments
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
 from benchmarks.harness.timing import least_cpu
+from dataplane.babies.columns import DatasetColumns
+from dataplane.babies.decoding import RoutedPayload, decode_pass
+from dataplane.babies.events import SeenEvents
+from dataplane.babies.reader import BabyReader
+from dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from dataplane.babies.routing import Router
+from dataplane.registration import create_segment
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, ingestion_pb2
 from segments.keys import new_merged_key
@@ -33,17 +40,10 @@ from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.babies.columns import DatasetColumns
-from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
-from segplane.dataplane.babies.events import SeenEvents
-from segplane.dataplane.babies.reader import BabyReader
-from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
-from segplane.dataplane.babies.routing import Router
-from segplane.dataplane.registration import create_segment
 from segplane.read import open_dataset
-from segplane.read.columns import ReadColumns
-from segplane.read.fresh import FreshBaby, FreshRecords
-from segplane.read.fresh_batches import PASS_BYTES, FreshReading
+from segplane.read.rows.columns import ReadColumns
+from segplane.read.rows.fresh import FreshBaby, FreshRecords
+from segplane.read.rows.fresh_batches import PASS_BYTES, FreshReading
 
 FILES = 1_000
 ROWS = 4_000

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from uuid import UUID
 
 from benchmarks.harness.results import Result, compare
-from segplane.gateway.iceberg.data_files import DataFile
-from segplane.gateway.iceberg.manifest_groups import ManifestGroups
-from segplane.gateway.iceberg.manifests import (
+from segplane.gateway.iceberg.metadata.data_files import DataFile
+from segplane.gateway.iceberg.metadata.manifest_groups import ManifestGroups
+from segplane.gateway.iceberg.metadata.manifests import (
     StoredManifest,
     encode_list,
     encode_manifest,
     list_digest,
 )
-from segplane.gateway.iceberg.schema import table_schema
+from segplane.gateway.iceberg.metadata.schema import table_schema
 
 SEGMENTS = 100_000
 DAYS = 90

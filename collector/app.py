@@ -16,22 +16,26 @@ from aiohttp import web
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import aio as health_aio
 
-from collector.attribute_bounds import AttributeBounds
 from collector.auth import TokenCache
-from collector.buffer import Buffer, MemoryBudget
 from collector.config import Settings, split_bind
-from collector.conversion import ConversionPool
-from collector.export import CommittedDigests
-from collector.flusher import Flusher
-from collector.http_bodies import Bodies
-from collector.http_connections import IdleConnections, idle_max, listen_http
 from collector.ingestion import Ingestion
-from collector.intake import Intake, IntakeLimits
-from collector.otlp_grpc import SERVICES, OtlpHandler
-from collector.otlp_http import OtlpHttp
-from collector.quotas import Quotas
+from collector.intake.conversion import ConversionPool
+from collector.intake.intake import Intake, IntakeLimits
+from collector.intake.quotas import Quotas
+from collector.intake.token_limits import TokenLimits
+from collector.otlp.attribute_bounds import AttributeBounds
+from collector.otlp.export import CommittedDigests
 from collector.retry import Backoff
-from collector.token_limits import TokenLimits
+from collector.servers.http_bodies import Bodies
+from collector.servers.http_connections import IdleConnections, idle_max, listen_http
+from collector.servers.otlp_grpc import SERVICES, OtlpHandler
+from collector.servers.otlp_http import OtlpHttp
+from collector.streams.buffer import Buffer, MemoryBudget
+from collector.streams.flusher import Flusher
+from dataplane import meta_connection
+from dataplane.clocks import watch_skew
+from dataplane.location import Locator
+from dataplane.readiness import MetaReadiness
 from meta import metrics
 from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
@@ -39,10 +43,6 @@ from meta.process import ConfigError, Shutdown
 from meta.process.health_calls import WAITING_CALLS, HealthCalls
 from meta.process.supervision import watch_parent
 from segments.store.open import open_store
-from segplane.dataplane import meta_connection
-from segplane.dataplane.clocks import watch_skew
-from segplane.dataplane.location import Locator
-from segplane.dataplane.readiness import MetaReadiness
 
 # Exports under way make a few thousand objects, and leave no cycles in the ordinary course.
 _COLLECT_OBJECTS = 20_000

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 from meta.process import ConfigError, Environment, ServerTls, production
 from meta.process.declared import read_declared, setting
 from meta.process.host_names import HostNames
 from segments.ids import new_uuid7
-from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 
 MIB = 1024 * 1024
 

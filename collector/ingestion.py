@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from collector.json_times import TimestampUnit
+from collector.records.json_times import TimestampUnit
+from dataplane.baby_facts import CommitFacts
+from dataplane.enforced_columns import read_enforced, read_window
 from meta.client import MetaClient, location
 from meta.errors import NotFound
 from meta.v1 import ingest_token_pb2 as tokens_pb
@@ -18,8 +20,6 @@ from segments.location import StoreLocation
 from segments.signals import TRAITS, Signal
 from segments.typed.conformity import EnforcedColumn
 from segments.typed.window_check import WindowCheck
-from segplane.dataplane.baby_facts import CommitFacts
-from segplane.dataplane.enforced_columns import read_enforced, read_window
 
 # Calls wait in threads: one commit and a few registrations at once; and checks of tokens by
 # themselves, so that a flood of unknown ones holds up no commit.

@@ -1,14 +1,15 @@
-"""Build hook of both wheels: the modules of each, and the place of `segments`.
+"""Build hook of both wheels: the modules of each, and the places of packages with short names.
 
 `segplane` gets what readers import, `segplane-server` everything else; no module is in both. The
-package `segments` becomes `segplane.segments` in both, because another project has its name. An
-editable install uses the tree as it is. See docs/adr/0014-two-distributions.md.
+packages `segments`, `kql` and `dataplane` stand below `segplane` in both, because other projects
+may have their names. An editable install uses the tree as it is, where `segplane/kql` has the
+public names of `kql`. See docs/adr/0014-two-distributions.md.
 """
 
 import ast
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,6 +20,8 @@ from hatchling.builders.wheel import WheelBuilderConfig
 PACKAGES = (
     "meta",
     "segments",
+    "kql",
+    "dataplane",
     "collector",
     "nursery",
     "merge_worker",
@@ -32,13 +35,15 @@ READER_ROOTS = (
     "meta.client",
     "meta.v1",
     "segments",
-    "segplane.kql",
+    "kql",
     "segplane.read",
     "pyspark_segplane",
 )
-READER_PACKAGES = ("meta", "segments", "segplane", "pyspark_segplane")
-MOVED = "segments"
-MOVED_TO = "segplane.segments"
+READER_PACKAGES = ("meta", "segments", "kql", "dataplane", "segplane", "pyspark_segplane")
+MOVED = ("segments", "kql", "dataplane")
+MOVED_TO = "segplane"
+# Stands in for a moved package in the tree only.
+TREE_ONLY = Path("segplane", "kql")
 # Registers the classes of generated stubs under the name of their module, which pickle uses.
 _STUB_BUILDER = "BuildTopDescriptorsAndMessages"
 
@@ -93,7 +98,7 @@ class PlacingHook(BuildHookInterface[WheelBuilderConfig]):
 
 def read_tree(root: Path) -> Tree:
     """Find the modules of our packages."""
-    paths = sorted(path for name in PACKAGES for path in (root / name).rglob("*.py"))
+    paths = sorted(path for name in PACKAGES for path in _files(root, name) if path.suffix == ".py")
     return Tree(root, {_module_name(root, path): path for path in paths})
 
 
@@ -101,9 +106,7 @@ def placed_files(tree: Tree, part: str) -> Iterator[tuple[str, bytes]]:
     """The files of one wheel: place in it, content. `part` is `readers` or `server`."""
     readers = reader_modules(tree)
     for name in PACKAGES:
-        for path in (tree.root / name).rglob("*"):
-            if path.is_dir() or "__pycache__" in path.parts:
-                continue
+        for path in _files(tree.root, name):
             if (tree.owner(path) in readers) == (part == "readers"):
                 content = path.read_bytes()
                 if path.suffix in (".py", ".pyi"):
@@ -144,21 +147,25 @@ def imports_of(tree: Tree, name: str) -> Iterator[str]:
 
 
 def moved_imports(source: str, path: str) -> str:
-    """The source with imports of `segments` changed to its place; lines keep their numbers."""
+    """The source with imports of moved packages changed; lines keep their numbers."""
     lines = source.splitlines(keepends=True)
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             if any(_is_moved(alias.name) for alias in node.names):
-                raise BuildError(f"{path}:{node.lineno}: write `from {MOVED}... import ...`")
+                raise BuildError(f"{path}:{node.lineno}: write `from ... import ...`")
         elif isinstance(node, ast.ImportFrom) and _is_moved(node.module or ""):
-            _replace(lines, node.lineno, f"from {MOVED}", f"from {MOVED_TO}", path)
+            top = (node.module or "").partition(".")[0]
+            _replace(lines, node.lineno, f"from {top}", f"from {MOVED_TO}.{top}", path)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == _STUB_BUILDER:
-            _replace(lines, node.lineno, f"'{MOVED}.", f"'{MOVED_TO}.", path, _has_name(node))
+            for top in MOVED:
+                has_name = _has_name(node, top)
+                _replace(lines, node.lineno, f"'{top}.", f"'{MOVED_TO}.{top}.", path, has_name)
     return "".join(lines)
 
 
-def _has_name(call: ast.Call) -> bool:
-    return any(isinstance(a, ast.Constant) and _is_moved(str(a.value)) for a in call.args)
+def _has_name(call: ast.Call, top: str) -> bool:
+    names = (str(a.value) for a in call.args if isinstance(a, ast.Constant))
+    return any(name.startswith(f"{top}.") for name in names)
 
 
 def _replace(
@@ -172,13 +179,19 @@ def _replace(
 
 
 def _is_moved(name: str) -> bool:
-    return name.partition(".")[0] == MOVED
+    return name.partition(".")[0] in MOVED
 
 
 def _place(relative: Path) -> str:
-    top, *rest = relative.parts
-    parts: Iterable[str] = MOVED_TO.split(".") if top == MOVED else (top,)
-    return str(PurePosixPath(*parts, *rest))
+    parts = (MOVED_TO, *relative.parts) if relative.parts[0] in MOVED else relative.parts
+    return str(PurePosixPath(*parts))
+
+
+def _files(root: Path, name: str) -> Iterator[Path]:
+    for path in (root / name).rglob("*"):
+        in_tree_only = path.relative_to(root).is_relative_to(TREE_ONLY)
+        if path.is_file() and "__pycache__" not in path.parts and not in_tree_only:
+            yield path
 
 
 def _module_name(root: Path, path: Path) -> str:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 from meta.process import Environment
 from meta.process.declared import read_declared, setting
-from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 
 SCRUB_RATE_MAX = 1 << 40
 

@@ -11,6 +11,7 @@ from functools import partial
 
 import structlog
 
+from dataplane.registration import registered_facts, segment_facts
 from janitor.jobs import Tools
 from meta.client import location
 from meta.v1.common_pb2 import (
@@ -27,7 +28,6 @@ from segments.foreign.origin import RegisteredFile
 from segments.keys import join_key
 from segments.parquet.content import read_content
 from segments.parquet.footer import SegmentContent, differences
-from segplane.dataplane.registration import registered_facts, segment_facts
 
 log = structlog.get_logger()
 SEGMENTS_PAGE = 100

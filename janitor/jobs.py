@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import structlog
 
+from dataplane.clocks import read_database_clock
+from dataplane.condemnation import Condemnation
+from dataplane.deletion_permit import DeletionPermit
 from janitor.config import Settings
 from janitor.orphans import sweep
 from janitor.scrub import Pace, scrub_piece
@@ -36,9 +39,6 @@ from segments.keys import (
 from segments.named_stores import Stores, StoreUnknown
 from segments.store.interface import ObjectStore
 from segments.store_names import store_of
-from segplane.dataplane.clocks import read_database_clock
-from segplane.dataplane.condemnation import Condemnation
-from segplane.dataplane.deletion_permit import DeletionPermit
 
 log = structlog.get_logger()
 TOMBSTONED_PAGE = 1_000

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import structlog
 
+from dataplane import meta_connection
+from dataplane.location import Locator
 from janitor import jobs
 from janitor.config import Settings
 from janitor.footers import read_footers
@@ -20,8 +22,6 @@ from segments.errors import StoreError, StoreUnusable
 from segments.ids import new_uuid7
 from segments.named_stores import Stores
 from segments.store.several import open_stores
-from segplane.dataplane import meta_connection
-from segplane.dataplane.location import Locator
 
 log = structlog.get_logger()
 

@@ -11,12 +11,12 @@ from itertools import takewhile
 
 import structlog
 
+from dataplane.object_checks import CheckedObject, check_each, list_stored, report
 from meta import metrics
 from meta.client import MetaClient
 from meta.process import Shutdown
 from meta.v1 import operations_pb2 as pb
 from segments.store.interface import ObjectStore
-from segplane.dataplane.object_checks import CheckedObject, check_each, list_stored, report
 
 log = structlog.get_logger()
 PAGE_OBJECTS = 200

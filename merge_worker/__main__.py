@@ -6,6 +6,11 @@ import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 import sys
 import threading
 
+from dataplane import meta_connection
+from dataplane.clocks import watch_skew
+from dataplane.drain import drain
+from dataplane.location import Locator
+from dataplane.task_runner import open_runner
 from merge_worker.config import Settings, load
 from merge_worker.job import TaskMerger
 from merge_worker.loop import Worker
@@ -24,11 +29,6 @@ from meta.process import (
 )
 from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
 from segments.store.several import open_stores
-from segplane.dataplane import meta_connection
-from segplane.dataplane.clocks import watch_skew
-from segplane.dataplane.drain import drain
-from segplane.dataplane.location import Locator
-from segplane.dataplane.task_runner import open_runner
 
 log = get_logger()
 

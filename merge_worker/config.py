@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import gettempdir
 
+from dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
+from dataplane.worker_names import process_name
 from meta.process import ConfigError, Environment
 from meta.process.declared import read_declared, setting
-from segplane.dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
-from segplane.dataplane.worker_names import process_name
 
 MIB = 1024 * 1024
 # The longest pause between polls, in first pauses.

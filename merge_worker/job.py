@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from dataplane.task_runner import TaskRunner
 from merge_worker.scratch import progress_writer, scratch_folder
 from merge_worker.tasks import ClaimedTask, Failed, Merged, MergedOutput, Outcome
 from segments.errors import SegmentsError, TaskFailed
@@ -14,7 +15,6 @@ from segments.named_stores import Stores
 from segments.parquet.upload import upload_segment
 from segments.store.interface import ObjectStore
 from segments.store.several import open_stores
-from segplane.dataplane.task_runner import TaskRunner
 
 
 class TaskMerger:

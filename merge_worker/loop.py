@@ -7,6 +7,9 @@ from typing import Protocol, TypeVar
 
 import structlog
 
+from dataplane.dataset_layout import UnknownLayout
+from dataplane.location import Locator
+from dataplane.registration import create_segment
 from merge_worker import settings_in_force
 from merge_worker.config import Settings
 from merge_worker.lease import Lease
@@ -27,9 +30,6 @@ from meta.v1.merge_task_pb2 import (
 )
 from segments.named_stores import NamedStore, Stores
 from segments.store_names import store_of
-from segplane.dataplane.dataset_layout import UnknownLayout
-from segplane.dataplane.location import Locator
-from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()
 ERROR_BYTES_MAX = 8 * 1024

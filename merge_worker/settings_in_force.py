@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import structlog
 
+from dataplane.location import Locator
 from merge_worker.config import Settings
 from meta.errors import MetaError
-from segplane.dataplane.location import Locator
 
 log = structlog.get_logger()
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from dataplane.dataset_layout import read_layout
 from meta.v1.common_pb2 import (
     FOREIGN_STATE_MAPPED,
     FOREIGN_STATE_UNREAD,
@@ -18,7 +19,6 @@ from segments.merging.inputs import MergeInput
 from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFacts
 from segments.parquet.spec import SegmentSpec
-from segplane.dataplane.dataset_layout import read_layout
 
 # Objects that readers leave out are in no task; if one were, its merge would fail by its name.
 _ORIGINS = {

@@ -6,6 +6,8 @@ import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 import sys
 from collections.abc import Iterator, Sequence
 
+from dataplane import meta_connection
+from dataplane.task_runner import open_runner
 from meta.process import (
     ConfigError,
     Shutdown,
@@ -16,16 +18,15 @@ from meta.process import (
     read_arguments,
     serve_metrics,
 )
-from nursery import config, job
+from nursery import config
 from nursery.cycles import Cycles
-from nursery.execute import Budget
-from nursery.job import TaskOutcome
+from nursery.execution import job
+from nursery.execution.execute import Budget
+from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery
-from nursery.tasks import Task
+from nursery.planning.tasks import Task
 from segments.errors import RunnerDied, RunnerUnusable, StoreUnusable
 from segments.named_stores import Stores
-from segplane.dataplane import meta_connection
-from segplane.dataplane.task_runner import open_runner
 
 log = get_logger()
 

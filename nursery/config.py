@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
+from dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
 from meta.process import Environment
 from meta.process.declared import read_declared, setting
 from meta.v1.common_pb2 import WorkerSettings
-from segplane.dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
 
 MIB = 1024 * 1024
 # Settings that operators may keep in meta for a nursery.

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import structlog
 
+from dataplane.drain import drain
 from meta.errors import MetaError
 from meta.process import Shutdown
 from nursery.loop import Nursery
 from segments.errors import StoreError, StoreUnusable
-from segplane.dataplane.drain import drain
 
 log = structlog.get_logger()
 # Longest pause between two polls while there is nothing to merge.

@@ -4,34 +4,35 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
 
+from dataplane.clocks import Clock, DatabaseClock
+from dataplane.deletion_permit import DeletionPermit
+from dataplane.location import Locator
+from dataplane.stream_poll import Shards, read_unmerged
+from dataplane.worker_names import process_name
 from meta.client import MetaClient
 from meta.errors import MetaError, VersionExpired
 from meta.metrics import CLOCK_SKEW
 from meta.process import Shutdown
 from meta.telemetry import span
-from nursery import dead_streams, metrics, reaper
+from nursery import metrics
 from nursery.config import Settings
-from nursery.job import TaskOutcome
-from nursery.move_tracker import FinishedMove, MoveTracker
-from nursery.once import EventRegistrations
-from nursery.parked import FAILED_JOB_SECS, ParkedStreams
-from nursery.pending import Limits
-from nursery.planner import Plan, plan
-from nursery.refused import RefusedDatasets
-from nursery.registration import Registered, Registrations, beyond_limits
+from nursery.execution.job import TaskOutcome
+from nursery.lifecycle import dead_streams, reaper
+from nursery.lifecycle.parked import FAILED_JOB_SECS, ParkedStreams
+from nursery.lifecycle.shards import LeasedShards, ShardSource
+from nursery.planning.pending import Limits
+from nursery.planning.planner import Plan, plan
+from nursery.planning.snapshot import StreamInfo, StreamSnapshot, read_snapshot
+from nursery.planning.tasks import Task
+from nursery.registration.move_tracker import FinishedMove, MoveTracker
+from nursery.registration.once import EventRegistrations
+from nursery.registration.refused import RefusedDatasets
+from nursery.registration.registration import Registered, Registrations, beyond_limits
 from nursery.results import TaskResult, UnreadableBaby
-from nursery.shards import LeasedShards, ShardSource
-from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
-from nursery.tasks import Task
 from segments.errors import StoreError, TaskFailed
 from segments.named_stores import Stores
 from segments.store.interface import ObjectStore
 from segments.store.several import open_stores
-from segplane.dataplane.clocks import Clock, DatabaseClock
-from segplane.dataplane.deletion_permit import DeletionPermit
-from segplane.dataplane.location import Locator
-from segplane.dataplane.stream_poll import Shards, read_unmerged
-from segplane.dataplane.worker_names import process_name
 
 log = structlog.get_logger()
 
@@ -198,7 +199,9 @@ class Nursery:
         started, registering_secs, self._num_registered = self._clock.monotonic(), 0.0, 0
         tracker, errors, is_parked = MoveTracker(cycle_plan), list[str](), False
         registering_secs += self._register(tracker.take_ready(), errors)
-        with span("nursery.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies):
+        with span(
+            "nursery.execution.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies
+        ):
             for index, outcome in self._run_tasks(cycle_plan.tasks, self._locator.stores):
                 if isinstance(outcome, TaskFailed):
                     tracker.fail(index)

@@ -38,7 +38,7 @@ from segplane.cli.commands import (
     workers,
 )
 from segplane.query.errors import QueryWarning
-from segplane.read.left_out import SegmentsLeftOut
+from segplane.read.files.left_out import SegmentsLeftOut
 
 HELP = """
 A control plane for telemetry on object storage.

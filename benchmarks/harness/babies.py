@@ -17,7 +17,7 @@ from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from nursery.streams import BabyFacts, IngestStream
+from nursery.planning.streams import BabyFacts, IngestStream
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation

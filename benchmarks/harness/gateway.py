@@ -16,7 +16,7 @@ from uuid import uuid4
 from benchmarks.harness.waiting import START_SECS_MAX, wait_until
 from meta.v1 import common_pb2
 from segments.keys import new_merged_key, split_key
-from segments.parquet.stored_columns import FORMAT_MICROSECONDS
+from segments.parquet.columns.stored_columns import FORMAT_MICROSECONDS
 from segplane.stack.preflight import claim_ports
 
 DAY_NANOS = 86_400 * 10**9

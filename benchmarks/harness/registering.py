@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from dataplane.registration import create_segment
 from meta.client import MetaClient
 from meta.v1 import ingestion_pb2
 from segments.keys import new_merged_key
 from segments.parquet.footer import SegmentFacts
-from segplane.dataplane.registration import create_segment
 
 
 def save_files(

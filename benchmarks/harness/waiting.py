@@ -4,8 +4,8 @@ import subprocess
 import time
 from collections.abc import Callable
 
+from dataplane.readiness import is_serving
 from meta.client.channel import ClientTls
-from segplane.dataplane.readiness import is_serving
 
 START_SECS_MAX = 60.0
 

@@ -18,13 +18,13 @@ from pyspark.sql import SparkSession
 
 from benchmarks.harness.babies import BabySet
 from benchmarks.harness.counted_store import CountedStore
-from nursery import job
 from nursery.config import Settings
-from nursery.execute import Budget, execute
-from nursery.pending import Limits
-from nursery.planner import plan
+from nursery.execution import job
+from nursery.execution.execute import Budget, execute
+from nursery.planning.pending import Limits
+from nursery.planning.planner import plan
+from nursery.planning.tasks import Task
 from nursery.results import TaskResult
-from nursery.tasks import Task
 from segments.baby import decode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation

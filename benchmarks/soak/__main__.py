@@ -23,9 +23,9 @@ from benchmarks.soak.proof import read_back
 from benchmarks.soak.run import SoakFailed, describe, drain, run_load
 from benchmarks.soak.stack import SoakStack, make_datasets, soak_stack
 from benchmarks.soak.verdict import GrowthAllowance, Sample, TooShort, Trend, trends
+from dataplane.processes.children import ChildFailed
 from meta.client import MetaClient
 from segplane.fsck import catalog_check
-from segplane.processes.children import ChildFailed
 from segplane.stack.dev import COLLECTOR, WORKERS
 
 DATASETS = ("shop", "bank", "mail")

@@ -15,8 +15,8 @@ from benchmarks.soak.load import Progress, SoakLoad
 from benchmarks.soak.markers import Freshness, Markers
 from benchmarks.soak.probe import read_backlog
 from benchmarks.soak.stack import Cycle, SoakStack
+from dataplane.processes.parent_death import tied_command
 from meta.client import MetaClient
-from segplane.processes.parent_death import tied_command
 
 POLL_SECS = 0.2
 DRAIN_SECS_MAX = 600.0

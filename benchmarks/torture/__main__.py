@@ -23,8 +23,8 @@ from benchmarks.torture.chaos import torment
 from benchmarks.torture.damage import Damages
 from benchmarks.torture.records import Ledger, read_again_and_again, read_ids, send
 from benchmarks.torture.world import TortureFailed, World, torture_world
+from dataplane.stream_poll import read_streams
 from meta.errors import MetaError
-from segplane.dataplane.stream_poll import read_streams
 
 DATASETS = ("shop", "bank", "mail")
 START_SECS_MAX = 600.0

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.torture.records import Ledger, ids_of, key_of, read_ids, segment_ids
 from benchmarks.torture.world import TortureFailed, World
+from dataplane.stream_poll import read_streams
 from meta.errors import MetaError
 from meta.v1.nursery_pb2 import IngestStreamInfo
 from meta.v1.operations_pb2 import GetServerStateRequest
@@ -21,7 +22,6 @@ from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.baby import Baby, decode_baby
 from segments.errors import SegmentsError
 from segments.keys import baby_key, quarantine_key
-from segplane.dataplane.stream_poll import read_streams
 from segplane.read.lookup import find_all
 
 WAIT_SECS_MAX = 600.0

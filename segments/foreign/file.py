@@ -21,6 +21,8 @@ from segments.foreign.mapping import (
     signal_values,
 )
 from segments.foreign.origin import RegisteredFile
+from segments.parquet.columns.stored_columns import StoredColumns, section_stored
+from segments.parquet.columns.stored_times import widened_bounds
 from segments.parquet.footer import (
     FORMAT_VERSION,
     SectionContent,
@@ -30,8 +32,6 @@ from segments.parquet.footer import (
 )
 from segments.parquet.lineage import BatchPart
 from segments.parquet.reader import corruption_found, distinct_days
-from segments.parquet.stored_columns import StoredColumns, section_stored
-from segments.parquet.stored_times import widened_bounds
 from segments.signals import SIGNALS, Signal
 
 # Bytes of a row group before compression, which a reader may have to hold.

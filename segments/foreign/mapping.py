@@ -17,7 +17,7 @@ from segments.errors import CorruptObject
 from segments.foreign import attributes
 from segments.foreign.attributes import AnyArray, is_attribute_type, is_text
 from segments.otlp.arrow import make
-from segments.parquet.readable import READABLE_COLUMNS
+from segments.parquet.columns.readable import READABLE_COLUMNS
 from segments.parquet.schema import (
     DICTIONARY,
     TIMESTAMP,

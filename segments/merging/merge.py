@@ -24,9 +24,9 @@ from segments.merging.inputs import MergeInput, check_outputs
 from segments.merging.kway_merge import BLOCK_BATCHES, NotSorted, merge_sorted
 from segments.merging.runs import sorted_runs
 from segments.merging.schema_adapter import SectionAdapter
+from segments.parquet.columns.stored_times import widened_bounds
 from segments.parquet.footer import FORMAT_VERSION, SegmentFacts, SegmentFooter, merged_footer
 from segments.parquet.spec import SegmentSpec
-from segments.parquet.stored_times import widened_bounds
 from segments.parquet.writer import IndexBuilder, SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore

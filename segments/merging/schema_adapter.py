@@ -9,12 +9,12 @@ import pyarrow as pa
 from segments.errors import CorruptObject
 from segments.foreign.file import ForeignFile
 from segments.foreign.opening import Rows
-from segments.parquet.automatic import automatic_columns
+from segments.parquet.columns.automatic import automatic_columns
+from segments.parquet.columns.promoted import promote
+from segments.parquet.columns.stored_columns import section_stored
 from segments.parquet.footer import FORMAT_VERSION
-from segments.parquet.promoted import promote
 from segments.parquet.schema import section_schema, sort_columns
 from segments.parquet.spec import SegmentSpec
-from segments.parquet.stored_columns import section_stored
 from segments.signals import Signal
 
 

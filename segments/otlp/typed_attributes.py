@@ -1,7 +1,7 @@
 """Promoted columns of records, out of the attributes that their JSON is made of.
 
-Values and failures are those that `segments.parquet.promoted` reads out of that JSON, at a fraction
-of the cost: most values have the column's type already, and are only put into their rows.
+Values and failures are those that `segments.parquet.columns.promoted` reads out of that JSON, at a
+fraction of the cost: most values have the column's type already, and are only put into their rows.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ import pyarrow as pa
 from segments.json_objects import first_of_each
 from segments.otlp import json_text
 from segments.otlp.arrow import Array, dictionary, field, make, pc, spread
-from segments.parquet.promoted import SOURCES, converted, promote
-from segments.parquet.promoted_reads import ROWS_MIN
-from segments.parquet.repetition import is_unrepeated
+from segments.parquet.columns.promoted import SOURCES, converted, promote
+from segments.parquet.columns.promoted_reads import ROWS_MIN
+from segments.parquet.columns.repetition import is_unrepeated
 from segments.parquet.schema import TIMESTAMP, promoted_type
 from segments.parquet.spec import PromotedColumn
 
 # Makes values of a column's type of one member of AnyValue; null for those that do not fit.
 _Take = Callable[[Array], Array]
-# Texts that Arrow converts as `segments.parquet.promoted_values` does; others are left to that.
+# Texts that Arrow converts as `segments.parquet.columns.promoted_values` does, which converts the
+# others.
 _CERTAIN_TIME = (
     "^(1[789]|2[01])[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
     "[T ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?(Z|[+-]0[0-9]:[0-5][0-9])$"

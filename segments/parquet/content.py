@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from segments.parquet.columns.stored_columns import FORMAT_NANOSECONDS
 from segments.parquet.footer import (
     SectionContent,
     SegmentContent,
@@ -19,7 +20,6 @@ from segments.parquet.footer import (
 )
 from segments.parquet.reader import corruption_found
 from segments.parquet.sections import sections_of
-from segments.parquet.stored_columns import FORMAT_NANOSECONDS
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
 

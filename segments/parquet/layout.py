@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from segments.parquet.bounded import is_bounded
-from segments.parquet.field_ids import id_metadata, with_field_ids
+from segments.parquet.columns.field_ids import id_metadata, with_field_ids
+from segments.parquet.columns.stored_columns import StoredColumns
 from segments.parquet.row_groups import GROUP_ROWS_MAX, ChecksumSink
 from segments.parquet.schema import Column
-from segments.parquet.stored_columns import StoredColumns
 
 PAGE_BYTES = 64 * 1024
 # The writer looks at a page's size only after so many values: 1,024 of 2 kB would be 2 MiB.

@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from segments.errors import CorruptObject
-from segments.parquet.field_ids import field_id_of
+from segments.parquet.columns.field_ids import field_id_of
+from segments.parquet.columns.stored_columns import StoredColumns, section_stored, wide_stored
 from segments.parquet.footer import FORMAT_VERSION_MAX, StoredFooter, decode_footer
 from segments.parquet.schema import dictionary_columns
 from segments.parquet.sections import sections_of
 from segments.parquet.spec import PromotedColumn
-from segments.parquet.stored_columns import StoredColumns, section_stored, wide_stored
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from segments.parquet.columns.stored_columns import wide_stored
 from segments.parquet.footer import (
     FORMAT_VERSION,
     SegmentFacts,
@@ -28,7 +29,6 @@ from segments.parquet.layout import Shape, WriterSettings
 from segments.parquet.schema import file_sort_columns, sort_columns
 from segments.parquet.sorting import sort_owned
 from segments.parquet.spec import SegmentSpec
-from segments.parquet.stored_columns import wide_stored
 from segments.signals import SIGNALS, Signal
 
 # Above, a file is worth row groups with pages of its own.

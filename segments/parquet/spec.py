@@ -23,7 +23,7 @@ class PromotedColumn:
     `field_id` is its Parquet field id, for these four only; None in format 1. If a segment lacks a
     column that `is_bound`, its values stay null; any other is computed from the attributes. One
     that `is_automatic` is hidden, and has values of exactly its type alone
-    (`segments.parquet.automatic`).
+    (`segments.parquet.columns.automatic`).
     """
 
     name: str

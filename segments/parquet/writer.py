@@ -11,6 +11,9 @@ from typing import Protocol, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from segments.parquet.columns.repetition import unrepeated_columns
+from segments.parquet.columns.stored_columns import section_stored, wide_stored
+from segments.parquet.columns.stored_times import widened_bounds
 from segments.parquet.footer import (
     SegmentFacts,
     SegmentFooter,
@@ -20,13 +23,10 @@ from segments.parquet.footer import (
 )
 from segments.parquet.layout import ParquetLayout
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
-from segments.parquet.repetition import unrepeated_columns
 from segments.parquet.row_groups import ChecksumSink, GroupBuffer
 from segments.parquet.schema import TIMESTAMP, file_sort_columns, section_schema
 from segments.parquet.sorting import sort_table
 from segments.parquet.spec import SegmentSpec
-from segments.parquet.stored_columns import section_stored, wide_stored
-from segments.parquet.stored_times import widened_bounds
 from segments.parquet.upload import upload_segment
 from segments.signals import SIGNALS, Signal
 from segments.token_index.place import TokenIndex

@@ -1,7 +1,7 @@
 """Records that do not conform: a value that is present, not null, and does not fit its column.
 
-`segments.parquet.promoted_values.convert` decides whether a value fits a type, as for the column
-itself: a record conforms exactly if no column is null for a value that its attribute has.
+`segments.parquet.columns.promoted_values.convert` decides whether a value fits a type, as for the
+column itself: a record conforms exactly if no column is null for a value that its attribute has.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from segments.event_identity import EventWindow
-from segments.parquet.promoted_values import JsonValue, Unconvertible, convert
+from segments.parquet.columns.promoted_values import JsonValue, Unconvertible, convert
 
 # Misfits that a result lists; further ones are counted by their records.
 MISFITS_MAX = 100

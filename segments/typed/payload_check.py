@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from segments.parquet.promoted_values import CERTAIN_TEXTS, JsonValue
+from segments.parquet.columns.promoted_values import CERTAIN_TEXTS, JsonValue
 from segments.signals import Signal
 from segments.typed.conformity import EnforcedColumn, Nonconforming, misfit
 from segments.v1.otlp_attributes_pb2 import LogAttributes, PointAttributes, SpanAttributes

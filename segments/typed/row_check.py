@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from segments.parquet.promoted import SOURCES, members
+from segments.parquet.columns.promoted import SOURCES, members
 from segments.parquet.spec import PromotedColumn
 from segments.typed.conformity import misfit
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import grpc
 import typer
 
+from dataplane.settings import client_tls
 from meta.client import MetaClient, typed_error
 from meta.errors import InvalidArgument, MetaError, NotFound, Unauthenticated, Unavailable
 from meta.process import ConfigError, environment
-from segplane.dataplane.settings import client_tls
 from segplane.login import credentials
 from segplane.login.saved import LoginError
 from segplane.read.lookup import with_suggestion

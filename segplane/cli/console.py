@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 import typer
 
+from dataplane.processes.children import ChildFailed
 from meta.process import Shutdown
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
-from segplane.processes.children import ChildFailed
 from segplane.stack.dev import Interrupted, Report, Stack
 from segplane.stack.postgres_folder import PostgresError
 from segplane.stack.preflight import NotReady

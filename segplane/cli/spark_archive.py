@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
+from dataplane import babies
 from segments import keys
 from segplane.stack.preflight import NotReady
 
-# Segplane's packages that tasks import; `segments` is one of its own in the tree only.
-OURS = sorted({"meta", keys.__name__.partition(".")[0], "segplane", "nursery", "merge_worker"})
+# Segplane's packages that tasks import; the shared ones stand below `segplane` in a wheel.
+SHARED = {package.__name__.partition(".")[0] for package in (babies, keys)}
+OURS = sorted({"meta", *SHARED, "segplane", "nursery", "merge_worker"})
 OUR_DISTRIBUTION = "segplane-server"
 OUR_DISTRIBUTIONS = {OUR_DISTRIBUTION, "segplane"}
 OUR_EXTRA = "spark"

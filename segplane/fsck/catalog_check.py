@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from dataplane.location import ask_location
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from segments.errors import StoreError
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, check_key
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.several import open_stores
-from segplane.dataplane.location import ask_location
 from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor
 from segplane.fsck.footer_check import check_footers
 from segplane.fsck.invariants import Violation

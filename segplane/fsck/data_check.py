@@ -10,15 +10,9 @@ from dataclasses import dataclass
 
 import google_crc32c
 
+from dataplane.object_checks import CheckedObject, ObjectPage, check_each, list_stored, report
 from meta.client import MetaClient
 from segments.store.interface import ObjectStore
-from segplane.dataplane.object_checks import (
-    CheckedObject,
-    ObjectPage,
-    check_each,
-    list_stored,
-    report,
-)
 from segplane.fsck.check_cursor import KEPT_MAX, DataCursor
 
 PAGE_OBJECTS = 1_000

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from dataplane.object_checks import list_stored
+from dataplane.registration import registered_facts
 from meta.client import MetaClient
 from meta.v1 import common_pb2, segment_lookup_pb2
 from segments.errors import CorruptObject, ObjectMissing
@@ -13,8 +15,6 @@ from segments.keys import join_key
 from segments.parquet.footer import StoredFooter
 from segments.parquet.lineage import BatchPart
 from segments.store.interface import ObjectStore
-from segplane.dataplane.object_checks import list_stored
-from segplane.dataplane.registration import registered_facts
 from segplane.fsck import invariants
 from segplane.fsck.invariants import SegmentState, Violation
 

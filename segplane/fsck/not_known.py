@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from dataplane.condemnation import Condemnation
+from dataplane.stream_poll import read_streams
 from meta.client import MetaClient
 from meta.v1 import nursery_pb2
 from meta.v1.operations_pb2 import CondemnObjectsRequest
@@ -16,8 +18,6 @@ from segments.errors import CorruptObject, ObjectMissing
 from segments.keys import AttemptKey, BabyKey, MergedKey, parse_key
 from segments.offsets import OffsetSpan
 from segments.store.interface import ObjectStore
-from segplane.dataplane.condemnation import Condemnation
-from segplane.dataplane.stream_poll import read_streams
 from segplane.fsck.check_cursor import CatalogCursor
 
 KEYS_PER_CALL = 1_000

@@ -8,6 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from dataplane.location import ask_location
+from dataplane.registration import index_message, segment_facts
+from dataplane.stream_poll import read_streams
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
@@ -17,9 +20,6 @@ from segments.offsets import OffsetSpan, coalesce
 from segments.rebuild.inventory import find_segment
 from segments.rebuild.plan import SegmentFound
 from segments.store.interface import ObjectStore
-from segplane.dataplane.location import ask_location
-from segplane.dataplane.registration import index_message, segment_facts
-from segplane.dataplane.stream_poll import read_streams
 
 
 @dataclass(frozen=True, slots=True)

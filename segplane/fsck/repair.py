@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
+from dataplane.condemnation import Condemnation
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.v1 import operations_pb2 as pb
 from segments.keys import BabyKey, parse_key
 from segments.store.interface import ObjectStore
-from segplane.dataplane.condemnation import Condemnation
 from segplane.fsck.check_cursor import CatalogCursor
 
 REPAIRS_PER_CALL = 100

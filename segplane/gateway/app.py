@@ -15,7 +15,8 @@ from meta.client.addresses import network_of
 from segplane.gateway.http import metrics
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.http.refusals import NotAllowed, NotKnown
-from segplane.gateway.iceberg import oauth, responses
+from segplane.gateway.iceberg import responses
+from segplane.gateway.iceberg.access import oauth
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.queries.dataset_routes import DatasetRoutes
 from segplane.gateway.queries.kusto import KustoService

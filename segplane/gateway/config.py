@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 from meta.client.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls, production
 from meta.process.declared import read_declared, setting
 from meta.process.host_names import HostNames, host_names
-from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 from segplane.gateway.http.callers import tokens_of
-from segplane.gateway.iceberg import access_settings
-from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.access import access_settings
+from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from segplane.gateway.queries import settings as query_settings
 from segplane.gateway.queries.settings import QuerySettings
 

@@ -11,11 +11,11 @@ from typing import Any, cast
 import structlog
 import uvicorn
 
+from dataplane import meta_connection
+from dataplane.location import Locator
+from dataplane.readiness import MetaReadiness
 from meta.client import MetaClient
 from meta.process import ConfigError, Shutdown
-from segplane.dataplane import meta_connection
-from segplane.dataplane.location import Locator
-from segplane.dataplane.readiness import MetaReadiness
 from segplane.gateway.app import Gateway
 from segplane.gateway.browsers import BrowserGuard
 from segplane.gateway.config import Settings
@@ -26,12 +26,12 @@ from segplane.gateway.http.connection import (
     UnfinishedRequests,
 )
 from segplane.gateway.http.readers import CatalogReaders
-from segplane.gateway.iceberg.access import StoreAccess
+from segplane.gateway.iceberg.access.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
-from segplane.gateway.iceberg.plan_routes import PlanRoutes
-from segplane.gateway.iceberg.scan_plans import ScanPlanner
+from segplane.gateway.iceberg.scans.plan_routes import PlanRoutes
+from segplane.gateway.iceberg.scans.scan_plans import ScanPlanner
 from segplane.gateway.iceberg.tables import Tables
-from segplane.gateway.queries.pool import WAITING_MAX, ProcessPool
+from segplane.gateway.queries.processes.pool import WAITING_MAX, ProcessPool
 from segplane.gateway.queries.service import QueryService
 from segplane.gateway.queries.settings import QuerySettings
 

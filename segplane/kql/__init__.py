@@ -1,5 +1,4 @@
-"""The query language: a subset of KQL, checked against types and translated to SQL.
+"""Public names of the query language in a checkout; in a wheel, the package `kql` takes this place.
 
-Nothing in here imports any other part of Segplane: meta checks projections with it, readers
-translate queries with it.
+Only the names that release 0.2.0 had are here.
 """

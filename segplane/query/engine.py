@@ -10,13 +10,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from segplane.query.arrow_values import with_unique_names
-from segplane.query.duckdb_types import forms, with_arrow_types
 from segplane.query.errors import QueryError, QueryStopped
 from segplane.query.failures import failure
-from segplane.query.forms import form_of
 from segplane.query.plan import QueryPlan
 from segplane.query.quoting import literal
+from segplane.query.results.arrow_values import with_unique_names
+from segplane.query.results.duckdb_types import forms, with_arrow_types
+from segplane.query.results.forms import form_of
 from segplane.query.sources import DatasetSource, QueryPlace, direct_paths, open_sources
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from segplane.kql.bounds import ANY
+from kql.pushdown.bounds import ANY
 from segplane.query.engine import RunningQuery
 from segplane.query.quoting import literal
 from segplane.query.sources import DatasetSource

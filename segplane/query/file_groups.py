@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kql.pushdown.automatic import HiddenColumn
+from kql.typed import Promoted
 from meta.v1 import common_pb2
-from segplane.kql.automatic import HiddenColumn
-from segplane.kql.typed import Promoted
 from segplane.query.quoting import quoted, unbounded
-from segplane.read.files import DatasetFile
+from segplane.read.files.files import DatasetFile
 
 if TYPE_CHECKING:
-    from segplane.read.columns import ReadColumns
+    from segplane.read.rows.columns import ReadColumns
 
 # A query of many keys may meet as many sets of columns as there are files: the JSON has all.
 GROUPS_MAX = 8
@@ -44,7 +44,7 @@ class FileGroup:
         if self.is_plain:
             return columns
         # pyarrow takes long to import.
-        from segplane.read.columns import ReadColumns
+        from segplane.read.rows.columns import ReadColumns
 
         names = (*columns.names, *(column.name for column in self.columns))
         return ReadColumns(columns.signals, (*promoted, *map(_message, self.columns)), names)
@@ -84,7 +84,7 @@ def selected(
     if not hidden:
         return ", ".join(values)
     # sqlglot takes long to import.
-    from segplane.kql.sql.hidden import hidden_sql
+    from kql.sql.hidden import hidden_sql
 
     for item in hidden:
         own = next((column for column in item.columns if column in automatic), None)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import IO, TYPE_CHECKING
 
-from segplane.kql.dataset_table import FORMAT_COLUMNS
+from kql.dataset_table import FORMAT_COLUMNS
 from segplane.query.errors import QueryError
-from segplane.query.forms import form_of
-from segplane.query.output import json_rows
+from segplane.query.results.forms import form_of
+from segplane.query.results.output import json_rows
 from segplane.read.errors import ReadError
 
 if TYPE_CHECKING:
-    from segplane.read.columns import ReadColumns
     from segplane.read.dataset import OpenDataset
+    from segplane.read.rows.columns import ReadColumns
 
 
 def write_newest(dataset: OpenDataset, limit: int, out: IO[bytes]) -> int:

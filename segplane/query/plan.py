@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from segplane.kql.automatic import with_hidden_columns
-from segplane.kql.errors import KqlError
-from segplane.kql.queries import compile_query
-from segplane.kql.reads import DatasetRead, reads_of
-from segplane.kql.scope import CheckedQuery
-from segplane.kql.sql.relations import to_sql
-from segplane.kql.stored_words import warnings_of
-from segplane.kql.typed import Columns, Table
+from kql.errors import KqlError
+from kql.pushdown.automatic import with_hidden_columns
+from kql.pushdown.reads import DatasetRead, reads_of
+from kql.pushdown.stored_words import warnings_of
+from kql.queries import compile_query
+from kql.scope import CheckedQuery
+from kql.sql.relations import to_sql
+from kql.typed import Columns, Table
 from segplane.query.errors import QueryError
 
 

@@ -12,14 +12,14 @@ from datetime import datetime
 from typing import IO, TYPE_CHECKING, Literal
 
 from meta.client import MetaClient
-from segplane.query import output
 from segplane.query.engine import Progress, QueryLimits, RunningQuery, opened_query
 from segplane.query.errors import QueryError, QueryWarning
 from segplane.query.explain import explanation
-from segplane.query.output import BINARY, Format
 from segplane.query.plan import QueryPlan, plan_kql
+from segplane.query.results import output
+from segplane.query.results.output import BINARY, Format
 from segplane.query.sources import QueryPlace
-from segplane.query.sql import is_sql, plan_sql, view_statements
+from segplane.query.sql.sql import is_sql, plan_sql, view_statements
 from segplane.query.tables import CatalogTables, NamedTable
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def define_views(planned: QueryPlan) -> Callable[[duckdb.DuckDBPyConnection], No
     """Return what defines our functions and the views of a plan in a connection."""
 
     def define(connection: duckdb.DuckDBPyConnection) -> None:
-        from segplane.read.duckdb_functions import define_functions, rate
+        from segplane.read.rows.duckdb_functions import define_functions, rate
 
         # KQL calls none of them; to define them is about a tenth of the CPU time of opening.
         if planned.columns is None:

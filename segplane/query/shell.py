@@ -9,10 +9,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kql.catalog.table import completions
+from kql.dataset_table import FORMAT_COLUMNS
 from meta.client import MetaClient
 from meta.errors import MetaError
-from segplane.kql.catalog import completions
-from segplane.kql.dataset_table import FORMAT_COLUMNS
 from segplane.query.errors import QueryError
 from segplane.query.runs import Ask, run
 from segplane.query.tables import CatalogTables

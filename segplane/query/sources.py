@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from segplane.kql.reads import DatasetRead
-from segplane.kql.typed import Promoted
+from kql.pushdown.reads import DatasetRead
+from kql.typed import Promoted
 from segplane.query.errors import QueryError
 from segplane.query.file_groups import (
     SQL_TYPES,
@@ -21,9 +21,9 @@ from segplane.query.file_groups import (
 from segplane.query.quoting import literal, quoted
 from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
 from segplane.read.bounds import TimeBounds
-from segplane.read.duckdb_functions import computed_sql
-from segplane.read.fresh import FreshRecords
 from segplane.read.opening import version_at
+from segplane.read.rows.duckdb_functions import computed_sql
+from segplane.read.rows.fresh import FreshRecords
 
 if TYPE_CHECKING:
     import duckdb
@@ -126,7 +126,7 @@ def _open(read: DatasetRead, place: QueryPlace, as_of: int | None) -> OpenDatase
 def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
     """Split the files: DuckDB reads local ones that have every column that is needed."""
     # pyarrow takes long to import.
-    from segplane.read.term_lookup import files_with
+    from segplane.read.files.term_lookup import files_with
 
     direct: list[DatasetFile] = []
     indirect: list[DatasetFile] = []
@@ -158,7 +158,7 @@ def _create(
     """Create the view that a query reads."""
     # pyarrow takes long to import.
     from segments.parquet.bounded import is_bounded
-    from segplane.read.arrow_source import segments_dataset
+    from segplane.read.rows.arrow_source import segments_dataset
 
     floating = [field.name for field in opened.schema if not is_bounded(field.type)]
     selects = []

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
+from kql.scope import CheckedQuery
+from kql.typed import Table
 from meta.client import MetaClient
 from meta.errors import NotFound, RoleRefused
 from meta.v1 import catalog_pb2
-from segplane.kql.scope import CheckedQuery
-from segplane.kql.typed import Table
 from segplane.query.errors import QueryError
 from segplane.read.bounds import Moment
 from segplane.read.errors import sentence
 from segplane.read.lookup import all_datasets, view_names
 from segplane.read.opening import state_at
-from segplane.read.view_sql import ViewUnreadable, compiled_view, table_of
+from segplane.read.views.view_sql import ViewUnreadable, compiled_view, table_of
 
 NamedTable = Table | CheckedQuery
 Found = TypeVar("Found")

@@ -14,10 +14,10 @@ Importing this needs none of these libraries; each is imported on first use.
 from segplane.read.connection import DEFAULT_ADDRESS
 from segplane.read.dataset import OpenDataset
 from segplane.read.errors import MetaUnreachable, PinLost, ReadError
-from segplane.read.files import DatasetFile
+from segplane.read.files.files import DatasetFile
 from segplane.read.opening import open_dataset
-from segplane.read.view import OpenView
-from segplane.read.view_opening import open_view
+from segplane.read.views.view import OpenView
+from segplane.read.views.view_opening import open_view
 
 __all__ = [
     "DEFAULT_ADDRESS",

@@ -12,10 +12,10 @@ from meta.v1 import common_pb2, operations_pb2
 from segments.signals import Signal
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError, sentence
-from segplane.read.files import DatasetFile, signals_of
-from segplane.read.fresh import FreshRecords
-from segplane.read.left_out import LeftOut
+from segplane.read.files.files import DatasetFile, signals_of
+from segplane.read.files.left_out import LeftOut
 from segplane.read.pins import VersionPin
+from segplane.read.rows.fresh import FreshRecords
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
     from pyspark.sql import DataFrame, SparkSession
 
-    from segplane.read.arrow_source import SegmentsDataset
-    from segplane.read.columns import ReadColumns
+    from segplane.read.rows.arrow_source import SegmentsDataset
+    from segplane.read.rows.columns import ReadColumns
 
 Progress = Callable[[int, int], None]
 
@@ -97,7 +97,7 @@ class OpenDataset:
     @cached_property
     def columns(self) -> ReadColumns:
         """The columns, and the rules of which file has them as they are."""
-        from segplane.read.columns import ReadColumns
+        from segplane.read.rows.columns import ReadColumns
 
         return ReadColumns(self.signals, self._promoted, self._column_names)
 
@@ -132,7 +132,7 @@ class OpenDataset:
 
     def newest(self, limit: int) -> pa.Table:
         """Read the rows with the latest times, newest first, with every column."""
-        from segplane.read.newest import newest_rows
+        from segplane.read.rows.newest import newest_rows
 
         if self._column_names is not None:
             raise ReadError("newest rows have every column: open the dataset without `columns`")
@@ -171,7 +171,7 @@ class OpenDataset:
 
     def polars(self) -> pl.LazyFrame:
         """Return a lazy frame of Polars, which reads the columns and rows that its query needs."""
-        from segplane.read.polars_frames import lazy_frame
+        from segplane.read.rows.polars_frames import lazy_frame
 
         return lazy_frame(self.source())
 
@@ -181,7 +181,7 @@ class OpenDataset:
         """Return a relation of DuckDB, and define our functions in its connection."""
         import duckdb
 
-        from segplane.read.duckdb_functions import define_functions
+        from segplane.read.rows.duckdb_functions import define_functions
 
         connection = duckdb.default_connection() if connection is None else connection
         define_functions(connection)
@@ -216,12 +216,12 @@ class OpenDataset:
         return source
 
     def _source(self) -> SegmentsDataset:
-        from segplane.read.arrow_source import segments_dataset
+        from segplane.read.rows.arrow_source import segments_dataset
 
         self.pin.check()
         if not self.body_has:
             return segments_dataset(self.columns, self.bounds, self._files, self.fresh, self.pin)
-        from segplane.read import body_term
+        from segplane.read.files import body_term
 
         files = body_term.files_of(self.body_has, self._files)
         source = segments_dataset(self.columns, self.bounds, files, self.fresh, self.pin)

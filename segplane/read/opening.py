@@ -18,10 +18,10 @@ from segplane.read.bounds import Moment, TimeBounds, moment_nanos, time_bounds
 from segplane.read.connection import connect
 from segplane.read.dataset import OpenDataset, Progress
 from segplane.read.errors import ReadError, meta_refusals
-from segplane.read.files import find_files, signals_of
-from segplane.read.fresh import find_fresh
-from segplane.read.left_out import LeftOut, readable, warn
+from segplane.read.files.files import find_files, signals_of
+from segplane.read.files.left_out import LeftOut, readable, warn
 from segplane.read.pins import LEASE_SECS, VersionPin
+from segplane.read.rows.fresh import find_fresh
 
 _OWNER_CHARACTERS_MAX = 255
 # Tries of a fresh reading that a nursery overtakes.

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from meta.v1 import common_pb2
 from segments.errors import CorruptObject
-from segments.parquet.automatic import automatic_columns, exact_values
+from segments.parquet.columns.automatic import automatic_columns, exact_values
 from segments.parquet.reader import SegmentFile
 from segments.signals import SIGNALS, TRAITS, Signal
 

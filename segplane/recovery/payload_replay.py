@@ -5,6 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dataplane.dataset_layout import UnknownLayout, read_layout
+from dataplane.location import MetaLocation
+from dataplane.registration import create_segment
 from meta.client import MetaClient
 from meta.errors import LayoutChanged
 from meta.v1 import catalog_pb2, operations_pb2
@@ -12,14 +15,11 @@ from segments.errors import ObjectExists
 from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.typed.conformity import NONCONFORMING, OUTSIDE_WINDOW
-from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
-from segplane.dataplane.location import MetaLocation
-from segplane.dataplane.registration import create_segment
 from segplane.recovery.object_attempts import register_once
 
 if TYPE_CHECKING:
+    from dataplane.babies.payload import Payload
     from nursery.results import DatasetResult
-    from segplane.dataplane.babies.payload import Payload
 
 # Bindings that may come between the reading of a layout and the registration.
 _LAYOUTS_MAX = 3
@@ -87,7 +87,7 @@ def register_payload(
     its window moves. Raises ReplayRefused, MetaError, SegmentsError.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
-    from nursery.replay import StillNonconforming, replay_keys, write_payload
+    from nursery.execution.replay import StillNonconforming, replay_keys, write_payload
     from segments.otlp.wire import UndecodableSlice
 
     claimed = set[bytes]()
@@ -127,8 +127,8 @@ def _complete(
     is_as_is: bool,
 ) -> operations_pb2.Replay:
     """Register the segments; adds to `claimed` and raises EventsTaken if they must change."""
-    from nursery.event_claims import claim_order, claims_message, deadline_secs
-    from nursery.move_tracker import WrittenEvents
+    from nursery.registration.event_claims import claim_order, claims_message, deadline_secs
+    from nursery.registration.move_tracker import WrittenEvents
 
     dataset_id = written.dataset_id
     segments = [

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from dataplane.location import MetaLocation, ask_location
 from meta.client import MetaClient
 from meta.v1 import operations_pb2
 from segments.errors import ObjectMissing, SegmentsError
@@ -19,11 +20,10 @@ from segments.keys import QUARANTINE_ROOT, QuarantineKey, parse_key, quarantine_
 from segments.signals import Signal
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.several import open_stores
-from segplane.dataplane.location import MetaLocation, ask_location
 from segplane.recovery.payload_replay import ReplayRefused, begin_replay, register_payload
 
 if TYPE_CHECKING:
-    from segplane.dataplane.babies.payload import Payload
+    from dataplane.babies.payload import Payload
     from segplane.recovery.whole_babies import ReplayedBaby
 
 # Payloads whose notes one page reads at most, whatever the filter takes.
@@ -224,7 +224,7 @@ def drop(
 
 
 def _payload(item: Quarantined, body: bytes) -> "Payload":
-    from segplane.dataplane.babies.payload import Payload
+    from dataplane.babies.payload import Payload
 
     name = cast(QuarantineKey, parse_key(item.key))
     return Payload(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
+from dataplane.registration import index_message, segment_facts
 from meta import migrations
 from meta.services.messages.segment_facts import signal_mask
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
@@ -24,7 +25,6 @@ from segments.rebuild.inventory import read_inventory
 from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
 from segments.store.interface import ObjectStore
 from segments.store_names import store_of
-from segplane.dataplane.registration import index_message, segment_facts
 
 NAME_CHARACTERS_MAX = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
+from dataplane.location import ask_location
+from dataplane.registration import create_segment, registered_facts
 from meta.client import MetaClient
 from meta.v1 import common_pb2, operations_pb2, segment_lookup_pb2
 from segments.checksums import BLOCK_BYTES, checksum_of
@@ -33,8 +35,6 @@ from segments.parquet.reader import SegmentFile, read_footer
 from segments.parquet.upload import verify_segment
 from segments.store.interface import ObjectStore
 from segments.store.several import open_stores
-from segplane.dataplane.location import ask_location
-from segplane.dataplane.registration import create_segment, registered_facts
 from segplane.recovery.object_attempts import register_once
 
 

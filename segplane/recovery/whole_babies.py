@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dataplane.location import MetaLocation
 from meta.client import MetaClient
 from meta.errors import MetaError, NotFound
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
@@ -19,7 +20,6 @@ from segments.damaged_baby import proven_payloads
 from segments.errors import CorruptObject
 from segments.keys import QuarantineKey, quarantine_key
 from segments.store.interface import ObjectStore
-from segplane.dataplane.location import MetaLocation
 from segplane.recovery.payload_replay import (
     ReplayNonconforming,
     ReplayRefused,
@@ -29,7 +29,7 @@ from segplane.recovery.payload_replay import (
 )
 
 if TYPE_CHECKING:
-    from segplane.dataplane.babies.payload import Payload
+    from dataplane.babies.payload import Payload
 
 _CHECKSUM_BYTES = 4
 
@@ -111,7 +111,7 @@ def replay_baby(
     SegmentsError; a repetition continues.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
-    from nursery.quarantine import Quarantine
+    from nursery.execution.quarantine import Quarantine
 
     quarantine = Quarantine(store)
     done: list[operations_pb2.Replay] = []
@@ -150,7 +150,7 @@ def _key(payload: "Payload") -> str:
 
 
 def _payloads(name: QuarantineKey, part: TokenPart, received_at: int) -> Iterator["Payload"]:
-    from segplane.dataplane.babies.payload import Payload
+    from dataplane.babies.payload import Payload
 
     for index, body in enumerate(part.slices):
         if index not in part.damaged:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dataplane.settings import client_tls
 from meta.client.channel import ClientTls
 from meta.process import ConfigError, Environment
-from segplane.dataplane.settings import client_tls
 from segplane.stack import ingest_token
 
 HOST = "127.0.0.1"

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+from dataplane.location import Locator
+from dataplane.processes.children import Child, ChildSpec
+from dataplane.readiness import MetaReadiness, is_serving
 from meta.client import MetaClient
 from meta.errors import Unavailable
-from segplane.dataplane.location import Locator
-from segplane.dataplane.readiness import MetaReadiness, is_serving
-from segplane.processes.children import Child, ChildSpec
 from segplane.stack import addresses, config, preflight
 from segplane.stack.addresses import StackAddresses
 from segplane.stack.config import StackSettings

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import quote
 
-from segplane.processes.parent_death import tied_command
+from dataplane.processes.parent_death import tied_command
 from segplane.stack.postgres_folder import (
     POLL_SECS,
     PROGRESS_EVERY_SECS,

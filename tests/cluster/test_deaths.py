@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from segplane.processes.children import Child
+from dataplane.processes.children import Child
 from tests.support.cluster.stack import MERGE_INPUTS, ClusterScene
 from tests.support.cluster.standalone import executors_of
 from tests.support.process_tree import children_of, command_of

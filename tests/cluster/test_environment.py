@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dataplane.processes.children import ChildFailed
 from segplane.cli import spark_archive
-from segplane.processes.children import ChildFailed
 from tests.support.cluster.stack import ClusterScene
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

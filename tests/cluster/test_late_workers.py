@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from segplane.processes.children import ChildFailed
+from dataplane.processes.children import ChildFailed
 from tests.support.cluster.stack import MERGE_INPUTS, ClusterScene
 from tests.support.cluster.standalone import Cluster, executors_of
 from tests.support.cluster.versions import pretend_release

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.export import CommittedDigests
+from collector.otlp.export import CommittedDigests
 from meta import config
 from meta.process import Environment
 from segments.store.open import open_store

@@ -11,7 +11,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.attribute_bounds import AttributeBounds, cut, may_exceed
+from collector.otlp.attribute_bounds import AttributeBounds, cut, may_exceed
 from segments.otlp.content import read_facts
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.signals import Signal

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from collector.buffer import (
+from collector.streams.buffer import (
     BATCH_RECORDS_MAX,
     BATCH_TOKENS_MAX,
     OVERHEAD_BYTES,

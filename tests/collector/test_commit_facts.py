@@ -6,15 +6,15 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from collector.export import CommittedDigests
-from collector.stream import StreamEnded, StreamWriter
+from collector.otlp.export import CommittedDigests
+from collector.streams.stream import StreamEnded, StreamWriter
+from dataplane.baby_facts import CommitFacts
 from meta.v1 import ingestion_pb2, nursery_pb2
-from nursery import dead_streams
-from nursery.snapshot import StreamInfo, read_snapshot
+from nursery.lifecycle import dead_streams
+from nursery.planning.snapshot import StreamInfo, read_snapshot
 from segments.baby import decode_baby
 from segments.errors import CorruptObject
 from segments.keys import baby_key
-from segplane.dataplane.baby_facts import CommitFacts
 from tests.support.babies import BABIES, BABY
 from tests.support.collector.ground import Ground
 from tests.support.collector.seat import Seat, run

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from collector.deadlines import Deadlines
+from collector.intake.deadlines import Deadlines
 from tests.support.collector.seat import run
 from tests.support.waiting import let_tasks_run
 

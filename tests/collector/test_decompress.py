@@ -6,8 +6,8 @@ import tracemalloc
 import pytest
 import zstandard
 
-from collector.decompress import DECOMPRESSORS
 from collector.refusal import Refused
+from collector.servers.decompress import DECOMPRESSORS
 from meta.errors import Code
 
 MIB = 1024 * 1024

@@ -2,8 +2,8 @@
 
 import pytest
 
-from collector import export
-from collector.export import CommittedDigests
+from collector.otlp import export
+from collector.otlp.export import CommittedDigests
 from tests.support.clock import SettableClock
 
 

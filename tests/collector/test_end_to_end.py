@@ -26,7 +26,7 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
-from collector.export import digest_of
+from collector.otlp.export import digest_of
 from segments.baby import Baby, BabyKind, Export, crc32c, encode_baby
 from segments.keys import baby_key
 from tests.support.collector.exports import log_export

@@ -12,7 +12,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.export import count_refused, digest_of, read_facts
+from collector.otlp.export import count_refused, digest_of, read_facts
 from collector.refusal import Refusal, Refused
 from meta.errors import Code
 from meta.metrics import COLLECTOR

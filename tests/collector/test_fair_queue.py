@@ -3,7 +3,7 @@
 import asyncio
 
 from collector.fair_queue import QUANTUM_BYTES, FairQueue
-from collector.token_limits import Activities
+from collector.intake.token_limits import Activities
 from tests.support.collector.seat import run
 
 

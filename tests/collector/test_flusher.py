@@ -8,24 +8,24 @@ from dataclasses import replace
 
 import pytest
 
-from collector.attribute_bounds import AttributeBounds
 from collector.auth import TokenCache
-from collector.buffer import Buffer, MemoryBudget
 from collector.config import Settings, load
-from collector.conversion import ConversionPool
-from collector.export import CommittedDigests, digest_of
-from collector.flusher import Flusher
 from collector.ingestion import Ingestion
-from collector.intake import Intake, IntakeLimits
-from collector.quotas import Quotas
+from collector.intake.conversion import ConversionPool
+from collector.intake.intake import Intake, IntakeLimits
+from collector.intake.quotas import Quotas
+from collector.intake.token_limits import TokenLimits
+from collector.otlp.attribute_bounds import AttributeBounds
+from collector.otlp.export import CommittedDigests, digest_of
 from collector.refusal import Refused
-from collector.token_limits import TokenLimits
+from collector.streams.buffer import Buffer, MemoryBudget
+from collector.streams.flusher import Flusher
+from dataplane.baby_facts import CommitFacts
 from meta.errors import Code
 from meta.process import Environment
 from meta.v1 import ingest_token_pb2
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import baby_key
-from segplane.dataplane.baby_facts import CommitFacts
 from tests.support.clock import SettableClock
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken

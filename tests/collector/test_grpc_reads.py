@@ -5,12 +5,12 @@ from typing import cast
 
 import pytest
 
-from collector.buffer import MemoryBudget
 from collector.ingestion import IngestLimits, SignalRouting, ValidToken
-from collector.intake import AdmittedExport
-from collector.otlp_grpc import Context, ReadTimes, read_in_time
+from collector.intake.intake import AdmittedExport
+from collector.intake.token_limits import Activities, TokenLimits
 from collector.refusal import TOKEN_LIMIT, Refused
-from collector.token_limits import Activities, TokenLimits
+from collector.servers.otlp_grpc import Context, ReadTimes, read_in_time
+from collector.streams.buffer import MemoryBudget
 from meta.errors import Code
 from tests.support.collector.seat import run
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 
-from collector.export import TooManyRecords, read_facts
-from collector.intake import AT_ONCE_BYTES_MAX
-from collector.otlp_json import to_protobuf
+from collector.intake.intake import AT_ONCE_BYTES_MAX
+from collector.otlp.export import TooManyRecords, read_facts
+from collector.otlp.json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
 from segments.signals import Signal

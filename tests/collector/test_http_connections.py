@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from collector.http_connections import IdleConnections, heads, listen_http
+from collector.servers.http_connections import IdleConnections, heads, listen_http
 from tests.support.collector.seat import run
 
 HEAD_SECS = 0.8

@@ -10,9 +10,9 @@ import cramjam
 import lz4.frame
 import pytest
 
-from collector.decompress import DECOMPRESSORS, unlz4, unsnappy
-from collector.otlp_json import to_protobuf
+from collector.otlp.json import to_protobuf
 from collector.refusal import Refused
+from collector.servers.decompress import DECOMPRESSORS, unlz4, unsnappy
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.process import CollectorProcess, StartCollector

@@ -8,9 +8,9 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from collector.ingestion import IngestLimits
-from collector.partial_success import reject_outside
+from collector.intake.token_limits import TokenActivity, TokenLimits
+from collector.otlp.partial_success import reject_outside
 from collector.refusal import Refused
-from collector.token_limits import TokenActivity, TokenLimits
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector

@@ -10,10 +10,10 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 
-from collector.attribute_bounds import AttributeBounds
-from collector.export import TooManyRecords
-from collector.json_records import ERRORS_MAX, ConvertedRecords, RecordOptions, to_logs
-from collector.json_values import DEPTH_MAX
+from collector.otlp.attribute_bounds import AttributeBounds
+from collector.otlp.export import TooManyRecords
+from collector.records.json_records import ERRORS_MAX, ConvertedRecords, RecordOptions, to_logs
+from collector.records.json_values import DEPTH_MAX
 from collector.refusal import Refused
 
 ARRIVED = 1_764_063_000_000_000_000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from collector import json_times, json_values
-from collector.json_times import TimestampUnit
-from collector.json_values import Misfit
+from collector.records import json_times, json_values
+from collector.records.json_times import TimestampUnit
+from collector.records.json_values import Misfit
 
 
 def read(timestamp: str, unit: TimestampUnit | None) -> int:

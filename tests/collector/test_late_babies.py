@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from collector.stream import Displaced, StreamWriter, read_recent_digests
+from collector.streams.stream import Displaced, StreamWriter, read_recent_digests
 from meta.v1 import operations_pb2
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import baby_key

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from collector.buffer import MemoryBudget
 from collector.refusal import TOKEN_LIMIT, Refused
+from collector.streams.buffer import MemoryBudget
 from meta.errors import Code
 from tests.support.collector.seat import run
 

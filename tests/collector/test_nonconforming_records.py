@@ -11,8 +11,8 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
     ExportLogsServiceResponse,
 )
 
-from collector.conformity import NAMED_MAX, RecordRules, reject_nonconforming
-from collector.export import JUDGED_OTHERWISE
+from collector.intake.conformity import NAMED_MAX, RecordRules, reject_nonconforming
+from collector.otlp.export import JUDGED_OTHERWISE
 from meta.v1 import operations_pb2 as pb
 from segments.typed.conformity import EnforcedColumn
 from tests.support.collector.ground import Ground, GroundToken

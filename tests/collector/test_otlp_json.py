@@ -8,7 +8,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
-from collector.otlp_json import to_protobuf
+from collector.otlp.json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
 from segments.signals import Signal

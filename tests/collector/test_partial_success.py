@@ -9,7 +9,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.partial_success import FIELDS_MAX, PartialSuccess, json_answer, reject_damaged
+from collector.otlp.partial_success import FIELDS_MAX, PartialSuccess, json_answer, reject_damaged
 from collector.refusal import Refused
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground

@@ -10,11 +10,11 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.export import read_facts, require_signal
-from collector.faults import FAULTS_MAX
-from collector.otlp_grpc import MESSAGE_CHARS_MAX
-from collector.partial_success import reject_damaged
+from collector.otlp.export import read_facts, require_signal
+from collector.otlp.faults import FAULTS_MAX
+from collector.otlp.partial_success import reject_damaged
 from collector.refusal import Refused
+from collector.servers.otlp_grpc import MESSAGE_CHARS_MAX
 from segments.signals import Signal
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground

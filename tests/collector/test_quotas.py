@@ -7,7 +7,7 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 
 from collector.ingestion import Ingestion, MonthlyUsage
-from collector.quotas import IDLE_SECS, Quotas
+from collector.intake.quotas import IDLE_SECS, Quotas
 from collector.refusal import Refused
 from meta.errors import Code
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2

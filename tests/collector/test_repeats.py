@@ -8,7 +8,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
 )
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from collector.export import LOG_PAUSE_SECS, RepeatLog, warning
+from collector.otlp.export import LOG_PAUSE_SECS, RepeatLog, warning
 from tests.support.clock import SettableClock
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground

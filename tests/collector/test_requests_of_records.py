@@ -4,9 +4,9 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 
-from collector.attribute_bounds import AttributeBounds
-from collector.json_records import RecordOptions, to_logs
-from collector.records_http import digest_of_records
+from collector.otlp.attribute_bounds import AttributeBounds
+from collector.records.json_records import RecordOptions, to_logs
+from collector.servers.records_http import digest_of_records
 
 TRACE, SPAN = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
 TIMED, UNTIMED = b'{"records": [{"timestamp": 5}]}', b'{"records": [{"event": "click"}]}'

@@ -8,13 +8,13 @@ from uuid import uuid4
 import pytest
 
 from collector.ingestion import Ingestion
-from collector.stream import Displaced, FlushTooOld, StreamEnded, StreamWriter
+from collector.streams.stream import Displaced, FlushTooOld, StreamEnded, StreamWriter
+from dataplane.baby_facts import CommitFacts
 from meta.errors import Unavailable
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
 from segments.store.interface import ObjectStore
-from segplane.dataplane.baby_facts import CommitFacts
 from tests.support.collector.exports import log_export
 from tests.support.collector.seat import Seat, run
 from tests.support.collector.stream_babies import adopt_tail, data_baby, opened, put

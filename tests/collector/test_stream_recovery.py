@@ -6,9 +6,9 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from collector.babies import ListedBaby
-from collector.export import CommittedDigests
-from collector.stream import HOLE_OFFSETS_MAX, end_of_tail, read_recent_digests
+from collector.otlp.export import CommittedDigests
+from collector.streams.babies import ListedBaby
+from collector.streams.stream import HOLE_OFFSETS_MAX, end_of_tail, read_recent_digests
 from segments.baby import encode_baby
 from segments.keys import baby_key
 from segments.store.interface import ObjectInfo

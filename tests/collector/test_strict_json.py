@@ -10,8 +10,8 @@ from google.protobuf.json_format import MessageToDict
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
-from collector.faults import FAULTS_MAX, PATH_CHARS_MAX, TEXT_CHARS_MAX
-from collector.otlp_json import to_protobuf
+from collector.otlp.faults import FAULTS_MAX, PATH_CHARS_MAX, TEXT_CHARS_MAX
+from collector.otlp.json import to_protobuf
 from collector.refusal import Refused
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.signals import SIGNALS, Signal

@@ -6,8 +6,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from collector.otlp_json import to_protobuf
-from collector.partial_success import json_answer
+from collector.otlp.json import to_protobuf
+from collector.otlp.partial_success import json_answer
 from collector.refusal import Refused
 from segments.signals import Signal
 from tests.support.collector.ground import Ground

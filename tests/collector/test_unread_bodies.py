@@ -6,7 +6,7 @@ import time
 
 from aiohttp import web
 
-from collector.http_conventions import UnreadBodies
+from collector.servers.http_conventions import UnreadBodies
 from tests.support.collector.ground import Ground
 from tests.support.collector.http import PROTOBUF
 from tests.support.collector.process import StartCollector

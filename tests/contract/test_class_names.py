@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("collector", "janitor", "merge_worker", "meta", "nursery", "segments", "segplane")
+PACKAGES = (
+    *("collector", "janitor", "merge_worker", "meta", "nursery", "segments", "segplane"),
+    *("kql", "dataplane"),
+)
 
 
 def _public_classes() -> Iterator[tuple[str, str]]:

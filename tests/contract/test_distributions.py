@@ -10,20 +10,20 @@ import pytest
 
 from tests.support.wheels import PACKAGES, ROOT, Wheels, build_wheels, copy_tree, names_in, unpack
 
+TREE_ONLY = ROOT / "segplane" / "kql"
 PROCESSES = {"collector", "nursery", "merge_worker", "janitor"}
 # Neither the tree nor an editable installation is on the path: -I and -S leave out both.
 IMPORT_ALL = """
-import importlib, sys
+import importlib, importlib.util, sys
 sys.path[:0] = [sys.argv[1]]
 sys.path.append(sys.argv[2])
 for name in sys.stdin.read().split():
     module = importlib.import_module(name)
     assert module.__file__.startswith(sys.argv[1]), module.__file__
-assert "segments" not in sys.modules
-try:
-    import segments
-except ModuleNotFoundError:
-    print("ok")
+assert not {"segments", "kql", "dataplane"} & {*sys.modules}
+for name in ("segments", "kql", "dataplane"):
+    assert importlib.util.find_spec(name) is None, name
+print("ok")
 """
 
 
@@ -59,7 +59,7 @@ def test_both_wheels_are_built_to_the_same_bytes_twice(wheels: Wheels, tmp_path:
     assert wheels.segplane_server.read_bytes() == again.segplane_server.read_bytes()
 
 
-def test_readers_get_no_package_of_a_process_and_none_named_segments(wheels: Wheels) -> None:
+def test_readers_get_no_package_of_a_process_and_none_with_a_short_name(wheels: Wheels) -> None:
     tops = {name.partition("/")[0] for name in names_in(wheels.segplane)}
 
     assert tops == {"meta", "segplane", "pyspark_segplane"}
@@ -74,10 +74,10 @@ def test_the_processes_keep_their_names(wheels: Wheels) -> None:
 
 def test_each_file_of_the_tree_is_in_one_wheel(wheels: Wheels) -> None:
     in_tree = {
-        re.sub("^segments/", "segplane/segments/", str(path.relative_to(ROOT)))
+        re.sub("^(segments|kql|dataplane)/", r"segplane/\1/", str(path.relative_to(ROOT)))
         for name in PACKAGES
         for path in (ROOT / name).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and TREE_ONLY not in path.parents
     }
     readers, server = names_in(wheels.segplane), names_in(wheels.segplane_server)
 

@@ -22,7 +22,7 @@ NOTEBOOK = """
 import json, sys
 import janitor
 import pandas
-import meta.client, segplane.kql.sql, segplane.read.arrow_source, segplane.segments.store.open
+import meta.client, segplane.kql.sql, segplane.read.rows.arrow_source, segplane.segments.store.open
 from importlib.util import find_spec
 cleaned = pandas.DataFrame({"A b": [1]}).clean_names()
 print(json.dumps({

@@ -30,7 +30,7 @@ def closure(names, seen):
 base = closure(sys.argv[1].split(), set())
 owners = metadata.packages_distributions()
 tops = {top for top, dists in owners.items() if set(map(plain, dists)) & base}
-allowed = tops | sys.stdlib_module_names | {"meta", "segments", "segplane"}
+allowed = tops | sys.stdlib_module_names | {"meta", "segments", "kql", "dataplane", "segplane"}
 
 class OnlyBase:
     def find_spec(self, name, path=None, target=None):
@@ -78,7 +78,7 @@ def test_the_extra_of_readers_is_enough_to_read() -> None:
     extra = names_of(PROJECT["dependencies"] + PROJECT["optional-dependencies"]["read"])
 
     run = import_with_base_only(
-        "segplane.read.arrow_source", "segplane.read.conversion", "segplane.kql.sql", base=extra
+        "segplane.read.rows.arrow_source", "segplane.read.rows.conversion", "kql.sql", base=extra
     )
 
     assert run.returncode == 0, run.stderr

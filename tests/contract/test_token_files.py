@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dataplane import meta_connection
 from meta.access import Role
 from meta.client import bearer_token
 from meta.config import Settings
@@ -13,7 +14,6 @@ from meta.errors import Unauthenticated
 from meta.process import Environment
 from meta.rpc import access_token_cache
 from meta.v1 import operations_pb2 as pb
-from segplane.dataplane import meta_connection
 from tests.support.meta.guarded import GuardedServer, guarded
 
 PROCESSES = {

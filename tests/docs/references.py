@@ -7,7 +7,10 @@ from pathlib import Path
 
 from tests.docs.pages import ROOT
 
-PACKAGES = ("meta", "segments", "collector", "nursery", "merge_worker", "janitor", "segplane")
+PACKAGES = (
+    *("meta", "segments", "collector", "nursery", "merge_worker", "janitor", "segplane"),
+    *("kql", "dataplane"),
+)
 TESTS = tuple(path.name for path in (ROOT / "tests").iterdir() if path.is_dir())
 FOLDERS = (*PACKAGES, *TESTS, "tests", "benchmarks", "docs", "protos", "deploy", "requirements")
 _PATH = re.compile(r"[\w.*{},-]+(/[\w.*{},-]+)*/?")

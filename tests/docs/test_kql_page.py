@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from segplane.kql.docs import page
+from kql.docs import page
 
 PAGE = Path(__file__).parents[2] / "docs" / "kql.md"
 

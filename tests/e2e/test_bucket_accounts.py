@@ -12,12 +12,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from dataplane.processes.children import ChildSpec
 from meta.client import MetaClient
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
 from segments.location import StoreLocation
 from segments.store.open import open_store
-from segplane.processes.children import ChildSpec
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import Stack
 from tests.e2e.conftest import PACE

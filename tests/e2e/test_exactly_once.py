@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from dataplane.condemnation import Condemnation
+from dataplane.processes.children import Child, ChildSpec
+from dataplane.readiness import is_serving
 from janitor.orphans import sweep
 from meta.client import MetaClient
 from meta.process import Shutdown
@@ -23,9 +26,6 @@ from meta.v1.nursery_pb2 import GetIngestStreamsRequest, IngestStreamInfo
 from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.location import StoreLocation
 from segments.store.open import open_store
-from segplane.dataplane.condemnation import Condemnation
-from segplane.dataplane.readiness import is_serving
-from segplane.processes.children import Child, ChildSpec
 from segplane.stack.config import collector_environment
 from segplane.stack.dev import Stack
 from segplane.stack.preflight import claim_ports

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dataplane import deletion_permit
 from janitor import jobs
 from janitor.config import Settings
 from janitor.jobs import Tools, deletable_key
@@ -20,7 +21,6 @@ from segments.keys import merged_prefix, new_merged_key, new_table_key, split_ke
 from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.store.open import open_store
-from segplane.dataplane import deletion_permit
 from tests.support.meta.scripted_deletion import Deletion, serve
 
 LOCATION = StoreLocation("s3", "http://127.0.0.1:1", "bucket", "us-east-1", "base")

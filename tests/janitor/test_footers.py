@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from dataplane.registration import segment_facts
 from janitor.footers import SEGMENTS_PAGE, read_footers
 from janitor.jobs import Tools
 from meta.v1.common_pb2 import (
@@ -20,7 +21,6 @@ from segments.keys import new_merged_key, split_key
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import Signal as Name
-from segplane.dataplane.registration import segment_facts
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import Writer, segment_of
 from tests.support.parquet.old_footers import without_signal_times

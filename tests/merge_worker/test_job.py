@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from dataplane.task_runner import open_runner
 from merge_worker.job import TaskMerger, merge
 from merge_worker.tasks import ClaimedTask, Failed, Merged
 from segments.errors import ObjectMissing
@@ -23,7 +24,6 @@ from segments.spark.settings import SparkSettings
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.task_runner import open_runner
 from tests.support.parquet.rows import DATASET, PLAIN, rows_of, write_segment
 
 

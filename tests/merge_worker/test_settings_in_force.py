@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from dataplane.location import Locator
 from merge_worker import settings_in_force
 from merge_worker.config import Settings
 from meta.client import MetaClient
 from meta.v1 import janitor_pb2
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import WorkerDatasets, WorkerSettings
-from segplane.dataplane.location import Locator
 from tests.support.merge_worker.case import Case, Signalling
 
 

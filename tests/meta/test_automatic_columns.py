@@ -2,12 +2,12 @@
 
 import pytest
 
+from kql.errors import KqlError
+from kql.functions.dynamics import member_key
 from meta.client import MetaClient
 from meta.errors import InvalidArgument
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
-from segplane.kql.dynamics import member_key
-from segplane.kql.errors import KqlError
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import set_settings
 

@@ -26,8 +26,8 @@ from meta.v1.common_pb2 import (
     ShardingField,
 )
 from segments.parquet import schema
-from segments.parquet.field_ids import PROMOTED_FIELD_ID_MIN
-from segments.parquet.readable import READABLE_COLUMNS
+from segments.parquet.columns.field_ids import PROMOTED_FIELD_ID_MIN
+from segments.parquet.columns.readable import READABLE_COLUMNS
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import get_settings, set_settings
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of

@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from dataplane.stream_poll import read_pages, read_unmerged
 from meta.v1 import common_pb2, nursery_pb2
-from segplane.dataplane.stream_poll import read_pages, read_unmerged
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.full_server import GRPC_DEFAULT_BYTES, fill_datasets, fill_tokens
 from tests.support.meta.ingestion import IngestionDriver

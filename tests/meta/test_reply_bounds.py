@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import grpc
 import pytest
 
+from dataplane.stream_poll import read_pages
 from meta.errors import ReplyTooLarge
 from meta.store.catalog import datasets as dataset_rows
 from meta.v1 import (
@@ -19,7 +20,6 @@ from meta.v1 import (
     nursery_pb2_grpc,
     operations_pb2,
 )
-from segplane.dataplane.stream_poll import read_pages
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.full_server import (
     CONTRACT_DATASETS,

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from dataplane.stream_poll import read_streams, read_unmerged
 from meta.errors import CursorInvalid, InvalidArgument, ReplyTooLarge, VersionExpired
 from meta.store.catalog import datasets as dataset_rows
 from meta.store.versions import versions
@@ -12,7 +13,6 @@ from meta.v1 import (
     nursery_pb2,
     operations_pb2,
 )
-from segplane.dataplane.stream_poll import read_streams, read_unmerged
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.full_server import (
     CONTRACT_DATASETS,

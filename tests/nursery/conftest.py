@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from dataplane.processes.task_processes import TaskProcesses
+from dataplane.task_runner import TaskRunner
 from meta import config
 from meta.client import MetaClient
 from meta.process import Environment
 from segments.spark.jobs import SparkJobs
-from segplane.dataplane.task_runner import TaskRunner
-from segplane.processes.task_processes import TaskProcesses
 from tests.support.nursery.drivers import CollectorDriver, dataset
 from tests.support.spark import SETTINGS, shared_session
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from meta.process import Shutdown
 from meta.v1 import segment_lookup_pb2
 from nursery.cycles import Cycles
-from nursery.job import TaskOutcome
+from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery
-from nursery.tasks import Task
+from nursery.planning.tasks import Task
 from segments.named_stores import Stores
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here, texts
 from tests.support.waiting import wait_until

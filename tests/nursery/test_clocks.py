@@ -4,11 +4,11 @@ import time
 
 import pytest
 
+from dataplane.clocks import Clock
 from meta import metrics
 from meta.v1 import nursery_pb2
-from nursery import dead_streams
-from nursery.snapshot import StreamInfo, read_snapshot
-from segplane.dataplane.clocks import Clock
+from nursery.lifecycle import dead_streams
+from nursery.planning.snapshot import StreamInfo, read_snapshot
 from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 from tests.support.nursery.passing_time import let_pass
 from tests.support.object_store.skewed_clock import SkewedStore

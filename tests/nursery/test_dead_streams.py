@@ -4,8 +4,8 @@ import pytest
 
 from meta.errors import StreamStopped
 from meta.v1 import nursery_pb2, operations_pb2
-from nursery import dead_streams
-from nursery.snapshot import StreamInfo, read_snapshot
+from nursery.lifecycle import dead_streams
+from nursery.planning.snapshot import StreamInfo, read_snapshot
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, logs, nursery, texts

@@ -8,10 +8,10 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 from typer.testing import CliRunner
 
+from dataplane.clocks import Clock
 from meta.metrics import NURSERY
-from nursery.refused import FORGET_SECS, RETRY_SECS, RETRY_SECS_MAX, RefusedDatasets
+from nursery.registration.refused import FORGET_SECS, RETRY_SECS, RETRY_SECS_MAX, RefusedDatasets
 from segplane.__main__ import app
-from segplane.dataplane.clocks import Clock
 from tests.support.clock import SettableClock
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here, texts

@@ -7,8 +7,9 @@ import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from nursery.execute import Budget, execute
-from nursery.tasks import Task
+from dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead
+from nursery.execution.execute import Budget, execute
+from nursery.planning.tasks import Task
 from segments.baby import TokenPart
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
@@ -19,7 +20,6 @@ from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead
 from tests.support.nursery.tasks import (
     DAY,
     NOW,

@@ -14,10 +14,12 @@ from uuid import uuid4
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from nursery import job
-from nursery.execute import Budget
+from dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from dataplane.task_runner import TaskRunner
+from nursery.execution import job
+from nursery.execution.execute import Budget
+from nursery.planning.tasks import Task
 from nursery.results import TaskResult
-from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import TaskFailed
 from segments.keys import baby_key
@@ -29,8 +31,6 @@ from segments.parquet.spec import SegmentSpec
 from segments.spark.session import SparkUnusable, check_java
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
-from segplane.dataplane.task_runner import TaskRunner
 
 pytestmark = pytest.mark.spark
 BUDGET = Budget(1 << 26, 1 << 28)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from nursery.job import TaskOutcome, run_task
+from dataplane.task_runner import TaskRunner
+from nursery.execution.job import TaskOutcome, run_task
+from nursery.planning.tasks import Task
 from nursery.results import TaskResult
-from nursery.tasks import Task
 from segments.errors import TaskFailed
 from segments.named_stores import Stores
-from segplane.dataplane.task_runner import TaskRunner
 from tests.support.nursery.drivers import BUDGET, CollectorDriver, nursery, texts
 
 pytestmark = pytest.mark.spark

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from dataplane.stream_poll import read_unmerged
 from meta.v1 import nursery_pb2
 from nursery import loop
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
 from segments.named_stores import Stores
-from segplane.dataplane.stream_poll import read_unmerged
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 
 

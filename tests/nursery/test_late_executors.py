@@ -7,9 +7,9 @@ import pytest
 
 from merge_worker.job import TaskMerger
 from merge_worker.tasks import ClaimedTask
-from nursery import job
-from nursery.execute import Budget
-from nursery.tasks import Task
+from nursery.execution import job
+from nursery.execution.execute import Budget
+from nursery.planning.tasks import Task
 from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.parquet.spec import SegmentSpec

@@ -10,8 +10,8 @@ import pytest
 
 from meta import config, metrics
 from meta.client import MetaClient
+from nursery.lifecycle.shards import LeasedShards
 from nursery.loop import Nursery
-from nursery.shards import LeasedShards
 from tests.support.nursery.drivers import EAGER, CollectorDriver, dataset, run_here, texts
 
 STREAMS = 12

@@ -8,8 +8,8 @@ import pytest
 from meta import metrics
 from meta.client import MetaClient
 from meta.v1 import nursery_pb2, segment_lookup_pb2
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
 from segments.baby import crc32c
 from segments.errors import ObjectMissing
 from segments.keys import baby_key, join_key, quarantine_key

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from nursery import registration
-from nursery.execute import Budget, execute
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.execute import Budget, execute
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
+from nursery.registration import registration
 from segments.named_stores import Stores
 from segments.store.several import open_stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, texts

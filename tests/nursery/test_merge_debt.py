@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.ingestion import Ingestion, MonthlyUsage
-from collector.quotas import HELD_SECS, Quotas
+from collector.intake.quotas import HELD_SECS, Quotas
 from collector.refusal import Refused
 from meta import config
 from meta.client import MetaClient
 from meta.commits import merge_debts
 from meta.errors import Code
 from meta.v1 import operations_pb2
-from nursery.pending import PATIENCE_MAX, Limits, due_datasets, patience, pending_streams
-from nursery.streams import BabyFacts, IngestStream
+from nursery.planning.pending import PATIENCE_MAX, Limits, due_datasets, patience, pending_streams
+from nursery.planning.streams import BabyFacts, IngestStream
 from tests.support.clock import SettableClock
 from tests.support.collector.seat import run
 from tests.support.merge_worker.local_merges import merge_all

@@ -1,7 +1,7 @@
 """Moves are released as soon as their own tasks are done, and never after one failed."""
 
-from nursery.move_tracker import MoveTracker
-from nursery.planner import DatasetMove, MergedSpan, Plan
+from nursery.planning.planner import DatasetMove, MergedSpan, Plan
+from nursery.registration.move_tracker import MoveTracker
 from nursery.results import DatasetResult, TaskResult, UnreadableBaby, WrittenSegment
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SectionContent, SegmentContent

@@ -9,17 +9,17 @@ import pytest
 from structlog.testing import capture_logs
 from typer.testing import CliRunner, Result
 
+from dataplane.clocks import Clock
 from meta.metrics import NURSERY
 from meta.v1 import operations_pb2 as pb
+from nursery.lifecycle.parked import ParkedStreams
 from nursery.loop import Nursery
-from nursery.parked import ParkedStreams
 from nursery.results import unreadable_baby
 from segments.errors import ObjectMissing, SegmentsError, StoreUnavailable
 from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.store.folder import FolderStore
 from segplane.__main__ import app
-from segplane.dataplane.clocks import Clock
 from tests.support.clock import SettableClock
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import CollectorDriver, nursery, texts

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from nursery.pending import Limits
-from nursery.planner import SPANS_MAX, DatasetMove, MergedSpan, Plan, plan
-from nursery.streams import BabyFacts, IngestStream
-from nursery.tasks import TASK_BYTES_MIN
+from nursery.planning.pending import Limits
+from nursery.planning.planner import SPANS_MAX, DatasetMove, MergedSpan, Plan, plan
+from nursery.planning.streams import BabyFacts, IngestStream
+from nursery.planning.tasks import TASK_BYTES_MIN
 from segments.offsets import OffsetSpan
 
 NOW = 1_700_000_000 * 10**9

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nursery.pending import Limits
-from nursery.planner import Plan, plan
-from nursery.streams import BabyFacts, IngestStream
+from nursery.planning.pending import Limits
+from nursery.planning.planner import Plan, plan
+from nursery.planning.streams import BabyFacts, IngestStream
 
 NOW = 1_700_000_000 * 10**9
 SECOND = 10**9

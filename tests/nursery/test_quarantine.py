@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from collector.export import digest_of
-from nursery.execute import execute
-from nursery.tasks import Task
+from collector.otlp.export import digest_of
+from dataplane.babies.reads import Period, Routes, TaskRead
+from nursery.execution.execute import execute
+from nursery.planning.tasks import Task
 from segments.baby import Export, TokenPart
 from segments.keys import baby_key, quarantine_key, quarantine_whole_key
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.babies.reads import Period, Routes, TaskRead
 from tests.support.nursery.tasks import (
     ONE,
     ROOMY,

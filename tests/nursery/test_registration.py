@@ -11,9 +11,9 @@ import pytest
 from meta.client import MetaClient
 from meta.metrics import META
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2, operations_pb2_grpc
-from nursery.move_tracker import FinishedMove
-from nursery.planner import DatasetMove, MergedSpan
-from nursery.registration import REGISTRATIONS_MAX, Registered, Registrations
+from nursery.planning.planner import DatasetMove, MergedSpan
+from nursery.registration.move_tracker import FinishedMove
+from nursery.registration.registration import REGISTRATIONS_MAX, Registered, Registrations
 from nursery.results import WrittenSegment
 from segments.keys import new_merged_key
 from segments.offsets import OffsetSpan

@@ -10,7 +10,7 @@ import pytest
 
 from meta import config
 from meta.client import MetaClient
-from nursery.shards import LeasedShards
+from nursery.lifecycle.shards import LeasedShards
 from tests.support.waiting import wait_until
 
 LEASE_SECS = 1.0

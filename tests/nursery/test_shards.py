@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from meta.client import MetaClient
-from nursery.job import TaskOutcome
+from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery
-from nursery.tasks import Task
+from nursery.planning.tasks import Task
 from segments.named_stores import Stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 from tests.support.waiting import wait_until

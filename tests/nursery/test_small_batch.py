@@ -12,11 +12,13 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from nursery import small_batch
-from nursery.dataset_execution import DatasetExecution
-from nursery.execute import Budget, execute
+from dataplane.babies.columns import DatasetColumns, Rows
+from dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from nursery.execution import small_batch
+from nursery.execution.dataset_execution import DatasetExecution
+from nursery.execution.execute import Budget, execute
+from nursery.planning.tasks import Task
 from nursery.results import TaskResult
-from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
@@ -29,8 +31,6 @@ from segments.signals import Signal
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.babies.columns import DatasetColumns, Rows
-from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 from tests.support.parquet.rows import plain_sections
 
 DAY = 86_400 * 10**9

@@ -8,10 +8,12 @@ from uuid import uuid4
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from nursery import job
-from nursery.execute import Budget
+from dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from dataplane.processes.task_processes import TaskProcesses
+from nursery.execution import job
+from nursery.execution.execute import Budget
+from nursery.planning.tasks import Task
 from nursery.results import TaskResult
-from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
@@ -20,8 +22,6 @@ from segments.offsets import OffsetSpan
 from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
-from segplane.processes.task_processes import TaskProcesses
 from tests.support.process_tree import children_of, command_of
 
 MIB = 1 << 20

@@ -1,11 +1,11 @@
 """Settings of a nursery in meta decide over its environment, without a restart."""
 
+from dataplane.clocks import Clock
+from dataplane.location import ASK_EVERY_SECS
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import WorkerSettings
 from nursery.config import Settings
-from segplane.dataplane.clocks import Clock
-from segplane.dataplane.location import ASK_EVERY_SECS
 from tests.support.clock import SettableClock
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
 

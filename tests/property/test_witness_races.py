@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from dataplane.deletion_permit import ANSWER_SECS_MAX, DeletionPermit
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.store.versions import witness_state
@@ -15,7 +16,6 @@ from meta.store.versions.witness import Mark
 from meta.v1 import ingest_token_pb2, operations_pb2
 from meta.watches.witness_log import WitnessLog
 from segments.store.open import open_store
-from segplane.dataplane.deletion_permit import ANSWER_SECS_MAX, DeletionPermit
 from tests.support.meta import rollback
 from tests.support.meta.rollback import (
     RunningMeta,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.export import digest_of
+from collector.otlp.export import digest_of
 from segments.baby import Baby, Export, TokenPart, encode_baby
 from segments.corrected_baby import correct_baby
 from segments.errors import CorruptObject

@@ -20,8 +20,8 @@ from meta.v1 import (
     operations_pb2,
     segment_lookup_pb2,
 )
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
 from segments.named_stores import Stores
 from segplane.__main__ import app
 from segplane.fsck import catalog_check

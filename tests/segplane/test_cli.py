@@ -7,6 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from dataplane.object_checks import list_stored
 from meta.client import MetaClient
 from meta.v1 import common_pb2, merge_task_pb2, operations_pb2
 from meta.v1 import ingestion_pb2 as pb
@@ -14,7 +15,6 @@ from segments.ids import new_uuid7
 from segments.keys import new_merged_key
 from segments.store.open import open_store
 from segplane.__main__ import app
-from segplane.dataplane.object_checks import list_stored
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from segments.signals import SIGNALS
-from segplane.query.row_files import FORMATS
+from segplane.query.results.row_files import FORMATS
 from tests.support.command_line import RunCommand
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.catalog import CatalogDriver

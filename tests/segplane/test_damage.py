@@ -11,9 +11,9 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from typer.testing import CliRunner, Result
 
+from dataplane.object_checks import list_damaged
 from meta.client import MetaClient
 from segplane.__main__ import app
-from segplane.dataplane.object_checks import list_damaged
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import COLLECTOR, Stack
 from tests.support.nursery.drivers import nursery

@@ -15,9 +15,9 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from typer.testing import CliRunner
 
+from dataplane.readiness import is_serving
 from meta.v1 import nursery_pb2
 from segplane.__main__ import app
-from segplane.dataplane.readiness import is_serving
 from segplane.stack import config
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import COLLECTOR, Interrupted, Stack

@@ -12,7 +12,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from segplane.dataplane.readiness import is_serving
+from dataplane.readiness import is_serving
 from segplane.stack import preflight
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import COLLECTOR, Stack

@@ -9,9 +9,9 @@ from structlog.testing import capture_logs
 from meta.errors import IdentitiesRequired, InvalidArgument, LayoutChanged, StillReferenced
 from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as pb
-from nursery import tasks
+from nursery.planning import tasks
 from segplane.read import open_dataset
-from segplane.read.fresh import MergedRecordsOnly
+from segplane.read.rows.fresh import MergedRecordsOnly
 from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.events_once import (

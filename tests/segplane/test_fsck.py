@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from meta.client import MetaClient
 from meta.server import server
 from meta.v1 import operations_pb2 as pb
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
 from segments.errors import StoreUnavailable
 from segments.keys import new_merged_key
 from segments.named_stores import Stores

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from dataplane.object_checks import ObjectPage, list_damaged
 from meta.client import MetaClient
 from segments.errors import StoreUnusable
 from segments.store.folder import FolderStore
 from segplane.__main__ import app
-from segplane.dataplane.object_checks import ObjectPage, list_damaged
 from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import DataCursor
 from segplane.fsck.data_check import check_data, is_sampled, progress_of

@@ -8,6 +8,8 @@ from uuid import UUID
 import pytest
 from typer.testing import CliRunner
 
+from dataplane.location import ask_location
+from dataplane.object_checks import list_stored
 from janitor import jobs
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools
@@ -28,8 +30,6 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.several import open_stores
 from segplane.__main__ import app
-from segplane.dataplane.location import ask_location
-from segplane.dataplane.object_checks import list_stored
 from segplane.recovery import reconcile
 from tests.support.command_line import RunCommand
 from tests.support.merge_worker.case import Case

@@ -9,7 +9,7 @@ import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData, ResourceLogs, ScopeLogs
 from sqlalchemy import create_engine, text
 
-from nursery import event_claims
+from nursery.registration import event_claims
 from tests.support.command_line import RunCommand
 from tests.support.events_once import more_streams, orders, repeats, send, shard
 from tests.support.nonconforming import QUARANTINE, choose

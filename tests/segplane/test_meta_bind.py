@@ -3,9 +3,9 @@
 import pytest
 from typer.testing import CliRunner
 
+from dataplane.readiness import is_serving
 from meta.process import ConfigError
 from segplane.__main__ import app
-from segplane.dataplane.readiness import is_serving
 from segplane.stack.config import StackSettings, meta_endpoint
 from segplane.stack.dev import Stack
 

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from meta.v1 import operations_pb2 as pb
-from nursery.execute import execute
+from nursery.execution.execute import execute
 from segplane.read import open_dataset
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer

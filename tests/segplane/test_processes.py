@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from segplane.processes import children
-from segplane.processes.children import Child, ChildFailed, ChildSpec
+from dataplane.processes import children
+from dataplane.processes.children import Child, ChildFailed, ChildSpec
 from tests.support.process_tree import is_alive
 from tests.support.waiting import wait_until
 
@@ -22,7 +22,7 @@ STUBBORN = (
 PARENT = """
 import sys, time
 from pathlib import Path
-from segplane.processes.children import Child, ChildSpec
+from dataplane.processes.children import Child, ChildSpec
 folder = Path(sys.argv[1])
 child = Child(ChildSpec("child", "child_module", {"PYTHONPATH": sys.argv[1]}, lambda _: True),
               folder / "child.log")

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from dataplane.babies.payload import Payload
 from meta.errors import InvalidArgument, NotDrained, NothingToRepair
 from meta.v1 import operations_pb2 as pb
-from nursery.replay import write_payload
+from nursery.execution.replay import write_payload
 from segments.baby import Export, encode_baby
 from segments.keys import baby_key, quarantine_key
 from segments.parquet.spec import SegmentSpec
-from segplane.dataplane.babies.payload import Payload
 from segplane.recovery.quarantine import QuarantineFilter, list_page
 from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand

@@ -11,16 +11,16 @@ from typing import Any, TypeAlias
 import pytest
 from typer.testing import CliRunner, Result
 
+from dataplane.babies.payload import Payload
+from dataplane.dataset_layout import read_layout
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.server import server
 from meta.v1 import operations_pb2 as pb
-from nursery.replay import write_payload
+from nursery.execution.replay import write_payload
 from segments.keys import QuarantineKey, baby_key, parse_key
 from segments.parquet.spec import SegmentSpec
 from segplane.__main__ import app
-from segplane.dataplane.babies.payload import Payload
-from segplane.dataplane.dataset_layout import read_layout
 from segplane.read import open_dataset
 from tests.segplane.test_catalog_rebuild import on, rebuild
 from tests.support.merge_worker.local_merges import merge_all

@@ -6,14 +6,14 @@ from typing import cast
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
+from dataplane.babies.payload import Payload
+from dataplane.location import ask_location
 from meta.client import MetaClient
 from meta.errors import LayoutChanged
 from meta.v1 import operations_pb2 as pb
 from segments.keys import quarantine_key
 from segments.parquet.reader import read_segment
 from segments.store.interface import ObjectStore
-from segplane.dataplane.babies.payload import Payload
-from segplane.dataplane.location import ask_location
 from segplane.recovery.payload_replay import begin_replay, register_payload
 from segplane.recovery.rebuild import read_plan
 from tests.support.meta.bindings import bind, create, price

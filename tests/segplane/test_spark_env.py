@@ -16,7 +16,7 @@ from segplane.stack.preflight import NotReady
 IMPORTS = """
 import sys
 sys.path.append(sys.argv[1])
-import merge_worker.scratch, merge_worker.tasks, nursery.execute
+import merge_worker.scratch, merge_worker.tasks, nursery.execution.execute
 import segments.merging.merge, segments.store.open
 from importlib.metadata import version
 from segments.location import StoreLocation

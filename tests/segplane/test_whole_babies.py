@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.export import digest_of
+from collector.otlp.export import digest_of
 from meta.client import MetaClient
 from meta.errors import NothingToRepair
 from meta.v1 import common_pb2

@@ -24,16 +24,22 @@ _SECRET = re.compile(r"(^|_)(digest|hexdigest|secret|plaintext|token|password|pe
 # Comparisons and random bits that are about no secret, and why.
 ALLOWED = {
     "segments/ids.py": (1, "random bits of an identifier"),
-    "collector/intake.py": (1, "an export that is under way, and which records it is without"),
-    "collector/stream.py": (2, "random bits of a flush's identifier"),
-    "collector/records_http.py": (1, "random bits of a body's identifier"),
-    "collector/flusher.py": (3, "a flush's identifier; exports in memory, grouped by their token"),
+    "collector/intake/intake.py": (
+        1,
+        "an export that is under way, and which records it is without",
+    ),
+    "collector/streams/stream.py": (2, "random bits of a flush's identifier"),
+    "collector/servers/records_http.py": (1, "random bits of a body's identifier"),
+    "collector/streams/flusher.py": (
+        3,
+        "a flush's identifier; exports in memory, grouped by their token",
+    ),
     "meta/store/access/access_tokens.py": (2, "an index finds keyed digests"),
     "meta/store/streams/tokens.py": (2, "an index finds keyed digests"),
     "meta/store/iceberg/table_metadata.py": (1, "a checksum of object keys"),
     "meta/token_peppers.py": (1, "a word of the settings in place of a pepper"),
     "segments/corrected_baby.py": (1, "a checksum of an export"),
-    "segplane/gateway/iceberg/publication.py": (1, "a checksum of a document"),
+    "segplane/gateway/iceberg/metadata/publication.py": (1, "a checksum of a document"),
 }
 
 

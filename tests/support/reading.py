@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from segments.parquet.promoted import promote
-from segments.parquet.readable import READABLE_COLUMNS
+from segments.parquet.columns.promoted import promote
+from segments.parquet.columns.readable import READABLE_COLUMNS
+from segments.parquet.columns.stored_times import split_time
 from segments.parquet.spec import PromotedColumn
-from segments.parquet.stored_times import split_time
 from segments.signals import Signal
 
 Rows = Counter[tuple[tuple[str, str], ...]]

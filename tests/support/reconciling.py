@@ -7,6 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
+from dataplane.location import ask_location
 from janitor import jobs
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools
@@ -18,7 +19,6 @@ from meta.store.engine.pool import Database, DatabaseSettings
 from meta.v1.operations_pb2 import ReleaseDeletionHoldRequest
 from segments.store.several import open_stores
 from segplane.__main__ import app
-from segplane.dataplane.location import ask_location
 from segplane.fsck import catalog_check
 from segplane.recovery import reconcile
 from segplane.recovery.reconcile import ReconcileReport

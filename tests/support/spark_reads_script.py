@@ -20,7 +20,7 @@ from meta.v1 import operations_pb2 as pb
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
 from segplane.read import open_dataset
-from segplane.read.filesystems import filesystem, path_of
+from segplane.read.files.filesystems import filesystem, path_of
 
 COLUMNS = ("signal", "timestamp", "timestamp_nanos")
 STREAM_SECS = 200

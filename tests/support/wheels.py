@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "meta",
     "segments",
+    "kql",
+    "dataplane",
     "collector",
     "nursery",
     "merge_worker",

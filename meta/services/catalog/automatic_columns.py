@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from kql.functions.dynamics import is_key
 from meta.errors import InvalidArgument, QuotaExceeded
 from meta.services.messages import checks
 from meta.services.messages.automatic_columns import automatic_messages
@@ -15,7 +16,6 @@ from meta.store.catalog.automatic_columns import NUMBERED_MAX, AutomaticColumns
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
 from meta.v1 import common_pb2, operations_pb2
-from segplane.kql.dynamics import is_key
 
 COLUMNS_MAX = 100
 FIELD = "settings.automatic_columns"

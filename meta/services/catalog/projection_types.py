@@ -3,6 +3,12 @@
 from collections.abc import Iterable
 from uuid import UUID
 
+from kql import queries
+from kql.dataset_table import any_dataset, dataset_table, promoted
+from kql.errors import KqlError
+from kql.pushdown.reads import used_columns
+from kql.typed import Columns, Promoted
+from kql.types import TYPES
 from meta.errors import InvalidArgument
 from meta.store.catalog import dataset_layouts, link_columns
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
@@ -11,12 +17,6 @@ from meta.store.catalog.named_entries import keep_schema
 from meta.store.catalog.schemas import SCHEMAS, SchemaColumn
 from meta.store.engine.pool import Transaction
 from meta.v1 import common_pb2
-from segplane.kql import queries
-from segplane.kql.dataset_table import any_dataset, dataset_table, promoted
-from segplane.kql.errors import KqlError
-from segplane.kql.reads import used_columns
-from segplane.kql.typed import Columns, Promoted
-from segplane.kql.types import TYPES
 
 _SCOPES = {
     common_pb2.ATTRIBUTE_SCOPE_RECORD: "record",

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kql.types import TYPES
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
@@ -15,7 +16,6 @@ from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion
 from segplane.cli.nonconforming_records import Nonconforming
 from segplane.cli.output import AsJson, print_json, print_table
-from segplane.kql.types import TYPES
 
 _MAPPED = re.compile(r"(?P<column>[^:]+):(?P<scope>record|resource|scope):(?P<attribute>.+)")
 

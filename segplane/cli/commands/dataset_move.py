@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import typer
 
+from dataplane.location import ask_location
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
@@ -14,7 +15,6 @@ from segplane.cli.commands import rewrites
 from segplane.cli.commands.dataset_settings import Name
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect
 from segplane.cli.output import AsJson, print_table
-from segplane.dataplane.location import ask_location
 
 
 def move(

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from dataplane.location import ask_location
 from meta.client import MetaClient
 from segments.errors import StoreError
 from segments.store.interface import ObjectStore
@@ -26,7 +27,6 @@ from segplane.cli.connection import (
     usage,
 )
 from segplane.cli.output import message_dict, print_table
-from segplane.dataplane.location import ask_location
 from segplane.fsck import catalog_check as checks
 from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor, CursorRefused

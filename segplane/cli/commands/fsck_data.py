@@ -9,11 +9,11 @@ from pathlib import Path
 
 import typer
 
+from dataplane.location import ask_location
 from meta.client import MetaClient
 from segments.store.several import open_stores
 from segplane.cli.connection import EXIT_REFUSED
 from segplane.cli.output import print_table, size_text
-from segplane.dataplane.location import ask_location
 from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import DataCursor
 from segplane.fsck.data_check import DataProgress, check_data

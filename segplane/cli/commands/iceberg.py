@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from dataplane.location import ask_location
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.data_folder import LocalStackDir
 from segplane.cli.iceberg_settings import ENGINES, CatalogAddress, settings_of
-from segplane.dataplane.location import ask_location
 from segplane.stack import addresses
 from segplane.stack.config import DEFAULT_DATA_DIR
 

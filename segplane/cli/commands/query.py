@@ -20,7 +20,7 @@ from segplane.cli.connection import (
 )
 
 if TYPE_CHECKING:
-    from segplane.query.output import Format
+    from segplane.query.results.output import Format
     from segplane.query.runs import Ask
     from segplane.query.sources import QueryPlace
 
@@ -83,7 +83,7 @@ def query(
 
 def _check_options(format_: str, kql: bool, sql: bool, output: Path | None) -> None:
     """Refuse options that make no sense together."""
-    from segplane.query.output import BINARY, FORMATS
+    from segplane.query.results.output import BINARY, FORMATS
 
     if format_ not in FORMATS:
         raise usage(f"--format is {format_!r}, not one of {', '.join(FORMATS)}")

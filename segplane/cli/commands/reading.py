@@ -67,7 +67,7 @@ def preview(
     with refusals(), open_dataset(name, signal, fresh=fresh, meta_address=address) as dataset:
         newest = [dataset.of_signal(each).newest(limit) for each in dataset.signals]
     if as_json:
-        from segplane.query.row_files import json_lines
+        from segplane.query.results.row_files import json_lines
 
         batches = (batch for table in newest for batch in table.to_batches())
         _print_json(line for batch in batches for line in json_lines(batch, has_nulls=False))
@@ -94,7 +94,7 @@ def read(
     address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
     """Write the records of a dataset to a file, which has its name once it is complete."""
-    from segplane.query.row_files import FORMATS, whole_file, write_rows
+    from segplane.query.results.row_files import FORMATS, whole_file, write_rows
 
     if file_format not in FORMATS:
         raise usage(f"--format is {file_format!r}, expected one of {', '.join(FORMATS)}")
@@ -137,7 +137,7 @@ def sql(
     There are also attribute(attributes, 'user.id'), histogram_quantile(0.99, bucket_counts,
     explicit_bounds), merge_buckets(bucket_counts), severity_name(n) and others.
     """
-    from segplane.query.sql_session import SqlSession
+    from segplane.query.sql.sql_session import SqlSession
 
     # One moment for all that the session reads.
     moment = moment_of(as_of)
@@ -187,9 +187,9 @@ def refusals() -> Iterator[None]:
 
 
 def _run(session: Any, statement: str, as_json: bool) -> None:
-    from segplane.query.forms import ROW_FILES
-    from segplane.query.output import text_rows
-    from segplane.query.row_files import json_lines
+    from segplane.query.results.forms import ROW_FILES
+    from segplane.query.results.output import text_rows
+    from segplane.query.results.row_files import json_lines
 
     with session.query(statement) as result:
         if as_json:

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from kql.types import ALIASES, TYPES
 from meta.client import MetaClient, paged_lists
 from meta.v1 import catalog_pb2, common_pb2
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.output import AsJson, print_json, print_table
-from segplane.kql.types import ALIASES, TYPES
 
 app = typer.Typer(no_args_is_help=True, help="Create, list, change and delete schemas.")
 Name = Annotated[str, typer.Argument(help="The schema.")]

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from dataplane.object_checks import list_damaged
 from meta.client import MetaClient
 from meta.v1 import common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
@@ -28,8 +29,7 @@ from segplane.cli.connection import (
     usage,
 )
 from segplane.cli.output import AsJson, print_json, print_table, size_text, time_text
-from segplane.dataplane.object_checks import list_damaged
-from segplane.read.left_out import readable_urls
+from segplane.read.files.left_out import readable_urls
 from segplane.read.lookup import find_all, find_unreadable
 from segplane.read.opening import version_at
 from segplane.recovery.losses import acceptance

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from dataplane.stream_poll import read_streams
 from meta.v1 import nursery_pb2 as pb
 from meta.v1 import operations_pb2
 from segplane.cli.commands.losses import AcceptLoss, Reason, print_losses
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, time_text
-from segplane.dataplane.stream_poll import read_streams
 from segplane.read.lookup import segment_url
 from segplane.recovery.losses import acceptance, list_losses, list_parked
 

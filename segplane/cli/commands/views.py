@@ -5,6 +5,7 @@ from typing import Annotated, cast, get_args
 
 import typer
 
+from kql.sql.engines import EngineName
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2
 from segplane.cli.commands.projections import schema_id
@@ -25,7 +26,6 @@ from segplane.cli.output import (
     print_json,
     print_table,
 )
-from segplane.kql.sql.engines import EngineName
 from segplane.read.lookup import all_views
 
 app = typer.Typer(
@@ -40,7 +40,7 @@ Projection = Annotated[str, typer.Argument(help="The projection that it reads it
 def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
     """List the views with their links; `unchecked` are links of release 0.1.0."""
     # sqlglot takes long to import.
-    from segplane.read.view_sql import all_links
+    from segplane.read.views.view_sql import all_links
 
     with connect(address) as client:
         if as_json:
@@ -66,7 +66,7 @@ def sql(
 
     The text is that of this moment: later links, projections and promoted columns are not in it.
     """
-    from segplane.read.view_sql import ViewUnreadable, view_sql
+    from segplane.read.views.view_sql import ViewUnreadable, view_sql
 
     if dialect not in get_args(EngineName):
         raise usage(f"--dialect is {dialect!r}, not one of {', '.join(get_args(EngineName))}")

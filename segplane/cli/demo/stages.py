@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from dataplane.location import ask_location
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, ingest_token_pb2
 from segments.keys import QUARANTINE_ROOT, merged_prefix
@@ -18,7 +19,6 @@ from segplane.cli.demo.relay import Relay
 from segplane.cli.demo.sources import LOG_ROOTS, LogLine, find_lines
 from segplane.cli.demo.watch import Figures, read_figures, wait_for
 from segplane.cli.output import size_text
-from segplane.dataplane.location import ask_location
 from segplane.fsck import catalog_check
 from segplane.stack.dev import MERGING_PARTS, Stack
 

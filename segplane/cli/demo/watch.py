@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dataplane.stream_poll import read_streams
 from meta.client import MetaClient
 from meta.v1 import janitor_pb2
-from segplane.dataplane.stream_poll import read_streams
 
 POLL_SECS = 0.25
 

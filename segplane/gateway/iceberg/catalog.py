@@ -16,12 +16,12 @@ from meta.client import MetaClient
 from segments.location import StoreLocation
 from segplane.gateway.http.readers import CatalogReader, DatasetScope
 from segplane.gateway.iceberg import responses
-from segplane.gateway.iceberg.access import VENDED, Delegation, StoreAccess
-from segplane.gateway.iceberg.access_routes import AccessRoutes
+from segplane.gateway.iceberg.access.access import VENDED, Delegation, StoreAccess
+from segplane.gateway.iceberg.access.access_routes import AccessRoutes
 from segplane.gateway.iceberg.name_lists import NameLists
-from segplane.gateway.iceberg.plan_routes import PLAN_ENDPOINTS, PlanRoutes
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.responses import answer, refuse
+from segplane.gateway.iceberg.scans.plan_routes import PLAN_ENDPOINTS, PlanRoutes
 from segplane.gateway.iceberg.table_names import TableNames
 from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
 

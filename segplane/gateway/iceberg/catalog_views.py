@@ -9,17 +9,17 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from kql.errors import KqlError
+from kql.scope import CheckedQuery
+from kql.sql.engines import EngineName
+from kql.sql.relations import tables_named, to_sql
+from kql.types import KqlType
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, RoleRefused
 from meta.v1 import catalog_pb2
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.views import TRINO_CATALOG
-from segplane.kql.errors import KqlError
-from segplane.kql.scope import CheckedQuery
-from segplane.kql.sql.engines import EngineName
-from segplane.kql.sql.relations import tables_named, to_sql
-from segplane.kql.types import KqlType
-from segplane.read.view_sql import ViewUnreadable, compiled_view
+from segplane.read.views.view_sql import ViewUnreadable, compiled_view
 
 _DIALECTS: tuple[EngineName, ...] = ("spark", "trino")
 _TYPES: dict[KqlType, str] = {

@@ -9,25 +9,25 @@ from typing import Any
 
 import structlog
 
+from dataplane.dataset_layout import UnknownLayout, read_layout
+from dataplane.location import Locator
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge, VersionExpired
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SegmentInfo
 from segments.parquet.spec import PromotedColumn
 from segments.store.several import open_stores
-from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
-from segplane.dataplane.location import Locator
 from segplane.gateway.http import metrics
 from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
 from segplane.gateway.iceberg.catalog_views import catalog_view
-from segplane.gateway.iceberg.contents import Contents, OtherDataset
-from segplane.gateway.iceberg.data_files import DataFile, UnreadableFile, data_file
-from segplane.gateway.iceberg.documents import Document, document
-from segplane.gateway.iceberg.left_out import LeftOutVersions, sentences
-from segplane.gateway.iceberg.publication import Publisher
+from segplane.gateway.iceberg.metadata.contents import Contents, OtherDataset
+from segplane.gateway.iceberg.metadata.data_files import DataFile, UnreadableFile, data_file
+from segplane.gateway.iceberg.metadata.documents import Document, document
+from segplane.gateway.iceberg.metadata.left_out import LeftOutVersions, sentences
+from segplane.gateway.iceberg.metadata.publication import Publisher
+from segplane.gateway.iceberg.metadata.schema import TableSchema, table_schema
+from segplane.gateway.iceberg.metadata.unread_files import told_apart
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
-from segplane.gateway.iceberg.schema import TableSchema, table_schema
-from segplane.gateway.iceberg.unread_files import told_apart
 from segplane.gateway.iceberg.version_names import split_version
 from segplane.gateway.iceberg.views import parse_view_name, view_metadata
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
-from segplane.gateway.iceberg.schema import signal_schema
+from segplane.gateway.iceberg.metadata.schema import signal_schema
 
 # The versions of one view differ by their schema; there is only the current one.
 _VERSION_ID = 1

@@ -33,15 +33,15 @@ from segplane.gateway.http.refusals import (
     NotNow,
     QueryRefusal,
 )
-from segplane.gateway.queries import wire
 from segplane.gateway.queries.kept_datasets import DatasetUse, KeptDatasets
 from segplane.gateway.queries.previews import no_dataset
-from segplane.gateway.queries.remote import PROVIDER, RemoteDataset
+from segplane.gateway.queries.processes import wire
+from segplane.gateway.queries.processes.remote import PROVIDER, RemoteDataset
 from segplane.query.errors import QueryError
 from segplane.query.tables import CatalogTables, NamedTable
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import PinLost, ReadError
-from segplane.read.files import DatasetFile, newest_files
+from segplane.read.files.files import DatasetFile, newest_files
 
 DATASETS_MAX = 64
 FILES_MAX = 100_000

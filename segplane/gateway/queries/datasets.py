@@ -20,7 +20,7 @@ from segments.keys import merged_prefix
 from segplane.gateway.http.refusals import CatalogConflict, NotNow, NotThere, QueryRefusal
 from segplane.gateway.queries.broker import failure_of
 from segplane.gateway.queries.dataset_asks import DatasetAsk, SchemaAsk
-from segplane.read.view_sql import table_of
+from segplane.read.views.view_sql import table_of
 
 _CONFLICTS = (Code.ALREADY_EXISTS, Code.ABORTED, Code.FAILED_PRECONDITION)
 _RETRY_SECS = 2

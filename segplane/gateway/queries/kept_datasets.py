@@ -14,18 +14,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from kql.typed import Table
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge, RoleRefused, VersionExpired
 from meta.v1 import operations_pb2 as ops
 from segments.signals import SIGNALS
 from segplane.gateway.http import metrics
-from segplane.kql.typed import Table
 from segplane.read.bounds import TimeBounds, widened
 from segplane.read.dataset import OpenDataset
 from segplane.read.errors import PinLost, meta_refusals
-from segplane.read.files import DatasetFile, find_files
+from segplane.read.files.files import DatasetFile, find_files
 from segplane.read.opening import open_through
-from segplane.read.view_sql import table_with
+from segplane.read.views.view_sql import table_with
 
 KEPT_MAX = 32
 FILES_MAX = 100_000

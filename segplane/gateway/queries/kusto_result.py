@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import IO
 
-from segplane.kql.types import KqlType
-from segplane.query.civil_times import timestamp_text
+from kql.types import KqlType
 from segplane.query.engine import RunningQuery
-from segplane.query.forms import Style, timespan_text
-from segplane.query.output import json_rows
+from segplane.query.results.civil_times import timestamp_text
+from segplane.query.results.forms import Style, timespan_text
+from segplane.query.results.output import json_rows
 
 _HEADER = {"FrameType": "DataSetHeader", "IsProgressive": False, "Version": "v2.0"}
 _PROPERTIES: tuple[tuple[str, str], ...] = (

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol, TypeVar
 
+from kql.errors import KqlError
+from kql.typed import Columns
 from meta.client import MetaClient
 from meta.errors import NotFound, RoleRefused
 from meta.v1 import catalog_pb2
 from segplane.gateway.http.refusals import QueryRefusal, Stopped
-from segplane.kql.errors import KqlError
-from segplane.kql.typed import Columns
-from segplane.read.view_sql import ViewUnreadable, compiled_view, table_of
+from segplane.read.views.view_sql import ViewUnreadable, compiled_view, table_of
 
 ITEMS_MAX = 1_000
 # Each item of a page takes calls of meta; a view two for each of its links.

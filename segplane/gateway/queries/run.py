@@ -8,9 +8,9 @@ import structlog
 
 from segplane.gateway.http.refusals import Broken, QueryRefusal, Stopped
 from segplane.gateway.queries.broker import Broker
-from segplane.gateway.queries.process import QueryProcess
+from segplane.gateway.queries.processes.process import QueryProcess
+from segplane.gateway.queries.processes.wire import QueryTask
 from segplane.gateway.queries.settings import QuerySettings
-from segplane.gateway.queries.wire import QueryTask
 
 log = structlog.get_logger()
 # A failure in the first bytes of a result is answered with a status of its own.

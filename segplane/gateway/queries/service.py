@@ -38,13 +38,13 @@ from segplane.gateway.queries.listings import (
     list_views,
     page_of,
 )
-from segplane.gateway.queries.pool import ProcessPool
 from segplane.gateway.queries.previews import asked_preview, no_dataset
+from segplane.gateway.queries.processes.pool import ProcessPool
+from segplane.gateway.queries.processes.wire import ProcessLimits, QueryTask
 from segplane.gateway.queries.requests import QueryAsk, asked_query, body
 from segplane.gateway.queries.responses import ResultResponse, refuse
 from segplane.gateway.queries.run import DiedWaiting, QueryRun
 from segplane.gateway.queries.settings import QuerySettings
-from segplane.gateway.queries.wire import ProcessLimits, QueryTask
 
 log = structlog.get_logger()
 _CALLER_GONE = 499

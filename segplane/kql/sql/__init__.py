@@ -1,1 +1,1 @@
-"""Typed trees as SQL: one table of patterns an engine. The only part that needs sqlglot."""
+"""Translation of the query language to SQL, by its public name."""

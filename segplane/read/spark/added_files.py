@@ -14,8 +14,8 @@ from meta.v1 import operations_pb2 as pb
 from segments.signals import Signal
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
-from segplane.read.files import DatasetFile, file_of
-from segplane.read.left_out import readable, warn
+from segplane.read.files.files import DatasetFile, file_of
+from segplane.read.files.left_out import readable, warn
 
 _CHANGES = 5_000
 # Spark asks again at once: an idle stream waits here.

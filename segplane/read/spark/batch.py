@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
-from segplane.read.columns import ReadColumns
 from segplane.read.errors import meta_refusals
-from segplane.read.files import find_files, signals_of
-from segplane.read.left_out import readable, warn
+from segplane.read.files.files import find_files, signals_of
+from segplane.read.files.left_out import readable, warn
+from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.filters import Term, expression, narrow, terms_of
 from segplane.read.spark.options import SourceOptions
 from segplane.read.spark.rows import SlicePartition, check_schema, pack, read_slices

@@ -11,14 +11,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from segments.parquet.bounded import is_bounded
 from segments.signals import SIGNALS, Signal
-from segplane.read.files import DatasetFile
+from segplane.read.files.files import DatasetFile
 from segplane.read.spark import register
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from segplane.read.bounds import TimeBounds
-    from segplane.read.columns import ReadColumns
+    from segplane.read.rows.columns import ReadColumns
 
 _NANOS_PER_MICRO = 1_000
 _GLOB = frozenset("*?[]{}\\")

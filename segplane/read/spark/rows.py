@@ -14,13 +14,13 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from segments.errors import SegmentsError
-from segplane.read.arrow_source import row_filter
 from segplane.read.bounds import TimeBounds
-from segplane.read.columns import ReadColumns
-from segplane.read.conversion import converted_batches
 from segplane.read.errors import ReadError, sentence
-from segplane.read.files import DatasetFile
-from segplane.read.filesystems import filesystem, path_of
+from segplane.read.files.files import DatasetFile
+from segplane.read.files.filesystems import filesystem, path_of
+from segplane.read.rows.arrow_source import row_filter
+from segplane.read.rows.columns import ReadColumns
+from segplane.read.rows.conversion import converted_batches
 
 # An open file costs about as much as reading this.
 OPEN_BYTES = 4 * 1024 * 1024

@@ -6,9 +6,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from segplane.read.columns import ReadColumns
 from segplane.read.errors import ReadError
-from segplane.read.files import signals_of
+from segplane.read.files.files import signals_of
+from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.batch import FilteringReader, SegplaneReader
 from segplane.read.spark.options import read_options
 from segplane.read.spark.rows import spark_schema

@@ -24,10 +24,10 @@ from pyspark.sql.types import StructType
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from segplane.read.bounds import TimeBounds
-from segplane.read.columns import ReadColumns
 from segplane.read.errors import ReadError, meta_refusals
-from segplane.read.files import DatasetFile, find_files, signals_of
-from segplane.read.left_out import readable, warn
+from segplane.read.files.files import DatasetFile, find_files, signals_of
+from segplane.read.files.left_out import readable, warn
+from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.added_files import AddedFiles, check_same, count_within, current_version
 from segplane.read.spark.options import FILES_PER_TRIGGER, SourceOptions
 from segplane.read.spark.rows import SlicePartition, check_schema, pack, read_slices

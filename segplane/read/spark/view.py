@@ -14,10 +14,10 @@ from pyspark.sql.types import StructType
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from segments.signals import SIGNALS
-from segplane.read.columns import ReadColumns
 from segplane.read.errors import ReadError, meta_refusals, sentence
-from segplane.read.files import find_files
-from segplane.read.left_out import readable, warn
+from segplane.read.files.files import find_files
+from segplane.read.files.left_out import readable, warn
+from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.options import SourceOptions
 from segplane.read.spark.rows import (
     BATCH_ROWS,
@@ -35,12 +35,12 @@ from segplane.read.spark.snapshot import (
     renewed,
     snapshot_of,
 )
-from segplane.read.view_opening import view_state
-from segplane.read.view_types import arrow_schema
+from segplane.read.views.view_opening import view_state
+from segplane.read.views.view_types import arrow_schema
 
 if TYPE_CHECKING:
-    from segplane.kql.reads import DatasetRead
-    from segplane.kql.scope import CheckedQuery
+    from kql.pushdown.reads import DatasetRead
+    from kql.scope import CheckedQuery
 
 # The files' rows, as the SQL of a link names them.
 _ROWS = "segplane rows"
@@ -75,7 +75,7 @@ class LinkPartition(InputPartition):
 def open_view_snapshot(options: SourceOptions, view: str) -> ViewSnapshot:
     """Compile a view and pin its datasets at one version. Raises ReadError."""
     # sqlglot takes long to import, and executors need none of it.
-    from segplane.kql.queries import links_of
+    from kql.queries import links_of
 
     with options.client() as client, meta_refusals(client):
         state = view_state(client, view, options.column_names())
@@ -85,8 +85,8 @@ def open_view_snapshot(options: SourceOptions, view: str) -> ViewSnapshot:
 
 
 def _link(link: CheckedQuery) -> LinkRead:
-    from segplane.kql.reads import reads_of
-    from segplane.kql.sql.relations import tables_named, to_sql
+    from kql.pushdown.reads import reads_of
+    from kql.sql.relations import tables_named, to_sql
 
     (read,) = reads_of(link)
     return LinkRead(read, to_sql(link, "duckdb", tables_named({read.name: _ROWS})))

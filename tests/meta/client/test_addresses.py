@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dataplane.settings import process_values
 from meta.client import MetaClient, endpoints
 from meta.client.addresses import ADDRESSES_MAX, split_addresses
 from meta.client.channel import ClientTls
@@ -21,7 +22,6 @@ from meta.errors import Unavailable
 from meta.process import ConfigError, Environment, ServerTls
 from meta.server import server
 from meta.v1.catalog_pb2 import GetDatasetRequest
-from segplane.dataplane.settings import process_values
 from tests.meta.client.conftest import TwoMetas
 from tests.support.certificates import Authority
 from tests.support.meta.cut_proxy import Fault

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from dataplane.readiness import is_serving
 from meta.client import ClientTls, MetaClient
 from meta.config import Settings
 from meta.process import ServerTls
 from meta.server import server
 from segments.location import StoreLocation
 from segments.store.open import open_store
-from segplane.dataplane.readiness import is_serving
 from segplane.stack.preflight import claim_ports
 from tests.support.certificates import Authority
 from tests.support.meta.cut_proxy import CutProxy, Fault, cut_proxy

@@ -5,9 +5,9 @@ from pathlib import Path
 import grpc
 import pytest
 
+from dataplane.readiness import is_serving
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
-from segplane.dataplane.readiness import is_serving
 from segplane.stack.preflight import claim_ports
 from tests.support.meta.process import meta_process
 from tests.support.waiting import wait_until

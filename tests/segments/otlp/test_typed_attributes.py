@@ -12,8 +12,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData, NumberDataPo
 
 from segments.otlp.decode import Decoded, decode
 from segments.otlp.typed_attributes import RecordAttributes
-from segments.parquet.promoted import promote
-from segments.parquet.promoted_reads import ROWS_MIN
+from segments.parquet.columns.promoted import promote
+from segments.parquet.columns.promoted_reads import ROWS_MIN
 from segments.parquet.spec import RECEIPT, PromotedColumn
 from segments.signals import Signal
 from tests.support.examples import examples

@@ -18,12 +18,12 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from segments.location import StoreLocation
 from segments.otlp.decode import decode
 from segments.otlp.typed_attributes import RecordAttributes
-from segments.parquet.automatic import exact_values
+from segments.parquet.columns.automatic import exact_values
+from segments.parquet.columns.promoted import promote
+from segments.parquet.columns.promoted_reads import ROWS_MIN
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.footer_columns import decode as decode_columns
 from segments.parquet.footer_columns import encode as encode_columns
-from segments.parquet.promoted import promote
-from segments.parquet.promoted_reads import ROWS_MIN
 from segments.parquet.reader import SegmentFile
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.store.open import open_store

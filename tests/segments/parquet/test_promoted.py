@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from segments.parquet.promoted import promote
-from segments.parquet.promoted_values import JsonValue, Unconvertible, convert
+from segments.parquet.columns.promoted import promote
+from segments.parquet.columns.promoted_values import JsonValue, Unconvertible, convert
 from segments.parquet.spec import PromotedColumn
 
 NANOS = 10**9

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segments.parquet import promoted_reads
-from segments.parquet.promoted import promote
+from segments.parquet.columns import promoted_reads
+from segments.parquet.columns.promoted import promote
 from segments.parquet.spec import PromotedColumn
 from tests.support.examples import examples
 

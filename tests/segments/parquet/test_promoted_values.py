@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from segments.parquet.promoted import promote
-from segments.parquet.promoted_values import JsonValue, Unconvertible, convert
+from segments.parquet.columns.promoted import promote
+from segments.parquet.columns.promoted_values import JsonValue, Unconvertible, convert
 from segments.parquet.spec import PromotedColumn
 from tests.support.examples import examples
 

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from segments.location import StoreLocation
-from segments.parquet.readable import READABLE_COLUMNS
+from segments.parquet.columns.readable import READABLE_COLUMNS
+from segments.parquet.columns.stored_columns import readable_names
 from segments.parquet.reader import SegmentFile
 from segments.parquet.small_writer import small_format
 from segments.parquet.spec import PromotedColumn, SegmentSpec
-from segments.parquet.stored_columns import readable_names
 from segments.signals import SIGNALS, Signal
 from segments.store.open import open_store
 from tests.support.parquet.rows import FOOTER, PLAIN, plain, rows_of, write_segment

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from segments.parquet.repetition import is_unrepeated, unrepeated_columns
+from segments.parquet.columns.repetition import is_unrepeated, unrepeated_columns
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.parquet.writer import SegmentFile
 from tests.support.parquet.rows import rows_of, write_segment

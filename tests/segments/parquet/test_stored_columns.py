@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segments.errors import CorruptObject
-from segments.parquet.field_ids import FIELD_IDS, PROMOTED_FIELD_ID_MIN
+from segments.parquet.columns.field_ids import FIELD_IDS, PROMOTED_FIELD_ID_MIN
+from segments.parquet.columns.readable import READABLE_COLUMNS
+from segments.parquet.columns.stored_columns import StoredColumns, remainder_names
+from segments.parquet.columns.stored_times import REMAINDER, STORED_TIME, join_time, split_time
 from segments.parquet.footer import SectionContent, content_of
-from segments.parquet.readable import READABLE_COLUMNS
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import (
     TIMESTAMP,
@@ -26,8 +28,6 @@ from segments.parquet.schema import (
     wide_columns,
 )
 from segments.parquet.spec import PromotedColumn, SegmentSpec
-from segments.parquet.stored_columns import StoredColumns, remainder_names
-from segments.parquet.stored_times import REMAINDER, STORED_TIME, join_time, split_time
 from segments.signals import SIGNALS
 from tests.support.parquet.rows import FOOTER, plain, rows_of, write_segment
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from segments.parquet.columns.stored_times import split_time, widened_bounds
 from segments.parquet.schema import TIMESTAMP
-from segments.parquet.stored_times import split_time, widened_bounds
 
 # Many share their microsecond, at both ends of the range too.
 TIMES = st.one_of(

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
+from dataplane.babies.columns import DatasetColumns
+from dataplane.babies.conformity import QuarantinedPart
+from dataplane.babies.decoding import RoutedPayload, decode_pass
+from dataplane.babies.events import SeenEvents
+from dataplane.babies.payload import Payload
+from dataplane.babies.reads import DatasetWork
 from segments.otlp.official import OFFICIAL_CLASSES
-from segments.parquet import promoted_values
-from segments.parquet.promoted_values import CERTAIN_TEXTS, Unconvertible, convert
+from segments.parquet.columns import promoted_values
+from segments.parquet.columns.promoted_values import CERTAIN_TEXTS, Unconvertible, convert
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal
 from segments.typed.conformity import (
@@ -25,12 +31,6 @@ from segments.typed.conformity import (
 )
 from segments.typed.division import divide
 from segments.typed.payload_check import PayloadCheck
-from segplane.dataplane.babies.columns import DatasetColumns
-from segplane.dataplane.babies.conformity import QuarantinedPart
-from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
-from segplane.dataplane.babies.events import SeenEvents
-from segplane.dataplane.babies.payload import Payload
-from segplane.dataplane.babies.reads import DatasetWork
 from tests.support.examples import examples
 from tests.support.otlp.messages import fill
 

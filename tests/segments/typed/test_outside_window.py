@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from collector.conformity import RecordRules, reject_nonconforming
+from collector.intake.conformity import RecordRules, reject_nonconforming
+from dataplane.babies.columns import DatasetColumns
+from dataplane.babies.decoding import RoutedPayload, decode_pass
+from dataplane.babies.events import SeenEvents
+from dataplane.babies.payload import Payload
+from dataplane.babies.reads import DatasetWork
 from segments.event_identity import EventIdentity, EventWindow
 from segments.otlp.content import read_facts
 from segments.parquet.lineage import DAY_NANOS
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.typed.conformity import OUTSIDE_WINDOW, EnforcedColumn, Nonconforming, verdict
 from segments.typed.window_check import WindowCheck
-from segplane.dataplane.babies.columns import DatasetColumns
-from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
-from segplane.dataplane.babies.events import SeenEvents
-from segplane.dataplane.babies.payload import Payload
-from segplane.dataplane.babies.reads import DatasetWork
 from tests.support.examples import examples
 
 WINDOW = EventWindow(20_000, 20_002)

@@ -139,7 +139,7 @@ def test_a_page_of_a_plan_is_for_who_may_read_its_table(
     guard: GuardedServer,
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("segplane.gateway.iceberg.scan_plans.FILES_MAX", 1)
+    monkeypatch.setattr("segplane.gateway.iceberg.scans.scan_plans.FILES_MAX", 1)
     dataset = guard.admin.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name="other")).id
     SegmentWriter(guard.admin, dataset, tmp_path).write(rows=1)
     (task,) = gateway.post(f"iceberg/{TABLES}/other/plan", {}, **OWN).json["plan-tasks"]

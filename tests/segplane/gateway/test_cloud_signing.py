@@ -19,7 +19,7 @@ from meta.config import Settings
 from segments.location import StoreLocation
 from segments.store.cloud import signing
 from segments.store.cloud.signature import SIGNED_SECS
-from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.gateway.signed_urls import HOST

@@ -12,6 +12,7 @@ import fastavro
 import pytest
 from structlog.testing import capture_logs
 
+from dataplane.location import Locator
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools, delete_table_metadata
 from meta.client import MetaClient
@@ -21,7 +22,6 @@ from meta.v1 import operations_pb2 as pb
 from segments.keys import TABLES_ROOT
 from segments.named_stores import Stores
 from segments.store.open import open_store
-from segplane.dataplane.location import Locator
 from segplane.gateway import config
 from segplane.gateway.http.readers import ALL_DATASETS
 from segplane.gateway.iceberg.tables import LoadedTable, Tables

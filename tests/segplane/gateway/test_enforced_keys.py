@@ -14,7 +14,7 @@ from pyiceberg.catalog import load_catalog
 from meta.config import Settings
 from segments.keys import new_merged_key, new_table_key
 from segments.location import StoreLocation
-from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver

@@ -22,7 +22,7 @@ from meta.v1.common_pb2 import (
 )
 from segplane.__main__ import main
 from segplane.read import open_dataset
-from segplane.read.left_out import SegmentsLeftOut
+from segplane.read.files.left_out import SegmentsLeftOut
 from tests.support.foreign_files import SECOND, ForeignWriter, logs, parquet, tools_of
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

@@ -9,12 +9,12 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
+from dataplane.location import Locator
 from janitor import config as janitor_config
 from janitor import loop as janitor_loop
 from merge_worker.config import Settings as WorkerSettings
 from merge_worker.loop import Worker
 from meta.process import Shutdown
-from segplane.dataplane.location import Locator
 from tests.support.foreign_files import ForeignWriter, logs, parquet
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from meta.config import Settings
-from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.gateway.answers import catalog_of, comparable, expected
 from tests.support.gateway.engines import ENGINES, TOKEN, Engine
 from tests.support.gateway.segments import SegmentWriter

@@ -10,8 +10,8 @@ from azure.kusto.data import ClientRequestProperties, KustoClient, KustoConnecti
 from azure.kusto.data.exceptions import KustoApiError, KustoServiceError, KustoThrottlingError
 from azure.kusto.data.helpers import dataframe_from_result_table
 
+from kql.dataset_table import dataset_table
 from segplane.gateway.queries.settings import QuerySettings
-from segplane.kql.dataset_table import dataset_table
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from kql.dataset_table import FORMAT_COLUMNS, WORDS
 from meta.access import Role
 from meta.config import Settings
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segplane.gateway.queries.settings import QuerySettings
-from segplane.kql.dataset_table import FORMAT_COLUMNS, WORDS
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, guarded

@@ -9,15 +9,15 @@ import fastavro
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segplane.gateway.iceberg.data_files import DataFile
-from segplane.gateway.iceberg.manifest_groups import (
+from segplane.gateway.iceberg.metadata.data_files import DataFile
+from segplane.gateway.iceberg.metadata.manifest_groups import (
     FILES_MAX,
     FILES_MEAN,
     ManifestGroups,
     stretches,
 )
-from segplane.gateway.iceberg.manifests import encode_manifest
-from segplane.gateway.iceberg.schema import SIGNAL_ID, TIMESTAMP_ID, table_schema
+from segplane.gateway.iceberg.metadata.manifests import encode_manifest
+from segplane.gateway.iceberg.metadata.schema import SIGNAL_ID, TIMESTAMP_ID, table_schema
 
 SCHEMA = table_schema(())
 DAY_NANOS = 86_400 * 10**9

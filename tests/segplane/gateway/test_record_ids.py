@@ -12,12 +12,12 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
 from pyiceberg.catalog import load_catalog
 
+from dataplane.dataset_layout import read_layout
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
 from segments.named_stores import Stores
-from segplane.dataplane.dataset_layout import read_layout
 from segplane.read import open_dataset
 from tests.support.gateway.server import GatewayServer
 from tests.support.merge_worker.local_merges import merge_all

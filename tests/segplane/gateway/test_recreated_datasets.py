@@ -14,7 +14,7 @@ import pytest
 from meta.config import Settings
 from segments.keys import parse_key
 from segments.store.open import open_store
-from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from segments.signals import SIGNALS
 from segplane.gateway.iceberg.refusals import RequestRefused
-from segplane.gateway.iceberg.scan_filters import MICROS_MAX, ScanBounds, scan_bounds
+from segplane.gateway.iceberg.scans.scan_filters import MICROS_MAX, ScanBounds, scan_bounds
 
 TIME, MICROS = "2026-11-22T10:00:00+00:00", 1_795_341_600_000_000
 ALL = ScanBounds()

@@ -10,7 +10,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.catalog.rest import RestCatalog
 
-from segplane.gateway.iceberg import scan_plans
+from segplane.gateway.iceberg.scans import scan_plans
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.segments import EPOCH

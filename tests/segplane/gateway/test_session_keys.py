@@ -11,7 +11,7 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.catalog.rest import RestCatalog
 
 from meta.config import Settings
-from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.gateway.answers import catalog_of
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

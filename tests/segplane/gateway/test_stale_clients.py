@@ -18,7 +18,7 @@ from segments.named_stores import Stores
 from segments.store.open import open_store
 from segments.store.s3.missing_objects import MissingObjects
 from segments.store.s3.signing import AccessKeys
-from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.clock import SettableClock
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

@@ -17,7 +17,7 @@ from meta.process import ConfigError, Environment
 from segments.keys import baby_key, merged_prefix, new_merged_key
 from segments.store.open import open_store
 from segplane.gateway.config import load
-from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.server import MetaServer

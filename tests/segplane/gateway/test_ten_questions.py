@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from meta.config import Settings
 from meta.v1.operations_pb2 import GetServerStateRequest
-from nursery import job
+from nursery.execution import job
 from nursery.loop import RunTasks
 from segments.spark.jobs import SparkJobs
 from segments.spark.settings import SparkSettings

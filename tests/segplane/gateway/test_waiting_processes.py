@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from meta.v1 import operations_pb2 as ops
-from segplane.gateway.queries import wire
-from segplane.gateway.queries.child import WAITING_NAME
-from segplane.gateway.queries.pool import WAITING_MAX, ProcessPool
-from segplane.gateway.queries.process import LANES, QueryProcess
+from segplane.gateway.queries.processes import wire
+from segplane.gateway.queries.processes.child import WAITING_NAME
+from segplane.gateway.queries.processes.pool import WAITING_MAX, ProcessPool
+from segplane.gateway.queries.processes.process import LANES, QueryProcess
+from segplane.gateway.queries.processes.wire import ProcessLimits
 from segplane.gateway.queries.settings import MIB
-from segplane.gateway.queries.wire import ProcessLimits
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.process_tree import is_alive, name_of
@@ -266,8 +266,8 @@ def _children(pool: ProcessPool) -> list[int]:
 
 _GATEWAY = """
 import asyncio, time
-from segplane.gateway.queries.pool import ProcessPool
-from segplane.gateway.queries.wire import ProcessLimits
+from segplane.gateway.queries.processes.pool import ProcessPool
+from segplane.gateway.queries.processes.wire import ProcessLimits
 
 pool = ProcessPool(1, 2)
 running = asyncio.run(pool.take(ProcessLimits(2**27, 2**28, 2**26, 1)))

@@ -21,12 +21,12 @@ from pyarrow.parquet import read_table
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
 
+from dataplane.dataset_layout import read_layout
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
 from segments.named_stores import Stores
-from segplane.dataplane.dataset_layout import read_layout
 from segplane.read import open_dataset
 from tests.segplane.gateway.typed_records import TYPES, payload, value
 from tests.support.gateway.server import GatewayServer

@@ -12,7 +12,7 @@ from segments.location import StoreLocation
 from segments.named_stores import NamedStore
 from segments.store import credentials
 from segments.store.open import open_store
-from segplane.read.filesystems import filesystem
+from segplane.read.files.filesystems import filesystem
 from tests.support.command_line import RunCommand
 from tests.support.object_store import clouds
 from tests.support.object_store.moto import fresh_location

@@ -9,8 +9,8 @@ import pytest
 from meta.errors import InvalidArgument, NotFound, RewriteUnfinished
 from meta.v1 import common_pb2, ingestion_pb2
 from meta.v1 import operations_pb2 as pb
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
 from segments.named_stores import Stores
 from tests.support.command_line import RunCommand
 from tests.support.nursery.drivers import run_here

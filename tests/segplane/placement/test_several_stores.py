@@ -9,8 +9,8 @@ from janitor import jobs
 from meta.client import MetaClient
 from meta.server import server
 from meta.v1 import operations_pb2 as pb
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
 from segments.errors import StoreError
 from segments.named_stores import Stores
 from tests.support.command_line import RunCommand

@@ -17,7 +17,7 @@ from segments.location import StoreLocation
 from segments.named_stores import NamedStore
 from segments.store import credentials
 from segments.store.cloud import signing
-from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.server import MetaServer
 from tests.support.object_store import clouds

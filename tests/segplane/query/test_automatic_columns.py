@@ -16,9 +16,9 @@ import pytest
 
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
-from segments.parquet.automatic import automatic_columns
+from segments.parquet.columns.automatic import automatic_columns
+from segments.parquet.columns.promoted import promote
 from segments.parquet.footer import SegmentFooter
-from segments.parquet.promoted import promote
 from segments.parquet.spec import SegmentSpec
 from segments.signals import SIGNALS, Signal
 from segplane.query import file_groups

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from segplane.query import output
-from segplane.query.duckdb_types import forms, with_arrow_types
-from segplane.query.forms import dynamic_json
+from segplane.query.results import output
+from segplane.query.results.duckdb_types import forms, with_arrow_types
+from segplane.query.results.forms import dynamic_json
 from tests.support.command_line import RunCommand
 from tests.support.gateway.segments import SegmentWriter
 

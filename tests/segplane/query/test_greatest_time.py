@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql.datasource import GreaterThan, LessThan
 
 from segments.parquet.schema import section_schema
-from segplane.gateway.iceberg.scan_filters import ScanBounds, scan_bounds
+from segplane.gateway.iceberg.scans.scan_filters import ScanBounds, scan_bounds
 from segplane.read import open_dataset
 from segplane.read.bounds import NANOS_MAX, TimeBounds
-from segplane.read.columns import ReadColumns
+from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.filters import narrow, terms_of
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from segplane.query.sql_session import SqlSession
+from segplane.query.sql.sql_session import SqlSession
 from segplane.read import open_dataset
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter

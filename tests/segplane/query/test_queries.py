@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from kql.pushdown.reads import DatasetRead
 from meta.v1 import catalog_pb2 as pb
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.signals import SIGNALS
-from segplane.kql.reads import DatasetRead
 from segplane.query.engine import RunningQuery
 from segplane.query.plan import QueryPlan
 from segplane.read.bounds import TimeBounds

@@ -8,11 +8,11 @@ Each attack gives rows on a DuckDB that is not locked, so that what stops it is 
 import duckdb
 import pytest
 
-from segplane.kql.dataset_table import dataset_table
-from segplane.query import sql_functions
+from kql.dataset_table import dataset_table
 from segplane.query.errors import QueryError
-from segplane.query.sql import plan_sql
-from segplane.read.duckdb_functions import define_functions, names
+from segplane.query.sql import sql_functions
+from segplane.query.sql.sql import plan_sql
+from segplane.read.rows.duckdb_functions import define_functions, names
 from tests.support.refused_sql_functions import REFUSED_ROW_FUNCTIONS, REFUSED_TABLE_FUNCTIONS
 
 TABLES = {"web": dataset_table("web"), "ok": dataset_table("ok")}

@@ -8,8 +8,8 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from segplane.kql.bounds import ANY
-from segplane.query.sql_times import where_times
+from kql.pushdown.bounds import ANY
+from segplane.query.sql.sql_times import where_times
 
 AT = "TIMESTAMPTZ '2026-01-01 {:02}:00:00+00'".format
 

@@ -13,8 +13,8 @@ from segments.token_index import builder
 from segplane.query.engine import RunningQuery
 from segplane.query.explain import explanation
 from segplane.read import ReadError, open_dataset
-from segplane.read.arrow_source import segments_dataset
-from segplane.read.body_term import files_of
+from segplane.read.files.body_term import files_of
+from segplane.read.rows.arrow_source import segments_dataset
 from tests.segplane.query.conftest import QueryDriver
 from tests.segplane.query.test_row_groups import replaced
 from tests.support.gateway.segments import SegmentWriter

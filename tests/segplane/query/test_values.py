@@ -10,10 +10,10 @@ import pytest
 
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
-from segments.parquet.promoted import promote
-from segplane.query.arrow_values import unique_names
-from segplane.query.forms import ROW_FILES, json_texts
-from tests.segplane.kql.test_reference import JSON_VALUES, alike, tree
+from segments.parquet.columns.promoted import promote
+from segplane.query.results.arrow_values import unique_names
+from segplane.query.results.forms import ROW_FILES, json_texts
+from tests.kql.test_reference import JSON_VALUES, alike, tree
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.command_line import RunCommand
 from tests.support.gateway.segments import SegmentWriter

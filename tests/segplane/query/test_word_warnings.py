@@ -2,10 +2,10 @@
 
 import pytest
 
-from segplane.kql.dataset_table import STORED_WORDS
-from segplane.kql.stored_words import WARNINGS_MAX
+from kql.dataset_table import STORED_WORDS
+from kql.pushdown.stored_words import WARNINGS_MAX
 from segplane.query.errors import QueryWarning
-from segplane.query.sql_session import SqlSession
+from segplane.query.sql.sql_session import SqlSession
 from segplane.read import open_dataset
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter

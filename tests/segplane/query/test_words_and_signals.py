@@ -2,17 +2,11 @@
 
 import pytest
 
-from segments.parquet.readable import READABLE_COLUMNS
+from kql.dataset_table import COMPUTED, FORMAT_COLUMNS, SIGNAL_COLUMNS, WORDS, dataset_table
+from segments.parquet.columns.readable import READABLE_COLUMNS
 from segments.signals import SIGNALS
-from segplane.kql.dataset_table import (
-    COMPUTED,
-    FORMAT_COLUMNS,
-    SIGNAL_COLUMNS,
-    WORDS,
-    dataset_table,
-)
 from segplane.query.errors import QueryError
-from segplane.read.columns import ReadColumns
+from segplane.read.rows.columns import ReadColumns
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.schemas import link_view

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from meta.client import MetaClient
 from meta.errors import VersionExpired
 from meta.v1 import catalog_pb2
-from nursery.job import TaskOutcome
-from nursery.tasks import Task
+from nursery.execution.job import TaskOutcome
+from nursery.planning.tasks import Task
 from segments.keys import baby_key
 from segments.named_stores import Stores
 from segments.signals import SIGNALS
 from segplane.read import OpenDataset, ReadError
 from segplane.read.bounds import TimeBounds
-from segplane.read.files import find_files
-from segplane.read.fresh import find_fresh
+from segplane.read.files.files import find_files
 from segplane.read.pins import VersionPin
+from segplane.read.rows.fresh import find_fresh
 from tests.segplane.read.conftest import Open
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import (

@@ -14,7 +14,7 @@ from meta.config import Settings
 from meta.v1 import operations_pb2 as pb
 from segments.signals import SIGNALS
 from segplane.read.errors import ReadError
-from segplane.read.left_out import SegmentsLeftOut
+from segplane.read.files.left_out import SegmentsLeftOut
 from segplane.read.spark.source import SegplaneSource
 from tests.segplane.read.conftest import Open, delete_due
 from tests.segplane.read.test_dataset import STATUS, USER, promote

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
+from dataplane.processes.children import Child, ChildSpec
 from meta.client import MetaClient
 from meta.v1 import janitor_pb2, segment_lookup_pb2
 from meta.v1.common_pb2 import SegmentInfo
 from segments.keys import join_key
 from segments.parquet.reader import read_segment
-from segplane.processes.children import Child, ChildSpec
 from tests.support.cluster.standalone import Cluster
 from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, nursery
 from tests.support.waiting import wait_until

@@ -12,7 +12,7 @@ from typing import Any
 
 import grpc
 
-from collector.otlp_grpc import METHODS
+from collector.servers.otlp_grpc import METHODS
 from segments.signals import Signal
 from tests.support.collector.ground import GroundToken
 

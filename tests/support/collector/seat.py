@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from collector.babies import StreamBabies
-from collector.export import CommittedDigests
 from collector.ingestion import Ingestion
-from collector.stream import StreamTail
+from collector.otlp.export import CommittedDigests
+from collector.streams.babies import StreamBabies
+from collector.streams.stream import StreamTail
 from tests.support.collector.ground import Ground, GroundToken
 
 DEADLINE_SECS = 30.0

@@ -11,7 +11,7 @@ from meta.client import MetaClient
 from segplane.query.engine import QueryLimits, opened_query
 from segplane.query.runs import plan
 from segplane.query.sources import QueryPlace
-from segplane.query.sql_session import SqlSession
+from segplane.query.sql.sql_session import SqlSession
 from segplane.read import open_dataset
 from tests.support.gateway.server import GatewayServer
 

@@ -1,7 +1,7 @@
 """A pool of processes that the gateways of many tests share: its launcher takes 3 s to begin."""
 
-from segplane.gateway.queries.child import WAITING_NAME
-from segplane.gateway.queries.pool import ProcessPool
+from segplane.gateway.queries.processes.child import WAITING_NAME
+from segplane.gateway.queries.processes.pool import ProcessPool
 from tests.support.process_tree import children_of, name_of
 
 WAITING = 2

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from dataplane.dataset_layout import read_layout
+from dataplane.registration import create_segment
 from meta.client import MetaClient, location
 from meta.v1 import common_pb2, ingestion_pb2
 from meta.v1 import operations_pb2 as pb
@@ -16,8 +18,6 @@ from segments.parquet.lineage import BatchPart
 from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 from segments.store.open import open_store
-from segplane.dataplane.dataset_layout import read_layout
-from segplane.dataplane.registration import create_segment
 from tests.support.meta.segments import DAY, EPOCH
 from tests.support.parquet.old_files import give_float_bounds
 from tests.support.parquet.rows import rows_of, write_segment

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from segplane.dataplane import meta_connection
-from segplane.dataplane.location import Locator
+from dataplane import meta_connection
+from dataplane.location import Locator
 from segplane.gateway.config import Settings
 from segplane.gateway.http.connection import ConnectionLimits
-from segplane.gateway.queries.pool import ProcessPool
+from segplane.gateway.queries.processes.pool import ProcessPool
 from segplane.gateway.server import build, http_server, listen
 
 DEADLINE_SECS = 120.0

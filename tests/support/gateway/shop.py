@@ -13,9 +13,9 @@ import pyarrow as pa
 from meta.client import MetaClient
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
+from segments.parquet.columns.promoted import promote
+from segments.parquet.columns.readable import READABLE_COLUMNS
 from segments.parquet.footer import FORMAT_VERSION
-from segments.parquet.promoted import promote
-from segments.parquet.readable import READABLE_COLUMNS
 from segments.parquet.schema import section_schema
 from segments.parquet.spec import SegmentSpec
 from segments.signals import SIGNALS, Signal

@@ -9,9 +9,9 @@ import duckdb
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from segplane.kql.queries import compile_query
-from segplane.kql.sql.relations import to_sql
-from segplane.kql.types import KqlType
+from kql.queries import compile_query
+from kql.sql.relations import to_sql
+from kql.types import KqlType
 from tests.support.kql.rows import COLUMNS, NOON, ROWS, TABLE
 
 NOW_MICROS = int(NOON.timestamp()) * 1_000_000

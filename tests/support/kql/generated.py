@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-from segplane.kql.catalog import FUNCTIONS, INFIX
-from segplane.kql.signatures import Parameter, signature
-from segplane.kql.types import NUMBERS, ORDERED, TYPES, KqlType
+from kql.catalog.signatures import Parameter, signature
+from kql.catalog.table import FUNCTIONS, INFIX
+from kql.types import NUMBERS, ORDERED, TYPES, KqlType
 from tests.support.kql.rows import COLUMNS
 
 Draw = Callable[[st.SearchStrategy[str]], str]

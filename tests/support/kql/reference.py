@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from segplane.kql import syntax
+from kql.syntax import tree as syntax
 
 LONG_MAX = 2**63 - 1
 _WHOLE = re.compile(r"[+-]?0*[0-9]{1,30}([.]0{1,30})?", re.ASCII)

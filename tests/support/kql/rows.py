@@ -4,7 +4,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from segplane.kql.typed import Columns, Table
+from kql.typed import Columns, Table
 
 COLUMNS: Columns = {
     "id": "long",

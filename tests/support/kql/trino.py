@@ -4,9 +4,9 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from segplane.kql.queries import compile_query
-from segplane.kql.sql.relations import to_sql
-from segplane.kql.types import KqlType
+from kql.queries import compile_query
+from kql.sql.relations import to_sql
+from kql.types import KqlType
 from tests.support.gateway.trino import TrinoServer
 from tests.support.kql.engines import NOW_MICROS, Rows
 from tests.support.kql.rows import COLUMNS, ROWS, TABLE

@@ -4,6 +4,8 @@ import threading
 from pathlib import Path
 from uuid import uuid4
 
+from dataplane.location import Locator
+from dataplane.registration import segment_facts
 from merge_worker.config import Settings
 from merge_worker.loop import Worker
 from merge_worker.tasks import ClaimedTask, Outcome
@@ -27,8 +29,6 @@ from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.location import Locator
-from segplane.dataplane.registration import segment_facts
 from tests.support.merge_worker.scripted import DEADLINE_SECS, Here
 from tests.support.parquet.rows import PLAIN, Row, plain, rows_of, write_segment
 

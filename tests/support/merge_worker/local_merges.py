@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dataplane.registration import create_segment
 from meta.client import MetaClient
 from meta.v1 import (
     common_pb2,
@@ -15,7 +16,6 @@ from segments.merging.merge import MergeOrder, merge_segments
 from segments.parquet.spec import SegmentSpec
 from segments.parquet.upload import upload_segment
 from segments.store.interface import ObjectStore
-from segplane.dataplane.registration import create_segment
 from tests.support.visible_segments import key_of
 
 _PLAIN = SegmentSpec()

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import grpc
 
+from dataplane.location import Locator
 from merge_worker.config import Settings
 from merge_worker.job import merge
 from merge_worker.loop import Worker
@@ -43,7 +44,6 @@ from segments.location import StoreLocation
 from segments.parquet.footer import SegmentFooter
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.location import Locator
 from tests.support.parquet.rows import DATASET, PLAIN, rows_of, write_segment
 
 DEADLINE_SECS = 60.0

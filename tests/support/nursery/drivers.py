@@ -9,7 +9,9 @@ from uuid import uuid4
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from collector.export import digest_of
+from collector.otlp.export import digest_of
+from dataplane.clocks import Clock
+from dataplane.stream_poll import Shards
 from meta.client import MetaClient, location
 from meta.v1 import (
     catalog_pb2,
@@ -19,10 +21,10 @@ from meta.v1 import (
     segment_lookup_pb2,
 )
 from nursery.config import Settings
-from nursery.execute import Budget, execute
-from nursery.job import TaskOutcome
+from nursery.execution.execute import Budget, execute
+from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery, RunTasks
-from nursery.tasks import Task
+from nursery.planning.tasks import Task
 from segments.baby import Baby, BabyKind, Export, TokenPart, decode_baby, encode_baby
 from segments.errors import TaskFailed
 from segments.keys import baby_key, join_key
@@ -31,8 +33,6 @@ from segments.parquet.reader import read_segment
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.several import open_stores
-from segplane.dataplane.clocks import Clock
-from segplane.dataplane.stream_poll import Shards
 
 EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0)
 BUDGET = Budget(1 << 26, 1 << 28)

@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
-from nursery.execute import Budget, execute
-from nursery.tasks import Task
+from dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from nursery.execution.execute import Budget, execute
+from nursery.planning.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
@@ -20,7 +21,6 @@ from segments.offsets import OffsetSpan
 from segments.otlp.decode import decode
 from segments.parquet.spec import SegmentSpec
 from segments.store.open import open_store
-from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 from tests.support.otlp.messages import length_delimited
 
 BUDGET = Budget(decode_bytes_max=1 << 24, held_bytes_max=1 << 25)

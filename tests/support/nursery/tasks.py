@@ -4,9 +4,10 @@ from uuid import uuid4
 
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from nursery.execute import Budget
+from dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead
+from nursery.execution.execute import Budget
+from nursery.planning.tasks import Task
 from nursery.results import TaskResult
-from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.offsets import OffsetSpan
@@ -14,7 +15,6 @@ from segments.parquet.reader import read_segment
 from segments.parquet.spec import SegmentSpec
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
-from segplane.dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead
 
 DAY = 86_400 * 10**9
 NOW = 1_700_000_000 * 10**9

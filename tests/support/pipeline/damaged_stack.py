@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from typer.testing import CliRunner, Result
 
+from dataplane.object_checks import list_damaged
+from dataplane.stream_poll import read_streams
 from meta.client import MetaClient
 from meta.v1.common_pb2 import SegmentInfo
 from segments.location import StoreLocation
 from segments.parquet.reader import read_segment
 from segments.store.open import open_store
 from segplane.__main__ import app
-from segplane.dataplane.object_checks import list_damaged
-from segplane.dataplane.stream_poll import read_streams
 from segplane.stack.dev import Stack
 from tests.support.visible_segments import find, key_of, texts
 from tests.support.waiting import wait_until

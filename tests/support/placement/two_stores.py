@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from dataplane.location import Locator, ask_location
+from dataplane.registration import create_segment
 from janitor import jobs
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools
@@ -29,8 +31,6 @@ from nursery.loop import Nursery, RunTasks
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.several import open_stores
-from segplane.dataplane.location import Locator, ask_location
-from segplane.dataplane.registration import create_segment
 from segplane.read import open_dataset
 from tests.support.merge_worker.scripted import Here
 from tests.support.meta.rewrites import RewriteDriver

@@ -1,0 +1,1 @@
+"""Admission and validation of one export, for every protocol."""

@@ -1,0 +1,1 @@
+"""Exports of OTLP: decoding, validation, and partial success."""

@@ -1,5 +1,0 @@
-"""OTLP/JSON to protobuf: proto3 JSON, read strictly, a record at a time."""
-
-from collector.otlp_json.export import PARTS_PER_RECORD, to_protobuf
-
-__all__ = ["PARTS_PER_RECORD", "to_protobuf"]

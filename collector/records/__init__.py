@@ -1,0 +1,1 @@
+"""JSON records, for programs without an OTLP library."""

@@ -1,0 +1,1 @@
+"""The servers: OTLP over gRPC and HTTP, records over HTTP."""

@@ -1,0 +1,1 @@
+"""The write path: buffer, flusher, and the writer of an ingest stream."""

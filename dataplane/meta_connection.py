@@ -1,0 +1,27 @@
+"""A process's connection to meta, from its settings."""
+
+import structlog
+
+from dataplane.settings import ProcessSettings
+from meta.client import MetaClient
+from meta.process import ConfigError
+
+log = structlog.get_logger()
+
+
+def connect(settings: ProcessSettings) -> MetaClient:
+    """Open a client of meta. Raises ConfigError if its files cannot be used."""
+    try:
+        return MetaClient(
+            settings.meta_address,
+            auth_token=settings.meta_auth_token,
+            auth_token_file=settings.meta_auth_token_file,
+            tls=settings.meta_tls,
+            on_failure=_log_failure,
+        )
+    except ValueError as error:
+        raise ConfigError(f"connection to meta: {error}") from error
+
+
+def _log_failure(address: str) -> None:
+    log.warning("meta_server_failed", meta_address=address)

@@ -1,0 +1,1 @@
+"""The one table of operators and functions, which parser, types and documentation read."""

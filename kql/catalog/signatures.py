@@ -1,0 +1,95 @@
+"""Functions and their signatures: the rows that the catalog is made of.
+
+A signature is written `int long -> real: template`. Words before the arrow are parameters: a type,
+`number`, `ordered`, `any`, or `T`, which all arguments of that word share. `const` means that the
+argument is known before the query runs, `regex` that it is a regular expression, `?` that it may be
+left out, `...` that the last may be repeated. The template is the name of an SQL pattern of each
+engine, by default the function's own name; a rule of `kql.functions.calls` serves cases that no
+signature describes.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function; `rule` names the rule that types it if signatures do not."""
+
+    name: str
+    summary: str
+    signatures: tuple[str, ...] = ()
+    rule: str = ""
+    is_aggregate: bool = False
+    # now() and ago() differ from run to run: a projection's rows must not.
+    is_row_by_row: bool = True
+
+    @property
+    def shown(self) -> str:
+        """The signatures, for people."""
+        shown = (s.partition(":")[0].strip() for s in self.signatures)
+        return "; ".join(shown) or "see below"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a signature."""
+
+    type: str
+    is_constant: bool = False
+    is_optional: bool = False
+    is_repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Types of arguments, and of the result with its SQL pattern."""
+
+    parameters: tuple[Parameter, ...]
+    result: str
+    template: str
+
+
+@cache
+def signature(text: str, name: str) -> Signature:
+    """Read a signature of the table."""
+    left, _, right = text.partition("->")
+    result, _, template = (part.strip() for part in right.partition(":"))
+    parameters, is_constant = [], False
+    for word in left.split():
+        if word == "const":
+            is_constant = True
+            continue
+        bare = word.rstrip("?.")
+        parameters.append(
+            Parameter(bare, is_constant or bare == "regex", "?" in word, word.endswith("..."))
+        )
+        is_constant = False
+    return Signature(tuple(parameters), result, template or name)
+
+
+def scalar(name: str, summary: str, *signatures: str) -> Function:
+    """Return a function of values."""
+    return Function(name, summary, signatures)
+
+
+def ruled(name: str, summary: str, rule: str, *, is_aggregate: bool = False) -> Function:
+    """Return a function whose type a rule says."""
+    return Function(name, summary, rule=rule, is_aggregate=is_aggregate)
+
+
+def aggregate(name: str, summary: str, *signatures: str) -> Function:
+    """Return a function of the values of a group."""
+    return Function(name, summary, signatures, is_aggregate=True)
+
+
+def pair(name: str, summary: str, *signatures: str) -> tuple[Function, Function]:
+    """Return an aggregate and the one that counts only rows for which a condition holds."""
+    plain = tuple(s.format(name, "") for s in signatures)
+    conditional = tuple(s.format(f"{name}if", "bool") for s in signatures)
+    return (
+        aggregate(name, summary, *plain),
+        aggregate(
+            f"{name}if", f"{summary}, of the rows for which the condition is true", *conditional
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Checker of scalar expressions: types of calls, by family of functions."""

@@ -1,0 +1,1 @@
+"""Checkers of the tabular operators, one family a module."""

@@ -1,0 +1,1 @@
+"""Predicate and projection pushdown: what a query needs of the files that it reads."""

@@ -1,0 +1,198 @@
+"""Terms of which the rows of a query's reads must have some: files without them are left out.
+
+Conservative: a need that is not known leaves out nothing.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kql.pushdown.passing import reads
+from kql.typed import (
+    Among,
+    Apply,
+    ColumnValue,
+    Constant,
+    Expression,
+    Logic,
+    Member,
+    Relation,
+    Table,
+)
+from segments.token_index.terms import (
+    ATTRIBUTE_COLUMNS,
+    TEXT_COLUMNS,
+    has_pair,
+    pair_hash,
+    searched_terms,
+    term_hash,
+)
+
+# Terms of which a row must have one, at most; a longer choice leaves out hardly any file.
+CHOICES_MAX = 16
+
+
+class TextPlace(NamedTuple):
+    """A column of texts, or the value of a key in one of JSON objects."""
+
+    column: str
+    key: str | None = None
+
+
+class NeededTerm(NamedTuple):
+    """A text that a row has at a place: in a column a `term`, under a key the whole `value`.
+
+    `value` is None if it is not known, and `term` is empty then or if the text has none.
+    """
+
+    place: TextPlace
+    term: str
+    value: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text that an index is asked for; empty if it cannot be asked."""
+        column, key = self.place
+        if key is None:
+            return self.term if column in TEXT_COLUMNS else ""
+        is_pair = self.value is not None and has_pair(key, self.value)
+        return self.value or "" if is_pair and column in ATTRIBUTE_COLUMNS else ""
+
+    @property
+    def hash(self) -> int:
+        """Its hash."""
+        column, key = self.place
+        return term_hash(column, self.text) if key is None else pair_hash(column, key, self.text)
+
+
+# A row that matters has one of these terms at least.
+Choice = frozenset[NeededTerm]
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    choices: tuple[Choice, ...] = ()
+
+    def filtered(self, condition: Expression) -> "_Terms":
+        return _Terms((*self.choices, *_choices(condition)))
+
+    def renamed(self, values: Mapping[str, Expression]) -> "_Terms":
+        def moved(place: TextPlace) -> tuple[TextPlace, ...]:
+            if place.column not in values:
+                return ()
+            sources = _places(values[place.column])
+            if place.key is None:
+                return sources
+            return tuple(TextPlace(p.column, place.key) for p in sources if p.key is None)
+
+        return self._moved(moved)
+
+    def kept(self, is_kept: Callable[[str], bool]) -> "_Terms":
+        return self._moved(lambda place: (place,) if is_kept(place.column) else ())
+
+    def on_side(self, outputs: Mapping[str, tuple[str, str]], side: str) -> "_Terms":
+        def moved(place: TextPlace) -> tuple[TextPlace, ...]:
+            own, column = outputs[place.column]
+            return (TextPlace(column, place.key),) if own == side else ()
+
+        return self._moved(moved)
+
+    def _moved(self, moved: Callable[[TextPlace], tuple[TextPlace, ...]]) -> "_Terms":
+        """Keep the choices of which every term is somewhere else then."""
+        kept = []
+        for choice in self.choices:
+            places = {term: moved(term.place) for term in choice}
+            if all(places.values()):
+                kept.append(frozenset(t._replace(place=p) for t in choice for p in places[t]))
+        return _Terms(tuple(kept))
+
+
+def needed_terms(relation: Relation) -> dict[str, tuple[int, ...]]:
+    """Return, for each table that is read, hashes of terms of which its rows must have one.
+
+    Empty = no row can be left out by its terms.
+    """
+    choices: dict[str, Choice] = {}
+    for table, needed in reads(relation, _Terms()):
+        stored = _Terms(tuple(_stored(choice, table) for choice in needed.choices))
+        known, best = choices.get(table.name), _best(stored.choices)
+        # The files of a table serve all of its reads.
+        choices[table.name] = best if known is None else (best and known and best | known)
+    return {name: tuple(sorted(t.hash for t in choice)) for name, choice in choices.items()}
+
+
+def _stored(choice: Choice, table: Table) -> Choice:
+    """Return a choice by the columns of files; empty if their indexes do not know one of it."""
+    promoted = {
+        p.name: TextPlace(p.base, p.attribute) for p in table.promoted if p.type == "string"
+    }
+    terms = set()
+    for term in choice:
+        column, key = term.place
+        stored = TextPlace(table.stored.get(column, column), key)
+        place = promoted.get(column, stored) if key is None else stored
+        term = term._replace(place=place)
+        if column in table.computed or not term.text:
+            return frozenset()
+        terms.add(term)
+    return frozenset(terms)
+
+
+def _choices(condition: Expression) -> tuple[Choice, ...]:
+    """Return the choices of the rows for which a condition is true."""
+    match condition:
+        case Logic(operator="and"):
+            return tuple(choice for part in condition.parts for choice in _choices(part))
+        case Logic(operator="or"):
+            parts = [_best(_choices(part)) for part in condition.parts]
+            return (frozenset().union(*parts),) if all(parts) else ()
+        case Among():
+            options = [_equal(condition.value, option) for option in condition.options]
+            return (frozenset().union(*options),) if options and all(options) else ()
+        case Apply(template="eq", arguments=(left, right)):
+            choice = _equal(left, right) or _equal(right, left)
+            return (choice,) if choice else ()
+        case Apply(arguments=(value, *_)) if condition.terms:
+            if isinstance(value, Apply) and value.template == "tolower":
+                (value,) = value.arguments
+            if not isinstance(value, ColumnValue):
+                return ()
+            place = TextPlace(value.name)
+            return tuple(frozenset([NeededTerm(place, term)]) for term in condition.terms)
+        case _:
+            return ()
+
+
+def _equal(value: Expression, other: Expression) -> Choice:
+    """Return the choice of rows with this text; empty if it is not known beforehand."""
+    if not isinstance(other, Constant) or not isinstance(other.value, str):
+        return frozenset()
+    term = max(searched_terms(other.value), key=len, default="")
+    return frozenset(NeededTerm(place, term, other.value) for place in _places(value))
+
+
+def _places(value: Expression) -> tuple[TextPlace, ...]:
+    """Return the places of which a text is one; none if it is made in another way."""
+    match value:
+        case ColumnValue():
+            return (TextPlace(value.name),)
+        case Apply(template="dynamic_to_string", arguments=(Member() as member,)):
+            return tuple(dict.fromkeys(_member_places(member)))
+        case _:
+            return ()
+
+
+def _member_places(member: Member) -> Iterator[TextPlace]:
+    """Yield the keys that the value at a path can be beside: none in a list."""
+    if isinstance(member.base, ColumnValue) and all(isinstance(key, str) for key in member.keys):
+        for path in (member.keys, member.flat):
+            if path:
+                yield TextPlace(member.base.name, str(path[-1]))
+
+
+def _best(choices: tuple[Choice, ...]) -> Choice:
+    """Return the choice that leaves out most: the one whose shortest term is longest."""
+    known = [choice for choice in choices if 0 < len(choice) <= CHOICES_MAX]
+    return max(
+        known, key=lambda choice: min(len(t.value or t.term) for t in choice), default=frozenset()
+    )

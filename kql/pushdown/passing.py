@@ -1,0 +1,105 @@
+"""Passes what a query needs of its rows down to the reads of its tables.
+
+Rows that a condition above leaves out need not be read below, as far as no other row depends on
+them. Each implementation of `Needed` says which rows those are; this module says where it holds.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol, Self, TypeVar
+
+from kql.typed import (
+    Aggregate,
+    ConstantRows,
+    Distinct,
+    Expand,
+    Expression,
+    Join,
+    Limit,
+    Numbered,
+    Relation,
+    RowFilter,
+    Scan,
+    Select,
+    Table,
+    Union,
+)
+
+
+class Needed(Protocol):
+    """Conditions on the columns of a relation: rows without them do not matter."""
+
+    def filtered(self, condition: Expression) -> Self:
+        """Add those that rows have for which a condition is true."""
+        ...
+
+    def renamed(self, values: Mapping[str, Expression]) -> Self:
+        """Return those on the columns from which these values are computed."""
+        ...
+
+    def kept(self, is_kept: Callable[[str], bool]) -> Self:
+        """Return those on some of the columns alone; none of them = every row matters."""
+        ...
+
+    def on_side(self, outputs: Mapping[str, tuple[str, str]], side: str) -> Self:
+        """Return those on the columns of one side of a join, by the names that they have there."""
+        ...
+
+
+N = TypeVar("N", bound=Needed)
+
+
+def reads(relation: Relation, needed: N) -> Iterator[tuple[Table, N]]:
+    """Yield each table that is read, with what its rows must meet to affect the result."""
+    if isinstance(relation, Scan):
+        yield relation.table, needed
+        return
+    for below, passed in _passed(relation, needed):
+        yield from reads(below, passed)
+
+
+def _passed(relation: Relation, needed: N) -> list[tuple[Relation, N]]:
+    match relation:
+        case Union():
+            return [(each, needed) for each in relation.inputs]
+        case Join():
+            return _joined(relation, needed)
+        case Scan() | ConstantRows():
+            return []
+        case _:
+            return [(relation.input, _below(relation, needed))]
+
+
+def _below(
+    relation: RowFilter | Select | Numbered | Aggregate | Distinct | Limit | Expand, needed: N
+) -> N:
+    match relation:
+        case RowFilter():
+            return needed.filtered(relation.condition)
+        case Numbered() | Select(is_windowed=True):
+            # Rows that do not matter by themselves count as well.
+            return _none(needed)
+        case Select():
+            return needed.renamed(relation.values)
+        case Aggregate():
+            return needed.renamed(relation.by)
+        case Distinct():
+            # With keys, some row of each is kept: leaving out rows would change which.
+            return needed.kept(lambda name: not relation.on or name in relation.on)
+        case Limit():
+            return needed if relation.count is None else _none(needed)
+        case Expand():
+            return needed.kept(lambda name: name != relation.name)
+
+
+def _joined(join: Join, needed: N) -> list[tuple[Relation, N]]:
+    """Pass them to the sides whose rows stand for themselves: not to one filled with nulls."""
+    left, right = (needed.on_side(join.outputs, side) for side in ("left", "right"))
+    if join.kind in ("rightouter", "fullouter"):
+        left = _none(left)
+    if join.kind not in ("inner", "rightouter"):
+        right = _none(right)
+    return [(join.left, left), (join.right, right)]
+
+
+def _none(needed: N) -> N:
+    return needed.kept(lambda _name: False)

@@ -1,0 +1,270 @@
+"""Names while a pipeline is checked: an expression's scope, the relation's columns, new names."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from kql.errors import KqlError, UnknownColumn, quoted, suggestion
+from kql.syntax import tree as syntax
+from kql.typed import Columns, ColumnValue, Expression, Ordering, Promoted, Relation, Select, Table
+from kql.walks import written_size
+
+# Levels of a tree that is walked by recursion, here and by what translates it.
+LEVELS_MAX = 50
+# Names that let gave are written out wherever they are used.
+NODES_MAX = 20_000
+COLUMNS_MAX = 1_000
+# Each is a join.
+SUBQUERIES_MAX = 20
+# Calls that keep the name of their first argument.
+_TRANSPARENT = frozenset(
+    [
+        *("tostring", "toint", "tolong", "todouble", "toreal", "tobool", "todatetime", "toguid"),
+        *("bin", "floor", "round", "abs", "sqrt", "startofday", "format_datetime"),
+        *("split", "parse_json", "todynamic", "take_any", "take_anyif", "pow", "exp", "exp2"),
+        *("log", "log2", "log10", "exp10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+        *("ceiling", "tohex", "totimespan", "format_timespan", "bin_at", "parse_csv"),
+        *("binary_and", "binary_or", "binary_xor", "binary_not", "binary_shift_left"),
+        *("binary_shift_right", "binary_all_and", "binary_all_or", "binary_all_xor"),
+        *("series_fill_const", "series_fill_forward", "series_fill_backward"),
+        *("series_fill_linear", "make_datetime", "make_timespan"),
+    ]
+)
+# Calls that put a word before it.
+_PREFIXES = {
+    **{
+        name: name
+        for name in (
+            *("strlen", "any", "count", "countif", "dcount", "dcountif", "count_distinct"),
+            *("sum", "sumif", "avg", "avgif", "min", "minif", "max", "maxif", "stdev", "stdevif"),
+            *("stdevp", "variance", "varianceif", "variancep", "variancepif", "count_distinctif"),
+        )
+    },
+    "arg_max": "max",
+    "arg_min": "min",
+    "make_list": "list",
+    "make_set": "set",
+    "make_list_if": "list",
+    "make_set_if": "set",
+    "make_list_with_nulls": "list",
+    "make_bag": "bag",
+    "make_bag_if": "bag",
+}
+
+
+def implied_name(expression: syntax.Expression) -> str:
+    """Return the name that an expression gives its column, or ''."""
+    match expression:
+        case syntax.Name():
+            return expression.name
+        case syntax.Path():
+            base = implied_name(expression.base)
+            return f"{base}_{expression.key}" if base else str(expression.key)
+        case syntax.Call():
+            first = implied_name(expression.arguments[0]) if expression.arguments else ""
+            if expression.name == "percentile" and len(expression.arguments) == 2:
+                return f"percentile_{first}_{rank_name(expression.arguments[1])}"
+            prefix = _PREFIXES.get(expression.name)
+            if prefix is not None:
+                return f"{prefix}_{first}"
+            return first if expression.name in _TRANSPARENT else ""
+        case _:
+            return ""
+
+
+def rank_name(rank: syntax.Expression) -> str:
+    """Return how a rank of a percentile is named."""
+    return str(rank.value).replace(".", "_") if isinstance(rank, syntax.Literal) else ""
+
+
+class CheckBudget:
+    """Limits on the work of checking one query, with the names of let written out."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+        self._levels = 0
+        self._subqueries = 0
+        self._sizes: dict[int, tuple[Expression, int]] = {}
+
+    def check_size(self, expression: Expression, offset: int) -> None:
+        """Refuse an expression that is too large once its shared parts are written out."""
+        if written_size(expression, self._sizes) > NODES_MAX:
+            hint = f"at most {NODES_MAX:,} are checked: compute parts of it with extend"
+            raise KqlError(offset, "the expression has too many parts", hint)
+
+    def count_subquery(self, offset: int) -> None:
+        """Count a query within an expression."""
+        self._subqueries += 1
+        if self._subqueries > SUBQUERIES_MAX:
+            hint = f"at most {SUBQUERIES_MAX} are joined: name parts of the query with let"
+            raise KqlError(offset, "too many expressions hold a query", hint)
+
+    @contextmanager
+    def level(self, offset: int) -> Iterator[None]:
+        """Count one node, and one level while the block runs."""
+        self._nodes += 1
+        if self._nodes > NODES_MAX:
+            hint = f"at most {NODES_MAX:,} are checked: use fewer names of let"
+            raise KqlError(offset, "the query has too many expressions", hint)
+        if self._levels >= LEVELS_MAX:
+            hint = f"at most {LEVELS_MAX} levels are checked: compute parts of it with extend"
+            raise KqlError(offset, "expressions are nested too deeply", hint)
+        self._levels += 1
+        try:
+            yield
+        finally:
+            self._levels -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Columns, constants of `let`, the time, and whether aggregates may stand here.
+
+    `now` is in microseconds since 1970 and None in a projection, whose rows must not depend on when
+    it runs.
+    """
+
+    columns: Columns
+    scalars: Mapping[str, syntax.Expression] = field(default_factory=dict)
+    now: int | None = None
+    functions: Mapping[str, syntax.UserFunction] = field(default_factory=dict)
+    # Parameters of the function whose body this is.
+    bound: Mapping[str, Expression] = field(default_factory=dict)
+    promoted: tuple[Promoted, ...] = ()
+    is_aggregated: bool = False
+    budget: CheckBudget = field(default_factory=CheckBudget)
+
+    def plain(self) -> "Scope":
+        """Return the scope of an aggregate's arguments, in which no aggregate may stand."""
+        return replace(self, is_aggregated=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A checked argument with its place in the text."""
+
+    value: Expression
+    offset: int
+
+    def fail(self, what: str, hint: str) -> NoReturn:
+        """Refuse the argument."""
+        raise KqlError(self.offset, what, hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Tables, names of let, the time and the limits of a whole query."""
+
+    # A view is the relation that it stands for.
+    tables: Mapping[str, "Table | CheckedQuery"]
+    now: int | None
+    scalars: Mapping[str, syntax.Expression] = field(default_factory=dict)
+    pipelines: Mapping[str, syntax.QueryPipeline] = field(default_factory=dict)
+    functions: Mapping[str, syntax.UserFunction] = field(default_factory=dict)
+    bound: Mapping[str, Expression] = field(default_factory=dict)
+    budget: CheckBudget = field(default_factory=CheckBudget)
+
+    def scope(self, columns: Columns) -> Scope:
+        """Return the scope of an expression over these columns."""
+        return Scope(
+            columns, self.scalars, self.now, self.functions, self.bound, budget=self.budget
+        )
+
+    def within(self, names: syntax.Names, bound: Mapping[str, Expression]) -> "Context":
+        """Return the scope of a function's body."""
+        return replace(
+            self,
+            scalars=names.scalars,
+            pipelines=names.tables,
+            functions=names.functions,
+            bound=bound,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A relation with its columns that the query can see.
+
+    The relation may have more columns than `columns`: those that `order` names, which are computed
+    at the sort and carried along, since no engine keeps an order under another SELECT.
+    """
+
+    relation: Relation
+    columns: Columns
+    order: tuple[Ordering, ...] = ()
+    promoted: tuple[Promoted, ...] = ()
+
+    def scope(self, context: Context, *, is_aggregated: bool = False) -> Scope:
+        """Return the scope of an expression over this relation."""
+        scope = context.scope(self.columns)
+        return replace(scope, promoted=self.promoted, is_aggregated=is_aggregated)
+
+    def select(
+        self,
+        values: Mapping[str, Expression],
+        offset: int,
+        *,
+        is_named: bool = False,
+        mentions: tuple[str, ...] = (),
+    ) -> "CheckedQuery":
+        """Return the relation with these columns, and with its order."""
+        if len(values) > COLUMNS_MAX:
+            hint = f"at most {COLUMNS_MAX:,} are allowed: project fewer"
+            raise KqlError(offset, f"there would be {len(values):,} columns", hint)
+        columns = {name: value.type for name, value in values.items()}
+        check_names(columns, offset)
+        taken = {ordering.column for ordering in self.order} & set(values)
+        if taken:
+            raise KqlError(offset, f"the name {min(taken)!r} is taken", "choose another name")
+        carried = {o.column: self._column(o.column) for o in self.order}
+        every = {**values, **carried}
+        all_columns = {name: value.type for name, value in every.items()}
+        kept = tuple(p for p in self.promoted if _is_kept(p, values))
+        relation = Select(self.relation, every, all_columns, is_named, mentions)
+        return CheckedQuery(relation, columns, self.order, kept)
+
+    def everything(self) -> dict[str, Expression]:
+        """Return every visible column as it is."""
+        return {name: ColumnValue(name, type_) for name, type_ in self.columns.items()}
+
+    def over(self, relation: Relation) -> "CheckedQuery":
+        """Return the same columns and order over another relation."""
+        return replace(self, relation=relation)
+
+    def column(self, pattern: syntax.NamePattern) -> str:
+        """Return a column that must be there."""
+        if pattern.text not in self.columns:
+            hint = suggestion(
+                pattern.text, self.columns, f"there are {', '.join(self.columns)}"[:200]
+            )
+            raise UnknownColumn(pattern.offset, f"there is no column {quoted(pattern.text)}", hint)
+        return pattern.text
+
+    def _column(self, name: str) -> ColumnValue:
+        return ColumnValue(name, self.relation.columns[name])
+
+
+def _is_kept(promoted: Promoted, values: Mapping[str, Expression]) -> bool:
+    """Return whether a promoted column and its attributes both pass through unchanged."""
+    return all(
+        isinstance(value := values.get(name), ColumnValue) and value.name == name
+        for name in (promoted.name, promoted.base)
+    )
+
+
+def check_names(columns: Columns, offset: int) -> None:
+    """Refuse names that differ in case alone, which are one name to SQL."""
+    seen: dict[str, str] = {}
+    for name in columns:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            what = f"columns {quoted(other)} and {quoted(name)} differ in case alone"
+            raise KqlError(offset, what, "rename one of them")
+
+
+def fresh(name: str, taken: Mapping[str, object]) -> str:
+    """Return a name that is not taken, with a number behind it if needed."""
+    if name not in taken:
+        return name
+    return next(n for n in (f"{name}{i}" for i in range(1, COLUMNS_MAX + 2)) if n not in taken)

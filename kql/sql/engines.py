@@ -1,0 +1,148 @@
+"""The engines: their dialects of SQL, patterns, names of types, and how each writes constants."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from kql import regex
+from kql.sql import (
+    array_patterns,
+    duckdb,
+    metric_patterns,
+    range_patterns,
+    series_patterns,
+    spark,
+    trino,
+    value_patterns,
+)
+from kql.sql.common import COMMON
+from kql.sql.window_patterns import WINDOWS
+from kql.types import KqlType
+
+EngineName = Literal["duckdb", "spark", "trino"]
+_REFERENCE = re.compile(r"\\(\\|[0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One SQL dialect; `types` are its names for the nine types."""
+
+    name: EngineName
+    patterns: Mapping[str, str]
+    types: Mapping[KqlType, str]
+    regex: Callable[[str], str]
+    rewrite: Callable[[str], str]
+    time: Callable[[int], str]
+    path: Callable[[tuple[str | int, ...]], str]
+    has_prefilters: bool = False
+
+
+def _types(**others: str) -> dict[KqlType, str]:
+    names: dict[KqlType, str] = {
+        "bool": "BOOLEAN",
+        "int": "INT",
+        "long": "BIGINT",
+        "real": "DOUBLE",
+        "string": "VARCHAR",
+        "datetime": "TIMESTAMPTZ",
+        "timespan": "BIGINT",
+        "guid": "VARCHAR",
+        "dynamic": "VARCHAR",
+    }
+    text = others.get("string", "VARCHAR")
+    return {**names, "string": text, "guid": text, "dynamic": text,
+            "datetime": others.get("datetime", "TIMESTAMPTZ")}  # fmt: skip
+
+
+def _of_trino(patterns: Mapping[str, str]) -> dict[str, str]:
+    """Return patterns with Trino's name of ISNAN."""
+    return {name: text.replace("ISNAN(", "IS_NAN(") for name, text in patterns.items()}
+
+
+def _reals(patterns: Mapping[str, str]) -> dict[str, str]:
+    """Return the patterns of lists of reals, which these engines write as valid JSON anyway."""
+    return {f"{name}_real": patterns[name] for name in ("make_series", "make_list", "make_set")}
+
+
+def _clock(micros: int) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    return f"{moment.year:04}-{moment:%m-%d %H:%M:%S.%f}"
+
+
+def _java_rewrite(text: str) -> str:
+    r"""Return a rewrite with `$1` for `\1`, and with what Java takes as a sign escaped."""
+    pieces = re.split(r"(\\\\|\\[0-9])", text)
+    return "".join(
+        "\\\\" if p == "\\\\" else f"${p[1]}" if _REFERENCE.fullmatch(p)
+        else p.replace("\\", "\\\\").replace("$", "\\$")
+        for p in pieces
+    )  # fmt: skip
+
+
+def _dotted_path(keys: tuple[str | int, ...]) -> str:
+    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f'."{key}"' for key in keys)
+
+
+def _bracket_path(quote: str) -> Callable[[tuple[str | int, ...]], str]:
+    def path(keys: tuple[str | int, ...]) -> str:
+        steps = (f"[{k}]" if isinstance(k, int) else f"[{quote}{k}{quote}]" for k in keys)
+        return "$" + "".join(steps)
+
+    return path
+
+
+ENGINES: dict[EngineName, Engine] = {
+    "duckdb": Engine(
+        "duckdb",
+        {
+            **COMMON,
+            **WINDOWS,
+            **metric_patterns.DUCKDB,
+            **range_patterns.DUCKDB,
+            **value_patterns.DUCKDB,
+            **array_patterns.DUCKDB,
+            **series_patterns.DUCKDB,
+            **duckdb.PATTERNS,
+        },
+        _types(),
+        regex.to_re2,
+        str,
+        lambda micros: f"TIMESTAMPTZ '{_clock(micros)}+00'",
+        _dotted_path,
+        has_prefilters=True,
+    ),
+    "spark": Engine(
+        "spark",
+        {
+            **COMMON,
+            **WINDOWS,
+            **metric_patterns.SPARK,
+            **range_patterns.SPARK,
+            **value_patterns.SPARK,
+            **array_patterns.SPARK,
+            **series_patterns.SPARK,
+            **spark.PATTERNS,
+            **_reals(spark.PATTERNS),
+        },
+        _types(string="STRING", datetime="TIMESTAMP"),
+        regex.to_java,
+        _java_rewrite,
+        lambda micros: f"TIMESTAMP '{_clock(micros)}Z'",
+        _bracket_path("'"),
+    ),
+    "trino": Engine(
+        "trino",
+        {
+            **_of_trino({**COMMON, **WINDOWS, **range_patterns.TRINO, **value_patterns.TRINO}),
+            **trino.PATTERNS,
+            **_reals(trino.PATTERNS),
+        },
+        _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
+        regex.to_trino,
+        _java_rewrite,
+        lambda micros: f"TIMESTAMP '{_clock(micros)} UTC'",
+        _bracket_path('"'),
+    ),
+}

@@ -1,0 +1,1 @@
+"""Syntax of the language: tokens, the tree, its parsers, and hints for common slips."""

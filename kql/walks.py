@@ -1,0 +1,29 @@
+"""Walks over typed trees."""
+
+from kql.typed import ColumnValue, Expression, Relation, RowFilter, inputs, parts
+
+
+def references(expression: Expression) -> set[str]:
+    """Return the names of the columns that an expression reads."""
+    if isinstance(expression, ColumnValue):
+        return {expression.name}
+    return set().union(*(references(part) for part in parts(expression)))
+
+
+def levels(relation: Relation) -> int:
+    """Return how many SELECTs are nested in one another."""
+    below = max((levels(each) for each in inputs(relation)), default=0)
+    return below if isinstance(relation, RowFilter) else below + 1
+
+
+def written_size(expression: Expression, known: dict[int, tuple[Expression, int]]) -> int:
+    """Return how many nodes an expression has when parts that it shares are written out.
+
+    `known` has the sizes of expressions walked before, by identity, and keeps them alive.
+    """
+    known_size = known.get(id(expression))
+    if known_size is not None:
+        return known_size[1]
+    size = 1 + sum(written_size(part, known) for part in parts(expression))
+    known[id(expression)] = (expression, size)
+    return size

@@ -1,0 +1,1 @@
+"""Execution of tasks on Spark: from baby segments to written files."""

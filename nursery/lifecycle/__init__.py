@@ -1,0 +1,1 @@
+"""The life of ingest streams: leased shards, parked and dead streams, reaping."""

@@ -1,0 +1,121 @@
+"""Deletes merged baby segments, and the stream entries that are drained."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+
+from dataplane.babies.reads import Routes, TaskRead
+from dataplane.deletion_permit import DeletionPermit
+from meta.client import MetaClient
+from meta.errors import NotDrained, NotFound
+from meta.v1 import nursery_pb2
+from nursery import metrics
+from nursery.execution.execute import Budget, execute
+from nursery.lifecycle.parked import ParkedStreams
+from nursery.planning.snapshot import StreamInfo
+from nursery.planning.tasks import Task
+from segments.errors import ObjectMissing
+from segments.keys import baby_key
+from segments.store.interface import ObjectStore
+
+log = structlog.get_logger()
+_DELETE_KEYS_MAX = 1_000
+# A task that only quarantines decodes and holds nothing.
+_NO_BUDGET = Budget(decode_bytes_max=1, held_bytes_max=1)
+
+
+def reap(
+    client: MetaClient,
+    store: ObjectStore,
+    info: StreamInfo,
+    parked: ParkedStreams,
+    permit: DeletionPermit,
+) -> int:
+    """Delete the babies that every dataset has merged, then report it; returns how many.
+
+    After a crash in between they are deleted again, which is not an error.
+    """
+    first, last = info.deleted_offset + 1, info.reapable_offset
+    last = min(last, parked.offsets().get(info.stream_id, last + 1) - 1)
+    if last < first:
+        return 0
+    if not info.has_entries and not _quarantine_all(store, info, range(first, last + 1), parked):
+        return 0
+    last_time = _modified_at(store, baby_key(info.stream_id, last))
+    for start in range(first, last + 1, _DELETE_KEYS_MAX):
+        end = min(start + _DELETE_KEYS_MAX, last + 1)
+        if not permit.is_valid():
+            return 0
+        store.delete([baby_key(info.stream_id, offset) for offset in range(start, end)])
+    try:
+        client.nursery.UpdateDeletedOffset(
+            nursery_pb2.UpdateDeletedOffsetRequest(
+                stream_id=info.stream_id, deleted_offset=last, deleted_ingest_time_nanos=last_time
+            )
+        )
+    except (NotDrained, NotFound) as error:
+        # Meta named the offset: only a stream that was retired since is refused.
+        log.info("reap_refused", stream_id=info.stream_id, reason=error.reason)
+        return 0
+    metrics.REAPED_BABIES.inc(last - first + 1)
+    return last - first + 1
+
+
+def retire(client: MetaClient, info: StreamInfo, routed_dataset_ids: frozenset[str]) -> list[str]:
+    """Delete the entries that will receive no more records; returns their datasets.
+
+    If merged entries are left out of a poll, meta names those that no token routes to.
+    """
+    removed = []
+    for dataset_id, merged in info.stream.merged.items():
+        is_drained = merged == info.deleted_offset and merged == info.stream.committed_offset
+        has_ended = info.stopped_offset == merged or (
+            not info.is_stopped and dataset_id not in routed_dataset_ids
+        )
+        if not is_drained or not has_ended:
+            continue
+        request = nursery_pb2.DeleteIngestStreamDatasetRequest(
+            stream_id=info.stream_id,
+            dataset_id=dataset_id,
+            current_offset=info.stream.committed_offset,
+            merged_offset=merged,
+        )
+        try:
+            client.nursery.DeleteIngestStreamDataset(request)
+        except (NotDrained, NotFound):
+            continue
+        removed.append(dataset_id)
+        log.info("entry_retired", stream_id=info.stream_id, dataset_id=dataset_id)
+    return removed
+
+
+def _quarantine_all(
+    store: ObjectStore, info: StreamInfo, offsets: Sequence[int], parked: ParkedStreams
+) -> bool:
+    """Quarantine the babies of a stream without datasets; true if all of them are stored."""
+    task = Task(
+        works=(),
+        reads=tuple(
+            TaskRead(info.stream_id, offset, is_owner=True)
+            for offset in offsets
+            if not parked.is_skipped(info.stream_id, offset)
+        ),
+        routes=(Routes(info.stream_id, {}, info.stream.periods),),
+    )
+    with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
+        result = execute(task, store, _NO_BUDGET, Path(folder))
+    for cause, count in result.quarantined:
+        metrics.QUARANTINED_SLICES.labels(cause).inc(count)
+        log.warning("slices_quarantined", cause=cause, count=count, stream_id=info.stream_id)
+    for baby in result.unreadable:
+        parked.park(baby)
+    return not result.unreadable
+
+
+def _modified_at(store: ObjectStore, key: str) -> int:
+    try:
+        return store.head(key).modified_at_nanos
+    except ObjectMissing:
+        return 0

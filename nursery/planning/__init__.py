@@ -1,0 +1,1 @@
+"""Planning of a cycle: pure functions of streams, backlog and limits."""

@@ -1,0 +1,1 @@
+"""Registration of a cycle's merges at meta, with deduplication."""

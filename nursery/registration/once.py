@@ -1,0 +1,123 @@
+"""Registers moves of datasets in which each event is a row once, without the repeats.
+
+A registration claims the identities of its events. Of equal ones in the segments of several tasks
+the lowest by stream and offset is kept before that, and what another registration has claimed is
+left out after a refusal: the segments are written again, and registered again.
+"""
+
+import tempfile
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import structlog
+
+from dataplane.babies.reads import DatasetWork
+from nursery.registration.event_claims import claim_order
+from nursery.registration.move_tracker import FinishedMove, WrittenEvents
+from nursery.registration.registration import BucketOf, Registered, Registrations
+from nursery.registration.rewriting import without_events
+from segments.errors import SegmentsError
+from segments.named_stores import Stores
+from segments.store.interface import ObjectStore
+from segments.store.several import open_stores
+
+log = structlog.get_logger()
+# Each is refused only if another registration claimed something since the one before.
+TRIES_MAX = 5
+
+
+class EventRegistrations:
+    """Registers finished moves, and leaves repeats of events out of those that have them once."""
+
+    def __init__(self, registrations: Registrations, stores: Callable[[], Stores]) -> None:
+        self._registrations = registrations
+        self._stores = stores
+
+    def register(self, bucket_of: BucketOf, finished: Sequence[FinishedMove]) -> list[Registered]:
+        """Register moves; answers in order, as `Registrations` does."""
+        ready = [self._distinct(move) for move in finished]
+        done = self._registrations.register(bucket_of, [move for move in ready if move])
+        answers = iter(done)
+        return [
+            Registered() if move is None else self._settled(bucket_of, move, next(answers))
+            for move in ready
+        ]
+
+    def _settled(self, bucket_of: BucketOf, move: FinishedMove, answer: Registered) -> Registered:
+        """Register a move again, without what was claimed, until it is not refused for that."""
+        for _ in range(TRIES_MAX):
+            if not answer.claimed:
+                break
+            order = claim_order(move.events)
+            excluded: list[set[bytes]] = [set() for _ in move.events]
+            for position in answer.claimed:
+                place, digest, _ = order[position]
+                excluded[place].add(digest)
+            left = self._without(move, excluded)
+            if left is None:
+                break
+            move = left
+            (answer,) = self._registrations.register(bucket_of, [move])
+        if answer.claimed:
+            # The next cycle merges the babies again.
+            log.info("events_claimed", dataset_id=move.move.dataset_id, events=len(answer.claimed))
+        return answer
+
+    def _distinct(self, move: FinishedMove) -> FinishedMove | None:
+        """Leave out all but the lowest of equal identities in the segments of several tasks."""
+        if len(move.events) < 2:
+            return move
+        lowest: dict[bytes, tuple[tuple[str, int], int]] = {}
+        excluded: list[set[bytes]] = [set() for _ in move.events]
+        for place, own in enumerate(move.events):
+            events = own.events
+            for digest, baby in zip(events.each, events.babies, strict=True):
+                mine = events.baby_ids[baby], place
+                first = lowest.setdefault(digest, mine)
+                if first != mine:
+                    excluded[max(first, mine)[1]].add(digest)
+                    lowest[digest] = min(first, mine)
+        return self._without(move, excluded) if any(excluded) else move
+
+    def _without(
+        self, move: FinishedMove, excluded: Sequence[Collection[bytes]]
+    ) -> FinishedMove | None:
+        """Write the segments of a move without some events; None if that fails."""
+        dataset_id, store = move.move.dataset_id, open_stores(self._stores())
+        try:
+            with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
+                events = [
+                    _left(store, dataset_id, own, gone, Path(folder)) if gone else own
+                    for own, gone in zip(move.events, excluded, strict=True)
+                ]
+        except SegmentsError as error:
+            # The next cycle merges the babies again.
+            log.warning("rewriting_failed", dataset_id=dataset_id, error=str(error))
+            return None
+        segments = [segment for own in events for segment in own.segments]
+        return replace(move, events=events, segments=segments)
+
+
+def _left(
+    store: ObjectStore,
+    dataset_id: str,
+    own: WrittenEvents,
+    gone: Collection[bytes],
+    folder: Path,
+) -> WrittenEvents:
+    """Write the segments of one task without some events."""
+    events = own.events
+    work = DatasetWork(dataset_id, events.spec, ())
+    places = [place for place, digest in enumerate(events.each) if digest not in gone]
+    each = events.each
+    return WrittenEvents(
+        without_events(store, work, own.segments, gone, folder),
+        replace(
+            events,
+            hashes=b"".join([each[place] for place in places]),
+            days=[events.days[place] for place in places],
+            babies=[events.babies[place] for place in places],
+            repeats=events.repeats + events.number - len(places),
+        ),
+    )

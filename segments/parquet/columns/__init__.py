@@ -1,0 +1,1 @@
+"""Columns of a segment beside and behind the format's: promoted, automatic, stored forms."""

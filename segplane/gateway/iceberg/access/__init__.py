@@ -1,0 +1,1 @@
+"""Access of clients to the objects of a table."""

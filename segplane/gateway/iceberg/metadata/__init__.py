@@ -1,0 +1,1 @@
+"""Metadata of tables: manifests and documents of Iceberg's format, and their publication."""

@@ -1,0 +1,1 @@
+"""Scans that the catalog plans for its clients."""

@@ -1,0 +1,1 @@
+"""Processes of queries: forked, sandboxed, and ended."""

@@ -1,0 +1,119 @@
+"""A query's process: it prepares itself, waits for one query, runs it, and ends.
+
+It has no credentials and, if the kernel can filter calls, no way to make a connection. It asks the
+gateway for everything else. The gateway answers once it has handed over a query, and closes its
+ends of the lanes when the query is to end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import socket
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
+from typing import IO, TYPE_CHECKING, NoReturn, cast
+
+from segplane.gateway.queries.kusto_result import write_kusto
+from segplane.gateway.queries.processes import sandbox, wire
+from segplane.gateway.queries.processes.prepared import prepared_connection, query_limits
+from segplane.gateway.queries.processes.remote import Lanes, RemoteTables, open_newest, open_remote
+from segplane.query.engine import opened_query
+from segplane.query.errors import QueryError, QueryStopped
+from segplane.query.newest import write_newest
+from segplane.query.results.output import Format
+from segplane.query.runs import Language, define_views, plan_over, write_result
+from segplane.query.sources import QueryPlace
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# Names of a process in the lists of its machine.
+WAITING_NAME, RUNNING_NAME = "query-waiting", "query-running"
+_PR_SET_NAME = 15
+
+
+def run_query(
+    database: DuckDBPyConnection, lanes: Sequence[socket.socket], output: int
+) -> NoReturn:
+    """Take limits and then a query from the gateway, write its result, and end the process."""
+    code = 1
+    try:
+        # The bytes come from the gateway, which started this process.
+        limits: wire.ProcessLimits = pickle.loads(  # noqa: S301
+            wire.receive(lanes[0], wire.REQUEST_BYTES_MAX)
+        )
+        sandbox.enter(limits.system_bytes, limits.spill_bytes)
+        process = _PreparedProcess(database, limits)
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, WAITING_NAME.encode())
+        task: wire.QueryTask = pickle.loads(wire.receive(lanes[0], wire.REQUEST_BYTES_MAX))  # noqa: S301
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, RUNNING_NAME.encode())
+        with open(output, "wb") as file:
+            process.finish(task, Lanes(lanes), file)
+        code = 0
+    except (EOFError, OSError):
+        # Nobody waits for a result any more.
+        pass
+    finally:
+        # Threads that still read have nobody to read for.
+        os._exit(code)
+
+
+class _PreparedProcess:
+    """A process with DuckDB open, or with the error of that, which its query gets."""
+
+    def __init__(self, database: DuckDBPyConnection, limits: wire.ProcessLimits) -> None:
+        self._limits = limits
+        # Never closed: the launcher removes the folder, and the kernel the rest.
+        self._opened = ExitStack()
+        self._connection: DuckDBPyConnection | None = None
+        self._failure: Exception | None = None
+        try:
+            self._connection = self._opened.enter_context(prepared_connection(database, limits))
+        except Exception as error:  # noqa: BLE001 - told where there is a query to tell it of
+            self._failure = error
+
+    def finish(self, task: wire.QueryTask, lanes: Lanes, file: IO[bytes]) -> None:
+        """Run a query, and tell the gateway how it ended."""
+        lanes.ask(op="begin")
+        outcome = {"kind": "done", "message": "", "excerpt": ""}
+        try:
+            self._run(task, lanes, file)
+            file.flush()
+        except QueryStopped as error:
+            outcome |= {"kind": "stopped", "message": str(error)}
+        except QueryError as error:
+            outcome |= {"kind": "refused", "message": str(error), "excerpt": error.excerpt}
+        except MemoryError:
+            outcome |= {"kind": "memory"}
+        except (EOFError, BrokenPipeError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the gateway logs it, its caller gets an answer
+            outcome |= {"kind": "failed", "message": f"{type(error).__name__}: {error}"[:1_000]}
+        lanes.ask(op="end", **outcome)
+
+    def _run(self, task: wire.QueryTask, lanes: Lanes, file: IO[bytes]) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if task.newest_rows:
+            with open_newest(lanes, task.text, task.newest_rows) as dataset:
+                write_newest(dataset, task.newest_rows, file)
+            return
+        language = cast("Language | None", task.language)
+        planned = plan_over(RemoteTables(lanes), task.text, language, datetime.now(UTC))
+        if planned.warnings:
+            lanes.ask(op="warn", texts=list(planned.warnings))
+        with opened_query(
+            planned,
+            QueryPlace(opener=partial(open_remote, lanes)),
+            query_limits(self._limits),
+            prepare=define_views(planned),
+            connection=self._connection,
+        ) as query:
+            if task.format == "kusto":
+                write_kusto(query, file)
+            else:
+                write_result(query, cast("Format", task.format), 0, file)

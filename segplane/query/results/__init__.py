@@ -1,0 +1,1 @@
+"""Results: the form of every type in every format."""

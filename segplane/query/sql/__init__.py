@@ -1,0 +1,1 @@
+"""Queries in SQL: checked, planned, and run by DuckDB."""

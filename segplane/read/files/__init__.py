@@ -1,0 +1,1 @@
+"""Files of a dataset: listed, opened, and skipped by their indexes."""

@@ -1,0 +1,62 @@
+"""Leaves out files and row groups whose token indexes say that they have none of some terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pyarrow as pa
+
+from segments.token_index.blocks import read_block
+from segments.token_index.place import IndexedGroup, block_of
+from segplane.read.errors import ReadError
+from segplane.read.files.files import DatasetFile
+from segplane.read.files.filesystems import filesystem, path_of
+
+# Indexes that are read at a time: each is one request to the store for each term.
+_READS_AT_ONCE = 16
+
+
+def files_with(terms: Sequence[int], files: Sequence[DatasetFile]) -> tuple[DatasetFile, ...]:
+    """Return the files that may have one of some terms, given by their hashes, or all for none.
+
+    Of a file with an index, `groups` are the row groups that may have one. A file without an index
+    is one of them, and so is one whose index cannot be read.
+    """
+    indexed = [file for file in files if file.token_index is not None]
+    if not terms or not indexed:
+        return tuple(files)
+    if len(indexed) == 1:
+        read = [_narrowed(terms, indexed[0])]
+    else:
+        with ThreadPoolExecutor(min(_READS_AT_ONCE, len(indexed))) as pool:
+            read = list(pool.map(lambda file: _narrowed(terms, file), indexed))
+    narrowed = {file.segment_id: file for file in read}
+    candidates = (narrowed.get(file.segment_id, file) for file in files)
+    return tuple(file for file in candidates if file.groups is None or file.groups)
+
+
+def _narrowed(terms: Sequence[int], file: DatasetFile) -> DatasetFile:
+    """Read the blocks of the terms, and return the file with the row groups to read of it."""
+    index = file.token_index
+    assert index is not None
+    groups: set[IndexedGroup] = set()
+    num_groups = 0
+    try:
+        with filesystem(file.store).open_input_file(path_of(file)) as source:
+            for term in terms:
+                number = block_of(term)
+                source.seek(index.block_offset(number))
+                block = read_block(source.read(index.block_bytes), number)
+                if block is None:
+                    return file
+                groups.update(block.groups_with(term))
+                num_groups = len(block.groups)
+    except (OSError, pa.ArrowException, ReadError):
+        # The read of the rows reports it.
+        return file
+    if len(groups) == num_groups:
+        return file
+    ordered = tuple(sorted(groups, key=lambda group: group.number))
+    return replace(file, groups=ordered, num_groups_left_out=num_groups - len(ordered))

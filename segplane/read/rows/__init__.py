@@ -1,0 +1,1 @@
+"""Rows of files: read, converted, and completed by fresh records."""

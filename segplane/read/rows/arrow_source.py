@@ -1,0 +1,277 @@
+"""A dataset's files as one pyarrow source that can be read any number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from segments.signals import SIGNALS
+from segplane.read.bounds import TimeBounds
+from segplane.read.files.files import DatasetFile
+from segplane.read.files.filesystems import filesystem, path_of
+from segplane.read.files.nan_bounds import columns_in, divided, floating_in
+from segplane.read.pins import VersionPin
+from segplane.read.rows.columns import ReadColumns
+from segplane.read.rows.conversion import converted_batches
+from segplane.read.rows.fresh import FreshRecords
+
+# Begins to read batches with every column of `ReadColumns.all`.
+BatchSource = Callable[[], Iterator[pa.RecordBatch]]
+_NANOS_PER_MICRO = 1_000
+_MICROS = pa.timestamp("us", "UTC")
+
+
+class SegmentsDataset(ds.FileSystemDataset):
+    """Files of a dataset at a version, of one signal or all, within bounds of time.
+
+    Rows of `converted` are in no file of Arrow's: with any, this is a source for `scanner` only.
+    Arrow leaves out files whose bounds exclude a query. Raises PinLost if the version may have been
+    deleted.
+    """
+
+    def __init__(
+        self,
+        columns: ReadColumns,
+        plain: Sequence[DatasetFile],
+        converted: Sequence[BatchSource],
+        pin: VersionPin,
+    ) -> None:
+        file_format = ds.ParquetFileFormat(
+            default_fragment_scan_options=ds.ParquetFragmentScanOptions(
+                page_checksum_verification=True
+            )
+        )
+        fragments = [
+            file_format.make_fragment(
+                path_of(file),
+                filesystem(file.store),
+                partition_expression=_content(file),
+                row_groups=None if file.groups is None else [g.number for g in file.groups],
+                file_size=file.size_bytes,
+            )
+            for file in plain
+        ]
+        super().__init__(fragments, columns.all, file_format, None)
+        # Arrow tells the files of an unfiltered dataset only.
+        self._files = ds.FileSystemDataset(fragments, columns.all, file_format)
+        self._columns = columns
+        self._converted = tuple(converted)
+        self._pin = pin
+        self._where: pc.Expression | None = None
+        # The part of it that reads no floating-point column.
+        self._exact: pc.Expression | None = None
+
+    @property
+    def is_arrows_own(self) -> bool:
+        """True if Arrow can read every file by itself."""
+        return not self._converted
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that were asked for."""
+        return self._columns.schema
+
+    def filter(self, expression: pc.Expression) -> SegmentsDataset:
+        """Return the rows for which an expression is true."""
+        filtered: SegmentsDataset = super().filter(expression)
+        filtered.__dict__.update(self.__dict__)
+        filtered._where = _both(self._where, expression)
+        if not floating_in(expression, self._columns.all):
+            filtered._exact = _both(self._exact, expression)
+        return filtered
+
+    def scanner(  # type: ignore[override]
+        self, columns: Any = None, filter: Any = None, **options: Any
+    ) -> ds.Scanner | JoinedRows:
+        """Return a scanner of the columns that were asked for, or of others."""
+        self._pin.check()
+        names = list(self._columns.names) if columns is None else columns
+        where = _both(self._where, filter)
+        own = super().scanner(columns=names, filter=filter, **options)
+        schema = self._columns.all
+        floating = floating_in(where, schema)
+        files = divided(self._files.get_fragments(where) if floating else (), floating)
+        if not self._converted and not files.bounded:
+            return own
+        sources = list(self._converted)
+        if files.bounded:
+            own = self._of(files.plain).scanner(columns=names, filter=where, **options)
+            needed = _needed(names, where, schema)
+            exact = _both(self._exact, filter if not floating_in(filter, schema) else None)
+            bounded = self._of(files.bounded)
+            sources.append(
+                lambda: bounded.scanner(columns=needed, filter=exact, **options).to_batches()
+            )
+        return JoinedRows(own.projected_schema, lambda: self._rows(own, sources, names, where))
+
+    def sort_by(self, sorting: Any, **options: Any) -> ds.InMemoryDataset:
+        """Return the rows in another order."""
+        rows = self._in_memory()
+        if rows is None:
+            return super().sort_by(sorting, **options)
+        return rows.sort_by(sorting, **options)
+
+    def join(self, *arguments: Any, **options: Any) -> ds.InMemoryDataset:
+        """Return the rows joined with those of another dataset."""
+        rows = self._in_memory()
+        if rows is None:
+            return super().join(*arguments, **options)
+        return rows.join(*arguments, **options)
+
+    def _in_memory(self) -> ds.InMemoryDataset | None:
+        """Return the rows that are left by a filter of floating-point columns; None without one."""
+        if not floating_in(self._where, self._columns.all):
+            return None
+        # Arrow itself would hand the filter down to every file.
+        in_memory: Any = ds.InMemoryDataset
+        rows: ds.InMemoryDataset = in_memory(self.to_table())
+        return rows
+
+    def _of(self, fragments: list[ds.Fragment]) -> ds.FileSystemDataset:
+        return ds.FileSystemDataset(fragments, self._columns.all, self._files.format)
+
+    def _rows(
+        self,
+        own: ds.Scanner,
+        sources: Sequence[BatchSource],
+        columns: Any,
+        where: pc.Expression | None,
+    ) -> Iterator[pa.RecordBatch]:
+        yield from own.to_batches()
+        in_memory: Any = ds.InMemoryDataset
+        for batches in sources:
+            self._pin.check()
+            for batch in batches():
+                yield from in_memory(batch).scanner(columns=columns, filter=where).to_batches()
+
+
+class JoinedRows:
+    """A scanner of rows that our own code makes, as far as readers use one.
+
+    It runs in the thread of the reader. A scanner of Arrow's would run it in one of Arrow's eight
+    threads for reads, where it waits for others of them: four such scans of one query waited for
+    each other for ever.
+    """
+
+    def __init__(
+        self, projected_schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]
+    ) -> None:
+        self.projected_schema = projected_schema
+        self._batches = batches
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Read batch by batch."""
+        return self._batches()
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return a reader of the batches."""
+        return pa.RecordBatchReader.from_batches(self.projected_schema, self._batches())
+
+    def to_table(self) -> pa.Table:
+        """Read everything into memory."""
+        return self.to_reader().read_all()
+
+    def count_rows(self) -> int:
+        """Count the rows."""
+        return sum(batch.num_rows for batch in self._batches())
+
+    def head(self, num_rows: int) -> pa.Table:
+        """Read the first rows."""
+        batches: list[pa.RecordBatch] = []
+        for batch in self._batches():
+            batches.append(batch[: num_rows - sum(b.num_rows for b in batches)])
+            if sum(b.num_rows for b in batches) >= num_rows:
+                break
+        return pa.Table.from_batches(batches, self.projected_schema)
+
+    def take(self, indices: Any) -> pa.Table:
+        """Read rows by their places."""
+        return self.to_table().take(indices)
+
+
+def segments_dataset(
+    columns: ReadColumns,
+    bounds: TimeBounds,
+    files: Sequence[DatasetFile],
+    fresh: FreshRecords | None,
+    pin: VersionPin,
+) -> SegmentsDataset:
+    """Return the rows that are of the signals asked for, within bounds of time."""
+    plain = [file for file in files if columns.has_as_stored(file)]
+    converted: list[BatchSource] = [
+        partial(converted_batches, file, columns)
+        for file in files
+        if not columns.has_as_stored(file)
+    ]
+    if fresh is not None and fresh.babies:
+        converted.append(partial(_fresh_batches, fresh, columns))
+    dataset = SegmentsDataset(columns, plain, converted, pin)
+    where = row_filter(columns, bounds, files if fresh is None else None)
+    return dataset if where is None else dataset.filter(where)
+
+
+def _fresh_batches(fresh: FreshRecords, columns: ReadColumns) -> Iterator[pa.RecordBatch]:
+    # Decoding takes libraries that files do not need.
+    from segplane.read.rows.fresh_batches import FreshReading
+
+    return FreshReading(fresh, columns).batches()
+
+
+def row_filter(
+    columns: ReadColumns, bounds: TimeBounds, files: Sequence[DatasetFile] | None
+) -> pc.Expression | None:
+    """Return the condition on the rows of the files; None = all rows."""
+    where: pc.Expression | None = None
+    if columns.signals != SIGNALS:
+        for signal in columns.signals:
+            where = _both(where, pc.field("signal") == signal)
+    if files is not None and all(bounds.contain(f.start_time, f.end_time) for f in files):
+        return where
+    if bounds.start is not None:
+        where = _both(where, _from(bounds.start))
+    if bounds.end is not None:
+        where = _both(where, ~_from(bounds.end))
+    return where
+
+
+def _from(nanos: int) -> pc.Expression:
+    """Return the condition that a row's exact time is at least this."""
+    whole, remainder = divmod(nanos, _NANOS_PER_MICRO)
+    time, micros = pc.field("timestamp"), pa.scalar(whole, _MICROS)
+    if not remainder:
+        return time >= micros
+    # The first term is what row groups are pruned by.
+    return (time >= micros) & ((time > micros) | (pc.field("timestamp_nanos") >= remainder))
+
+
+def _content(file: DatasetFile) -> pc.Expression:
+    """Return the condition that every requested row of a file meets."""
+    time = pc.field("timestamp")
+    first, last = (
+        pa.scalar(nanos // _NANOS_PER_MICRO, _MICROS) for nanos in (file.start_time, file.end_time)
+    )
+    content = (time >= first) & (time <= last)
+    if file.signals:
+        signal = pc.field("signal")
+        content &= (signal >= min(file.signals)) & (signal <= max(file.signals))
+    return content
+
+
+def _needed(names: Any, where: pc.Expression | None, schema: pa.Schema) -> list[str]:
+    """Return the columns that a scan of these columns, or expressions, and a filter reads."""
+    asked = set(columns_in(where, schema))
+    for name in names.values() if isinstance(names, dict) else ():
+        asked |= set(columns_in(name, schema))
+    asked |= set() if isinstance(names, dict) else set(names)
+    return [name for name in schema.names if name in asked]
+
+
+def _both(first: pc.Expression | None, second: pc.Expression | None) -> pc.Expression | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second

@@ -1,0 +1,1 @@
+"""Views of the catalog, opened at one version."""

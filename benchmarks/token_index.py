@@ -22,6 +22,7 @@ from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
 from benchmarks.harness.timing import least_cpu
 from meta.v1 import catalog_pb2
+from segments.facts.token_index import place_of
 from segments.location import StoreLocation
 from segments.merging.indexing import index_builder
 from segments.merging.inputs import MergeInput
@@ -70,7 +71,7 @@ def run() -> list[Result]:
                 if name == "with":
                     shutil.copy(folder / "merged.parquet", folder / "indexed.parquet")
                     indexed = facts
-        index = indexed.content.token_index
+        index = place_of(indexed.content.written)
         assert index is not None
         return [
             compare(

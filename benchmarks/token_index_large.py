@@ -24,6 +24,7 @@ from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
 from benchmarks.token_index import _input
 from meta.v1 import catalog_pb2
+from segments.facts.token_index import place_of
 from segments.location import StoreLocation
 from segments.merging.merge import MergeOrder, merge_segments
 from segments.parquet.footer import SegmentFacts, SegmentFooter
@@ -49,7 +50,7 @@ def run() -> list[Result]:
     folder = Path(tempfile.mkdtemp(prefix="segplane-bench-"))
     try:
         facts = _merged(folder)
-        index = facts.content.token_index
+        index = place_of(facts.content.written)
         assert index is not None
         return [
             compare(

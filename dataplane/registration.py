@@ -3,10 +3,10 @@
 from typing import Protocol
 
 from meta.v1 import common_pb2
+from segments.facts import written
 from segments.keys import split_key
 from segments.parquet.footer import RegisteredFacts, SegmentContent
 from segments.signals import TRAITS
-from segments.token_index.place import KIND_BLOCKS
 
 # The number of events is an int32 in the contract, far above what one file holds.
 _EVENTS_MAX = 2**31 - 1
@@ -68,9 +68,7 @@ def create_segment(
         ),
         facts=segment_facts(figures.content),
         crc32c=figures.crc32c,
-        token_index=index_message(figures.content),
-        automatic_field_ids=figures.content.automatic_field_ids,
-        has_exact_bounds=True,
+        written_facts=written.message_of(figures.content.written),
     )
 
 
@@ -80,14 +78,6 @@ def registered_facts(segment: common_pb2.SegmentInfo) -> RegisteredFacts:
     return RegisteredFacts(
         segment.dataset_id, segment.number_of_events, times.start_time, times.end_time
     )
-
-
-def index_message(content: SegmentContent) -> common_pb2.TokenIndex | None:
-    """Describe the place of a segment's token index to meta; None if it has none."""
-    index = content.token_index
-    if index is None:
-        return None
-    return common_pb2.TokenIndex(kind=KIND_BLOCKS, offset=index.offset, length=index.length)
 
 
 def segment_facts(content: SegmentContent) -> common_pb2.SegmentFacts:

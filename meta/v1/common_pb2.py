@@ -22,65 +22,64 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from segments.v1 import written_facts_pb2 as segments_dot_v1_dot_written__facts__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14meta/v1/common.proto\x12\x07meta.v1\"6\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\"_\n\x0b\x43loudBucket\x12\x10\n\x08\x65ndpoint\x18\x01 \x01(\t\x12\x0e\n\x06\x62ucket\x18\x02 \x01(\t\x12\x0e\n\x06region\x18\x03 \x01(\t\x12\x0c\n\x04path\x18\x04 \x01(\t\x12\x10\n\x08provider\x18\x05 \x01(\t\"@\n\nNamedStore\x12\x0c\n\x04name\x18\x01 \x01(\t\x12$\n\x06\x62ucket\x18\x02 \x01(\x0b\x32\x14.meta.v1.CloudBucket\"I\n\x11\x43loudObjectPrefix\x12$\n\x06\x62ucket\x18\x01 \x01(\x0b\x32\x14.meta.v1.CloudBucket\x12\x0e\n\x06prefix\x18\x02 \x01(\t\"I\n\x0e\x43loudObjectKey\x12*\n\x06prefix\x18\x01 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x0b\n\x03key\x18\x02 \x01(\t\"1\n\tTimeRange\x12\x12\n\nstart_time\x18\x01 \x01(\x03\x12\x10\n\x08\x65nd_time\x18\x02 \x01(\x03\"\xf2\x02\n\rCreateSegment\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12&\n\ntime_range\x18\x02 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x1d\n\x15\x63ompressed_size_bytes\x18\x04 \x01(\x03\x12\x18\n\x10number_of_events\x18\x05 \x01(\x05\x12\x31\n\x10\x63loud_object_key\x18\x06 \x01(\x0b\x32\x17.meta.v1.CloudObjectKey\x12$\n\x05\x66\x61\x63ts\x18\x64 \x01(\x0b\x32\x15.meta.v1.SegmentFacts\x12\x13\n\x06\x63rc32c\x18\x65 \x01(\x07H\x00\x88\x01\x01\x12(\n\x0btoken_index\x18\x66 \x01(\x0b\x32\x13.meta.v1.TokenIndex\x12\x1b\n\x13\x61utomatic_field_ids\x18g \x03(\x05\x12\x18\n\x10has_exact_bounds\x18h \x01(\x08\x42\t\n\x07_crc32c\":\n\nTokenIndex\x12\x0c\n\x04kind\x18\x01 \x01(\x05\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0e\n\x06length\x18\x03 \x01(\x03\"i\n\x0cSegmentFacts\x12\x16\n\x0e\x66ormat_version\x18\x01 \x01(\x05\x12%\n\x07signals\x18\x02 \x03(\x0b\x32\x14.meta.v1.SignalFacts\x12\x1a\n\x12promoted_field_ids\x18\x03 \x03(\x05\"p\n\x0bSignalFacts\x12\x1f\n\x06signal\x18\x01 \x01(\x0e\x32\x0f.meta.v1.Signal\x12\x18\n\x10number_of_events\x18\x02 \x01(\x05\x12&\n\ntime_range\x18\x03 \x01(\x0b\x32\x12.meta.v1.TimeRange\"\xa7\x04\n\x0bSegmentInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\ntime_range\x18\x02 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x1d\n\x15\x63ompressed_size_bytes\x18\x04 \x01(\x03\x12\x18\n\x10number_of_events\x18\x05 \x01(\x05\x12\x12\n\ndataset_id\x18\x06 \x01(\t\x12\x31\n\x10\x63loud_object_key\x18\x07 \x01(\x0b\x32\x17.meta.v1.CloudObjectKey\x12\x17\n\x0f\x63reated_version\x18\x64 \x01(\x03\x12\x1e\n\x11tombstone_version\x18\x65 \x01(\x03H\x00\x88\x01\x01\x12\x13\n\x0bmerge_count\x18\x66 \x01(\x05\x12$\n\x05\x66\x61\x63ts\x18g \x01(\x0b\x32\x15.meta.v1.SegmentFacts\x12\x13\n\x06\x63rc32c\x18h \x01(\x07H\x01\x88\x01\x01\x12\x13\n\x06layout\x18i \x01(\x05H\x02\x88\x01\x01\x12%\n\x07\x66oreign\x18j \x01(\x0b\x32\x14.meta.v1.ForeignFile\x12(\n\x0btoken_index\x18k \x01(\x0b\x32\x13.meta.v1.TokenIndex\x12\x1b\n\x13\x61utomatic_field_ids\x18l \x03(\x05\x12\x18\n\x10has_exact_bounds\x18m \x01(\x08\x42\x14\n\x12_tombstone_versionB\t\n\x07_crc32cB\t\n\x07_layout\"X\n\x0b\x46oreignFile\x12$\n\x05state\x18\x01 \x01(\x0e\x32\x15.meta.v1.ForeignState\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x13\n\x0btime_column\x18\x03 \x01(\t\"3\n\rShardingField\x12\x12\n\nfield_name\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x01\"\xa9\x02\n\x0b\x44\x61tasetInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x37\n\x13\x63loud_object_prefix\x18\x03 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12/\n\x0fsharding_fields\x18\x64 \x03(\x0b\x32\x16.meta.v1.ShardingField\x12\x31\n\x10promoted_columns\x18\x65 \x03(\x0b\x32\x17.meta.v1.PromotedColumn\x12.\n\x0e\x65vent_identity\x18\x66 \x01(\x0b\x32\x16.meta.v1.EventIdentity\x12\x33\n\x11\x61utomatic_columns\x18g \x03(\x0b\x32\x18.meta.v1.AutomaticColumn\"\x98\x01\n\rEventIdentity\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x13\n\x0bwindow_days\x18\x02 \x01(\x05\x12\x0c\n\x04rule\x18\x03 \x01(\x03\x12.\n\x0eoutside_window\x18\x04 \x01(\x0e\x32\x16.meta.v1.OutsideWindow\x12$\n\x06window\x18\x05 \x01(\x0b\x32\x14.meta.v1.EventWindow\"2\n\x0b\x45ventWindow\x12\x11\n\tfirst_day\x18\x01 \x01(\x05\x12\x10\n\x08last_day\x18\x02 \x01(\x05\"\xbe\x01\n\x0ePromotedColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\x12&\n\x05scope\x18\x03 \x01(\x0e\x32\x17.meta.v1.AttributeScope\x12\x11\n\tattribute\x18\x04 \x01(\t\x12\x15\n\x08\x66ield_id\x18\x64 \x01(\x05H\x00\x88\x01\x01\x12\r\n\x05\x62ound\x18\x65 \x01(\x08\x12\x10\n\x08\x65nforced\x18\x66 \x01(\x08\x42\x0b\n\t_field_id\"g\n\x0f\x41utomaticColumn\x12\x11\n\tattribute\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\x12\x10\n\x08\x66ield_id\x18\x03 \x01(\x05\x12\x0f\n\x07written\x18\x04 \x01(\x08\"\xff\x02\n\x0eWorkerSettings\x12\x1c\n\x0f\x62\x61tch_bytes_max\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x1d\n\x10\x62\x61tch_babies_max\x18\x02 \x01(\x03H\x01\x88\x01\x01\x12\x1d\n\x10\x64\x65\x63ode_bytes_max\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x1b\n\x0etask_bytes_max\x18\x04 \x01(\x03H\x03\x88\x01\x01\x12\x1d\n\x10\x63oncurrent_tasks\x18\x05 \x01(\x03H\x04\x88\x01\x01\x12\x1d\n\x10\x62uffer_bytes_max\x18\x06 \x01(\x03H\x05\x88\x01\x01\x12.\n\x08\x64\x61tasets\x18\x07 \x01(\x0b\x32\x17.meta.v1.WorkerDatasetsH\x06\x88\x01\x01\x42\x12\n\x10_batch_bytes_maxB\x13\n\x11_batch_babies_maxB\x13\n\x11_decode_bytes_maxB\x11\n\x0f_task_bytes_maxB\x13\n\x11_concurrent_tasksB\x13\n\x11_buffer_bytes_maxB\x0b\n\t_datasets\"\x1d\n\x0eWorkerDatasets\x12\x0b\n\x03ids\x18\x01 \x03(\t\"\x81\x01\n\x07\x41uthors\x12\x12\n\ncreated_by\x18\x01 \x01(\t\x12\x12\n\ncreated_at\x18\x02 \x01(\t\x12\x12\n\nupdated_by\x18\x03 \x01(\t\x12\x12\n\nupdated_at\x18\x04 \x01(\t\x12\x12\n\ndeleted_by\x18\x05 \x01(\t\x12\x12\n\ndeleted_at\x18\x06 \x01(\t*\xc0\x01\n\x07KqlType\x12\x11\n\rKQL_TYPE_BOOL\x10\x00\x12\x10\n\x0cKQL_TYPE_INT\x10\x01\x12\x11\n\rKQL_TYPE_LONG\x10\x02\x12\x11\n\rKQL_TYPE_REAL\x10\x03\x12\x13\n\x0fKQL_TYPE_STRING\x10\x04\x12\x15\n\x11KQL_TYPE_DATETIME\x10\x05\x12\x15\n\x11KQL_TYPE_TIMESPAN\x10\x06\x12\x11\n\rKQL_TYPE_GUID\x10\x07\x12\x14\n\x10KQL_TYPE_DYNAMIC\x10\x08*X\n\x06Signal\x12\x16\n\x12SIGNAL_UNSPECIFIED\x10\x00\x12\x0f\n\x0bSIGNAL_LOGS\x10\x01\x12\x11\n\rSIGNAL_TRACES\x10\x02\x12\x12\n\x0eSIGNAL_METRICS\x10\x03*\x7f\n\x0c\x46oreignState\x12\x1d\n\x19\x46OREIGN_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46OREIGN_STATE_UNREAD\x10\x01\x12\x18\n\x14\x46OREIGN_STATE_MAPPED\x10\x02\x12\x1c\n\x18\x46OREIGN_STATE_UNREADABLE\x10\x03*c\n\rOutsideWindow\x12\x1e\n\x1aOUTSIDE_WINDOW_UNSPECIFIED\x10\x00\x12\x17\n\x13OUTSIDE_WINDOW_KEEP\x10\x01\x12\x19\n\x15OUTSIDE_WINDOW_REFUSE\x10\x02*\xa3\x01\n\x0e\x41ttributeScope\x12\x1f\n\x1b\x41TTRIBUTE_SCOPE_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41TTRIBUTE_SCOPE_RECORD\x10\x01\x12\x1c\n\x18\x41TTRIBUTE_SCOPE_RESOURCE\x10\x02\x12\x19\n\x15\x41TTRIBUTE_SCOPE_SCOPE\x10\x03\x12\x1b\n\x17\x41TTRIBUTE_SCOPE_RECEIPT\x10\x64\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14meta/v1/common.proto\x12\x07meta.v1\x1a\x1fsegments/v1/written_facts.proto\"6\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\"_\n\x0b\x43loudBucket\x12\x10\n\x08\x65ndpoint\x18\x01 \x01(\t\x12\x0e\n\x06\x62ucket\x18\x02 \x01(\t\x12\x0e\n\x06region\x18\x03 \x01(\t\x12\x0c\n\x04path\x18\x04 \x01(\t\x12\x10\n\x08provider\x18\x05 \x01(\t\"@\n\nNamedStore\x12\x0c\n\x04name\x18\x01 \x01(\t\x12$\n\x06\x62ucket\x18\x02 \x01(\x0b\x32\x14.meta.v1.CloudBucket\"I\n\x11\x43loudObjectPrefix\x12$\n\x06\x62ucket\x18\x01 \x01(\x0b\x32\x14.meta.v1.CloudBucket\x12\x0e\n\x06prefix\x18\x02 \x01(\t\"I\n\x0e\x43loudObjectKey\x12*\n\x06prefix\x18\x01 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x0b\n\x03key\x18\x02 \x01(\t\"1\n\tTimeRange\x12\x12\n\nstart_time\x18\x01 \x01(\x03\x12\x10\n\x08\x65nd_time\x18\x02 \x01(\x03\"\xc3\x02\n\rCreateSegment\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12&\n\ntime_range\x18\x02 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x1d\n\x15\x63ompressed_size_bytes\x18\x04 \x01(\x03\x12\x18\n\x10number_of_events\x18\x05 \x01(\x05\x12\x31\n\x10\x63loud_object_key\x18\x06 \x01(\x0b\x32\x17.meta.v1.CloudObjectKey\x12$\n\x05\x66\x61\x63ts\x18\x64 \x01(\x0b\x32\x15.meta.v1.SegmentFacts\x12\x13\n\x06\x63rc32c\x18\x65 \x01(\x07H\x00\x88\x01\x01\x12\x30\n\rwritten_facts\x18\x66 \x01(\x0b\x32\x19.segments.v1.WrittenFactsB\t\n\x07_crc32c\"i\n\x0cSegmentFacts\x12\x16\n\x0e\x66ormat_version\x18\x01 \x01(\x05\x12%\n\x07signals\x18\x02 \x03(\x0b\x32\x14.meta.v1.SignalFacts\x12\x1a\n\x12promoted_field_ids\x18\x03 \x03(\x05\"p\n\x0bSignalFacts\x12\x1f\n\x06signal\x18\x01 \x01(\x0e\x32\x0f.meta.v1.Signal\x12\x18\n\x10number_of_events\x18\x02 \x01(\x05\x12&\n\ntime_range\x18\x03 \x01(\x0b\x32\x12.meta.v1.TimeRange\"\xf8\x03\n\x0bSegmentInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\ntime_range\x18\x02 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x1d\n\x15\x63ompressed_size_bytes\x18\x04 \x01(\x03\x12\x18\n\x10number_of_events\x18\x05 \x01(\x05\x12\x12\n\ndataset_id\x18\x06 \x01(\t\x12\x31\n\x10\x63loud_object_key\x18\x07 \x01(\x0b\x32\x17.meta.v1.CloudObjectKey\x12\x17\n\x0f\x63reated_version\x18\x64 \x01(\x03\x12\x1e\n\x11tombstone_version\x18\x65 \x01(\x03H\x00\x88\x01\x01\x12\x13\n\x0bmerge_count\x18\x66 \x01(\x05\x12$\n\x05\x66\x61\x63ts\x18g \x01(\x0b\x32\x15.meta.v1.SegmentFacts\x12\x13\n\x06\x63rc32c\x18h \x01(\x07H\x01\x88\x01\x01\x12\x13\n\x06layout\x18i \x01(\x05H\x02\x88\x01\x01\x12%\n\x07\x66oreign\x18j \x01(\x0b\x32\x14.meta.v1.ForeignFile\x12\x30\n\rwritten_facts\x18n \x01(\x0b\x32\x19.segments.v1.WrittenFactsB\x14\n\x12_tombstone_versionB\t\n\x07_crc32cB\t\n\x07_layout\"X\n\x0b\x46oreignFile\x12$\n\x05state\x18\x01 \x01(\x0e\x32\x15.meta.v1.ForeignState\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x13\n\x0btime_column\x18\x03 \x01(\t\"3\n\rShardingField\x12\x12\n\nfield_name\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x01\"\xa9\x02\n\x0b\x44\x61tasetInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x37\n\x13\x63loud_object_prefix\x18\x03 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12/\n\x0fsharding_fields\x18\x64 \x03(\x0b\x32\x16.meta.v1.ShardingField\x12\x31\n\x10promoted_columns\x18\x65 \x03(\x0b\x32\x17.meta.v1.PromotedColumn\x12.\n\x0e\x65vent_identity\x18\x66 \x01(\x0b\x32\x16.meta.v1.EventIdentity\x12\x33\n\x11\x61utomatic_columns\x18g \x03(\x0b\x32\x18.meta.v1.AutomaticColumn\"\x98\x01\n\rEventIdentity\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x13\n\x0bwindow_days\x18\x02 \x01(\x05\x12\x0c\n\x04rule\x18\x03 \x01(\x03\x12.\n\x0eoutside_window\x18\x04 \x01(\x0e\x32\x16.meta.v1.OutsideWindow\x12$\n\x06window\x18\x05 \x01(\x0b\x32\x14.meta.v1.EventWindow\"2\n\x0b\x45ventWindow\x12\x11\n\tfirst_day\x18\x01 \x01(\x05\x12\x10\n\x08last_day\x18\x02 \x01(\x05\"\xbe\x01\n\x0ePromotedColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\x12&\n\x05scope\x18\x03 \x01(\x0e\x32\x17.meta.v1.AttributeScope\x12\x11\n\tattribute\x18\x04 \x01(\t\x12\x15\n\x08\x66ield_id\x18\x64 \x01(\x05H\x00\x88\x01\x01\x12\r\n\x05\x62ound\x18\x65 \x01(\x08\x12\x10\n\x08\x65nforced\x18\x66 \x01(\x08\x42\x0b\n\t_field_id\"g\n\x0f\x41utomaticColumn\x12\x11\n\tattribute\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\x12\x10\n\x08\x66ield_id\x18\x03 \x01(\x05\x12\x0f\n\x07written\x18\x04 \x01(\x08\"\xff\x02\n\x0eWorkerSettings\x12\x1c\n\x0f\x62\x61tch_bytes_max\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x1d\n\x10\x62\x61tch_babies_max\x18\x02 \x01(\x03H\x01\x88\x01\x01\x12\x1d\n\x10\x64\x65\x63ode_bytes_max\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x1b\n\x0etask_bytes_max\x18\x04 \x01(\x03H\x03\x88\x01\x01\x12\x1d\n\x10\x63oncurrent_tasks\x18\x05 \x01(\x03H\x04\x88\x01\x01\x12\x1d\n\x10\x62uffer_bytes_max\x18\x06 \x01(\x03H\x05\x88\x01\x01\x12.\n\x08\x64\x61tasets\x18\x07 \x01(\x0b\x32\x17.meta.v1.WorkerDatasetsH\x06\x88\x01\x01\x42\x12\n\x10_batch_bytes_maxB\x13\n\x11_batch_babies_maxB\x13\n\x11_decode_bytes_maxB\x11\n\x0f_task_bytes_maxB\x13\n\x11_concurrent_tasksB\x13\n\x11_buffer_bytes_maxB\x0b\n\t_datasets\"\x1d\n\x0eWorkerDatasets\x12\x0b\n\x03ids\x18\x01 \x03(\t\"\x81\x01\n\x07\x41uthors\x12\x12\n\ncreated_by\x18\x01 \x01(\t\x12\x12\n\ncreated_at\x18\x02 \x01(\t\x12\x12\n\nupdated_by\x18\x03 \x01(\t\x12\x12\n\nupdated_at\x18\x04 \x01(\t\x12\x12\n\ndeleted_by\x18\x05 \x01(\t\x12\x12\n\ndeleted_at\x18\x06 \x01(\t*\xc0\x01\n\x07KqlType\x12\x11\n\rKQL_TYPE_BOOL\x10\x00\x12\x10\n\x0cKQL_TYPE_INT\x10\x01\x12\x11\n\rKQL_TYPE_LONG\x10\x02\x12\x11\n\rKQL_TYPE_REAL\x10\x03\x12\x13\n\x0fKQL_TYPE_STRING\x10\x04\x12\x15\n\x11KQL_TYPE_DATETIME\x10\x05\x12\x15\n\x11KQL_TYPE_TIMESPAN\x10\x06\x12\x11\n\rKQL_TYPE_GUID\x10\x07\x12\x14\n\x10KQL_TYPE_DYNAMIC\x10\x08*X\n\x06Signal\x12\x16\n\x12SIGNAL_UNSPECIFIED\x10\x00\x12\x0f\n\x0bSIGNAL_LOGS\x10\x01\x12\x11\n\rSIGNAL_TRACES\x10\x02\x12\x12\n\x0eSIGNAL_METRICS\x10\x03*\x7f\n\x0c\x46oreignState\x12\x1d\n\x19\x46OREIGN_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46OREIGN_STATE_UNREAD\x10\x01\x12\x18\n\x14\x46OREIGN_STATE_MAPPED\x10\x02\x12\x1c\n\x18\x46OREIGN_STATE_UNREADABLE\x10\x03*c\n\rOutsideWindow\x12\x1e\n\x1aOUTSIDE_WINDOW_UNSPECIFIED\x10\x00\x12\x17\n\x13OUTSIDE_WINDOW_KEEP\x10\x01\x12\x19\n\x15OUTSIDE_WINDOW_REFUSE\x10\x02*\xa3\x01\n\x0e\x41ttributeScope\x12\x1f\n\x1b\x41TTRIBUTE_SCOPE_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41TTRIBUTE_SCOPE_RECORD\x10\x01\x12\x1c\n\x18\x41TTRIBUTE_SCOPE_RESOURCE\x10\x02\x12\x19\n\x15\x41TTRIBUTE_SCOPE_SCOPE\x10\x03\x12\x1b\n\x17\x41TTRIBUTE_SCOPE_RECEIPT\x10\x64\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'meta.v1.common_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_KQLTYPE']._serialized_start=3159
-  _globals['_KQLTYPE']._serialized_end=3351
-  _globals['_SIGNAL']._serialized_start=3353
-  _globals['_SIGNAL']._serialized_end=3441
-  _globals['_FOREIGNSTATE']._serialized_start=3443
-  _globals['_FOREIGNSTATE']._serialized_end=3570
-  _globals['_OUTSIDEWINDOW']._serialized_start=3572
-  _globals['_OUTSIDEWINDOW']._serialized_end=3671
-  _globals['_ATTRIBUTESCOPE']._serialized_start=3674
-  _globals['_ATTRIBUTESCOPE']._serialized_end=3837
-  _globals['_COLUMN']._serialized_start=33
-  _globals['_COLUMN']._serialized_end=87
-  _globals['_CLOUDBUCKET']._serialized_start=89
-  _globals['_CLOUDBUCKET']._serialized_end=184
-  _globals['_NAMEDSTORE']._serialized_start=186
-  _globals['_NAMEDSTORE']._serialized_end=250
-  _globals['_CLOUDOBJECTPREFIX']._serialized_start=252
-  _globals['_CLOUDOBJECTPREFIX']._serialized_end=325
-  _globals['_CLOUDOBJECTKEY']._serialized_start=327
-  _globals['_CLOUDOBJECTKEY']._serialized_end=400
-  _globals['_TIMERANGE']._serialized_start=402
-  _globals['_TIMERANGE']._serialized_end=451
-  _globals['_CREATESEGMENT']._serialized_start=454
-  _globals['_CREATESEGMENT']._serialized_end=824
-  _globals['_TOKENINDEX']._serialized_start=826
-  _globals['_TOKENINDEX']._serialized_end=884
-  _globals['_SEGMENTFACTS']._serialized_start=886
-  _globals['_SEGMENTFACTS']._serialized_end=991
-  _globals['_SIGNALFACTS']._serialized_start=993
-  _globals['_SIGNALFACTS']._serialized_end=1105
-  _globals['_SEGMENTINFO']._serialized_start=1108
-  _globals['_SEGMENTINFO']._serialized_end=1659
-  _globals['_FOREIGNFILE']._serialized_start=1661
-  _globals['_FOREIGNFILE']._serialized_end=1749
-  _globals['_SHARDINGFIELD']._serialized_start=1751
-  _globals['_SHARDINGFIELD']._serialized_end=1802
-  _globals['_DATASETINFO']._serialized_start=1805
-  _globals['_DATASETINFO']._serialized_end=2102
-  _globals['_EVENTIDENTITY']._serialized_start=2105
-  _globals['_EVENTIDENTITY']._serialized_end=2257
-  _globals['_EVENTWINDOW']._serialized_start=2259
-  _globals['_EVENTWINDOW']._serialized_end=2309
-  _globals['_PROMOTEDCOLUMN']._serialized_start=2312
-  _globals['_PROMOTEDCOLUMN']._serialized_end=2502
-  _globals['_AUTOMATICCOLUMN']._serialized_start=2504
-  _globals['_AUTOMATICCOLUMN']._serialized_end=2607
-  _globals['_WORKERSETTINGS']._serialized_start=2610
-  _globals['_WORKERSETTINGS']._serialized_end=2993
-  _globals['_WORKERDATASETS']._serialized_start=2995
-  _globals['_WORKERDATASETS']._serialized_end=3024
-  _globals['_AUTHORS']._serialized_start=3027
-  _globals['_AUTHORS']._serialized_end=3156
+  _globals['_KQLTYPE']._serialized_start=3038
+  _globals['_KQLTYPE']._serialized_end=3230
+  _globals['_SIGNAL']._serialized_start=3232
+  _globals['_SIGNAL']._serialized_end=3320
+  _globals['_FOREIGNSTATE']._serialized_start=3322
+  _globals['_FOREIGNSTATE']._serialized_end=3449
+  _globals['_OUTSIDEWINDOW']._serialized_start=3451
+  _globals['_OUTSIDEWINDOW']._serialized_end=3550
+  _globals['_ATTRIBUTESCOPE']._serialized_start=3553
+  _globals['_ATTRIBUTESCOPE']._serialized_end=3716
+  _globals['_COLUMN']._serialized_start=66
+  _globals['_COLUMN']._serialized_end=120
+  _globals['_CLOUDBUCKET']._serialized_start=122
+  _globals['_CLOUDBUCKET']._serialized_end=217
+  _globals['_NAMEDSTORE']._serialized_start=219
+  _globals['_NAMEDSTORE']._serialized_end=283
+  _globals['_CLOUDOBJECTPREFIX']._serialized_start=285
+  _globals['_CLOUDOBJECTPREFIX']._serialized_end=358
+  _globals['_CLOUDOBJECTKEY']._serialized_start=360
+  _globals['_CLOUDOBJECTKEY']._serialized_end=433
+  _globals['_TIMERANGE']._serialized_start=435
+  _globals['_TIMERANGE']._serialized_end=484
+  _globals['_CREATESEGMENT']._serialized_start=487
+  _globals['_CREATESEGMENT']._serialized_end=810
+  _globals['_SEGMENTFACTS']._serialized_start=812
+  _globals['_SEGMENTFACTS']._serialized_end=917
+  _globals['_SIGNALFACTS']._serialized_start=919
+  _globals['_SIGNALFACTS']._serialized_end=1031
+  _globals['_SEGMENTINFO']._serialized_start=1034
+  _globals['_SEGMENTINFO']._serialized_end=1538
+  _globals['_FOREIGNFILE']._serialized_start=1540
+  _globals['_FOREIGNFILE']._serialized_end=1628
+  _globals['_SHARDINGFIELD']._serialized_start=1630
+  _globals['_SHARDINGFIELD']._serialized_end=1681
+  _globals['_DATASETINFO']._serialized_start=1684
+  _globals['_DATASETINFO']._serialized_end=1981
+  _globals['_EVENTIDENTITY']._serialized_start=1984
+  _globals['_EVENTIDENTITY']._serialized_end=2136
+  _globals['_EVENTWINDOW']._serialized_start=2138
+  _globals['_EVENTWINDOW']._serialized_end=2188
+  _globals['_PROMOTEDCOLUMN']._serialized_start=2191
+  _globals['_PROMOTEDCOLUMN']._serialized_end=2381
+  _globals['_AUTOMATICCOLUMN']._serialized_start=2383
+  _globals['_AUTOMATICCOLUMN']._serialized_end=2486
+  _globals['_WORKERSETTINGS']._serialized_start=2489
+  _globals['_WORKERSETTINGS']._serialized_end=2872
+  _globals['_WORKERDATASETS']._serialized_start=2874
+  _globals['_WORKERDATASETS']._serialized_end=2903
+  _globals['_AUTHORS']._serialized_start=2906
+  _globals['_AUTHORS']._serialized_end=3035
 # @@protoc_insertion_point(module_scope)

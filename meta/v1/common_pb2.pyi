@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from segments.v1 import written_facts_pb2 as _written_facts_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -396,9 +397,7 @@ class CreateSegment(_message.Message):
     CLOUD_OBJECT_KEY_FIELD_NUMBER: _builtins.int
     FACTS_FIELD_NUMBER: _builtins.int
     CRC32C_FIELD_NUMBER: _builtins.int
-    TOKEN_INDEX_FIELD_NUMBER: _builtins.int
-    AUTOMATIC_FIELD_IDS_FIELD_NUMBER: _builtins.int
-    HAS_EXACT_BOUNDS_FIELD_NUMBER: _builtins.int
+    WRITTEN_FACTS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset that its records belong to. NOT_FOUND when there is no such live dataset."""
     size_bytes: _builtins.int
@@ -410,10 +409,6 @@ class CreateSegment(_message.Message):
     crc32c: _builtins.int
     """CRC-32C (Castagnoli) of the object's bytes. Unset means unknown: the first scrub fills it in.
     No part of the facts that a repeated registration is compared by.
-    """
-    has_exact_bounds: _builtins.bool
-    """True if no bounds in the object leave a value out: it has none of floating-point columns, whose
-    bounds never include NaN. No part of the facts that a repeated registration is compared by.
     """
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
@@ -434,16 +429,8 @@ class CreateSegment(_message.Message):
         """
 
     @_builtins.property
-    def token_index(self) -> Global___TokenIndex:
-        """Place of its token index; unset if the object has none. No part of the facts that a repeated
-        registration is compared by.
-        """
-
-    @_builtins.property
-    def automatic_field_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Field ids of the automatic columns that may be read in place of their attributes, ascending. No
-        part of the facts that a repeated registration is compared by.
-        """
+    def written_facts(self) -> _written_facts_pb2.WrittenFacts:
+        """Facts that its writer states beside `facts`. Unknown ones are dropped."""
 
     def __init__(
         self,
@@ -456,54 +443,17 @@ class CreateSegment(_message.Message):
         cloud_object_key: Global___CloudObjectKey | None = ...,
         facts: Global___SegmentFacts | None = ...,
         crc32c: _builtins.int | None = ...,
-        token_index: Global___TokenIndex | None = ...,
-        automatic_field_ids: _abc.Iterable[_builtins.int] | None = ...,
-        has_exact_bounds: _builtins.bool = ...,
+        written_facts: _written_facts_pb2.WrittenFacts | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range", "written_facts", b"written_facts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "has_exact_bounds", b"has_exact_bounds", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "written_facts", b"written_facts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__crc32c) -> _WhichOneofReturnType__crc32c | None: ...
 
 Global___CreateSegment: _TypeAlias = CreateSegment  # noqa: Y015
-
-@_typing.final
-class TokenIndex(_message.Message):
-    """The place of a token index in its object: which terms the texts of a segment may have. A reader
-    that looks for a term reads one block of it, and leaves out the row groups of which the block says
-    that no text has the term, or the segment.
-    """
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    KIND_FIELD_NUMBER: _builtins.int
-    OFFSET_FIELD_NUMBER: _builtins.int
-    LENGTH_FIELD_NUMBER: _builtins.int
-    kind: _builtins.int
-    """Kind of the index. 3 = 1,024 blocks, each with a Bloom filter for each row group. Readers ignore 1
-    and 2, which builds before 0.3.0 wrote.
-    """
-    offset: _builtins.int
-    """First byte of the index, 1 or more."""
-    length: _builtins.int
-    """Bytes of the index: of kind 3 a multiple of 1,024, up to 256 MiB."""
-    def __init__(
-        self,
-        *,
-        kind: _builtins.int = ...,
-        offset: _builtins.int = ...,
-        length: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "length", b"length", "offset", b"offset"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___TokenIndex: _TypeAlias = TokenIndex  # noqa: Y015
 
 @_typing.final
 class SegmentFacts(_message.Message):
@@ -593,9 +543,7 @@ class SegmentInfo(_message.Message):
     CRC32C_FIELD_NUMBER: _builtins.int
     LAYOUT_FIELD_NUMBER: _builtins.int
     FOREIGN_FIELD_NUMBER: _builtins.int
-    TOKEN_INDEX_FIELD_NUMBER: _builtins.int
-    AUTOMATIC_FIELD_IDS_FIELD_NUMBER: _builtins.int
-    HAS_EXACT_BOUNDS_FIELD_NUMBER: _builtins.int
+    WRITTEN_FACTS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Segment id (UUID, time-ordered)."""
     size_bytes: _builtins.int
@@ -618,10 +566,6 @@ class SegmentInfo(_message.Message):
     """Index into FindSegmentsResponse.layouts of its promoted columns. Unset in other replies, and if
     they are not known: a segment without facts, or of format 1, which has no field ids.
     """
-    has_exact_bounds: _builtins.bool
-    """True if no bounds in the object leave a value out, in replies of SegmentLookupService; false if
-    that is not known, as of segments of release 0.2.0.
-    """
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
         """Time bounds of its events, both inclusive."""
@@ -639,14 +583,8 @@ class SegmentInfo(_message.Message):
         """Set for an object that a client registered without facts of its content."""
 
     @_builtins.property
-    def token_index(self) -> Global___TokenIndex:
-        """Place of its token index, in replies of SegmentLookupService; unset if the object has none."""
-
-    @_builtins.property
-    def automatic_field_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Field ids of its automatic columns (AutomaticColumn.field_id) that may be read in place of their
-        attributes, ascending; in FindSegmentsResponse alone.
-        """
+    def written_facts(self) -> _written_facts_pb2.WrittenFacts:
+        """CreateSegment.written_facts, in replies of SegmentLookupService; unset if its writer stated none."""
 
     def __init__(
         self,
@@ -665,13 +603,11 @@ class SegmentInfo(_message.Message):
         crc32c: _builtins.int | None = ...,
         layout: _builtins.int | None = ...,
         foreign: Global___ForeignFile | None = ...,
-        token_index: Global___TokenIndex | None = ...,
-        automatic_field_ids: _abc.Iterable[_builtins.int] | None = ...,
-        has_exact_bounds: _builtins.bool = ...,
+        written_facts: _written_facts_pb2.WrittenFacts | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "foreign", b"foreign", "layout", b"layout", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "foreign", b"foreign", "layout", b"layout", "time_range", b"time_range", "tombstone_version", b"tombstone_version", "written_facts", b"written_facts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "automatic_field_ids", b"automatic_field_ids", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "foreign", b"foreign", "has_exact_bounds", b"has_exact_bounds", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "token_index", b"token_index", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "foreign", b"foreign", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version", "written_facts", b"written_facts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015

@@ -2698,7 +2698,7 @@ class CreateRewriteJobRequest(_message.Message):
     configured.
     """
     inexact_bounds: _builtins.bool
-    """Leave out segments known to have exact bounds (CreateSegment.has_exact_bounds)."""
+    """Leave out segments known to have exact bounds (WrittenFacts.has_exact_bounds)."""
     @_builtins.property
     def time_range(self) -> _common_pb2.TimeRange:
         """Only segments with events in it, half-open; unset = all."""

@@ -8,16 +8,17 @@ import binascii
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from segments.errors import CorruptObject
+from segments.facts import written
+from segments.facts.feature import NO_FACTS, Facts
 from segments.offsets import OffsetSpan, Quarantined, coalesce
 from segments.parquet import footer_columns, lineage
 from segments.parquet.lineage import BatchPart
 from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
-from segments.token_index.place import KIND_BLOCKS, TokenIndex
 
 # Written by this release, and the latest that it reads.
 FORMAT_VERSION = 2
@@ -53,6 +54,7 @@ class StoredFooter:
     `times_by_signal` are the time bounds of those with rows, None if the file does not say.
     Times are nanoseconds, both ends inclusive. `sort_order` is the order of the whole file,
     `sharding_fields` are the dataset's, heaviest first, also those that the file has no column for.
+    `entries` belong to the features of `segments.facts`.
     """
 
     footer: SegmentFooter
@@ -63,7 +65,12 @@ class StoredFooter:
     promoted: tuple[PromotedColumn, ...]
     sharding_fields: tuple[str, ...] = ()
     times_by_signal: Mapping[Signal, tuple[int, int]] | None = None
-    token_index: TokenIndex | None = None
+    entries: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def unusable(self) -> frozenset[str]:
+        """Names of automatic columns that do not stand for their attribute."""
+        return self.footer.unusable
 
     @property
     def declared(self) -> tuple[PromotedColumn, ...]:
@@ -89,15 +96,13 @@ class SectionContent:
 class SegmentContent:
     """The content of a file that the catalog knows.
 
-    These are its signals with rows, its promoted columns, the place of its token index, and the
-    automatic columns that may be read in place of their attributes.
+    These are its signals with rows, its promoted columns, and the facts that features open.
     """
 
     format_version: int
     sections: Mapping[Signal, SectionContent]
     promoted_field_ids: tuple[int, ...] = ()
-    token_index: TokenIndex | None = None
-    automatic_field_ids: tuple[int, ...] = ()
+    written: Facts = NO_FACTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +153,7 @@ def content_of(stored: StoredFooter) -> SegmentContent | None:
             if rows
         },
         footer_columns.field_ids(stored.promoted),
-        stored.token_index,
-        footer_columns.usable_field_ids(stored.promoted, stored.footer.unusable),
+        written.state(stored),
     )
 
 
@@ -196,14 +200,12 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         "sort_order": stored.sort_order,
         "sharding_fields": stored.sharding_fields,
         **footer_columns.encode(stored.promoted, footer.unusable),
+        **stored.entries,
     }
     if footer.event_identity:
         fields["event_identity"] = footer.event_identity
     if stored.times_by_signal is not None:
         fields["signal_times"] = dict(stored.times_by_signal)
-    index = stored.token_index
-    if index is not None:
-        fields["token_index"] = [KIND_BLOCKS, index.offset, index.length]
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
     metadata[_PREFIX + b"lineage"] = lineage.pack(footer.batches, footer.ranges)
     if footer.quarantined:
@@ -245,7 +247,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
             promoted,
             _fields_of(sort_order) if sharding is None else tuple(map(str, json.loads(sharding))),
             _signal_times(texts.get("signal_times"), rows),
-            _token_index(texts.get("token_index")),
+            written.read_entries(texts),
         )
     except (KeyError, ValueError, TypeError, binascii.Error, zlib.error) as error:
         raise CorruptObject(f"the footer is not that of a merged segment: {error!r}") from error
@@ -271,14 +273,6 @@ def _signal_times(
         for signal in SIGNALS
         if rows.get(signal)
     }
-
-
-def _token_index(encoded: bytes | None) -> TokenIndex | None:
-    """The index of a file; None if it has none or one of a kind that this release cannot read."""
-    if encoded is None:
-        return None
-    kind, offset, length = map(_int, json.loads(encoded))
-    return TokenIndex(offset, length) if kind == KIND_BLOCKS else None
 
 
 def _json(value: object) -> bytes:

@@ -12,14 +12,6 @@ def field_ids(columns: Iterable[PromotedColumn]) -> tuple[int, ...]:
     return tuple(sorted(field_id for field_id in ids if field_id is not None))
 
 
-def usable_field_ids(
-    columns: Iterable[PromotedColumn], unusable: Collection[str]
-) -> tuple[int, ...]:
-    """Return the ids of automatic columns that stand for their attributes, ascending."""
-    ids = (c.field_id for c in columns if c.is_automatic and c.name not in unusable)
-    return tuple(sorted(field_id for field_id in ids if field_id is not None))
-
-
 def encode(columns: Sequence[PromotedColumn], unusable: Collection[str]) -> dict[str, object]:
     """Return the entries of a footer for some columns.
 

@@ -3,7 +3,7 @@
 Reading is in `segments.parquet.reader`; both ends of the format are offered from here.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, Self
@@ -29,7 +29,6 @@ from segments.parquet.sorting import sort_table
 from segments.parquet.spec import SegmentSpec
 from segments.parquet.upload import upload_segment
 from segments.signals import SIGNALS, Signal
-from segments.token_index.place import TokenIndex
 
 __all__ = [
     "SegmentFacts",
@@ -44,7 +43,7 @@ __all__ = [
 
 
 class IndexBuilder(Protocol):
-    """Builds a token index (`segments.token_index.builder`)."""
+    """Builds an index of a file, which lies in it beside the row groups."""
 
     def add(self, group: pa.Table, file_bytes: int) -> None:
         """Take in a row group of a file that has so many bytes with it."""
@@ -52,6 +51,10 @@ class IndexBuilder(Protocol):
 
     def content(self) -> bytes:
         """Return the index; empty if the file gets none."""
+        ...
+
+    def entry(self, offset: int, length: int) -> Mapping[str, object]:
+        """Return the entry of the footer for the index, which has so many bytes at an offset."""
         ...
 
 
@@ -73,8 +76,7 @@ class SegmentWriter:
         """Open the file, which must not exist; its columns are those of `signals`.
 
         The format is the one that `footer` names. `samples` are rows by which encodings of promoted
-        columns are chosen; without them it is the first row group. `index` makes the
-        file's token index.
+        columns are chosen; without them it is the first row group.
         """
         present = set(signals)
         self._signals = tuple(s for s in SIGNALS if s in present)
@@ -180,11 +182,11 @@ class SegmentWriter:
             if self._index is not None:
                 self._index.add(group, self._writer.size_bytes)
 
-    def _write_index(self, writer: ParquetLayout) -> TokenIndex | None:
-        if self._index is None:
-            return None
-        content = self._index.content()
-        return TokenIndex(writer.write_beside(content), len(content)) if content else None
+    def _write_index(self, writer: ParquetLayout) -> Mapping[str, object]:
+        content = self._index.content() if self._index is not None else b""
+        if self._index is None or not content:
+            return {}
+        return self._index.entry(writer.write_beside(content), len(content))
 
     def _note(self, signal: Signal, group: pa.Table) -> None:
         """Count the rows, widen the time bounds; refuses rows of no section or without a time."""

@@ -10,6 +10,8 @@ KIND_BLOCKS = 3
 NUM_BLOCKS = 1024
 _BLOCK_BITS = 10
 BLOCK_BYTES_MAX = 256 * 1024
+# Name of the entry in a footer.
+ENTRY = "token_index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,11 @@ class TokenIndex:
     def block_offset(self, number: int) -> int:
         """Return the first byte of a block in the object."""
         return self.offset + number * self.block_bytes
+
+
+def footer_entry(offset: int, length: int) -> dict[str, object]:
+    """Return the entry of a footer for an index."""
+    return {ENTRY: [KIND_BLOCKS, offset, length]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dataplane.location import ask_location
-from dataplane.registration import index_message, segment_facts
+from dataplane.registration import segment_facts
 from dataplane.stream_poll import read_streams
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from segments.errors import CorruptObject, ObjectMissing
+from segments.facts import written
 from segments.keys import MergedKey, parse_key, split_key
 from segments.offsets import OffsetSpan, coalesce
 from segments.rebuild.inventory import find_segment
@@ -130,5 +131,7 @@ def _segment(bucket: common_pb2.CloudBucket, file: SegmentFound) -> common_pb2.C
             prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
         ),
         facts=segment_facts(file.content) if file.content else None,
-        token_index=index_message(file.content) if file.content else None,
+        written_facts=written.message_of(written.proven(file.content.written))
+        if file.content
+        else None,
     )

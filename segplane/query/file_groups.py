@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kql.pushdown.automatic import HiddenColumn
 from kql.typed import Promoted
 from meta.v1 import common_pb2
+from segments.facts.automatic_columns import usable_ids
 from segplane.query.quoting import quoted, unbounded
 from segplane.read.files.files import DatasetFile
 
@@ -55,7 +56,8 @@ def groups_of(files: Iterable[DatasetFile], hidden: Sequence[HiddenColumn]) -> l
     known = dict.fromkeys(column for item in hidden for column in item.columns)
     groups: dict[tuple[Promoted, ...], list[DatasetFile]] = {}
     for file in files:
-        own = tuple(column for column in known if field_id_of(column) in file.automatic)
+        usable = usable_ids(file.written) if known else ()
+        own = tuple(column for column in known if field_id_of(column) in usable)
         groups.setdefault(own, []).append(file)
     rows = {own: sum(file.rows for file in items) for own, items in groups.items()}
     largest = sorted((own for own in groups if own), key=lambda own: -rows[own])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kql.pushdown.reads import DatasetRead
 from kql.typed import Promoted
+from segments.facts.automatic_columns import without_ids
 from segplane.query.errors import QueryError
 from segplane.query.file_groups import (
     SQL_TYPES,
@@ -135,7 +136,7 @@ def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
         is_stored = opened.columns.has_as_stored(file)
         if not is_stored:
             # The attributes of such rows are read anyway, to complete their columns.
-            file = replace(file, automatic=frozenset())
+            file = replace(file, written=without_ids(file.written))
         is_direct = file.store.provider == "file" and is_stored
         (direct if is_direct else indirect).append(file)
     return DatasetSource(

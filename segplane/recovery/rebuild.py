@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
-from dataplane.registration import index_message, segment_facts
+from dataplane.registration import segment_facts
 from meta import migrations
 from meta.services.messages.segment_facts import signal_mask
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
@@ -17,6 +17,8 @@ from meta.store.recovery.restored_streams import RestoredBaby, RestoredEntry, Re
 from meta.store.segments import object_stores
 from meta.store.segments.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
+from segments.facts import written
+from segments.facts.feature import NO_FACTS
 from segments.ids import uuid_of
 from segments.keys import QUARANTINE_ROOT, split_key
 from segments.parquet.spec import PromotedColumn, SegmentSpec
@@ -145,7 +147,6 @@ def segment_row(live: LiveSegment) -> tables.RestoredSegment:
     segment = live.segment
     prefix, name = split_key(segment.key)
     facts = segment_facts(segment.content) if segment.content else None
-    index = index_message(segment.content) if segment.content else None
     return tables.RestoredSegment(
         NewSegment(
             dataset_id=UUID(segment.footer.dataset_id),
@@ -160,7 +161,7 @@ def segment_row(live: LiveSegment) -> tables.RestoredSegment:
             facts=facts.SerializeToString(deterministic=True) if facts else None,
             signals=signal_mask(item.signal for item in facts.signals) if facts else None,
             format_version=segment.footer.format_version,
-            token_index=index.SerializeToString(deterministic=True) if index else b"",
+            written=written.proven(segment.content.written) if segment.content else NO_FACTS,
         ),
         live.merge_count,
         segment.modified_at_nanos,

@@ -6,6 +6,7 @@ replacing the old one before it is there: a rebuild takes whichever of the two t
 if both are, and never both.
 """
 
+import dataclasses
 import hashlib
 import shutil
 import tempfile
@@ -20,6 +21,7 @@ from meta.client import MetaClient
 from meta.v1 import common_pb2, operations_pb2, segment_lookup_pb2
 from segments.checksums import BLOCK_BYTES, checksum_of
 from segments.errors import CorruptObject, ObjectExists, ObjectMissing
+from segments.facts import written
 from segments.keys import join_key
 from segments.markers import mark_hidden, mark_replaced
 from segments.object_check import KnownObject, check_object
@@ -106,8 +108,6 @@ def replace(
         message = create_segment(segment.dataset_id, location.bucket_of(key), key, file.facts)
         if not file.has_content:
             message.ClearField("facts")
-        message.ClearField("automatic_field_ids")  # Perhaps of a catalog from before a rebuild.
-        message.ClearField("has_exact_bounds")
         return client.operations.ReplaceSegment(
             operations_pb2.ReplaceSegmentRequest(
                 segment_id=segment_id,
@@ -204,6 +204,8 @@ def _read(path: Path) -> _File:
     with path.open("rb") as source:
         checksum = checksum_of(source)
     stored, content = read.stored, read.content
+    if content is not None:
+        content = dataclasses.replace(content, written=written.proven(content.written))
     facts = SegmentFacts(
         rows=stored.rows,
         rows_by_signal=stored.rows_by_signal,

@@ -87,7 +87,9 @@ def _names_of(source: Path) -> frozenset[str]:
 
 def _is_footer_key(reference: str) -> bool:
     found = _FOOTER_KEY.fullmatch(reference)
-    footer = (ROOT / "segments" / "parquet" / "footer.py").read_text()
+    # Features name their entries beside the core's.
+    files = ("parquet/footer.py", "token_index/place.py")
+    footer = "".join((ROOT / "segments" / file).read_text() for file in files)
     return found is not None and (found[1] in footer)
 
 

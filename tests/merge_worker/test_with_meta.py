@@ -231,4 +231,4 @@ def test_a_merge_reads_automatic_columns_out_of_older_segments(
     (merged,) = case.find()
     # The rows have texts and repeated names among the numbers.
     (user,) = [column.field_id for column in stored.columns if column.attribute == "user.id"]
-    assert merged.automatic_field_ids == [user]
+    assert merged.written_facts.automatic_field_ids == [user]

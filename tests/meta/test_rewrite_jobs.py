@@ -102,7 +102,7 @@ def test_a_rewrite_takes_exactly_the_segments_whose_bounds_may_leave_values_out(
 ) -> None:
     segments = [segment_of(dataset) for _ in range(4)]
     for segment in (segments[0], segments[2]):
-        segment.has_exact_bounds = True
+        segment.written_facts.has_exact_bounds = True
     ids = writer.save(*segments)
 
     job = rewrites.create(dataset, inexact_bounds=True)
@@ -112,7 +112,7 @@ def test_a_rewrite_takes_exactly_the_segments_whose_bounds_may_leave_values_out(
     assert [one in live for one in ids] == [True, False, True, False]
     assert (finished.segments_total, finished.segments_done) == (2, 2)
     assert finished.inexact_bounds
-    assert live[ids[0]].has_exact_bounds
+    assert live[ids[0]].written_facts.has_exact_bounds
 
 
 def test_a_paused_rewrite_creates_no_tasks_until_it_is_resumed(

@@ -4,8 +4,9 @@ import pytest
 
 from meta.client import MetaClient
 from meta.errors import InvalidArgument
-from meta.v1.common_pb2 import CreateSegment, TokenIndex
+from meta.v1.common_pb2 import CreateSegment
 from segments.token_index.place import BLOCK_BYTES_MAX, KIND_BLOCKS, NUM_BLOCKS
+from segments.v1.written_facts_pb2 import TokenIndex
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import Writer, segment_of
 
@@ -26,7 +27,7 @@ def writer(meta_client: MetaClient) -> Writer:
 
 def indexed(dataset: str, index: TokenIndex, size: int = SIZE, key: str = "") -> CreateSegment:
     segment = segment_of(dataset, compressed=size, key=key)
-    segment.token_index.CopyFrom(index)
+    segment.written_facts.token_index.CopyFrom(index)
     return segment
 
 
@@ -40,8 +41,8 @@ def test_the_place_is_returned_as_it_was_registered(
 
     for segments in (writer.find("indexed").segments, writer.get(plain, sized)):
         by_id = {segment.id: segment for segment in segments}
-        assert by_id[sized].token_index == index
-        assert not by_id[plain].HasField("token_index")
+        assert by_id[sized].written_facts.token_index == index
+        assert not by_id[plain].HasField("written_facts")
 
 
 def test_a_repeated_registration_is_not_compared_by_it(writer: Writer, dataset: str) -> None:
@@ -71,7 +72,7 @@ def test_a_place_outside_the_object_is_refused(
 ) -> None:
     index = TokenIndex(kind=kind, offset=offset, length=length)
 
-    with pytest.raises(InvalidArgument, match=r"segments\[0\]\.token_index"):
+    with pytest.raises(InvalidArgument, match=r"segments\[0\]\.written_facts\.token_index"):
         writer.save(indexed(dataset, index))
 
 

@@ -48,7 +48,7 @@ def test_a_segment_names_the_columns_whose_values_are_exact(
 
     request = segment_lookup_pb2.FindSegmentsRequest()
     (segment,) = collector.client.segment_lookup.FindSegments(request).segments
-    assert segment.automatic_field_ids == [ids["user.id"]]
+    assert segment.written_facts.automatic_field_ids == [ids["user.id"]]
     assert not segment.facts.promoted_field_ids
     key = segment.cloud_object_key
     table = read_segment(collector.store, join_key(key.prefix.prefix, key.key))["logs"]

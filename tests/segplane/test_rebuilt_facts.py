@@ -77,11 +77,11 @@ def test_a_token_index_has_its_place_after_a_rebuild(
         writer.write()
         find = FindSegmentsRequest(dataset_names=["web"])
         (before,) = client.segment_lookup.FindSegments(find).segments
-    assert before.token_index.length > 0
+    assert before.written_facts.token_index.length > 0
 
     rebuild(meta_settings, "--apply", "--database-url", empty_database_url)
 
     with running(on(meta_settings, empty_database_url)) as client:
         find = FindSegmentsRequest(dataset_names=[f"rebuilt-{writer.dataset}"])
         (rebuilt,) = client.segment_lookup.FindSegments(find).segments
-    assert rebuilt.token_index == before.token_index
+    assert rebuilt.written_facts.token_index == before.written_facts.token_index

@@ -61,4 +61,4 @@ def test_a_file_whose_attributes_were_altered_beside_their_columns_is_refused(
 
 
 def automatic_ids(driver: CollectorDriver) -> list[list[int]]:
-    return [list(segment.automatic_field_ids) for segment in find(driver.client)]
+    return [list(segment.written_facts.automatic_field_ids) for segment in find(driver.client)]

@@ -111,9 +111,7 @@ def new_segment(stores: Stores, message: common_pb2.CreateSegment, field: str) -
         format_version,
         message.crc32c if message.HasField("crc32c") else None,
         field_ids,
-        segment_facts.token_index(message, f"{field}.token_index"),
-        segment_facts.automatic_ids(message, f"{field}.automatic_field_ids"),
-        message.has_exact_bounds,
+        segment_facts.written(message, f"{field}.written_facts"),
     )
 
 

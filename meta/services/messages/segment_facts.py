@@ -6,16 +6,15 @@ from typing import TypeAlias
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.v1 import common_pb2
-from segments.protowire import varint
-from segments.token_index.place import KIND_BLOCKS, is_valid
+from segments.facts import written as written_facts
+from segments.facts.feature import NO_FACTS, Facts
+from segments.facts.written import Fault
 
 # Values of the enum that fit the mask of the table.
 SIGNAL_MAX = 14
 FORMAT_MAX = 2**15 - 1
 # A dataset has at most 100 promoted columns, 1,000 of a schema and two of receipt.
 FIELD_IDS_MAX = 1_102
-# As many as a dataset has at a time.
-AUTOMATIC_IDS_MAX = 100
 # Events, start and end of a segment or of one signal in it; times in nanoseconds, inclusive.
 Counts: TypeAlias = tuple[int, int, int]
 
@@ -36,15 +35,6 @@ def check(
         ids = tuple(facts.promoted_field_ids)
         _check_ascending(ids, f"{field}.promoted_field_ids", FIELD_IDS_MAX)
     return mask, ids
-
-
-def automatic_ids(message: common_pb2.CreateSegment, field: str) -> bytes:
-    """Check the ids of automatic columns and return them as varints, b"" if there are none."""
-    ids = message.automatic_field_ids
-    if not ids:
-        return b""
-    _check_ascending(ids, field, AUTOMATIC_IDS_MAX)
-    return b"".join(map(varint, ids))
 
 
 def _check_ascending(ids: Sequence[int], field: str, most: int) -> None:
@@ -90,26 +80,12 @@ def signal_mask(signals: Iterable[int]) -> int:
     return sum(1 << signal for signal in set(signals))
 
 
-def token_index(message: common_pb2.CreateSegment, field: str) -> bytes:
-    """Check the place of a token index and return its bytes, b"" if there is none.
-
-    One of a kind that is not known yet is kept.
-    """
-    if not message.HasField("token_index"):
-        return b""
-    index = message.token_index
-    checks.count(index.kind, f"{field}.kind", low=1)
-    end = checks.size(index.offset, f"{field}.offset") + checks.size(
-        index.length, f"{field}.length"
-    )
-    if not (index.offset and index.length) or end > message.compressed_size_bytes:
-        raise InvalidArgument(
-            f"{field} ends at {end}, the object has {message.compressed_size_bytes} bytes",
-            field=field,
-        )
-    if index.kind == KIND_BLOCKS and not is_valid(
-        index.offset, index.length, message.compressed_size_bytes
-    ):
-        what = "has no whole number of bytes a block, or too large blocks"
-        raise InvalidArgument(f"{field} {what}", field=field)
-    return index.SerializeToString(deterministic=True)
+def written(message: common_pb2.CreateSegment, field: str) -> Facts:
+    """Check the facts that features open."""
+    if not message.HasField("written_facts"):
+        return NO_FACTS
+    facts = written_facts.checked(message.written_facts, message.compressed_size_bytes)
+    if isinstance(facts, Fault):
+        at = f"{field}.{facts.field}"
+        raise InvalidArgument(f"{at} {facts.message}", field=at)
+    return facts

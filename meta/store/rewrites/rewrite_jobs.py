@@ -20,8 +20,8 @@ from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_planning, merge_tasks
 from meta.store.segments import stats
-from meta.store.segments.segments import EXACT_BOUNDS
 from meta.store.versions import versions
+from segments.facts.exact_bounds import LAST_BYTES
 from segments.named_stores import DEFAULT_STORE
 from segments.store_names import FOLDER
 
@@ -100,8 +100,8 @@ MATCHES = f"""
     AND (cast(:format_version AS int) IS NULL
          OR s.format_version IS DISTINCT FROM cast(:format_version AS int))
     AND (NOT cast(:inexact_bounds AS boolean)
-         OR substring(s.message FROM length(s.message) - {len(EXACT_BOUNDS) - 1})
-            IS DISTINCT FROM '\\x{EXACT_BOUNDS.hex()}')
+         OR substring(s.message FROM length(s.message) - {len(LAST_BYTES) - 1})
+            IS DISTINCT FROM '\\x{LAST_BYTES.hex()}')
     AND (cast(:start_ns AS bigint) IS NULL OR s.end_ns >= :start_ns)
     AND (cast(:end_ns AS bigint) IS NULL OR s.start_ns < :end_ns
          OR cast(:end_ns AS bigint) = 9223372036854775807)

@@ -24,13 +24,14 @@ from meta.store.engine.pool import Transaction
 from meta.store.segments import object_keys, stats
 from meta.store.segments.object_keys import Identity, State
 from meta.store.versions.versions import Version
+from segments.facts.feature import NO_FACTS, Facts
 from segments.ids import new_uuid7
 from segments.protowire import LENGTH_DELIMITED, VARINT, nanos_varint, varint
 
 # Numbers of CloudObjectPrefix.prefix and CloudObjectKey.key.
 PREFIX, NAME = 2, 2
 _ID, _TIME_RANGE, _SIZE, _COMPRESSED, _EVENTS, _DATASET, _MERGE_COUNT = 1, 2, 3, 4, 5, 6, 102
-_TOKEN_INDEX, _AUTOMATIC_IDS, _EXACT_BOUNDS = 107, 108, 109
+_WRITTEN_FACTS = 110
 _START, _END = 1, 2
 DURATION_CLASS_MAX = 17
 _CLASS_ZERO_NANOS = 1_000_000_000
@@ -71,17 +72,13 @@ _AS_TEXT = {"id": "s.id::text", "dataset_id": "d.id::text"}
 ROW_COLUMNS = ", ".join(_AS_TEXT.get(name, f"s.{name}") for name in SegmentRow._fields)
 NUM_COLUMNS = len(SegmentRow._fields)
 # Made once: a batch of registrations writes thousands of fields.
-_PREFIX_TAG, _NAME_TAG, _ID_TAG, _TIME_RANGE_TAG, _DATASET_TAG, _TOKEN_INDEX_TAG, _AUTOMATIC_TAG = (
+_PREFIX_TAG, _NAME_TAG, _ID_TAG, _TIME_RANGE_TAG, _DATASET_TAG, _WRITTEN_FACTS_TAG = (
     varint(n << 3 | LENGTH_DELIMITED)
-    for n in (PREFIX, NAME, _ID, _TIME_RANGE, _DATASET, _TOKEN_INDEX, _AUTOMATIC_IDS)
+    for n in (PREFIX, NAME, _ID, _TIME_RANGE, _DATASET, _WRITTEN_FACTS)
 )
 _START_TAG, _END_TAG, _SIZE_TAG, _COMPRESSED_TAG, _EVENTS_TAG, _MERGE_COUNT_TAG = (
     varint(n << 3 | VARINT) for n in (_START, _END, _SIZE, _COMPRESSED, _EVENTS, _MERGE_COUNT)
 )
-
-
-# The end of the kept message of a segment whose bounds leave no value out.
-EXACT_BOUNDS = varint(_EXACT_BOUNDS << 3 | VARINT) + b"\x01"
 
 
 def write_message(
@@ -92,7 +89,7 @@ def write_message(
     key: tuple[str, str],
     merge_count: int,
 ) -> bytes:
-    """The bytes of a segment without a token index; times in nanoseconds, both ends inclusive.
+    """The bytes of a segment without written facts; times in nanoseconds, both ends inclusive.
 
     `sizes` are bytes, compressed bytes and events; `key` is the prefix and the name of its object.
     """
@@ -143,8 +140,8 @@ class NewSegment(NamedTuple):
     `prefix` and `object_name` are as its writer sent them, `object_key` is the two joined. `facts`
     is a serialized SegmentFacts, and `signals` has bit n set if there are records of signal n.
     `crc32c` is that of the object's bytes; None = its writer does not know it.
-    `promoted_field_ids` are those of its facts. Its kept message alone has the `token_index`,
-    the `automatic_ids` as varints and `has_exact_bounds`.
+    `promoted_field_ids` are those of its facts. The kept message ends with the `written` facts,
+    which only features open (`segments.facts`).
     """
 
     dataset_id: UUID
@@ -161,10 +158,7 @@ class NewSegment(NamedTuple):
     format_version: int | None = None
     crc32c: int | None = None
     promoted_field_ids: tuple[int, ...] = ()
-    # A serialized TokenIndex; empty if it has none.
-    token_index: bytes = b""
-    automatic_ids: bytes = b""
-    has_exact_bounds: bool = False
+    written: Facts = NO_FACTS
 
 
 class Claim(NamedTuple):
@@ -316,13 +310,9 @@ def _message(claimed: Claim, merge_count: int) -> bytes:
         (new.prefix, new.object_name),
         merge_count,
     )
-    for tag, content in (
-        (_TOKEN_INDEX_TAG, new.token_index),
-        (_AUTOMATIC_TAG, new.automatic_ids),
-    ):
-        if content:
-            message += tag + varint(len(content)) + content
-    return message + EXACT_BOUNDS if new.has_exact_bounds else message
+    if not new.written:
+        return message
+    return message + _WRITTEN_FACTS_TAG + varint(len(new.written)) + new.written
 
 
 def _is_new(claimed: Claim) -> bool:

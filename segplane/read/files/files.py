@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from meta.client import MetaClient, location
 from meta.v1 import common_pb2
 from meta.v1 import segment_lookup_pb2 as pb
+from segments.facts.feature import NO_FACTS, Facts
 from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
-from segments.token_index.place import KIND_BLOCKS, IndexedGroup, TokenIndex
+from segments.token_index.place import IndexedGroup
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
 from segplane.read.lookup import segment_url
@@ -61,10 +62,7 @@ class DatasetFile:
     promoted: tuple[common_pb2.PromotedColumn, ...] | None
     # None for a segment.
     foreign: ForeignMark | None = None
-    # None for a file without one, or with one of a kind that this release cannot read.
-    token_index: TokenIndex | None = None
-    # Field ids of the automatic columns that may be read in place of their attributes.
-    automatic: frozenset[int] = frozenset()
+    written: Facts = NO_FACTS
     # Row groups that may have the terms of a query, in their order; None = all.
     groups: tuple[IndexedGroup, ...] | None = None
     num_groups_left_out: int = 0
@@ -162,13 +160,8 @@ def file_of(
         segment.facts.format_version if segment.HasField("facts") else None,
         layouts[segment.layout] if segment.HasField("layout") else None,
         _mark(segment),
-        _token_index(segment.token_index),
-        frozenset(segment.automatic_field_ids),
+        Facts(segment.written_facts.SerializeToString()),
     )
-
-
-def _token_index(index: common_pb2.TokenIndex) -> TokenIndex | None:
-    return TokenIndex(index.offset, index.length) if index.kind == KIND_BLOCKS else None
 
 
 def _mark(segment: common_pb2.SegmentInfo) -> ForeignMark | None:

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from segments.facts.token_index import place_of
 from segments.token_index.blocks import read_block
-from segments.token_index.place import IndexedGroup, block_of
+from segments.token_index.place import IndexedGroup, TokenIndex, block_of
 from segplane.read.errors import ReadError
 from segplane.read.files.files import DatasetFile
 from segplane.read.files.filesystems import filesystem, path_of
@@ -24,23 +25,24 @@ def files_with(terms: Sequence[int], files: Sequence[DatasetFile]) -> tuple[Data
     Of a file with an index, `groups` are the row groups that may have one. A file without an index
     is one of them, and so is one whose index cannot be read.
     """
-    indexed = [file for file in files if file.token_index is not None]
-    if not terms or not indexed:
+    if not terms:
+        return tuple(files)
+    places = ((file, place_of(file.written)) for file in files)
+    indexed = [(file, place) for file, place in places if place is not None]
+    if not indexed:
         return tuple(files)
     if len(indexed) == 1:
-        read = [_narrowed(terms, indexed[0])]
+        read = [_narrowed(terms, *indexed[0])]
     else:
         with ThreadPoolExecutor(min(_READS_AT_ONCE, len(indexed))) as pool:
-            read = list(pool.map(lambda file: _narrowed(terms, file), indexed))
+            read = list(pool.map(lambda item: _narrowed(terms, *item), indexed))
     narrowed = {file.segment_id: file for file in read}
     candidates = (narrowed.get(file.segment_id, file) for file in files)
     return tuple(file for file in candidates if file.groups is None or file.groups)
 
 
-def _narrowed(terms: Sequence[int], file: DatasetFile) -> DatasetFile:
+def _narrowed(terms: Sequence[int], file: DatasetFile, index: TokenIndex) -> DatasetFile:
     """Read the blocks of the terms, and return the file with the row groups to read of it."""
-    index = file.token_index
-    assert index is not None
     groups: set[IndexedGroup] = set()
     num_groups = 0
     try:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segments.errors import CorruptObject
+from segments.facts.written import state
 from segments.offsets import OffsetSpan, coalesce
 from segments.parquet import lineage
 from segments.parquet.footer import (
@@ -162,7 +163,9 @@ def test_the_content_of_a_file_is_its_signals_with_rows_and_its_numbered_columns
 
     content = content_of(decode_footer(encode_footer(known)))
 
-    assert content == SegmentContent(2, {"logs": SectionContent(3, -5, 7)}, (1_000, 1_002))
+    assert content == SegmentContent(
+        2, {"logs": SectionContent(3, -5, 7)}, (1_000, 1_002), state(known)
+    )
 
 
 def test_the_content_of_a_file_without_times_of_its_signals_is_unknown() -> None:

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from segments.facts import written
+from segments.facts.token_index import place_of
 from segments.location import StoreLocation
 from segments.merging.indexing import index_builder
 from segments.parquet import row_groups
@@ -44,7 +46,7 @@ def test_every_reader_sees_the_same_rows(tmp_path: Path) -> None:
     _, facts = write_segment(with_index, TABLES, has_token_index=True)
     write_segment(without, TABLES)
 
-    index = facts.content.token_index
+    index = place_of(facts.content.written)
     assert index is not None
     assert read_local_content(with_index).content == facts.content
     assert facts.compressed_size_bytes == with_index.stat().st_size
@@ -62,7 +64,7 @@ def test_the_index_has_the_terms_of_every_row_group(
     monkeypatch.setattr(row_groups, "GROUP_ROWS_MAX", 700)
     write_segment(path, TABLES, has_token_index=True)
     with SegmentFile(path) as segment:
-        index = segment.stored.token_index
+        index = place_of(written.state(segment.stored))
     content, file = path.read_bytes(), pq.ParquetFile(path)
 
     assert index is not None
@@ -91,8 +93,8 @@ def test_merges_of_many_rows_or_many_bytes_write_one(tmp_path: Path) -> None:
     large = shelf.merge(sized, asked).facts
     many = shelf.merge(inputs, asked).facts
 
-    assert few.content.token_index is None
-    assert large.content.token_index is not None
-    assert many.content.token_index is not None
+    assert place_of(few.content.written) is None
+    assert place_of(large.content.written) is not None
+    assert place_of(many.content.written) is not None
     merged = shelf.merged()
     assert Counter(plain(merged["logs"])) == Counter(plain(TABLES["logs"]))

@@ -36,7 +36,7 @@ def test_files_on_disk_are_left_out(
     # Their rows are gone, and their indexes are whole.
     find = FindSegmentsRequest(dataset_names=["web"])
     for segment in meta_server.client.segment_lookup.FindSegments(find).segments:
-        rows, path = segment.token_index.offset, Path(segment_url(segment))
+        rows, path = segment.written_facts.token_index.offset, Path(segment_url(segment))
         path.write_bytes(bytes(rows) + path.read_bytes()[rows:])
 
     assert [list(row.values()) for row in gateway.query(SEARCH).json] == [[0]]
@@ -71,6 +71,6 @@ class TestBucket:
         assert answer.status == 200, answer.message
         find = FindSegmentsRequest(dataset_names=["web"])
         found = meta_server.client.segment_lookup.FindSegments(find).segments
-        blocks = [segment.token_index.length // NUM_BLOCKS for segment in found]
+        blocks = [segment.written_facts.token_index.length // NUM_BLOCKS for segment in found]
         assert sorted(read) == sorted(blocks)
         assert len(blocks) == FILES

@@ -79,7 +79,10 @@ def test_segments_say_whether_their_bounds_leave_no_value_out(segments: SegmentW
 
     found = find_all(segments.client, FindSegmentsRequest(dataset_names=["web"]))
 
-    assert {segment.id: segment.has_exact_bounds for segment in found} == {new: True, old: False}
+    assert {segment.id: segment.written_facts.has_exact_bounds for segment in found} == {
+        new: True,
+        old: False,
+    }
 
 
 def collected(dataset: OpenDataset) -> pa.Table:

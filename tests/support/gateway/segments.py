@@ -90,7 +90,7 @@ class SegmentWriter:
         self.files += 1
         segment = create_segment(self.dataset, bucket, key, facts)
         if self.has_float_bounds:
-            segment.has_exact_bounds = False
+            segment.written_facts.has_exact_bounds = False
         if not is_known:
             segment.ClearField("facts")
         return self._save(segment)

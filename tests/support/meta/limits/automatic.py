@@ -30,8 +30,8 @@ def _(world: World, n: int) -> None:
         automatic(world, [f"{k}" for k in range(start, min(n, start + 100))])
 
 
-@of("`automatic_field_ids` of a segment")
+@of("`written_facts.automatic_field_ids` of a segment")
 def _(world: World, n: int) -> None:
     segment = world.segment()
-    segment.automatic_field_ids.extend(range(1, n + 1))
+    segment.written_facts.automatic_field_ids.extend(range(1, n + 1))
     world.writer.save(segment)

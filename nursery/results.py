@@ -1,12 +1,10 @@
 """Results of tasks for the driver: facts of files, counts and errors; never records."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from segments.errors import StoreUnavailable
-from segments.event_identity import HASH_BYTES
 from segments.parquet.footer import SegmentContent
-from segments.parquet.spec import SegmentSpec
 
 # Columns that a line of the log names.
 LOGGED_COLUMNS_MAX = 100
@@ -27,49 +25,19 @@ class WrittenSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskEvents:
-    """The identities of the events in one task's segments of a dataset, each once.
-
-    `hashes` has them one after the other, `days` their UTC days since 1970, and `babies` the place
-    of each one's baby in `baby_ids`. `repeats` are records that are left out because their event is
-    a row of these segments, or one already. `without` are rows without an identity.
-    """
-
-    spec: SegmentSpec
-    hashes: bytes
-    days: Sequence[int]
-    babies: Sequence[int]
-    baby_ids: tuple[tuple[str, int], ...]
-    repeats: int = 0
-    without: int = 0
-
-    @property
-    def each(self) -> list[bytes]:
-        """The identities."""
-        return [self.hashes[at : at + HASH_BYTES] for at in range(0, len(self.hashes), HASH_BYTES)]
-
-    @property
-    def number(self) -> int:
-        """The number of identities."""
-        return len(self.hashes) // HASH_BYTES
-
-
-@dataclass(frozen=True, slots=True)
 class DatasetResult:
     """One task's outcome for one dataset; with an error its segments must not be registered.
 
     `unconverted` counts attribute values that do not fit their typed column, by column: they are
-    null there. `quarantined` are streams with records that are quarantined because they do not
-    conform, each with the verdict that their keys end with.
+    null there. `stated` has what each part of the registration gathered, by the name of its field
+    of the request; only the part opens it.
     """
 
     dataset_id: str
     segments: tuple[WrittenSegment, ...] = ()
     error: str = ""
     unconverted: tuple[tuple[str, int], ...] = ()
-    quarantined: tuple[tuple[str, str], ...] = ()
-    # Set for a dataset that has each event once.
-    events: TaskEvents | None = None
+    stated: Mapping[str, object] = field(default_factory=dict)
 
     def unconverted_values(self) -> dict[str, object]:
         """Return, for the log, how many values did not fit: in all and by column."""

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from dataplane.babies.columns import DatasetColumns
 from dataplane.babies.events import SeenEvents
 from dataplane.babies.reads import DatasetWork
-from nursery.results import DatasetResult, TaskEvents, WrittenSegment
+from nursery.parts import deduplication, quarantined
+from nursery.results import DatasetResult, WrittenSegment
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
-from segments.offsets import Quarantined
 from segments.parquet.columns.automatic import automatic_columns
+from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import quarantined_of
+
+PRODUCER = "segplane-nursery/1"
 
 
 @dataclass(slots=True)
@@ -71,9 +74,17 @@ class DatasetExecution:
         columns, self.columns = self.columns, DatasetColumns()
         return columns
 
-    def quarantined_of(self, columns: DatasetColumns) -> Quarantined:
-        """The baby segments of columns whose records are not all there, for the footer."""
-        return quarantined_of(self.quarantined, columns.lineage()) if self.quarantined else ()
+    def footer(self, columns: DatasetColumns) -> SegmentFooter:
+        """The footer of files of these columns, but for their batch."""
+        ranges = columns.lineage()
+        return SegmentFooter(
+            dataset_id=self.dataset_id,
+            producer=PRODUCER,
+            ranges=ranges,
+            quarantined=quarantined_of(self.quarantined, ranges) if self.quarantined else (),
+            event_identity=self.work.spec.identity_column,
+            unusable=self.unusable,
+        )
 
     def reads(self, stream_id: str) -> bool:
         """Whether records of a stream are this dataset's in this task."""
@@ -87,20 +98,14 @@ class DatasetExecution:
             tuple(self.segments),
             self.error,
             tuple(sorted((n, k) for n, k in self.unconverted.items() if n not in unusable)),
-            tuple(sorted(self.quarantined.items())),
-            self._task_events(),
+            self._stated(),
         )
 
-    def _task_events(self) -> TaskEvents | None:
-        events = self.events
-        if events is None:
-            return None
-        return TaskEvents(
-            self.work.spec,
-            events.hashes,
-            events.days,
-            events.babies,
-            events.baby_ids,
-            events.repeats,
-            events.without,
-        )
+    def _stated(self) -> dict[str, object]:
+        """What the parts of the registration have gathered."""
+        stated: dict[str, object] = {}
+        if self.quarantined:
+            stated[quarantined.FIELD] = dict(sorted(self.quarantined.items()))
+        if self.events is not None:
+            stated[deduplication.FIELD] = deduplication.gathered(self.work.spec, self.events)
+        return stated

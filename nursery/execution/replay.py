@@ -5,7 +5,7 @@ segments. Batch and keys follow from the payload's key, so that a repetition wri
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dataplane.babies.conformity import QuarantinedPart
@@ -89,9 +89,8 @@ def write_payload(
             columns,
             folder,
             _batch(object_key, attempt),
+            replace(execution.footer(columns), quarantined=((_verdict(object_key), (baby,)),)),
             is_last=True,
-            quarantined=((_verdict(object_key), (baby,)),),
-            unusable=execution.unusable,
         )
     return execution.result()
 

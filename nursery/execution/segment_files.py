@@ -1,6 +1,7 @@
 """Writes one dataset's columns as sorted merged segments, one per UTC day, and uploads them."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ from dataplane.babies.columns import DatasetColumns
 from dataplane.babies.reads import DatasetWork
 from nursery.execution.dataset_execution import OpenBatch
 from nursery.results import WrittenSegment
-from segments.offsets import Quarantined
 from segments.otlp.arrow import Array, pc
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.lineage import BatchPart
@@ -20,7 +20,6 @@ from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 
-PRODUCER = "segplane-nursery/1"
 # Bounds the files of a client with a random clock: the smallest days share one file.
 DAY_FILES_MAX = 8
 # The files of rows that are written at once.
@@ -34,35 +33,24 @@ def write_segments(
     columns: DatasetColumns,
     folder: Path,
     batch: OpenBatch,
+    footer: SegmentFooter,
     *,
     is_last: bool,
-    quarantined: Quarantined = (),
-    unusable: frozenset[str] = frozenset(),
 ) -> list[WrittenSegment]:
     """Write, upload and verify all of `columns`; the local files are removed.
 
-    `is_last`: the batch gets no more files after these. `quarantined` and `unusable` are for their
-    footers.
+    `is_last`: the batch gets no more files after these. `footer` is theirs, but for the batch.
     """
     tables = columns.joined()
     days = list(_day_files(tables))
-    lineage = columns.lineage()
     written = []
     last = batch.parts + len(days)
     for part, file_days in enumerate(days, start=batch.parts + 1):
         count = last if is_last and part == last else 0
-        footer = SegmentFooter(
-            dataset_id=work.dataset_id,
-            producer=PRODUCER,
-            batches=(BatchPart(batch.batch_id, part, count),),
-            ranges=lineage,
-            quarantined=quarantined,
-            event_identity=work.spec.identity_column,
-            unusable=unusable,
-        )
+        of_part = replace(footer, batches=(BatchPart(batch.batch_id, part, count),))
         path = folder / f"{batch.batch_id}-{part}.parquet"
         key = batch.key(work, part)
-        written.append(write_one(store, work, _of_days(tables, file_days), footer, path, key))
+        written.append(write_one(store, work, _of_days(tables, file_days), of_part, path, key))
     batch.parts = last
     return written
 

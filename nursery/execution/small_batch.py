@@ -1,17 +1,16 @@
 """Encodes the files of many small datasets: rows are joined and sorted once for all of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from dataplane.babies.columns import DatasetColumns
 from nursery.execution.dataset_execution import DatasetExecution
-from nursery.execution.segment_files import DAY_NANOS, PRODUCER
+from nursery.execution.segment_files import DAY_NANOS
 from segments.ids import new_uuid7
 from segments.otlp.arrow import make, pc
-from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
 from segments.parquet.small_writer import SMALL_ROWS_MAX, SmallSection, SmallSegment, small_format
 from segments.parquet.sorting import shrink
@@ -76,15 +75,8 @@ class SmallBatch:
         small, sections = self._smalls[place], self._sections[place]
         if not _is_one_day(sections):
             return None
-        footer = SegmentFooter(
-            dataset_id=small.dataset.dataset_id,
-            producer=PRODUCER,
-            batches=(BatchPart(str(new_uuid7()), 1, 1),),
-            ranges=small.columns.lineage(),
-            quarantined=small.dataset.quarantined_of(small.columns),
-            event_identity=small.dataset.work.spec.identity_column,
-            unusable=small.dataset.unusable,
-        )
+        batch = BatchPart(str(new_uuid7()), 1, 1)
+        footer = replace(small.dataset.footer(small.columns), batches=(batch,))
         return self._format.write(sections, footer)
 
 

@@ -111,9 +111,8 @@ def _write_alone(
         columns,
         folder,
         batch,
+        dataset.footer(columns),
         is_last=is_last,
-        quarantined=dataset.quarantined_of(columns),
-        unusable=dataset.unusable,
     )
     if not is_last:
         dataset.batch = batch

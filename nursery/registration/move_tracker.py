@@ -4,28 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nursery.planning.planner import DatasetMove, Plan
-from nursery.results import TaskEvents, TaskResult, WrittenSegment
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenEvents:
-    """The segments of one task for a dataset that has each event once, and their events."""
-
-    segments: tuple[WrittenSegment, ...]
-    events: TaskEvents
+from nursery.results import DatasetResult, TaskResult, WrittenSegment
 
 
 @dataclass(slots=True)
 class FinishedMove:
-    """A move, the segments that its tasks have written, and the verdict on records of streams.
-
-    `events` are of a dataset that has each event once; their segments are those of the move.
-    """
+    """A move, and the results of its tasks."""
 
     move: DatasetMove
-    segments: list[WrittenSegment] = field(default_factory=list)
-    quarantined: dict[str, str] = field(default_factory=dict)
-    events: list[WrittenEvents] = field(default_factory=list)
+    results: list[DatasetResult] = field(default_factory=list)
+
+    @property
+    def segments(self) -> list[WrittenSegment]:
+        """The segments that its tasks have written."""
+        return [segment for result in self.results for segment in result.segments]
 
 
 class MoveTracker:
@@ -60,11 +52,7 @@ class MoveTracker:
                 del self._waiting[dataset_id]
                 continue
             if dataset_id in results:
-                own = results[dataset_id]
-                finished.segments.extend(own.segments)
-                finished.quarantined.update(own.quarantined)
-                if own.events is not None:
-                    finished.events.append(WrittenEvents(own.segments, own.events))
+                finished.results.append(results[dataset_id])
             tasks.discard(index)
             if not tasks:
                 del self._waiting[dataset_id]

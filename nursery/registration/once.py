@@ -13,10 +13,11 @@ from pathlib import Path
 import structlog
 
 from dataplane.babies.reads import DatasetWork
-from nursery.registration.event_claims import claim_order
-from nursery.registration.move_tracker import FinishedMove, WrittenEvents
+from nursery.parts.deduplication import claim_order, events_of, with_events
+from nursery.registration.move_tracker import FinishedMove
 from nursery.registration.registration import BucketOf, Registered, Registrations
 from nursery.registration.rewriting import without_events
+from nursery.results import DatasetResult
 from segments.errors import SegmentsError
 from segments.named_stores import Stores
 from segments.store.interface import ObjectStore
@@ -49,8 +50,8 @@ class EventRegistrations:
         for _ in range(TRIES_MAX):
             if not answer.claimed:
                 break
-            order = claim_order(move.events)
-            excluded: list[set[bytes]] = [set() for _ in move.events]
+            order = claim_order(move.results)
+            excluded: list[set[bytes]] = [set() for _ in move.results]
             for position in answer.claimed:
                 place, digest, _ = order[position]
                 excluded[place].add(digest)
@@ -66,12 +67,13 @@ class EventRegistrations:
 
     def _distinct(self, move: FinishedMove) -> FinishedMove | None:
         """Leave out all but the lowest of equal identities in the segments of several tasks."""
-        if len(move.events) < 2:
+        if len(move.results) < 2:
             return move
         lowest: dict[bytes, tuple[tuple[str, int], int]] = {}
-        excluded: list[set[bytes]] = [set() for _ in move.events]
-        for place, own in enumerate(move.events):
-            events = own.events
+        excluded: list[set[bytes]] = [set() for _ in move.results]
+        for place, events in enumerate(map(events_of, move.results)):
+            if events is None:
+                continue
             for digest, baby in zip(events.each, events.babies, strict=True):
                 mine = events.baby_ids[baby], place
                 first = lowest.setdefault(digest, mine)
@@ -87,32 +89,29 @@ class EventRegistrations:
         dataset_id, store = move.move.dataset_id, open_stores(self._stores())
         try:
             with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
-                events = [
-                    _left(store, dataset_id, own, gone, Path(folder)) if gone else own
-                    for own, gone in zip(move.events, excluded, strict=True)
+                results = [
+                    _left(store, result, gone, Path(folder)) if gone else result
+                    for result, gone in zip(move.results, excluded, strict=True)
                 ]
         except SegmentsError as error:
             # The next cycle merges the babies again.
             log.warning("rewriting_failed", dataset_id=dataset_id, error=str(error))
             return None
-        segments = [segment for own in events for segment in own.segments]
-        return replace(move, events=events, segments=segments)
+        return replace(move, results=results)
 
 
 def _left(
-    store: ObjectStore,
-    dataset_id: str,
-    own: WrittenEvents,
-    gone: Collection[bytes],
-    folder: Path,
-) -> WrittenEvents:
+    store: ObjectStore, result: DatasetResult, gone: Collection[bytes], folder: Path
+) -> DatasetResult:
     """Write the segments of one task without some events."""
-    events = own.events
-    work = DatasetWork(dataset_id, events.spec, ())
+    events = events_of(result)
+    assert events is not None
+    work = DatasetWork(result.dataset_id, events.spec, ())
     places = [place for place, digest in enumerate(events.each) if digest not in gone]
     each = events.each
-    return WrittenEvents(
-        without_events(store, work, own.segments, gone, folder),
+    return with_events(
+        result,
+        without_events(store, work, result.segments, gone, folder),
         replace(
             events,
             hashes=b"".join([each[place] for place in places]),

@@ -25,10 +25,11 @@ from meta.errors import (
 )
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from nursery import metrics
+from nursery.parts.deduplication import Deduplication
+from nursery.parts.part import Part
+from nursery.parts.quarantined import Quarantined
 from nursery.planning.planner import SPANS_MAX
-from nursery.registration.event_claims import claims_message, deadline_secs
 from nursery.registration.move_tracker import FinishedMove
-from segments.event_identity import CLAIMS_MAX
 
 log = structlog.get_logger()
 # Limits of a call; meta allows 1,000 registrations and segments, and 10,000 offsets. Above 256 KiB
@@ -40,6 +41,7 @@ SEGMENTS_EACH_MAX = 100
 REQUEST_BYTES_MAX = 240_000
 CALLS_AT_ONCE = 8
 BucketOf = Callable[[str], common_pb2.CloudBucket]
+PARTS: tuple[Part, ...] = (Quarantined(), Deduplication())
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,10 @@ class Registrations:
         request = operations_pb2.RegisterMergedSegmentsRequest(
             registrations=[registration.request for registration in registrations]
         )
+        secs = sum(part.timeout_secs(own) for own in request.registrations for part in PARTS)
         try:
             results = self._client.operations.RegisterMergedSegments(
-                request, timeout=deadline_secs([item.request.identities for item in registrations])
+                request, timeout=secs or None
             ).results
         except MetaError as error:
             return [_outcome(registration.finished, error) for registration in registrations]
@@ -115,10 +118,7 @@ def beyond_limits(finished: FinishedMove) -> str:
     if len(finished.segments) > SEGMENTS_EACH_MAX:
         files = len(finished.segments)
         return f"{files} files of dataset {dataset_id}, more than {SEGMENTS_EACH_MAX}"
-    identities = sum(own.events.number for own in finished.events)
-    if identities > CLAIMS_MAX:
-        return f"{identities} events of dataset {dataset_id}, more than {CLAIMS_MAX}"
-    return ""
+    return next(filter(None, (part.beyond_limits(finished.results) for part in PARTS)), "")
 
 
 def _calls(registrations: Sequence[_Registration]) -> Iterator[list[_Registration]]:
@@ -154,7 +154,7 @@ def _request(
         create_segment(move.dataset_id, bucket_of(segment.key), segment.key, segment)
         for segment in finished.segments
     ]
-    return nursery_pb2.RegisterMergedSegmentRequest(
+    request = nursery_pb2.RegisterMergedSegmentRequest(
         segment=segments[0] if segments else None,
         more_segments=segments[1:],
         stream_offsets=[
@@ -168,12 +168,10 @@ def _request(
             for span in move.spans
         ],
         omit_streams=True,
-        quarantined=[
-            nursery_pb2.QuarantinedRecords(stream_id=stream_id, verdict=verdict)
-            for stream_id, verdict in finished.quarantined.items()
-        ],
-        identities=claims_message(client, finished.events),
     )
+    for part in PARTS:
+        part.state(finished.results, request, client)
+    return request
 
 
 def _outcome(finished: FinishedMove, answer: int | MetaError) -> Registered:
@@ -200,16 +198,8 @@ def _outcome(finished: FinishedMove, answer: int | MetaError) -> Registered:
 
 def _count(finished: FinishedMove, version: int) -> None:
     written, spans = finished.segments, finished.move.spans
-    if finished.events:
-        duplicates = sum(own.events.repeats for own in finished.events)
-        metrics.NURSERY_DUPLICATES.inc(duplicates)
-        log.info(
-            "events_registered",
-            dataset_id=finished.move.dataset_id,
-            version=version,
-            repeats=duplicates,
-            without_identity=sum(own.events.without for own in finished.events),
-        )
+    for part in PARTS:
+        part.count(finished.results, finished.move.dataset_id, version)
     if not written:
         return
     rows = sum(segment.rows for segment in written)

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from dataplane.babies.events import hashes_of
 from dataplane.babies.reads import DatasetWork
-from nursery.execution.dataset_execution import OpenBatch
-from nursery.execution.segment_files import PRODUCER, write_one
+from nursery.execution.dataset_execution import PRODUCER, OpenBatch
+from nursery.execution.segment_files import write_one
 from nursery.results import WrittenSegment
 from segments.parquet.footer import SegmentFooter, merged_footer
 from segments.parquet.lineage import BatchPart

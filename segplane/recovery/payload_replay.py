@@ -127,24 +127,23 @@ def _complete(
     is_as_is: bool,
 ) -> operations_pb2.Replay:
     """Register the segments; adds to `claimed` and raises EventsTaken if they must change."""
-    from nursery.registration.event_claims import claim_order, claims_message, deadline_secs
-    from nursery.registration.move_tracker import WrittenEvents
+    from nursery.parts.deduplication import claim_order, claim_secs, claims_message
 
     dataset_id = written.dataset_id
     segments = [
         create_segment(dataset_id, location.bucket_of(file.key), file.key, file)
         for file in written.segments
     ]
-    events = [WrittenEvents(written.segments, written.events)] if written.events else []
     request = operations_pb2.CompleteReplayRequest(
         object_key=key,
         segments=segments,
-        identities=claims_message(client, events),
+        identities=claims_message(client, [written]),
         outside_window_taken=is_as_is,
     )
-    reply = client.operations.CompleteReplay(request, timeout=deadline_secs([request.identities]))
+    secs = claim_secs(request.identities)
+    reply = client.operations.CompleteReplay(request, timeout=secs or None)
     if reply.claimed_positions:
-        order = claim_order(events)
+        order = claim_order([written])
         claimed.update(order[position][1] for position in reply.claimed_positions)
         raise EventsTaken(f"{len(claimed)} events of {key} are rows already")
     return reply.replay

@@ -14,7 +14,7 @@ from meta.v1 import common_pb2, nursery_pb2, operations_pb2, operations_pb2_grpc
 from nursery.planning.planner import DatasetMove, MergedSpan
 from nursery.registration.move_tracker import FinishedMove
 from nursery.registration.registration import REGISTRATIONS_MAX, Registered, Registrations
-from nursery.results import WrittenSegment
+from nursery.results import DatasetResult, WrittenSegment
 from segments.keys import new_merged_key
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentContent
@@ -105,7 +105,8 @@ def test_a_call_has_at_most_as_many_segments_as_meta_takes() -> None:
     dataset = str(uuid4())
     segment = WrittenSegment(new_merged_key(dataset), 1, 1, 1, 0, 0, SegmentContent(2, {}), 0)
     span = MergedSpan(OffsetSpan(str(uuid4()), 5, 9), 7_999_999_999)
-    moves = [FinishedMove(DatasetMove(dataset, (span,)), [segment] * 3)] * REGISTRATIONS_MAX
+    result = DatasetResult(dataset, (segment,) * 3)
+    moves = [FinishedMove(DatasetMove(dataset, (span,)), [result])] * REGISTRATIONS_MAX
     with serving(recording) as client:
         Registrations(client).register(lambda _: BUCKET, moves)
 

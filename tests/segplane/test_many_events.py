@@ -9,7 +9,7 @@ import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData, ResourceLogs, ScopeLogs
 from sqlalchemy import create_engine, text
 
-from nursery.registration import event_claims
+from nursery.parts import deduplication
 from tests.support.command_line import RunCommand
 from tests.support.events_once import more_streams, orders, repeats, send, shard
 from tests.support.nonconforming import QUARANTINE, choose
@@ -19,7 +19,7 @@ from tests.support.visible_segments import find, texts
 
 @pytest.fixture
 def few_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_claims, "IDENTITIES_MAX", 2)
+    monkeypatch.setattr(deduplication, "IDENTITIES_MAX", 2)
 
 
 @pytest.mark.usefixtures("few_in_a_message")

@@ -1,0 +1,1 @@
+"""Parts of a registration: gathered by tasks, carried unopened, stated in the request."""

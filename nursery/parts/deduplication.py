@@ -1,0 +1,179 @@
+"""The identities of a move's events, as its registration states them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import structlog
+
+from dataplane.babies.events import SeenEvents
+from meta.client import MetaClient
+from meta.v1 import nursery_pb2, operations_pb2
+from nursery import metrics
+from nursery.parts.part import Part
+from nursery.results import DatasetResult, WrittenSegment
+from segments.event_identity import CLAIMS_MAX, HASH_BYTES, IDENTITIES_MAX
+from segments.ids import new_uuid7
+from segments.parquet.spec import SegmentSpec
+
+log = structlog.get_logger()
+FIELD = "identities"
+# A part is looked up and claimed in five to ten seconds of a server that is not busy.
+PART_SECS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEvents:
+    """The identities of the events in one task's segments of a dataset, each once.
+
+    `hashes` has them one after the other, `days` their UTC days since 1970, and `babies` the place
+    of each one's baby in `baby_ids`. `repeats` are records that are left out because their event is
+    a row of these segments, or one already. `without` are rows without an identity.
+    """
+
+    spec: SegmentSpec
+    hashes: bytes
+    days: Sequence[int]
+    babies: Sequence[int]
+    baby_ids: tuple[tuple[str, int], ...]
+    repeats: int = 0
+    without: int = 0
+
+    @property
+    def each(self) -> list[bytes]:
+        """The identities."""
+        return [self.hashes[at : at + HASH_BYTES] for at in range(0, len(self.hashes), HASH_BYTES)]
+
+    @property
+    def number(self) -> int:
+        """The number of identities."""
+        return len(self.hashes) // HASH_BYTES
+
+
+def gathered(spec: SegmentSpec, events: SeenEvents) -> TaskEvents:
+    """Return what a task has seen of a dataset's events."""
+    return TaskEvents(
+        spec,
+        events.hashes,
+        events.days,
+        events.babies,
+        events.baby_ids,
+        events.repeats,
+        events.without,
+    )
+
+
+def events_of(result: DatasetResult) -> TaskEvents | None:
+    """Return the events of a task; None for a dataset whose events have no identity."""
+    events = result.stated.get(FIELD)
+    assert events is None or isinstance(events, TaskEvents)
+    return events
+
+
+def with_events(
+    result: DatasetResult, segments: tuple[WrittenSegment, ...], events: TaskEvents
+) -> DatasetResult:
+    """Return a result with other segments and events."""
+    return replace(result, segments=segments, stated={**result.stated, FIELD: events})
+
+
+def claim_order(results: Sequence[DatasetResult]) -> list[tuple[int, bytes, int]]:
+    """List the identities in the order of the request: by day, each with its task's place first."""
+    each = [
+        (place, digest, day)
+        for place, events in enumerate(map(events_of, results))
+        if events is not None
+        for digest, day in zip(events.each, events.days, strict=True)
+    ]
+    return sorted(each, key=lambda item: item[2])
+
+
+def claims_message(
+    client: MetaClient, results: Sequence[DatasetResult]
+) -> nursery_pb2.EventIdentities | None:
+    """Name the identities and count the repeats; None for a dataset whose events have none.
+
+    More than a message holds are stored at meta before it, in parts. Raises MetaError.
+    """
+    events = _all_events(results)
+    if not events:
+        return None
+    identity = events[0].spec.identity
+    assert identity is not None
+    message = nursery_pb2.EventIdentities(
+        rule=identity.rule, repeats=sum(task.repeats for task in events)
+    )
+    order = claim_order(results)
+    if len(order) <= IDENTITIES_MAX:
+        message.days.extend(_days(order))
+        return message
+    message.staged_id = str(new_uuid7())
+    for start in range(0, len(order), IDENTITIES_MAX):
+        client.operations.StageIdentities(
+            operations_pb2.StageIdentitiesRequest(
+                staged_id=message.staged_id,
+                part=message.staged_parts,
+                days=_days(order[start : start + IDENTITIES_MAX]),
+            )
+        )
+        message.staged_parts += 1
+    return message
+
+
+def claim_secs(message: nursery_pb2.EventIdentities) -> float:
+    """The time that claims in parts may take; 0 = no more than a call without any."""
+    return PART_SECS * message.staged_parts
+
+
+class Deduplication(Part):
+    """Names the identities that the registration claims, and counts the repeats."""
+
+    FIELD = FIELD
+
+    def state(
+        self,
+        results: Sequence[DatasetResult],
+        request: nursery_pb2.RegisterMergedSegmentRequest,
+        client: MetaClient,
+    ) -> None:
+        """Name the identities; raises MetaError if parts of them cannot be stored."""
+        message = claims_message(client, results)
+        if message is not None:
+            request.identities.CopyFrom(message)
+
+    def beyond_limits(self, results: Sequence[DatasetResult]) -> str:
+        """Name too many events."""
+        identities = sum(events.number for events in _all_events(results))
+        if identities <= CLAIMS_MAX:
+            return ""
+        return f"{identities} events of dataset {results[0].dataset_id}, more than {CLAIMS_MAX}"
+
+    def timeout_secs(self, request: nursery_pb2.RegisterMergedSegmentRequest) -> float:
+        """The time for identities that came in parts."""
+        return claim_secs(request.identities)
+
+    def count(self, results: Sequence[DatasetResult], dataset_id: str, version: int) -> None:
+        """Count the duplicates."""
+        events = _all_events(results)
+        if not events:
+            return
+        duplicates = sum(task.repeats for task in events)
+        metrics.NURSERY_DUPLICATES.inc(duplicates)
+        log.info(
+            "events_registered",
+            dataset_id=dataset_id,
+            version=version,
+            repeats=duplicates,
+            without_identity=sum(task.without for task in events),
+        )
+
+
+def _all_events(results: Sequence[DatasetResult]) -> list[TaskEvents]:
+    return [events for events in map(events_of, results) if events is not None]
+
+
+def _days(order: Sequence[tuple[int, bytes, int]]) -> list[nursery_pb2.DayIdentities]:
+    return [
+        nursery_pb2.DayIdentities(day=day, hashes=b"".join([digest for _, digest, _ in own]))
+        for day, own in groupby(order, key=lambda item: item[2])
+    ]

@@ -10,6 +10,7 @@ from meta.client import MetaClient
 from meta.v1.common_pb2 import TimeRange
 from meta.v1.operations_pb2 import CondemnObjectsRequest, StreamEnd, UnknownSegment
 from segments.errors import CorruptObject, ObjectMissing
+from segments.inventory.listing import exists
 from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.offsets import OffsetSpan
 from segments.store.interface import ObjectStore
@@ -30,37 +31,40 @@ class Condemnation:
     ) -> None:
         # Called with the key of each segment that is left.
         self._on_left = on_left
-        self._client = client
+        self._ask = client.operations.CondemnObjects
         self._store = store
         self._proven: dict[str, UnknownSegment] = {}
         self._present: set[str] = set()
 
+    def judge(self, keys: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return those of at most 1,000 keys that would be condemned, and those not known."""
+        reply = self._ask(CondemnObjectsRequest(object_keys=keys, dry_run=True))
+        proven = [key for key in reply.unknown_keys if self._prove(key)]
+        unknown = [key for key in reply.unknown_keys if key not in proven]
+        return [*reply.condemned_keys, *proven], unknown
+
     def __call__(self, keys: Sequence[str], *, dry_run: bool) -> list[str]:
         """Return those of at most 1,000 keys that are, or would be, condemned."""
-        request = CondemnObjectsRequest(object_keys=keys, dry_run=dry_run)
-        reply = self._client.operations.CondemnObjects(request)
+        if dry_run:
+            return self.judge(keys)[0]
+        reply = self._ask(CondemnObjectsRequest(object_keys=keys))
         condemned = list(reply.condemned_keys)
         for key in reply.unknown_keys:
-            if not isinstance(parse_key(key), MergedKey | AttemptKey):
-                continue
-            segment = self._prove(key)
-            if segment is not None and dry_run:
-                condemned.append(key)
-            elif segment is not None:
-                request = CondemnObjectsRequest(segment=segment)
-                condemned += self._client.operations.CondemnObjects(request).condemned_keys
+            if segment := self._prove(key):
+                condemned += self._ask(CondemnObjectsRequest(segment=segment)).condemned_keys
         return condemned
 
     def _prove(self, key: str) -> UnknownSegment | None:
-        """Read a footer; None unless rows prove that its records are in objects that are there."""
+        """Read a segment's footer; None unless its records are proven to be in other objects."""
+        if not isinstance(parse_key(key), MergedKey | AttemptKey):
+            return None
         if key in self._proven:
             return self._proven[key]
         segment = read_unknown(self._store, key)
         if segment is None:
             self._on_left(key)
             return None
-        request = CondemnObjectsRequest(segment=segment, dry_run=True)
-        reply = self._client.operations.CondemnObjects(request)
+        reply = self._ask(CondemnObjectsRequest(segment=segment, dry_run=True))
         if key not in reply.condemned_keys or not self._are_present(reply.holder_keys):
             self._on_left(key)
             return None
@@ -74,13 +78,10 @@ class Condemnation:
     def _is_present(self, key: str) -> bool:
         if key in self._present:
             return True
-        try:
-            self._store.head(key)
-        except ObjectMissing:
-            return False
-        if len(self._present) < KEPT_MAX:
+        is_present = exists(self._store, key)
+        if is_present and len(self._present) < KEPT_MAX:
             self._present.add(key)
-        return True
+        return is_present
 
 
 def read_unknown(store: ObjectStore, key: str) -> UnknownSegment | None:

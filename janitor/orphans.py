@@ -5,7 +5,6 @@ The writer of an orphan may be stalled before its registration. Condemning reser
 meta, so that such a writer is refused; without it a live segment could lose its object.
 """
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +13,7 @@ import structlog
 
 from meta import metrics
 from meta.process import Shutdown
+from segments.inventory.listing import batches, by_owner, list_objects
 from segments.keys import (
     BABIES_ROOT,
     DATASETS_ROOT,
@@ -83,21 +83,15 @@ def sweep(
     `is_permitted` is asked before each deletion; without it nothing more is deleted.
     """
     swept = SweepTotals()
-    for root in (BABIES_ROOT, DATASETS_ROOT, TABLES_ROOT):
-        for owner, objects in itertools.groupby(store.list(root), key=owner_of):
-            scan = scan_prefix(objects, condemn, written_until_nanos, shutdown)
-            if shutdown.is_requested:
-                return swept
-            deleted = _delete(store, condemn, scan, shutdown, is_permitted)
-            swept = swept.plus(scan, deleted)
-            if deleted < len(scan.orphans):
-                log.warning("orphans_left", owner=owner, found=len(scan.orphans), deleted=deleted)
+    for owner, objects in by_owner(list_objects(store, BABIES_ROOT, DATASETS_ROOT, TABLES_ROOT)):
+        scan = scan_prefix(objects, condemn, written_until_nanos, shutdown)
+        if shutdown.is_requested:
+            return swept
+        deleted = _delete(store, condemn, scan, shutdown, is_permitted)
+        swept = swept.plus(scan, deleted)
+        if deleted < len(scan.orphans):
+            log.warning("orphans_left", owner=owner, found=len(scan.orphans), deleted=deleted)
     return swept
-
-
-def owner_of(info: ObjectInfo) -> str:
-    """The prefix of the dataset or stream; its objects are adjacent in a listing."""
-    return "/".join(info.key.split("/")[:2])
 
 
 def is_ours(key: str) -> bool:
@@ -135,13 +129,6 @@ def scan_prefix(
         if len(orphans) <= DELETED_MAX:
             orphans += _only(keys, condemn(keys, dry_run=True))
     return PrefixScan(listed, foreign, orphans)
-
-
-def batches(keys: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Split keys into lists of at most `size`."""
-    rest = iter(keys)
-    while batch := list(itertools.islice(rest, size)):
-        yield batch
 
 
 def _delete(

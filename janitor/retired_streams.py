@@ -1,12 +1,10 @@
 """Lets meta forget retired streams of which nothing is listed any more."""
 
 import itertools
-from collections.abc import Iterator
 
 from janitor.jobs import Tools
-from janitor.orphans import owner_of
 from meta.v1.operations_pb2 import ForgetStreamsRequest
-from segments.ids import is_canonical_uuid
+from segments.inventory.listing import list_objects, stream_ids
 from segments.keys import BABIES_ROOT
 
 LISTED_MAX = 1_000
@@ -14,7 +12,8 @@ LISTED_MAX = 1_000
 
 def forget_streams(tools: Tools) -> None:
     """Report to meta the streams that have an object, by interval; it forgets the others."""
-    streams = _listed(tools)
+    # Any object of a stream counts, whatever its name.
+    streams = stream_ids(list_objects(tools.store, BABIES_ROOT))
     after = ""
     while not tools.shutdown.is_requested:
         listed = list(itertools.islice(streams, LISTED_MAX))
@@ -33,11 +32,3 @@ def _forget(tools: Tools, request: ForgetStreamsRequest) -> None:
     is_full = True
     while is_full and not tools.shutdown.is_requested:
         is_full = tools.meta.operations.ForgetStreams(request).forgotten >= LISTED_MAX
-
-
-def _listed(tools: Tools) -> Iterator[str]:
-    """The streams with an object, whatever its name, in the order of their ids."""
-    for prefix, _ in itertools.groupby(tools.store.list(BABIES_ROOT), key=owner_of):
-        stream_id = prefix.removeprefix(BABIES_ROOT)
-        if is_canonical_uuid(stream_id):
-            yield stream_id

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from segments.inventory.contents import SegmentFound
 from segments.keys import AttemptKey, parse_key
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
-from segments.rebuild.plan import SegmentFound
 
 # First and last offsets of live segments whose objects are gone, by stream.
 Missing = Mapping[str, Sequence[tuple[int, int]]]

@@ -9,6 +9,7 @@ file holds.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from segments.inventory.contents import BabyFound, SegmentFound
 from segments.offsets import OffsetSpan
 from segments.rebuild.batches import History, Tail
 from segments.rebuild.lineages import (
@@ -21,7 +22,7 @@ from segments.rebuild.lineages import (
     merged_batches,
     partial_batches,
 )
-from segments.rebuild.plan import BabyFound, SegmentFound, settle_dataset
+from segments.rebuild.plan import settle_dataset
 
 # The babies that are present, by stream; fillers are left out.
 Present = Mapping[str, Mapping[int, BabyFound]]

@@ -7,9 +7,9 @@ is still there can be merged again, so records must be found only for babies tha
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from segments.inventory.contents import BabyFound, SegmentFound
 from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.offsets import coalesce
-from segments.parquet.footer import SegmentContent, SegmentFooter
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, settle
 from segments.rebuild.parts import disjoint
@@ -17,38 +17,6 @@ from segments.rebuild.replays import quarantined, replayed_babies, settle_replay
 
 MERGE_INPUTS_MAX = 16
 MERGE_COUNT_MAX = 4
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentFound:
-    """A merged segment in the bucket, with its footer; times in nanoseconds."""
-
-    key: str
-    footer: SegmentFooter
-    rows: int
-    start_time: int
-    end_time: int
-    size_bytes: int
-    compressed_size_bytes: int
-    modified_at_nanos: int
-    spec: SegmentSpec
-    content: SegmentContent | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BabyFound:
-    """A baby segment in the bucket; `dataset_ids` None: it holds records and nothing says whose."""
-
-    stream_id: str
-    offset: int
-    dataset_ids: frozenset[str] | None
-    num_records: int
-    start_time: int
-    end_time: int
-    size_bytes: int
-    flush_id: bytes
-    is_stop: bool
-    modified_at_nanos: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from dataplane.location import ask_location
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from segments.errors import StoreError
+from segments.inventory.findings import FINDINGS
+from segments.inventory.listing import batches, list_objects
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, check_key
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.several import open_stores
@@ -23,19 +25,6 @@ from segplane.fsck.kept_files import is_kept, kept_ids
 from segplane.fsck.lost_identities import LostIdentity, find_lost
 
 OBJECTS_PER_MESSAGE = 1_000
-INVARIANTS = {
-    "OBJECT_MISSING": "I9",
-    "BABY_MISSING": "I9",
-    "SIZE_MISMATCH": "I9",
-    "OBJECT_DAMAGED": "I9",
-    "OFFSET_CHAIN": "I7",
-    "OFFSET_ORDER": "I8",
-    "TASK_INPUT_DEAD": "I11",
-    "STATS": "I20",
-    "SEGMENT_IDENTITY": "I6",
-}
-UNREGISTERED = "OBJECT_UNREGISTERED"
-UNKNOWN = "OBJECT_UNKNOWN"
 Row = TypeVar("Row")
 
 
@@ -123,10 +112,15 @@ def report_of(cursor: CatalogCursor) -> Report:
     )
     for kind, key, subject, message, _ in cursor.findings:
         text = f"{key}: {message}" if key else message
-        report.violations.append(Violation(INVARIANTS.get(kind, kind), subject or key, text))
+        report.violations.append(Violation(_invariant(kind), subject or key, text))
     report.num_violations, report.event_repeats = cursor.num_findings, cursor.event_repeats
     report.orphans, report.num_orphans = list(cursor.orphans), cursor.num_orphans
     return report
+
+
+def _invariant(kind: str) -> str:
+    """The invariant of a finding's kind; of a kind that is younger than this release, its name."""
+    return FINDINGS[kind].invariant if kind in FINDINGS else kind
 
 
 def _advance(
@@ -134,12 +128,12 @@ def _advance(
 ) -> None:
     for finding in reply.findings:
         kind = pb.FindingKind.Name(finding.kind).removeprefix("FINDING_KIND_")
-        if kind in (UNKNOWN, UNREGISTERED) and is_kept(finding.object_key, kept):
+        if kind in ("OBJECT_UNKNOWN", "OBJECT_UNREGISTERED") and is_kept(finding.object_key, kept):
             continue
-        if kind == UNKNOWN:
+        if kind == "OBJECT_UNKNOWN":
             cursor.num_unknown += 1
             _keep(cursor.unknown, finding.object_key)
-        elif kind != UNREGISTERED:
+        elif kind != "OBJECT_UNREGISTERED":
             cursor.num_findings += 1
             row = [kind, finding.object_key, finding.subject_id, finding.message, finding.repair]
             _keep(cursor.findings, row)
@@ -185,36 +179,25 @@ class _Listing:
         )
         # Objects registered before meta's clock was read, and only those, must be in the listing.
         self.is_answered.wait()
+        objects = list_objects(self._store, DATASETS_ROOT, BABIES_ROOT, after=self._after_key)
         try:
-            for root in (DATASETS_ROOT, BABIES_ROOT):
-                yield from self._below(root)
+            for batch in batches(filter(_is_sendable, objects), OBJECTS_PER_MESSAGE):
+                if self.is_over:
+                    return
+                yield pb.CheckConsistencyRequest(objects=map(_message, batch))
         except StoreError as error:
             # Raised while the replies are read; without an end the check is not complete.
             self.error = error
             return
         yield pb.CheckConsistencyRequest(end_of_listing=True)
 
-    def _below(self, root: str) -> Iterator[pb.CheckConsistencyRequest]:
-        end = root[:-1] + chr(ord("/") + 1)
-        if self._after_key >= end:
-            return
-        start_after = self._after_key if self._after_key.startswith(root) else ""
-        message = pb.CheckConsistencyRequest()
-        for info in self._store.list(root, start_after):
-            if self.is_over:
-                return
-            if not _is_sendable(info):
-                continue
-            message.objects.add(
-                object_key=info.key,
-                size_bytes=info.size_bytes,
-                modified_at_nanos=info.modified_at_nanos,
-            )
-            if len(message.objects) == OBJECTS_PER_MESSAGE:
-                yield message
-                message = pb.CheckConsistencyRequest()
-        message.listed_through = end
-        yield message
+
+def _message(info: ObjectInfo) -> pb.ListedObject:
+    return pb.ListedObject(
+        object_key=info.key,
+        size_bytes=info.size_bytes,
+        modified_at_nanos=info.modified_at_nanos,
+    )
 
 
 def _is_sendable(info: ObjectInfo) -> bool:

@@ -4,17 +4,16 @@ They are no orphans: no row names them, and no row or footer proves that their r
 elsewhere. So the database is older than they are, or their writer is about to register them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from dataplane.condemnation import Condemnation
 from dataplane.stream_poll import read_streams
 from meta.client import MetaClient
 from meta.v1 import nursery_pb2
-from meta.v1.operations_pb2 import CondemnObjectsRequest
 from segments.baby import decode_baby
 from segments.errors import CorruptObject, ObjectMissing
+from segments.inventory.listing import batches
 from segments.keys import AttemptKey, BabyKey, MergedKey, parse_key
 from segments.offsets import OffsetSpan
 from segments.store.interface import ObjectStore
@@ -74,11 +73,10 @@ def find_not_known(client: MetaClient, store: ObjectStore, keys: Sequence[str]) 
     condemnation = Condemnation(client, store)
     stream_ids: set[str] = set()
     garbage: list[str] = []
-    for batch in _batches(keys, KEYS_PER_CALL):
-        garbage += condemnation(batch, dry_run=True)
-        request = CondemnObjectsRequest(object_keys=batch, dry_run=True)
-        unknown = client.operations.CondemnObjects(request).unknown_keys
-        for key in set(unknown).difference(garbage):
+    for batch in batches(keys, KEYS_PER_CALL):
+        condemned, unknown = condemnation.judge(batch)
+        garbage += condemned
+        for key in unknown:
             name = parse_key(key)
             if isinstance(name, BabyKey) and name.stream_id in streams:
                 summary.tail_babies += 1
@@ -150,9 +148,3 @@ def _baby_records(store: ObjectStore, key: str) -> int:
 
 def _count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def _batches(keys: Iterable[str], size: int) -> Iterator[list[str]]:
-    rest = iter(keys)
-    while batch := list(islice(rest, size)):
-        yield batch

@@ -16,10 +16,9 @@ from meta.errors import MetaError
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from segments.errors import CorruptObject, ObjectMissing
 from segments.facts import written
+from segments.inventory.contents import SegmentFound, find_segment
 from segments.keys import MergedKey, parse_key, split_key
 from segments.offsets import OffsetSpan, coalesce
-from segments.rebuild.inventory import find_segment
-from segments.rebuild.plan import SegmentFound
 from segments.store.interface import ObjectStore
 
 

@@ -4,22 +4,21 @@ First what lineage proves is registered, because an orphan may hold the records 
 then other orphans are condemned, which the janitor deletes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from dataplane.condemnation import Condemnation
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.v1 import operations_pb2 as pb
+from segments.inventory.findings import FINDINGS
+from segments.inventory.listing import batches
 from segments.keys import BabyKey, parse_key
 from segments.store.interface import ObjectStore
 from segplane.fsck.check_cursor import CatalogCursor
 
 REPAIRS_PER_CALL = 100
 KEYS_PER_CALL = 1_000
-_BY_META = ("STATS", "TASK_INPUT_DEAD")
-Item = TypeVar("Item")
+_BY_META = frozenset(kind for kind, rule in FINDINGS.items() if rule.is_by_meta)
 
 
 def repair(client: MetaClient, store: ObjectStore, cursor: CatalogCursor) -> Iterator[str]:
@@ -50,7 +49,7 @@ def repair(client: MetaClient, store: ObjectStore, cursor: CatalogCursor) -> Ite
 
 def _condemn(client: MetaClient, store: ObjectStore, keys: Sequence[str]) -> Iterator[str]:
     condemn = Condemnation(client, store)
-    for batch in _batches(keys, KEYS_PER_CALL):
+    for batch in batches(keys, KEYS_PER_CALL):
         try:
             condemned = condemn(batch, dry_run=False)
         except MetaError as error:
@@ -63,7 +62,7 @@ def _condemn(client: MetaClient, store: ObjectStore, keys: Sequence[str]) -> Ite
 def _by_meta(client: MetaClient, findings: Sequence[Sequence[str]]) -> Iterator[str]:
     rows = [(kind, subject, message) for kind, _, subject, message, _ in findings]
     known = [row for row in rows if row[0] in _BY_META]
-    for batch in _batches(known, REPAIRS_PER_CALL):
+    for batch in batches(known, REPAIRS_PER_CALL):
         repairs = [
             pb.Repair(kind=pb.FindingKind.Value(f"FINDING_KIND_{kind}"), subject_id=subject)
             for kind, subject, _ in batch
@@ -72,12 +71,6 @@ def _by_meta(client: MetaClient, findings: Sequence[Sequence[str]]) -> Iterator[
         for (kind, subject, message), is_repaired in zip(batch, reply.repaired, strict=True):
             done = "recounted" if kind == "STATS" else "cancelled"
             yield f"{done if is_repaired else 'resolved by itself'}: {subject}: {message}"
-
-
-def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    rest = iter(items)
-    while batch := list(islice(rest, size)):
-        yield batch
 
 
 def advice(key: str, segment_id: str = "ID") -> str:

@@ -8,20 +8,15 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import TypeAlias
 
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SegmentInfo
 from segments.errors import ObjectMissing
-from segments.keys import (
-    QUARANTINE_ROOT,
-    QuarantineKey,
-    join_key,
-    parse_key,
-    quarantine_note_key,
-)
+from segments.inventory.listing import batches, list_payloads
+from segments.keys import join_key, quarantine_note_key
 from segments.store.interface import ObjectStore
 
 # Keys of the quarantine that no registration counts, among those given.
@@ -155,26 +150,15 @@ def _quarantined(
     store: ObjectStore, find_uncounted: FindUncounted
 ) -> Iterator[tuple[bool, int | None]]:
     """Whether each payload counts, and its number of records; None if its note does not say."""
-    keys = (info.key for info in store.list(QUARANTINE_ROOT) if _is_payload(info.key))
     left = NOTES_MAX
     with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
-        while group := list(islice(keys, _GROUP)):
-            judged = [key for key in group if _has_verdict(key)]
+        for group in batches(list_payloads(store), _GROUP):
+            judged = [info.key for info, name in group if name.verdict is not None]
             uncounted = find_uncounted(judged) if judged else ()
-            noted = pool.map(lambda key: _noted(store, key), group[:left])
-            for key, records in zip_longest(group, noted):
-                yield key not in uncounted, records
+            noted = pool.map(lambda item: _noted(store, item[0].key), group[:left])
+            for (info, _), records in zip_longest(group, noted):
+                yield info.key not in uncounted, records
             left = max(0, left - len(group))
-
-
-def _has_verdict(key: str) -> bool:
-    name = parse_key(key)
-    return isinstance(name, QuarantineKey) and name.verdict is not None
-
-
-def _is_payload(key: str) -> bool:
-    name = parse_key(key)
-    return isinstance(name, QuarantineKey) and not name.is_note
 
 
 def _noted(store: ObjectStore, key: str) -> int | None:

@@ -13,12 +13,13 @@ from uuid import UUID
 from meta.commits.transactions import Transactions
 from meta.errors import NotFound, NothingToRepair
 from meta.store.checks import stored_objects
-from meta.store.checks.stored_objects import StoredPage
+from meta.store.checks.stored_objects import KeySpan, StoredObject, StoredPage
 from meta.store.damage import segment_repairs
 from meta.store.damage.losses import Acceptance
 from meta.store.recovery import gone_segments
 from meta.store.recovery.gone_segments import SegmentAtStake
-from segments.errors import ObjectMissing
+from segments.inventory.listing import batches, exists, list_objects
+from segments.inventory.matching import match
 from segments.keys import BABIES_ROOT, DATASETS_ROOT
 from segments.store.interface import ObjectStore
 
@@ -83,21 +84,24 @@ def settle_gone(
 
 
 def _gone(transactions: Transactions, store: ObjectStore) -> Iterator[SegmentAtStake]:
-    """Compare rows with the listing, in key order; a page of rows is read before its objects."""
-    after = ""
-    while after < BABIES_ROOT:
-        page = _page(transactions, after)
-        ids = {stored.object_key: stored.segment_id for stored in page.objects}
-        if ids:
-            last = page.objects[-1].object_key
-            for info in store.list(DATASETS_ROOT, after):
-                if info.key > last:
-                    break
-                ids.pop(info.key, None)
-        gone = [segment_id for key, segment_id in ids.items() if not _exists(store, key)]
-        if gone:
-            yield from _live_among(transactions, gone)
-        after = page.next_after
+    """Compare rows with the listing; the store is asked again for what the listing lacks."""
+    objects = list_objects(store, DATASETS_ROOT)
+    pairs = match(_rows(transactions), objects, lambda info: info.key)
+    missing = (row for row, info in pairs if row is not None and row.is_needed and info is None)
+    for rows in batches(missing, PAGE):
+        segment_ids = [row.segment_id for row in rows if not exists(store, row.object_key)]
+        if segment_ids:
+            yield from _live_among(transactions, segment_ids)
+
+
+def _rows(transactions: Transactions) -> Iterator[StoredObject]:
+    span = KeySpan(through=BABIES_ROOT)
+    while True:
+        page = _page(transactions, span)
+        yield from page.objects
+        if not page.next_after:
+            return
+        span = span._replace(after=page.next_after)
 
 
 def _hide(
@@ -118,8 +122,8 @@ def _hide_one(transactions: Transactions, segment_id: UUID, acceptance: Acceptan
     transactions.write(lambda tx: segment_repairs.hide(tx, segment_id, acceptance))
 
 
-def _page(transactions: Transactions, after: str) -> StoredPage:
-    return transactions.read(lambda tx: stored_objects.read_page(tx, after, 0, PAGE))
+def _page(transactions: Transactions, span: KeySpan) -> StoredPage:
+    return transactions.read(lambda tx: stored_objects.read_page(tx, span, PAGE))
 
 
 def _live_among(transactions: Transactions, segment_ids: Sequence[str]) -> list[SegmentAtStake]:
@@ -128,11 +132,3 @@ def _live_among(transactions: Transactions, segment_ids: Sequence[str]) -> list[
 
 def _count_live(transactions: Transactions, dataset_id: str) -> int:
     return transactions.read(lambda tx: gone_segments.count_live(tx, dataset_id))
-
-
-def _exists(store: ObjectStore, key: str) -> bool:
-    try:
-        store.head(key)
-    except ObjectMissing:
-        return False
-    return True

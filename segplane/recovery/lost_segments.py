@@ -7,23 +7,25 @@ whose records are held elsewhere are declared garbage, if they are older than th
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
 from meta.store.recovery import lost_segments, unknown_streams
 from meta.store.recovery.lost_segments import Returned, ReturnedStream
 from meta.store.recovery.rebuild import RestoredSegment
+from meta.store.segments import object_keys
+from meta.store.versions import clock
 from segments.errors import CorruptObject, ObjectMissing
-from segments.rebuild.inventory import find_segment
+from segments.inventory.contents import BabyFound, SegmentFound, find_segment, read_babies
+from segments.inventory.listing import batches
 from segments.rebuild.lost import LostChoice, choose_lost
-from segments.rebuild.plan import BabyFound, LiveSegment, SegmentFound, merge_count_of
+from segments.rebuild.plan import LiveSegment, merge_count_of
 from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import segment_row
-from segplane.recovery.returned_streams import Planned, TailOf, read_babies, streams_of
+from segplane.recovery.returned_streams import Planned, TailOf, streams_of
 from segplane.recovery.unclaimed_identities import UnclaimedIdentities, find_unclaimed
 from segplane.recovery.unknown_babies import UnknownTail
-from segplane.recovery.unknown_segments import KEYS_AT_ONCE, find_unknown
+from segplane.recovery.unknown_objects import KEYS_AT_ONCE, find_segments
 
 # The store's times of objects are whole seconds, and its clock may have been set since.
 _SKEW_NANOS = 2 * 10**9
@@ -59,7 +61,7 @@ def return_segments(
     progress: Callable[[str], None],
 ) -> SegmentsOutcome:
     """Bring lost segments back. Raises MetaError (RaceLost: run it again), StoreError."""
-    by_dataset, hidden = find_unknown(transactions, store)
+    by_dataset, hidden = find_segments(transactions, store)
     left: dict[str, str] = {}
     datasets: list[Planned] = []
     for dataset_id, keys in sorted(by_dataset.items()):
@@ -83,8 +85,7 @@ def return_segments(
             _add_dataset(transactions, dataset_id)
         if returned.segments:
             transactions.write(lambda tx: lost_segments.bring_back(tx, returned))
-        rest = iter(garbage)
-        while batch := list(islice(rest, KEYS_AT_ONCE)):
+        for batch in batches(garbage, KEYS_AT_ONCE):
             _condemn(transactions, batch)
     return SegmentsOutcome(
         tuple(segment.new.object_key for segment in returned.segments),
@@ -160,7 +161,7 @@ def _present(store: ObjectStore, lost: Sequence[SegmentFound]) -> dict[str, dict
     for stream_id, (low, high) in bounds.items():
         present[stream_id] = {
             baby.offset: baby
-            for baby in read_babies(store, stream_id, low, high)
+            for baby, _ in read_babies(store, stream_id, low, high)
             if baby.num_records
         }
     return present
@@ -191,7 +192,7 @@ def _restored_at(transactions: Transactions, store: ObjectStore) -> int | None:
     """The time of the restore on the store's clock, rather too early; None = never."""
     restored_at = transactions.read(unknown_streams.restored_at_nanos)
     now = store.now_nanos()
-    ahead = now - transactions.read(unknown_streams.now_nanos)
+    ahead = now - transactions.read(clock.now_nanos)
     return None if restored_at is None else restored_at + ahead
 
 
@@ -262,7 +263,7 @@ def _add_dataset(transactions: Transactions, dataset_id: str) -> None:
 
 
 def _condemn(transactions: Transactions, keys: Sequence[str]) -> None:
-    transactions.write(lambda tx: lost_segments.condemn(tx, keys))
+    transactions.write(lambda tx: object_keys.condemn(tx, keys))
 
 
 def _spans(transactions: Transactions, segment_id: UUID) -> list[tuple[str, int, int]]:

@@ -5,7 +5,7 @@ be repeated after a crash.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -16,7 +16,8 @@ from dataplane.location import MetaLocation, ask_location
 from meta.client import MetaClient
 from meta.v1 import operations_pb2
 from segments.errors import ObjectMissing, SegmentsError
-from segments.keys import QUARANTINE_ROOT, QuarantineKey, parse_key, quarantine_note_key
+from segments.inventory.listing import list_payloads
+from segments.keys import QuarantineKey, parse_key, quarantine_note_key
 from segments.signals import Signal
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.several import open_stores
@@ -89,7 +90,7 @@ def list_page(
 ) -> QuarantinePage:
     """List up to `limit` payloads behind a key; the page also ends after `read_max` notes."""
     items: list[Quarantined] = []
-    payloads = _payloads(store, chosen.stream_id, after)
+    payloads = list_payloads(store, chosen.stream_id, after)
     with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
         while group := list(islice(payloads, _group_size(limit - len(items), read_max))):
             read_max -= len(group)
@@ -239,16 +240,6 @@ def _payload(item: Quarantined, body: bytes) -> "Payload":
         is_validated=False,
         part=f"{name.piece}-{name.verdict}" + "-outside" * name.is_outside if name.verdict else "",
     )
-
-
-def _payloads(
-    store: ObjectStore, stream_id: str, after: str
-) -> Iterator[tuple[ObjectInfo, QuarantineKey]]:
-    prefix = f"{QUARANTINE_ROOT}{stream_id}/" if stream_id else QUARANTINE_ROOT
-    for info in store.list(prefix, after):
-        name = parse_key(info.key)
-        if isinstance(name, QuarantineKey) and not name.is_note:
-            yield info, name
 
 
 def _described(store: ObjectStore, info: ObjectInfo, name: QuarantineKey) -> Quarantined:

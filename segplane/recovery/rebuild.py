@@ -20,11 +20,13 @@ from meta.v1.common_pb2 import AttributeScope, KqlType
 from segments.facts import written
 from segments.facts.feature import NO_FACTS
 from segments.ids import uuid_of
-from segments.keys import QUARANTINE_ROOT, split_key
+from segments.inventory.contents import BabyFound
+from segments.inventory.listing import list_payloads
+from segments.keys import split_key
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
-from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
+from segments.rebuild.plan import LiveSegment, Rebuild, RebuiltStream, plan
 from segments.store.interface import ObjectStore
 from segments.store_names import store_of
 
@@ -60,7 +62,7 @@ def _replayed(store: ObjectStore, live: Iterable[LiveSegment]) -> dict[str, str]
         for item in live
         for batch in item.segment.footer.batches
     }
-    batches = ((info.key, str(uuid_of(info.key))) for info in store.list(QUARANTINE_ROOT))
+    batches = ((info.key, str(uuid_of(info.key))) for info, _ in list_payloads(store))
     return {key: datasets[batch] for key, batch in batches if batch in datasets}
 
 

@@ -5,9 +5,8 @@ nurseries merge their babies. A collector whose stream was unknown wrote its una
 to another one: the end of a stream whose exports are all acknowledged there is left out.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import islice
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
@@ -19,13 +18,13 @@ from meta.store.recovery.restored_streams import RestoredEntry, RestoredStream
 from meta.store.segments import object_stores
 from meta.store.versions import witness_state
 from meta.watches.witness_log import WitnessLog
-from segments.keys import BABIES_ROOT, BabyKey, parse_key
 from segments.store.interface import ObjectStore
 from segments.store.several import store_names
 from segplane.recovery.gone_segments import Decision, GoneSegments, settle_gone
 from segplane.recovery.lost_segments import SegmentsOutcome, return_segments
 from segplane.recovery.rebuild import baby_row
 from segplane.recovery.unknown_babies import UnknownBabies, UnknownTail
+from segplane.recovery.unknown_objects import find_streams
 
 IDS_AT_ONCE = 256
 PROGRESS_EVERY = 100
@@ -132,7 +131,7 @@ def run(
         check_bucket(transactions, store)
         check_stores(transactions, store)
         restored_at = transactions.read(unknown_streams.restored_at_nanos)
-        stream_ids = _unknown_ids(transactions, store)
+        stream_ids = find_streams(transactions, store)
         progress(f"{len(stream_ids)} unknown streams")
         babies = UnknownBabies(transactions, store, stream_ids)
         progress(f"{babies.num_acknowledged} exports were acknowledged since the restore")
@@ -160,29 +159,6 @@ def run(
         if restored_at is not None and report.is_all_back and not is_dry_run:
             transactions.write(lambda tx: witness_state.note_reconciled(tx, restored_at))
     return report
-
-
-def _unknown_ids(transactions: Transactions, store: ObjectStore) -> list[str]:
-    """The streams of the bucket that the database does not know: only their ids are kept."""
-    ids = _stream_ids(store)
-    unknown: list[str] = []
-    while batch := list(islice(ids, IDS_AT_ONCE)):
-        known = _known(transactions, batch)
-        unknown += [stream_id for stream_id in batch if stream_id not in known]
-    return unknown
-
-
-def _known(transactions: Transactions, stream_ids: Sequence[str]) -> frozenset[str]:
-    return transactions.read(lambda tx: unknown_streams.known(tx, stream_ids))
-
-
-def _stream_ids(store: ObjectStore) -> Iterator[str]:
-    last = ""
-    for info in store.list(BABIES_ROOT):
-        key = parse_key(info.key)
-        if isinstance(key, BabyKey) and key.stream_id != last:
-            last = key.stream_id
-            yield last
 
 
 def _adopt(

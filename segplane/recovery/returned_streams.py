@@ -1,23 +1,19 @@
 """Streams of segments that come back: their new offsets, and the babies to commit up to them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TypeAlias
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
 from meta.store.recovery import lost_segments
 from meta.store.recovery.lost_segments import ReturnedStream, StreamState
-from segments.errors import ObjectMissing
-from segments.keys import baby_key, baby_prefix
-from segments.rebuild.inventory import baby_found, decoded
+from segments.inventory.contents import SegmentFound, read_babies
 from segments.rebuild.lineages import Offsets
 from segments.rebuild.lost import LostChoice
-from segments.rebuild.plan import BabyFound, SegmentFound
-from segments.store.interface import ObjectInfo, ObjectStore
+from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import baby_row
-from segplane.recovery.unknown_babies import UnknownTail, each
+from segplane.recovery.unknown_babies import UnknownTail
 
 # Reads the babies of an unknown stream that come back with it.
 TailOf: TypeAlias = Callable[[str], UnknownTail]
@@ -34,23 +30,6 @@ class Planned:
     # Ids of live segments by key; those whose objects are gone with the babies they are of.
     live_ids: Mapping[str, UUID]
     missing: Mapping[UUID, Sequence[tuple[str, int, int]]]
-
-
-def read_babies(store: ObjectStore, stream_id: str, low: int, high: int) -> Iterator[BabyFound]:
-    """Read the babies of a stream that are there, in order, between two offsets."""
-
-    def read(info: ObjectInfo) -> BabyFound | None:
-        try:
-            return baby_found(info, decoded(store, info.key))
-        except ObjectMissing:
-            return None
-
-    after = baby_key(stream_id, low - 1) if low else ""
-    infos = store.list(baby_prefix(stream_id), after)
-    last = baby_key(stream_id, high)
-    for baby in each(read, takewhile(lambda info: info.key <= last, infos)):
-        if baby is not None:
-            yield baby
 
 
 class _StreamLeft(Exception):
@@ -117,7 +96,7 @@ def _known_stream(
     if state.is_retired or committed > (committed if state.stopped is None else state.stopped):
         raise _StreamLeft(f"stream {stream_id} had ended before the backup")
     above = max(state.committed, gone)
-    babies = list(read_babies(store, stream_id, above + 1, committed))
+    babies = [baby for baby, _ in read_babies(store, stream_id, above + 1, committed)]
     if len(babies) != committed - above:
         raise _StreamLeft(f"stream {stream_id} lacks babies between {above} and {committed}")
     deleted = max(state.deleted, gone)

@@ -4,32 +4,23 @@ A collector whose stream is unknown writes its unacknowledged exports to another
 a stream whose exports are all acknowledged elsewhere, by their digests, is left out.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import islice
-from typing import TypeVar
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
 from meta.store.recovery import unknown_streams
 from segments.baby import Baby
 from segments.errors import ObjectMissing
-from segments.keys import baby_key, baby_prefix
-from segments.rebuild.inventory import baby_found, decoded
-from segments.rebuild.plan import BabyFound
-from segments.store.interface import ObjectInfo, ObjectStore
+from segments.inventory.contents import BabyFound, decoded, read_babies, read_each
+from segments.keys import baby_key
+from segments.store.interface import ObjectStore
 
-THREADS = 8
-AT_ONCE = 256
 # A collector that meets NotFound has written elsewhere by then.
 QUIET_SECS = 60.0
 _NIL = str(UUID(int=0))
 _SKEW_NANOS = 60 * 10**9
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 class _Share(Enum):
@@ -73,11 +64,11 @@ class UnknownBabies:
         """Read a stream to its stop message or its first hole: nothing beyond was acknowledged."""
         babies: list[BabyFound] = []
         shares: list[_Share] = []
-        for baby, share in each(self._read_one, self._store.list(baby_prefix(stream_id))):
+        for baby, content in read_babies(self._store, stream_id):
             if babies and baby.offset != babies[-1].offset + 1:
                 break
             babies.append(baby)
-            shares.append(share)
+            shares.append(_share(_digests(content), self._acknowledged))
             if baby.is_stop:
                 break
         newest = max((baby.modified_at_nanos for baby in babies), default=0)
@@ -89,10 +80,6 @@ class UnknownBabies:
             reason = "its end holds exports that were acknowledged elsewhere, among others"
             return UnknownTail(tuple(babies), reason=reason)
         return UnknownTail(tuple(babies[:end]), len(babies) - end)
-
-    def _read_one(self, info: ObjectInfo) -> tuple[BabyFound, _Share]:
-        baby = decoded(self._store, info.key)
-        return baby_found(info, baby), _share(_digests(baby), self._acknowledged)
 
 
 def _rewritten_since(transactions: Transactions, stream_ids: Sequence[str]) -> int:
@@ -110,7 +97,7 @@ def _digests_since(transactions: Transactions, store: ObjectStore, since: int) -
     while page:
         last = page[-1]
         page = _committed_since(transactions, since, last)
-        for some in each(lambda place: _digests_of(store, baby_key(*place)), page):
+        for some in read_each(lambda baby: _digests_of(store, baby_key(*baby)), page):
             digests.update(some)
     return frozenset(digests)
 
@@ -156,11 +143,3 @@ def _digests_of(store: ObjectStore, key: str) -> tuple[bytes, ...]:
         return _digests(decoded(store, key))
     except ObjectMissing:
         return ()
-
-
-def each(read: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Read objects concurrently, some ahead, in order."""
-    rest = iter(items)
-    with ThreadPoolExecutor(THREADS) as pool:
-        while batch := list(islice(rest, AT_ONCE)):
-            yield from pool.map(read, batch)

@@ -7,12 +7,13 @@ import grpc
 import pytest
 
 from meta.store.checks import ledger_checks
-from meta.store.checks.ledger_checks import LedgerFinding, Position
+from meta.store.checks.ledger_checks import Position
 from meta.store.engine.pool import Database
 from meta.store.segments import burial
 from meta.store.versions import versions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
+from segments.inventory.findings import Finding
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
@@ -230,9 +231,9 @@ def test_rows_that_contradict_one_another_are_told(
     assert "ends at 2, the next begins at 3" in chain.message
 
 
-def ledger(database: Database, rows_at_once: int) -> list[LedgerFinding]:
+def ledger(database: Database, rows_at_once: int) -> list[Finding]:
     """Check the rows alone, in pages of so many; a transaction a page, as the server does."""
-    findings: list[LedgerFinding] = []
+    findings: list[Finding] = []
     for kind in ledger_checks.KINDS:
         position: Position | None = None
         while True:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
+from segments.inventory.contents import BabyFound, SegmentFound
 from segments.keys import attempt_prefix, merged_prefix
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter, footer_of_days, merged_footer
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
-from segments.rebuild.plan import BabyFound, SegmentFound
 from tests.support.inventories import DATASET, STREAMS, baby, found, uuid
 
 # A record is (stream, offset, part, day).

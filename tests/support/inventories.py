@@ -1,11 +1,12 @@
 """Inventories of a bucket for a rebuild: segments with lineage, babies."""
 
+from segments.inventory.contents import BabyFound, SegmentFound
 from segments.keys import attempt_prefix, merged_prefix
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter, footer_of_days, merged_footer
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
 from segments.parquet.spec import SegmentSpec
-from segments.rebuild.plan import BabyFound, Rebuild, SegmentFound
+from segments.rebuild.plan import Rebuild
 
 DATASET = "0198a7c0-0000-7000-8000-00000000000d"
 STREAMS = ("0198a7c0-0000-7000-8000-0000000000a1", "0198a7c0-0000-7000-8000-0000000000a2")

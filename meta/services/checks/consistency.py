@@ -1,9 +1,8 @@
 """CheckConsistency: the listing of the bucket against the rows, both ways, then the rows alone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 import grpc
 
@@ -11,47 +10,42 @@ from meta.errors import InvalidArgument
 from meta.event_loop import stepped
 from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
-from meta.store.checks import consistency, ledger_checks
-from meta.store.checks.consistency import LAST_KEY, ROWS_AT_ONCE, Expected, StreamFacts
-from meta.store.checks.ledger_checks import LedgerFinding, Position
+from meta.store.checks import ledger_checks, stored_objects
+from meta.store.checks.ledger_checks import Position
+from meta.store.checks.stored_objects import LAST_KEY, KeySpan, StoredObject
+from meta.store.deletion import orphans
+from meta.store.deletion.orphans import Question
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities
-from meta.store.segments import object_keys
+from meta.store.versions import clock
 from meta.v1 import operations_pb2 as pb
-from segments.keys import (
-    AttemptKey,
-    BabyKey,
-    MarkerKey,
-    MergedKey,
-    ObjectKey,
-    QuarantineKey,
-    TableKey,
-    parse_key,
-)
+from segments.inventory.findings import FINDINGS, Finding, difference
+from segments.inventory.matching import match
+from segments.keys import AttemptKey, BabyKey, MergedKey, parse_key
 
 OBJECTS_MAX = 1_000
+ROWS_AT_ONCE = 2_000
+FINDINGS_AT_ONCE = 1_000
 ORPHAN_AGE_SECS_MAX = 10**9
 _KEY_CHARACTERS_MAX = 1_024
-_CONDEMN = "condemn the object, then delete it"
-_LEDGER_REPAIRS = {"TASK_INPUT_DEAD": "cancel the task", "STATS": "store the recount"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A checked request: the objects of the listing in (after, through]."""
+    """A checked request: the objects of the listing in a span of keys."""
 
-    after: str
-    through: str
-    objects: dict[str, pb.ListedObject]
+    span: KeySpan
+    objects: list[pb.ListedObject]
     is_last: bool
 
 
 @dataclass(slots=True)
 class _Ages:
-    """Age in seconds of an orphan, and whether objects are named of which nothing is known."""
+    """The check's beginning, the age of an orphan, and whether unknown objects are named."""
 
     orphan_secs: float
     names_unknown: bool = False
+    began_nanos: int = 0
 
 
 async def check_consistency(
@@ -63,13 +57,11 @@ async def check_consistency(
 
     Begin the listing after the call, so that it misses no later registration.
     """
-    began: datetime | None = None
     through = ""
     ages = _Ages(server.settings.lifetimes.orphan_min_age)
     async for request in request_iterator:
-        if began is None:
-            now = await asyncio.to_thread(server.transactions.read, consistency.clock)
-            began = now[0]
+        if not ages.began_nanos:
+            ages.began_nanos = await asyncio.to_thread(server.transactions.read, clock.now_nanos)
             through = checks.text(request.resume_after, "resume_after")
             if request.HasField("orphan_age_secs"):
                 ages.orphan_secs = checks.count(
@@ -77,9 +69,9 @@ async def check_consistency(
                 )
             ages.names_unknown = request.name_unknown
         stretch = await asyncio.to_thread(_checked, request, through)
-        async for reply in stepped(_compared(server, stretch, began, ages)):
+        async for reply in stepped(_compared(server, stretch, ages)):
             yield reply
-        through = stretch.through
+        through = stretch.span.through
         if stretch.is_last:
             async for page in stepped(_ledger(server)):
                 if page:
@@ -100,37 +92,56 @@ async def check_consistency(
 
 
 def _compared(
-    server: ServerParts, stretch: _Stretch, began: datetime, ages: _Ages
+    server: ServerParts, stretch: _Stretch, ages: _Ages
 ) -> Iterator[pb.CheckConsistencyResponse]:
     """The findings of a page of the listing, in bounded replies."""
-    strangers = dict(stretch.objects)
-    counts = []
-    for read in (consistency.expected_segments, consistency.expected_babies):
-        after, count = stretch.after, 0
-        while True:
-            expected = server.transactions.read(
-                lambda tx, read=read, after=after: read(  # type: ignore[misc]
-                    tx, after, stretch.through, began
-                )
-            )
-            count += len(expected)
-            findings = list(_matched(expected, strangers))
-            if findings:
-                yield pb.CheckConsistencyResponse(findings=findings, checked_through=stretch.after)
-            if len(expected) < ROWS_AT_ONCE:
-                break
-            after = expected[-1].object_key
-        counts.append(count)
-    findings = []
+    counts = {True: 0, False: 0}
+    findings: list[pb.Finding] = []
+    strangers: list[pb.ListedObject] = []
+    rows = _rows(server, stretch.span, ages.began_nanos)
+    for row, listed in match(rows, stretch.objects, lambda listed: listed.object_key):
+        if row is None:
+            strangers += [listed] if listed else []
+            continue
+        counts[bool(row.segment_id)] += 1
+        if finding := _difference(row, listed):
+            findings.append(_message(finding))
+        if len(findings) == FINDINGS_AT_ONCE:
+            after = stretch.span.after
+            yield pb.CheckConsistencyResponse(findings=findings, checked_through=after)
+            findings = []
     if strangers:
-        findings = server.transactions.read(lambda tx: _strangers(tx, strangers, ages))
+        judged = server.transactions.read(lambda tx: list(_judged(tx, strangers, ages)))
+        findings += map(_message, judged)
     yield pb.CheckConsistencyResponse(
         findings=findings,
-        checked_through=stretch.through,
+        checked_through=stretch.span.through,
         num_objects=len(stretch.objects),
-        num_segments=counts[0],
-        num_babies=counts[1],
+        num_segments=counts[True],
+        num_babies=counts[False],
     )
+
+
+def _rows(server: ServerParts, span: KeySpan, began_nanos: int) -> Iterator[StoredObject]:
+    """The rows of a span, page by page; a page is a snapshot of its own."""
+    while True:
+        page = server.transactions.read(
+            lambda tx, span=span: stored_objects.read_page(  # type: ignore[misc]
+                tx, span, ROWS_AT_ONCE, began_nanos=began_nanos
+            )
+        )
+        yield from page.objects
+        if not page.next_after:
+            return
+        span = span._replace(after=page.next_after)
+
+
+def _difference(row: StoredObject, listed: pb.ListedObject | None) -> Finding | None:
+    if listed is None and not row.must_exist:
+        return None
+    subject_id = row.segment_id or row.object_key.split("/")[1]
+    listed_bytes = None if listed is None else listed.size_bytes
+    return difference(row.object_key, subject_id, row.size_bytes, listed_bytes)
 
 
 def _ledger(server: ServerParts) -> Iterator[list[pb.Finding]]:
@@ -143,7 +154,7 @@ def _ledger(server: ServerParts) -> Iterator[list[pb.Finding]]:
                     ledger_checks.read_page(tx, kind, position, left)
                 )
             )
-            yield list(map(_ledger_finding, page.findings))
+            yield list(map(_message, page.findings))
             left -= len(page.findings)
             position = page.next_position
             if position is None:
@@ -163,46 +174,31 @@ def _count_streams(server: ServerParts) -> Iterator[int]:
             return
 
 
-def _strangers(
-    tx: Transaction, objects: dict[str, pb.ListedObject], ages: _Ages
-) -> list[pb.Finding]:
-    """Objects without a row: garbage once it is old, and unknown at any age."""
-    _, now_nanos = consistency.clock(tx)
-    oldest_nanos = now_nanos - int(ages.orphan_secs * 1e9)
-    names = {key: parse_key(key) for key in objects}
-    streams = consistency.stream_facts(
-        tx, [name.stream_id for name in names.values() if isinstance(name, BabyKey)]
-    )
-    condemned = _condemned(tx, names) if ages.names_unknown else set(names)
-    findings = []
-    for key, name in names.items():
-        kind = pb.FINDING_KIND_OBJECT_UNREGISTERED
-        if name is None:
+def _judged(tx: Transaction, strangers: list[pb.ListedObject], ages: _Ages) -> Iterator[Finding]:
+    """Objects without a row: garbage once it is old, and unknown at any age.
+
+    A caller that does not ask for the unknown is told of old segments among them as if they were
+    garbage. Condemning proves each anew.
+    """
+    oldest_nanos = clock.now_nanos(tx) - int(ages.orphan_secs * 1e9)
+    names = {listed.object_key: parse_key(listed.object_key) for listed in strangers}
+    ours = [k for k, n in names.items() if isinstance(n, BabyKey | MergedKey | AttemptKey)]
+    judgement = orphans.condemn(tx, Question(ours), is_dry_run=True)
+    garbage, unknown = set(judgement.condemned), set(judgement.unknown)
+    if not ages.names_unknown:
+        garbage |= {key for key in unknown if not isinstance(names[key], BabyKey)}
+        unknown.clear()
+    for listed in strangers:
+        key = listed.object_key
+        if names[key] is None:
             message = "the name is none that this system gives"
-            findings.append(_finding(kind, key, "", message))
-        elif ages.names_unknown and _is_unknown(name, key in condemned, streams):
+            yield Finding("OBJECT_UNREGISTERED", message, key)
+        elif key in unknown:
             message = "no row names the object, and none says that it is garbage"
-            findings.append(_finding(pb.FINDING_KIND_OBJECT_UNKNOWN, key, "", message))
-        elif objects[key].modified_at_nanos <= oldest_nanos and _is_garbage(name, streams):
+            yield Finding("OBJECT_UNKNOWN", message, key)
+        elif key in garbage and listed.modified_at_nanos <= oldest_nanos:
             message = "no row refers to the object"
-            findings.append(_finding(kind, key, "", message, _CONDEMN))
-    return findings
-
-
-def _condemned(tx: Transaction, names: Mapping[str, ObjectKey | None]) -> set[str]:
-    """The keys of merged segments that a row says are garbage."""
-    merged = [k for k, name in names.items() if isinstance(name, MergedKey | AttemptKey)]
-    return set(object_keys.find(tx, merged))
-
-
-def _is_unknown(name: ObjectKey, is_condemned: bool, streams: dict[str, StreamFacts]) -> bool:
-    """True for a merged segment that was not condemned and a baby that was not committed."""
-    if isinstance(name, MergedKey | AttemptKey):
-        return not is_condemned
-    if not isinstance(name, BabyKey):
-        return False
-    stream = streams.get(name.stream_id)
-    return stream is None or not _is_garbage(name, streams)
+            yield Finding("OBJECT_UNREGISTERED", message, key)
 
 
 def _checked(request: pb.CheckConsistencyRequest, after: str) -> _Stretch:
@@ -224,52 +220,16 @@ def _checked(request: pb.CheckConsistencyRequest, after: str) -> _Stretch:
         raise InvalidArgument(
             f"listed_through is {through!r}, before {last!r}", field="listed_through"
         )
-    objects = {listed.object_key: listed for listed in request.objects}
-    return _Stretch(after, through, objects, request.end_of_listing)
+    return _Stretch(KeySpan(after, through), list(request.objects), request.end_of_listing)
 
 
-def _matched(
-    expected: list[Expected], strangers: dict[str, pb.ListedObject]
-) -> Iterator[pb.Finding]:
-    """Remove expected objects from `strangers`; yield those that are missing or differ in size."""
-    for row in expected:
-        listed = strangers.pop(row.object_key, None)
-        if listed is None:
-            if row.must_exist:
-                is_baby = isinstance(parse_key(row.object_key), BabyKey)
-                kind = pb.FINDING_KIND_BABY_MISSING if is_baby else pb.FINDING_KIND_OBJECT_MISSING
-                message = f"an object of {row.size_bytes} bytes is not in the listing"
-                yield _finding(kind, row.object_key, row.subject_id, message)
-        # A commit by MarkStreamStopped does not know the size of the stop message.
-        elif row.size_bytes and listed.size_bytes != row.size_bytes:
-            message = f"the object has {listed.size_bytes} bytes, {row.size_bytes} are registered"
-            kind = pb.FINDING_KIND_SIZE_MISMATCH
-            yield _finding(kind, row.object_key, row.subject_id, message)
-
-
-def _is_garbage(name: ObjectKey, streams: dict[str, StreamFacts]) -> bool:
-    """False for objects that may be used: tails of streams, quarantine, markers, table metadata."""
-    if isinstance(name, QuarantineKey | MarkerKey | TableKey):
-        return False
-    if not isinstance(name, BabyKey):
-        return True
-    stream = streams.get(name.stream_id)
-    if stream is None:
-        return False
-    if stream.is_retired or name.offset <= stream.deleted_offset:
-        return True
-    return stream.stopped_offset is not None and name.offset > stream.stopped_offset
-
-
-def _finding(
-    kind: pb.FindingKind.ValueType, key: str, subject_id: str, message: str, repair: str = ""
-) -> pb.Finding:
+def _message(finding: Finding) -> pb.Finding:
+    # An object of a foreign name stays.
+    is_foreign = finding.object_key and parse_key(finding.object_key) is None
     return pb.Finding(
-        kind=kind, object_key=key, subject_id=subject_id, message=message, repair=repair
+        kind=pb.FindingKind.Value(f"FINDING_KIND_{finding.kind}"),
+        object_key=finding.object_key,
+        subject_id=finding.subject_id,
+        message=finding.message,
+        repair="" if is_foreign else FINDINGS[finding.kind].repair,
     )
-
-
-def _ledger_finding(finding: LedgerFinding) -> pb.Finding:
-    kind = pb.FindingKind.Value(f"FINDING_KIND_{finding.kind}")
-    repair = _LEDGER_REPAIRS.get(finding.kind, "")
-    return _finding(kind, "", finding.subject_id, finding.message, repair)

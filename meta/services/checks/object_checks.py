@@ -9,6 +9,7 @@ from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
 from meta.store.checks import object_checks, stored_objects
 from meta.store.checks.object_checks import ObjectCheck, ScrubPosition
+from meta.store.checks.stored_objects import KeySpan, StoredObject
 from meta.store.engine.pool import Transaction
 from meta.v1 import operations_pb2 as pb
 
@@ -27,15 +28,23 @@ def list_stored_objects(
     after = _key(request.after_key, "after_key")
     most = checks.limit(request.limit, default=OBJECTS_MAX, most=OBJECTS_MAX)
     since = checks.count(request.since_version, "since_version")
-    page = server.transactions.read(lambda tx: stored_objects.read_page(tx, after, since, most))
+    page = server.transactions.read(
+        lambda tx: stored_objects.read_page(tx, KeySpan(after), most, since=since)
+    )
     reply = pb.ListStoredObjectsResponse(
-        objects=[pb.StoredObject(**stored._asdict()) for stored in page.objects],
+        objects=[_message(stored) for stored in page.objects if stored.is_needed],
         next_after_key=page.next_after,
     )
     if request.with_totals:
         totals = server.transactions.read(lambda tx: stored_objects.count(tx, since))
         reply.total_objects, reply.total_size_bytes = totals.objects, totals.size_bytes
     return reply
+
+
+def _message(stored: StoredObject) -> pb.StoredObject:
+    values = stored._asdict()
+    del values["is_needed"], values["must_exist"]
+    return pb.StoredObject(**values)
 
 
 def report_object_checks(

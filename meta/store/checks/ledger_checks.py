@@ -14,6 +14,7 @@ from sqlalchemy import TextClause, text
 from meta.store.checks import object_checks, recounts
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets
+from segments.inventory.findings import Finding
 
 ROWS_AT_ONCE = 10_000
 FINDINGS_MAX = 1_000
@@ -23,19 +24,10 @@ _NIL = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerFinding:
-    """Rows that contradict one another; `kind` names a FindingKind without its prefix."""
-
-    kind: str
-    subject_id: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class LedgerPage:
     """Findings of a page, and the beginning of the next; None after the last one."""
 
-    findings: tuple[LedgerFinding, ...]
+    findings: tuple[Finding, ...]
     next_position: Position | None
 
 
@@ -194,7 +186,8 @@ def read_page(
     after = check.first if position is None else position
     end = _end(tx, check.end, after, rows_at_once)
     values = {**_named("a", after), **_named("z", end or check.last), "most": most}
-    findings = tuple(LedgerFinding(kind, *row) for row in tx.execute(check.find, values))
+    rows = tx.execute(check.find, values)
+    findings = tuple(Finding(kind, message, "", subject) for subject, message in rows)
     return LedgerPage(findings, end)
 
 
@@ -223,10 +216,10 @@ def _statistics(tx: Transaction, position: Position | None, rows_at_once: int) -
     if kept is None:
         return LedgerPage((), None)
     counted = recounts.count(tx, kept.key, rows_at_once)
-    findings: tuple[LedgerFinding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     if counted != kept.totals:
         message = f"counted {recounts.describe(counted)}; kept {recounts.describe(kept.totals)}"
-        findings = (LedgerFinding("STATS", str(kept.dataset_id), message),)
+        findings = (Finding("STATS", message, "", str(kept.dataset_id)),)
     return LedgerPage(findings, (kept.key,))
 
 

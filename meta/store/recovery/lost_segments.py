@@ -13,14 +13,13 @@ from sqlalchemy import ARRAY, Uuid, bindparam, insert, text
 
 from meta.errors import RaceLost
 from meta.store.access import audit
-from meta.store.deletion import orphans, tombstones
-from meta.store.deletion.orphans import Question
+from meta.store.deletion import tombstones
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.recovery import rebuild, restored_streams, unknown_streams
 from meta.store.recovery.rebuild import RestoredSegment
 from meta.store.recovery.restored_streams import RestoredBaby, RestoredEntry, RestoredStream
-from meta.store.segments import burial, object_keys, segments, stats
+from meta.store.segments import burial, segments, stats
 from meta.store.streams import merged_offsets
 from meta.store.tables import registrations, segment_lineage
 from meta.store.versions import versions
@@ -140,11 +139,6 @@ class Returned:
     missing_ids: tuple[UUID, ...] = ()
 
 
-def unknown_keys(tx: Transaction, keys: Sequence[str]) -> tuple[str, ...]:
-    """Those of some keys that no row names and nothing proves to be garbage."""
-    return orphans.condemn(tx, Question(keys), is_dry_run=True).unknown
-
-
 def read_states(tx: Transaction, stream_ids: Sequence[str]) -> dict[str, StreamState]:
     """The states of the streams that are known."""
     return _states(tx, stream_ids, is_locked=False)
@@ -174,11 +168,6 @@ def add_dataset(tx: Transaction, dataset_id: str) -> None:
     if not is_known_dataset(tx, dataset_id):
         version = versions.allocate(tx)
         rebuild.insert_dataset(tx, UUID(dataset_id), f"reconciled-{dataset_id}", version)
-
-
-def condemn(tx: Transaction, keys: Sequence[str]) -> None:
-    """Declare segments garbage whose records are held elsewhere; registered ones stay."""
-    object_keys.condemn(tx, keys)
 
 
 def bring_back(tx: Transaction, returned: Returned) -> Version:

@@ -16,7 +16,7 @@ from meta.store.engine.pool import Database, Transaction
 from meta.store.recovery import rebuild, restored_streams
 from meta.store.recovery.restored_streams import RestoredStream
 from meta.store.streams import stream_datasets
-from meta.store.versions import versions
+from meta.store.versions import clock, versions
 from meta.store.versions.versions import Version
 
 COLLECTOR = "reconciled with the bucket"
@@ -31,7 +31,6 @@ _KNOWN = text("SELECT id::text FROM ingest_streams WHERE id = ANY(:ids)").bindpa
 _RESTORED_AT = text("""
     SELECT (extract(epoch FROM restored_at) * 1000000000)::bigint FROM witness_state
 """)
-_NOW = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000")
 # Uses the primary key: a restored database holds the commits of a day at most, and those to come.
 _COMMITTED = text("""
     SELECT stream_id, "offset" FROM baby_segments
@@ -71,11 +70,6 @@ def restored_at_nanos(tx: Transaction) -> int | None:
     return value
 
 
-def now_nanos(tx: Transaction) -> int:
-    """The database's own clock."""
-    return int(tx.execute(_NOW).scalar_one())
-
-
 def committed_since(tx: Transaction, nanos: int, after: tuple[str, int]) -> list[tuple[str, int]]:
     """A page of the babies with records that were committed since a time and not reaped."""
     values = {"since": nanos, "stream": UUID(after[0]), "offset": after[1]}
@@ -108,5 +102,5 @@ def adopt(tx: Transaction, stream: RestoredStream) -> tuple[UUID, ...]:
 def write(tx: Transaction, stream: RestoredStream, version: Version) -> None:
     """Write a stream whose babies are written, ended now."""
     restored_streams.write_streams(
-        tx, [stream], version, collector=COLLECTOR, stopped_at_nanos=now_nanos(tx)
+        tx, [stream], version, collector=COLLECTOR, stopped_at_nanos=clock.now_nanos(tx)
     )

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from segments.inventory.contents import BabyFound, SegmentFound
 from segments.rebuild.lost import choose_lost
-from segments.rebuild.plan import BabyFound, SegmentFound
 from tests.support.bucket_histories import DAYS, Held, World
 from tests.support.examples import examples
 from tests.support.inventories import DATASET, STREAMS

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from segments.inventory.contents import SegmentFound
 from segments.keys import merged_prefix
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
 from segments.parquet.spec import SegmentSpec
 from segments.rebuild.exact_cover import choose, components
-from segments.rebuild.plan import SegmentFound, merge_count_of, plan
+from segments.rebuild.plan import merge_count_of, plan
 from tests.support.inventories import (
     DATASET,
     STREAM,

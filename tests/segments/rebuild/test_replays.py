@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from segments.inventory.contents import SegmentFound
 from segments.offsets import OffsetSpan
 from segments.rebuild.batches import Tail
 from segments.rebuild.lost import choose_lost
-from segments.rebuild.plan import SegmentFound, plan, settle_dataset
+from segments.rebuild.plan import plan, settle_dataset
 from segments.rebuild.replays import replayed_babies
 from tests.support.inventories import DATASET, STREAM, STREAMS, baby, live_of, merged, raw
 

@@ -7,6 +7,6 @@
                                         a kind of FINDINGS, and nothing more
 
 Memory is one page of each side. A finding is never a ground to delete: the caller concludes, by the
-table of docs/adr/0032-one-inventory-of-the-bucket.md, and each remedy proves anew in a transaction
+table of docs/adr/0033-one-inventory-of-the-bucket.md, and each remedy proves anew in a transaction
 of its own.
 """

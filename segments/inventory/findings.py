@@ -1,7 +1,7 @@
 """The table of findings: what a comparison of objects with rows, or of rows alone, may show.
 
 A finding says what was seen, and grants nothing. A table of
-docs/adr/0032-one-inventory-of-the-bucket.md has the conclusions and remedies of each caller.
+docs/adr/0033-one-inventory-of-the-bucket.md has the conclusions and remedies of each caller.
 """
 
 from collections.abc import Mapping

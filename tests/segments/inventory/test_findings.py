@@ -9,7 +9,7 @@ from meta.v1 import operations_pb2 as pb
 from segments.inventory.findings import FINDINGS, Finding, difference
 from segments.keys import baby_key, merged_prefix
 
-RECORD = Path(__file__).parents[3] / "docs/adr/0032-one-inventory-of-the-bucket.md"
+RECORD = Path(__file__).parents[3] / "docs/adr/0033-one-inventory-of-the-bucket.md"
 ID = "01a20108-991a-792f-8c91-6c2206629ea5"
 SEGMENT, BABY = f"{merged_prefix(ID)}{ID}.parquet", baby_key(ID, 4)
 

@@ -5,25 +5,25 @@ takes too long for an export is killed.
 """
 
 import asyncio
-import pickle
-import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import cast
 
 import structlog
 
 from collector.fair_queue import FairQueue
-from collector.intake.conversion_worker import LENGTH, Conversion, Limit, Reply, Request, Result
+from collector.intake.conversion_worker import Conversion, Limit, Reply, Request, Result
 from collector.otlp.export import TooManyRecords
 from collector.otlp.partial_success import PartialSuccess
 from collector.records.json_records import RecordOptions
 from collector.refusal import Refusal, Refused, malformed, unavailable
+from dataplane.processes.child_process import ChildProcess
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
 log = structlog.get_logger()
 
 CONVERSION_SECS_MAX = 30.0
+_MODULE = "collector.intake.conversion_worker"
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class ConversionPool:
     """Up to `processes_max` processes; used on one event loop only."""
 
     processes_max: int
-    _idle: "list[_Worker]" = field(default_factory=list)
+    _idle: list[ChildProcess] = field(default_factory=list)
     _num_busy: int = 0
     _waiting: FairQueue["asyncio.Future[None]"] = field(default_factory=FairQueue)
 
@@ -54,10 +54,11 @@ class ConversionPool:
     async def _result(self, token_id: str, request: Request) -> Result:
         _, _, body, limit = request
         await self._turn(token_id, len(body))
-        worker = self._idle.pop() if self._idle else _Worker()
+        worker: ChildProcess | None = None
         try:
+            worker = self._idle.pop() if self._idle else ChildProcess(_MODULE)
             async with asyncio.timeout(CONVERSION_SECS_MAX):
-                reply = await worker.call(request)
+                reply = cast("Reply", await worker.call(request))
         except TimeoutError:
             raise malformed(
                 f"export takes more than {CONVERSION_SECS_MAX:.0f} s to convert; "
@@ -68,8 +69,12 @@ class ConversionPool:
             raise unavailable("export could not be converted now") from None
         else:
             self._idle.append(worker)
+            worker = None
         finally:
-            worker.kill_unless(self._idle)
+            if worker is not None:
+                # Killed at once, and waited for in a thread.
+                worker.kill()
+                asyncio.get_running_loop().run_in_executor(None, worker.end)
             self._end_turn()
         if isinstance(reply, Refusal):
             raise Refused(reply)
@@ -81,10 +86,8 @@ class ConversionPool:
 
     async def close(self) -> None:
         """End the idle processes."""
-        for worker in self._idle:
-            worker.kill_unless(())
-        await asyncio.gather(*(worker.wait() for worker in self._idle))
-        self._idle.clear()
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(asyncio.to_thread(worker.end) for worker in idle))
 
     async def _turn(self, token_id: str, size_bytes: int) -> None:
         if self._num_busy < self.processes_max:
@@ -107,43 +110,3 @@ class ConversionPool:
                 turn.set_result(None)
                 return
         self._num_busy -= 1
-
-
-@dataclass(slots=True, eq=False)
-class _Worker:
-    _process: asyncio.subprocess.Process | None = None
-
-    async def call(self, request: Request) -> Reply:
-        """Send a request and wait for its reply; raises EOFError, OSError if the process ends."""
-        if self._process is None:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",
-                "-m",
-                "collector.intake.conversion_worker",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                # Ctrl-C in a terminal is for the collector, which ends with its exports answered.
-                start_new_session=True,
-            )
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        body = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
-        process.stdin.write(LENGTH.pack(len(body)))
-        process.stdin.write(body)
-        await process.stdin.drain()
-        header = await process.stdout.readexactly(LENGTH.size)
-        body = await process.stdout.readexactly(LENGTH.unpack(header)[0])
-        reply: Reply = pickle.loads(body)  # noqa: S301 - written by our own process
-        return reply
-
-    def kill_unless(self, kept: "Iterable[_Worker]") -> None:
-        """Kill the process, unless it is among those kept."""
-        if self not in kept and self._process is not None and self._process.returncode is None:
-            self._process.kill()
-
-    async def wait(self) -> None:
-        """Wait until the process has ended."""
-        if self._process is not None:
-            await self._process.wait()

@@ -1,17 +1,15 @@
 """`python -m collector.intake.conversion_worker`: converts and validates exports.
 
 JSON and damaged exports take seconds of Python, and the parser holds the interpreter until it is
-done: in a thread they would hold up every other export. Requests and replies are pickles with a
-length before them, on stdin and stdout; the process ends with its stdin.
+done: in a thread they would hold up every other export. It answers requests of the collector, and
+ends with it.
 """
 
 import os
 import pickle
 import resource
-import struct
-import sys
 from collections.abc import Callable
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 from collector.intake.conformity import RecordRules, reject_nonconforming
 from collector.otlp.attribute_bounds import AttributeBounds, cut
@@ -20,10 +18,10 @@ from collector.otlp.json import to_protobuf
 from collector.otlp.partial_success import PartialSuccess, reject_damaged, reject_outside
 from collector.records.json_records import RecordOptions, to_logs
 from collector.refusal import Refusal, Refused, malformed
+from dataplane.processes.child_process import parent_socket, serve
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
-LENGTH = struct.Struct("!I")
 # Address space of a worker: an export of 16 MiB JSON takes a third of it.
 MEMORY_BYTES_MAX = 2 * 1024**3
 # Conversions yield to the event loop if they share a core.
@@ -50,18 +48,15 @@ _CONVERSIONS: dict[str, Callable[[Signal, bytes, Any], Result]] = {
 
 
 def main() -> None:
-    """Convert until stdin ends."""
+    """Convert until the collector ends."""
     os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
-    requests, replies = sys.stdin.buffer, sys.stdout.buffer
-    while header := requests.read(LENGTH.size):
-        body = requests.read(LENGTH.unpack(header)[0])
-        request: Request = pickle.loads(body)  # noqa: S301 - written by the collector
-        try:
-            _write(replies, _converted(request))
-        except BrokenPipeError:
-            # The collector was killed; nothing is left to flush at exit either.
-            os._exit(1)
+    serve(parent_socket(), _answer)
+
+
+def _answer(message: bytearray) -> bytes:
+    request: Request = pickle.loads(message)  # noqa: S301 - written by the collector
+    return pickle.dumps(_converted(request), pickle.HIGHEST_PROTOCOL)
 
 
 def _converted(request: Request) -> Reply:
@@ -74,13 +69,6 @@ def _converted(request: Request) -> Reply:
         return refused.refusal
     except MemoryError:
         return malformed("export takes too much memory to read; send smaller batches").refusal
-
-
-def _write(replies: BinaryIO, reply: Reply) -> None:
-    body = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
-    replies.write(LENGTH.pack(len(body)))
-    replies.write(body)
-    replies.flush()
 
 
 if __name__ == "__main__":

@@ -1,21 +1,17 @@
 """Processes of this machine that run tasks, one after the other, with their imports warm.
 
 A task is a function and its argument, both pickled, as Spark sends them. A process is started for
-a task that finds none free, and is kept for the next. It is not forked: a fork of a process with
-gRPC's threads can hang. It ends when its parent does, whatever ends the parent.
+a task that finds none free, and is kept for the next.
 """
 
 import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from typing import TypeVar, cast
 
+from dataplane.processes.child_process import ChildProcess, receive_value, send_value
 from dataplane.processes.task_process import installed_versions
 from segments.errors import RunnerDied, TaskFailed
 
@@ -34,8 +30,7 @@ class ReleaseChanged(RunnerDied):
 class _TaskProcess:
     """One process."""
 
-    popen: "subprocess.Popen[bytes]"
-    connection: "Connection[object, object]"
+    child: ChildProcess
     # False from the sending of a task to its whole answer: its next message would be that.
     is_ready: bool = True
     idle_since: float = field(default_factory=time.monotonic)
@@ -44,7 +39,7 @@ class _TaskProcess:
         """Run a task and wait for its result; raises TaskFailed if it fails or the process ends."""
         self.is_ready = False
         try:
-            self.connection.send((function, item))
+            send_value(self.child.socket, (function, item))
         except OSError as error:
             raise TaskFailed(f"the task's process ended: {self.end()}") from error
         is_done, result = cast("tuple[bool, object]", self.receive())
@@ -56,15 +51,13 @@ class _TaskProcess:
     def receive(self) -> object:
         """Wait for the next message; raises TaskFailed if the process ends."""
         try:
-            return self.connection.recv()
+            return receive_value(self.child.socket)
         except (EOFError, OSError) as error:
             raise TaskFailed(f"the task's process ended: {self.end()}") from error
 
     def end(self) -> str:
         """Kill it if it runs; returns what ended it."""
-        self.popen.kill()
-        code = self.popen.wait()
-        self.connection.close()
+        code = self.child.end()
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
@@ -80,7 +73,7 @@ class _Task:
         """Kill its process, or have it begin with none."""
         self.is_cancelled = True
         if self.process is not None:
-            self.process.popen.kill()
+            self.process.child.kill()
 
 
 class TaskProcesses:
@@ -166,13 +159,16 @@ class TaskProcesses:
             # The one used last: others become idle long enough to be ended.
             while self._idle:
                 process = self._idle.pop()
-                if process.popen.poll() is None:
+                if process.child.is_alive():
                     return process
                 process.end()
         return None
 
     def _start(self) -> _TaskProcess:
-        process = _start()
+        try:
+            process = _TaskProcess(ChildProcess(_MODULE))
+        except OSError as error:
+            raise TaskFailed(f"no process can be started: {error}") from error
         if process.receive() != self._versions:
             process.end()
             raise ReleaseChanged("another release was installed: start this process again")
@@ -182,29 +178,10 @@ class TaskProcesses:
         with self._lock:
             was_killed = task.is_cancelled and task.process is process
             task.process = None
-            is_usable = process.is_ready and process.popen.poll() is None
+            is_usable = process.is_ready and process.child.is_alive()
             is_kept = is_usable and not (was_killed or self._is_closed)
             if is_kept:
                 process.idle_since = time.monotonic()
                 self._idle.append(process)
         if not is_kept:
             process.end()
-
-
-def _start() -> _TaskProcess:
-    """Start a process; it finds modules where this one does."""
-    ours, theirs = socket.socketpair()
-    safe_path = ["-P"] if sys.flags.safe_path else []
-    try:
-        with theirs:
-            popen = subprocess.Popen(
-                [sys.executable, *safe_path, "-m", _MODULE, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                # Printed text goes where this process logs.
-                stdout=sys.stderr.fileno(),
-                pass_fds=[theirs.fileno()],
-            )
-    except OSError as error:
-        ours.close()
-        raise TaskFailed(f"no process can be started: {error}") from error
-    return _TaskProcess(popen, Connection(ours.detach()))

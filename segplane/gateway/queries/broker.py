@@ -10,6 +10,7 @@ from typing import Any
 
 import structlog
 
+from dataplane.processes.child_process import receive, send
 from meta.client import MetaClient
 from meta.errors import (
     DeadlineExceeded,
@@ -89,8 +90,8 @@ class Broker:
         """Answer the requests of one connection until it ends."""
         while True:
             try:
-                request = json.loads(wire.receive(lane, wire.REQUEST_BYTES_MAX))
-                wire.send(lane, *self._reply(request))
+                request = json.loads(receive(lane, wire.REQUEST_BYTES_MAX))
+                send(lane, *self._reply(request))
             except (EOFError, OSError, ValueError):
                 return
 

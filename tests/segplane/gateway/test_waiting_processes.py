@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from dataplane.processes.child_process import receive, send
 from meta.v1 import operations_pb2 as ops
 from segplane.gateway.queries.processes import wire
 from segplane.gateway.queries.processes.child import WAITING_NAME
@@ -220,8 +221,8 @@ def test_a_process_that_cannot_be_prepared_says_so_to_its_query(
     def serve(lane: socket.socket) -> None:
         with suppress(EOFError, OSError):
             while True:
-                ended.append(json.loads(wire.receive(lane, wire.REQUEST_BYTES_MAX)))
-                wire.send(lane, wire.DONE)
+                ended.append(json.loads(receive(lane, wire.REQUEST_BYTES_MAX)))
+                send(lane, wire.DONE)
 
     # DuckDB takes no such number of threads.
     process = taken(pool, ProcessLimits(128 * MIB, 256 * MIB, 64 * MIB, -1))

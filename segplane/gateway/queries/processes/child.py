@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import pickle
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -17,6 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import IO, TYPE_CHECKING, NoReturn, cast
 
+from dataplane.processes.child_process import receive_value
 from segplane.gateway.queries.kusto_result import write_kusto
 from segplane.gateway.queries.processes import sandbox, wire
 from segplane.gateway.queries.processes.prepared import prepared_connection, query_limits
@@ -42,14 +42,11 @@ def run_query(
     """Take limits and then a query from the gateway, write its result, and end the process."""
     code = 1
     try:
-        # The bytes come from the gateway, which started this process.
-        limits: wire.ProcessLimits = pickle.loads(  # noqa: S301
-            wire.receive(lanes[0], wire.REQUEST_BYTES_MAX)
-        )
+        limits = cast("wire.ProcessLimits", receive_value(lanes[0], wire.REQUEST_BYTES_MAX))
         sandbox.enter(limits.system_bytes, limits.spill_bytes)
         process = _PreparedProcess(database, limits)
         ctypes.CDLL(None).prctl(_PR_SET_NAME, WAITING_NAME.encode())
-        task: wire.QueryTask = pickle.loads(wire.receive(lanes[0], wire.REQUEST_BYTES_MAX))  # noqa: S301
+        task = cast("wire.QueryTask", receive_value(lanes[0], wire.REQUEST_BYTES_MAX))
         ctypes.CDLL(None).prctl(_PR_SET_NAME, RUNNING_NAME.encode())
         with open(output, "wb") as file:
             process.finish(task, Lanes(lanes), file)

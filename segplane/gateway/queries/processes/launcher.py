@@ -15,10 +15,10 @@ import os
 import shutil
 import signal
 import socket
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dataplane.processes.child_process import parent_socket
 from dataplane.processes.parent_death import PR_SET_PDEATHSIG
 from segplane.gateway.queries.processes import prepared, sandbox
 from segplane.gateway.queries.processes.child import run_query
@@ -33,7 +33,8 @@ _FDS_MAX = 16
 
 def main() -> None:
     """Serve the gateway until it is gone."""
-    control = socket.socket(fileno=int(sys.argv[1]))
+    # No thread waits for the gateway's end: this process forks.
+    control = parent_socket(ends_with_parent=False)
     _import_all()
     prepared.rehearse()
     database = prepared.open_database()

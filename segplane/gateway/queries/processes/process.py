@@ -1,19 +1,16 @@
 """Processes of queries: each runs one, and can be killed at any time."""
 
 import os
-import pickle
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from dataplane.processes.parent_death import tied_command
+from dataplane.processes.child_process import ChildProcess, send_value
 from segplane.gateway.queries.processes import wire
 from segplane.gateway.queries.processes.wire import MESSAGE, START, WAIT
 
@@ -68,7 +65,7 @@ class QueryProcess:
 
     def _send(self, value: wire.ProcessLimits | wire.QueryTask) -> None:
         with suppress(OSError):
-            wire.send(self._lanes[0], pickle.dumps(value))
+            send_value(self._lanes[0], value)
 
     def read_bytes(self) -> int:
         """Return the bytes it has read of files by itself, without those from the gateway."""
@@ -124,30 +121,21 @@ class Launcher:
 
     def __init__(self, threads: int, answer_secs: float = _ANSWER_SECS) -> None:
         self._folder = tempfile.mkdtemp(prefix="segplane-queries-")
-        self._control, other = socket.socketpair()
-        self._control.settimeout(answer_secs)
         self._lock = threading.Lock()
-        number = other.fileno()
-        command = [sys.executable, "-m", "segplane.gateway.queries.processes.launcher", str(number)]
-        self._popen = subprocess.Popen(
-            tied_command(command, signal.SIGKILL),
-            env=_environment(self._folder, threads),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[number],
-            process_group=0,
+        environment = _environment(self._folder, threads)
+        self._child = ChildProcess(
+            "segplane.gateway.queries.processes.launcher", environment, is_tied=True, is_silent=True
         )
-        other.close()
+        self._child.socket.settimeout(answer_secs)
 
     @property
     def pid(self) -> int:
         """Its id."""
-        return self._popen.pid
+        return self._child.pid
 
     def is_alive(self) -> bool:
         """True until it has ended."""
-        return self._popen.poll() is None
+        return self._child.is_alive()
 
     def start(self, fds: list[int]) -> int:
         """Start a process with these file descriptors; returns its id. Raises OSError."""
@@ -167,12 +155,12 @@ class Launcher:
     def _ask(self, kind: bytes, pid: int, fds: list[int]) -> int:
         with self._lock:
             try:
-                socket.send_fds(self._control, [MESSAGE.pack(kind, pid)], fds)
-                reply = self._control.recv(MESSAGE.size, socket.MSG_WAITALL)
+                socket.send_fds(self._child.socket, [MESSAGE.pack(kind, pid)], fds)
+                reply = self._child.socket.recv(MESSAGE.size, socket.MSG_WAITALL)
             except TimeoutError:
                 # The process is replaced, because its next answer would be taken for that to
                 # another question.
-                self._popen.kill()
+                self._child.kill()
                 raise
         if len(reply) < MESSAGE.size:
             raise ConnectionResetError("the launcher of queries has ended")
@@ -180,13 +168,11 @@ class Launcher:
 
     def kill(self) -> None:
         """End it at once, and every process that it started."""
-        self._popen.kill()
+        self._child.kill()
 
     def close(self) -> None:
         """End it, wait, and remove the files of its processes."""
-        self.kill()
-        self._popen.wait()
-        self._control.close()
+        self._child.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -13,17 +13,11 @@ from typing import Any
 
 from pyarrow import fs
 
+from dataplane.processes.child_process import receive, send
 from kql.pushdown.reads import DatasetRead
 from meta.v1 import common_pb2
 from segments.signals import SIGNALS
-from segplane.gateway.queries.processes.wire import (
-    DONE,
-    MISSING,
-    READ_BYTES_MAX,
-    REPLY_BYTES_MAX,
-    receive,
-    send,
-)
+from segplane.gateway.queries.processes.wire import DONE, MISSING, READ_BYTES_MAX, REPLY_BYTES_MAX
 from segplane.query.errors import QueryError
 from segplane.query.tables import NamedTable
 from segplane.read.bounds import TimeBounds

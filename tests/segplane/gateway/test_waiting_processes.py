@@ -33,7 +33,7 @@ OWN_MEMORY_MAX = 32 * MIB
 # Prints the threads of a launcher before and after it prepares itself.
 PREPARE = """
 import os
-from segplane.gateway.queries import launcher, prepared
+from segplane.gateway.queries.processes import launcher, prepared
 launcher._import_all()
 before = len(os.listdir("/proc/self/task"))
 prepared.rehearse()
@@ -213,9 +213,7 @@ def test_a_process_with_other_limits_gets_no_query(pool: ProcessPool) -> None:
         assert f"Max file size             {32 * MIB}" in Path(f"/proc/{pid}/limits").read_text()
 
 
-def test_a_process_that_cannot_be_prepared_says_so_to_its_query(
-    pool: ProcessPool,
-) -> None:
+def test_a_process_that_cannot_be_prepared_says_so_to_its_query(pool: ProcessPool) -> None:
     ended: list[dict[str, str]] = []
 
     def serve(lane: socket.socket) -> None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType, SimpleNamespace
+from types import FrameType
 
 from sqlalchemy import event, text
 
@@ -29,9 +29,10 @@ from meta.commits.transactions import Transactions
 from meta.errors import MetaError
 from meta.services.registration.registration_checks import checked_merge
 from meta.store.engine.pool import Database, DatabaseSettings
-from meta.store.registration import registration_state
+from meta.store.registration import parts, registration_state
 from meta.store.registration import registrations as store
-from meta.store.registration.registrations import Merge
+from meta.store.registration.calls import Merge
+from meta.store.registration.event_claims import DeduplicatedEvents
 from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.parquet.spec import SegmentSpec
@@ -44,7 +45,7 @@ PAIRS = 24
 BAR = 1.05
 # Modules that a task calls for events with an identity.
 _MODULES = (
-    "nursery/registration/event_claims.py",
+    "nursery/parts/deduplication.py",
     "segments/event_identity.py",
     "segments/typed/window_check.py",
     "dataplane/babies/events.py",
@@ -134,26 +135,15 @@ class _Scene:
 
 @contextmanager
 def _without_identities() -> Iterator[None]:
-    """Take out what a registration does for identities: a column that it reads, and two checks."""
-    parts = {
-        (registration_state, "_LOCK"): text(
-            str(registration_state._LOCK)
-            .replace(
-                "bound_field_ids, identity_rule FROM datasets", "bound_field_ids FROM datasets"
-            )
-            .replace("bound_field_ids, identity_rule\n", "bound_field_ids, cast(NULL AS bigint)\n")
-        ),
-        (store, "event_claims"): SimpleNamespace(lock_windows=lambda *_: {}),
-        (store, "_claimed_events"): lambda *_: None,
-    }
-    kept = {(module, name): getattr(module, name) for module, name in parts}
-    for (module, name), part in parts.items():
-        setattr(module, name, part)
+    """Take the part out that a registration has for identities, and the column that it reads."""
+    plain = text(str(registration_state._LOCK).replace("identity_rule", "cast(NULL AS bigint)"))
+    lock, every = registration_state._LOCK, parts.PARTS
+    registration_state._LOCK = plain
+    parts.PARTS = tuple(part for part in every if part is not DeduplicatedEvents)
     try:
         yield
     finally:
-        for (module, name), part in kept.items():
-            setattr(module, name, part)
+        registration_state._LOCK, parts.PARTS = lock, every
 
 
 def _functions_entered(spec: SegmentSpec) -> int:

@@ -21,7 +21,7 @@ from meta.event_loop import EventLoop
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Database, DatabaseSettings, Transaction
 from meta.store.registration import registrations
-from meta.store.registration.registrations import Merge
+from meta.store.registration.calls import Merge
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import stream_datasets, streams
 from meta.store.streams.stream_datasets import EntryMove, NewEntry

@@ -7,8 +7,8 @@ from meta.commits.group_commit import Committer, answered
 from meta.commits.transactions import Transactions
 from meta.errors import MetaError
 from meta.store.engine.pool import Transaction
-from meta.store.registration import registrations
-from meta.store.registration.registrations import Merge
+from meta.store.registration import parts, registrations
+from meta.store.registration.calls import Merge
 from meta.store.versions.versions import Version
 
 # More moves would block the event loop while they are checked, and a batch while they are written.
@@ -35,7 +35,7 @@ class MergeRegistrar:
 
     async def register(self, merge: Merge) -> Version:
         """Register one merge; the version that shows it. Raises its refusal."""
-        if _is_large(merge):
+        if _are_alone([merge])[0]:
             return await asyncio.to_thread(self._alone, merge)
         return await self._committer.submit(merge)
 
@@ -44,12 +44,16 @@ class MergeRegistrar:
 
         Raises Unavailable or DeadlineExceeded if the outcome of one is unknown.
         """
-        quick = await self._committer.submit_each([m for m in merges if not _is_large(m)])
+        are_alone = _are_alone(merges)
+        each = list(zip(merges, are_alone, strict=True))
+        quick = await self._committer.submit_each(
+            [merge for merge, is_alone in each if not is_alone]
+        )
         answers = iter(quick)
-        # Large ones come after the others, because one may take seconds.
-        large = [await self._answer_alone(m) for m in merges if _is_large(m)]
-        large_answers = iter(large)
-        return [next(large_answers if _is_large(m) else answers) for m in merges]
+        # Those come after the others, because one may take seconds.
+        alone = [await self._answer_alone(m) for m, is_alone in each if is_alone]
+        alone_answers = iter(alone)
+        return [next(alone_answers if is_alone else answers) for is_alone in are_alone]
 
     async def _answer_alone(self, merge: Merge) -> Version | MetaError:
         return await asyncio.to_thread(answered, self._alone, merge)
@@ -66,6 +70,9 @@ def _weight(merge: Merge) -> int:
     return max(len(merge.moves), len(merge.segments))
 
 
-def _is_large(merge: Merge) -> bool:
-    # Identities are looked up for seconds, one call of a dataset after the other.
-    return len(merge.moves) > QUICK_MOVES or merge.claims_events
+def _are_alone(merges: Sequence[Merge]) -> list[bool]:
+    """Whether each call is large, or waits for others, and so has a transaction of its own."""
+    keys = parts.conflict_keys(merges)
+    return [
+        len(merge.moves) > QUICK_MOVES or bool(own) for merge, own in zip(merges, keys, strict=True)
+    ]

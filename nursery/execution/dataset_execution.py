@@ -102,7 +102,7 @@ class DatasetExecution:
         )
 
     def _stated(self) -> dict[str, object]:
-        """What the parts of the registration have gathered."""
+        """The gathered values of the parts of the registration."""
         stated: dict[str, object] = {}
         if self.quarantined:
             stated[quarantined.FIELD] = dict(sorted(self.quarantined.items()))

@@ -10,7 +10,7 @@ from dataplane.babies.events import SeenEvents
 from meta.client import MetaClient
 from meta.v1 import nursery_pb2, operations_pb2
 from nursery import metrics
-from nursery.parts.part import Part
+from nursery.parts.part import StatedPart
 from nursery.results import DatasetResult, WrittenSegment
 from segments.event_identity import CLAIMS_MAX, HASH_BYTES, IDENTITIES_MAX
 from segments.ids import new_uuid7
@@ -125,7 +125,7 @@ def claim_secs(message: nursery_pb2.EventIdentities) -> float:
     return PART_SECS * message.staged_parts
 
 
-class Deduplication(Part):
+class Deduplication(StatedPart):
     """Names the identities that the registration claims, and counts the repeats."""
 
     FIELD = FIELD

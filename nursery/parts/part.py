@@ -8,7 +8,7 @@ from meta.v1 import nursery_pb2
 from nursery.results import DatasetResult
 
 
-class Part:
+class StatedPart:
     """Opens its value in the results of a move's tasks.
 
     `FIELD` is the name of the value in `DatasetResult.stated`, and of the field of the request.

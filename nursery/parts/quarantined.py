@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from meta.client import MetaClient
 from meta.v1 import nursery_pb2
-from nursery.parts.part import Part
+from nursery.parts.part import StatedPart
 from nursery.results import DatasetResult
 
 FIELD = "quarantined"
 
 
-class Quarantined(Part):
+class QuarantinedStreams(StatedPart):
     """Names the streams, so that their objects in the quarantine count."""
 
     FIELD = FIELD

@@ -26,8 +26,8 @@ from meta.errors import (
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from nursery import metrics
 from nursery.parts.deduplication import Deduplication
-from nursery.parts.part import Part
-from nursery.parts.quarantined import Quarantined
+from nursery.parts.part import StatedPart
+from nursery.parts.quarantined import QuarantinedStreams
 from nursery.planning.planner import SPANS_MAX
 from nursery.registration.move_tracker import FinishedMove
 
@@ -41,7 +41,7 @@ SEGMENTS_EACH_MAX = 100
 REQUEST_BYTES_MAX = 240_000
 CALLS_AT_ONCE = 8
 BucketOf = Callable[[str], common_pb2.CloudBucket]
-PARTS: tuple[Part, ...] = (Quarantined(), Deduplication())
+PARTS: tuple[StatedPart, ...] = (QuarantinedStreams(), Deduplication())
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from meta.errors import (
     OffsetConflict,
     OffsetNotCommitted,
 )
-from meta.store.registration.registrations import Merge, register_batch
+from meta.store.registration.calls import Merge
+from meta.store.registration.registrations import register_batch
 from meta.store.streams.stream_datasets import EntryMove
 from meta.v1 import operations_pb2
 from segments.offsets import OffsetSpan

@@ -23,6 +23,7 @@ from meta.store.merging import explanations, merge_claims, merge_planning, size_
 from meta.store.merging.merge_claims import Poll
 from meta.store.merging.merge_planning import SegmentFilter
 from meta.store.registration import registrations
+from meta.store.registration.calls import Merge
 from meta.store.segments import stats
 from meta.store.streams import commits, merged_offsets, stream_reads, tokens
 from meta.store.streams.commits import OffsetCommit
@@ -93,7 +94,7 @@ def commit(tx: Transaction) -> int:
 
 def register(tx: Transaction) -> int:
     move = EntryMove(DATASET, OffsetSpan(str(STREAM), 4, 4), 1)
-    registrations.register_batch(tx, [registrations.Merge(DATASET, (), (move,))])
+    registrations.register_batch(tx, [Merge(DATASET, (), (move,))])
     return 1
 
 

@@ -20,7 +20,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_completions
 from meta.store.merging.merge_completions import Completion, Done, Rejected
 from meta.store.registration import registration_rows, registrations
-from meta.store.registration.registrations import Merge
+from meta.store.registration.calls import Merge
 from meta.store.segments import stats
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import commits, stream_datasets, streams

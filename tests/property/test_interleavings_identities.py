@@ -15,9 +15,9 @@ from meta.errors import (
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities
-from meta.store.registration.event_claims import EventClaims
+from meta.store.registration.calls import Merge
+from meta.store.registration.event_claims import FIELD, EventClaims
 from meta.store.registration.identities import DayIdentities, RetainedDays
-from meta.store.registration.registrations import Merge
 from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions import clock
@@ -66,7 +66,7 @@ class Once:
             self.dataset_id,
             segments,
             (EntryMove(self.dataset_id, OffsetSpan(str(stream_id), 0, 0), 1),),
-            event_claims=EventClaims(rule, (day,) if names else (), repeats),
+            stated={FIELD: EventClaims(rule, (day,) if names else (), repeats)},
         )
         return register(self.scene.transactions, merge)
 

@@ -1,14 +1,11 @@
 """Checks of registrations."""
 
-import re
-from collections.abc import Sequence
-from uuid import UUID
-
 from meta import access
 from meta.access import AuditCaller, Role
 from meta.errors import InvalidArgument
-from meta.services.messages import checks, convert, event_identities
-from meta.store.registration.registrations import Merge
+from meta.services.messages import checks, convert
+from meta.services.registration import stated_parts
+from meta.store.registration.calls import Merge
 from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
 from meta.v1 import nursery_pb2
@@ -18,7 +15,6 @@ from segments.offsets import OffsetSpan
 
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
-_VERDICT = re.compile(r"[0-9a-f]{16}")
 
 
 def checked_merge(
@@ -46,38 +42,8 @@ def checked_merge(
     named_ids = [*[s.dataset_id for s in new], *[m.dataset_id for m in moves]]
     if named_ids.count(dataset_id) != len(named_ids):
         raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
-    quarantined = _quarantined(request, moves) if request.quarantined else {}
-    claims = None
-    if request.HasField("identities"):
-        claims = event_identities.checked_claims(request.identities, "identities")
-    return Merge(
-        dataset_id,
-        new,
-        moves,
-        caller,
-        is_audited=_is_person(),
-        quarantined=quarantined,
-        event_claims=claims,
-    )
-
-
-def _quarantined(
-    request: nursery_pb2.RegisterMergedSegmentRequest, moves: Sequence[EntryMove]
-) -> dict[UUID, str]:
-    """Check the verdicts on records of streams, each of them one of the moves'."""
-    checks.at_most(request.quarantined, "quarantined", len(moves))
-    verdicts: dict[UUID, str] = {}
-    moved = {move.stream_id for move in moves}
-    for index, item in enumerate(request.quarantined):
-        field = f"quarantined[{index}]"
-        stream_id = checks.uuid(item.stream_id, f"{field}.stream_id")
-        if stream_id not in moved:
-            raise InvalidArgument("it is none of stream_offsets", field=f"{field}.stream_id")
-        if not _VERDICT.fullmatch(item.verdict):
-            raise InvalidArgument("it is not 16 hexadecimal digits", field=f"{field}.verdict")
-        verdicts[stream_id] = item.verdict
-    checks.distinct([item.stream_id for item in request.quarantined], "quarantined")
-    return verdicts
+    stated = stated_parts.checked(request, moves)
+    return Merge(dataset_id, new, moves, caller, is_audited=_is_person(), stated=stated)
 
 
 def _is_person() -> bool:

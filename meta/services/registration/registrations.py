@@ -12,7 +12,7 @@ from meta.services.messages import checks
 from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.services.registration.registration_checks import MOVES_MAX, checked_merge
 from meta.services.server_parts import ServerParts
-from meta.store.registration.registrations import Merge
+from meta.store.registration.calls import Merge
 from meta.store.versions.versions import Version
 from meta.v1 import operations_pb2 as pb
 from segments.event_identity import HASH_BYTES, IDENTITIES_MAX

@@ -8,8 +8,9 @@ from meta.errors import InvalidArgument
 from meta.services.messages import event_identities
 from meta.store.access import audit
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims
-from meta.store.registration.event_claims import EventClaims
+from meta.store.registration import event_claims, parts, registration_state
+from meta.store.registration.calls import Merge, keys_of, raise_refusal
+from meta.store.registration.event_claims import DeduplicatedEvents, EventClaims
 from meta.store.segments import foreign_files, segments
 from meta.store.segments.segments import Claim, NewSegment
 from meta.store.versions import versions
@@ -39,16 +40,19 @@ def save(tx: Transaction, new: Sequence[NewSegment], named: EventClaims | None) 
     A repetition claims nothing. Raises the refusals of keys, ForeignRefused, LayoutChanged,
     EventsClaimed, IdentitiesRequired.
     """
-    if named is not None:
-        # Locked before the segments, as in a registration.
-        event_claims.lock_one(tx, new[0].dataset_id, named)
-    claims = segments.claim(tx, new)
+    stated = {} if named is None else {event_claims.FIELD: named}
+    by_dataset: dict[UUID, list[NewSegment]] = {}
+    for segment in new:
+        by_dataset.setdefault(segment.dataset_id, []).append(segment)
+    merges = [Merge(key, tuple(own), (), stated=stated) for key, own in by_dataset.items()]
+    calls = registration_state.lock_datasets(tx, merges)
+    own_parts = parts.lock(tx, calls, [DeduplicatedEvents])
+    claims = segments.claim(tx, new, keys_of(calls))
     segments.raise_refusal(claims)
     if any(claimed.registered_at is None for claimed in claims):
-        if named is None:
-            event_claims.refuse_unnamed(tx, {segment.dataset_id for segment in new})
-        else:
-            event_claims.claim_named(tx, new[0].dataset_id, named, has_segments=True)
+        parts.check(own_parts)
+        raise_refusal(calls)
+        parts.write(own_parts)
         segments.insert(tx, claims, versions.allocate(tx))
         note(tx, [c for c in claims if c.registered_at is None])
     return [claimed.segment_id for claimed in claims]

@@ -17,8 +17,7 @@ from meta.store.damage.losses import Acceptance, Loss, LossKind, Lost
 from meta.store.engine import keyset
 from meta.store.engine.keyset import Page, Window
 from meta.store.engine.pool import Transaction
-from meta.store.registration import registrations
-from meta.store.registration.registrations import Merge
+from meta.store.registration import registration_rows
 from meta.store.streams import merged_offsets, stream_datasets, streams
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.tables import ingest_streams, parked_streams
@@ -155,9 +154,7 @@ def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) 
     if moved:
         span = OffsetSpan(str(stream_id), offset, offset)
         moves = [EntryMove(dataset_id, span, baby.committed_at_nanos) for dataset_id in moved]
-        version = registrations.write(
-            tx, [(Merge(move.dataset_id, (), (move,)), ()) for move in moves]
-        )
+        version = registration_rows.write(tx, [((move,), ()) for move in moves])
     else:
         version = versions.allocate(tx)
     streams.stamp(tx, [stream_id], version)

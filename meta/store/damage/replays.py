@@ -18,8 +18,10 @@ from meta.store.catalog import datasets
 from meta.store.damage import losses
 from meta.store.damage.losses import Acceptance, LossKind, Lost
 from meta.store.engine.pool import Transaction
-from meta.store.registration import bound_columns, event_claims, quarantined_ranges
-from meta.store.registration.event_claims import EventClaims
+from meta.store.registration import event_claims, parts, quarantined_ranges, registration_state
+from meta.store.registration.bound_columns import BoundColumns
+from meta.store.registration.calls import Merge, raise_refusal
+from meta.store.registration.event_claims import DeduplicatedEvents, EventClaims
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import merged_offsets
@@ -137,10 +139,9 @@ def complete(
         raise InvalidArgument(
             f"the replay goes to dataset {replay.dataset_id}", field="segments.dataset_id"
         )
-    if new:
-        bound_columns.check(new, datasets.lock_bound(tx, new[0].dataset_id))
-    if replay.dataset_id is not None and (new or event_identities is not None):
-        event_claims.claim_named(tx, replay.dataset_id, event_identities, has_segments=bool(new))
+    if replay.dataset_id is not None:
+        stated = {} if event_identities is None else {event_claims.FIELD: event_identities}
+        _settle_parts(tx, Merge(replay.dataset_id, tuple(new), (), stated=stated))
     claims = segments.claim(tx, new) if new else ()
     segments.raise_refusal(claims)
     audit.note(tx, "CompleteReplay", payload.object_key, f"{len(new)} segments")
@@ -149,6 +150,17 @@ def complete(
     segment_ids = tuple(claimed.segment_id for claimed in claims)
     _end(tx, payload, ReplayState.REPLAYED, version, segment_ids)
     return Replay(ReplayState.REPLAYED, replay.dataset_id, version, segment_ids)
+
+
+def _settle_parts(tx: Transaction, merge: Merge) -> None:
+    """Check and write the parts of a registration that apply to a replay; raises a refusal."""
+    if not merge.segments and not merge.stated:
+        return
+    calls = registration_state.lock_datasets(tx, [merge])
+    own_parts = parts.lock(tx, calls, [BoundColumns, DeduplicatedEvents])
+    parts.check(own_parts)
+    raise_refusal(calls)
+    parts.write(own_parts)
 
 
 def drop(

@@ -12,6 +12,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_failures, merge_tasks
 from meta.store.merging.merge_failures import Outcome
 from meta.store.merging.merge_tasks import MergeTaskRow, TaskInput, TaskState
+from meta.store.registration import bound_columns
 from meta.store.segments import burial, object_keys, segments, stats
 from meta.store.segments.segments import Claim, NewSegment
 from meta.store.tables import segment_lineage
@@ -176,14 +177,8 @@ def _fence(task: MergeTaskRow, outputs: Sequence[NewSegment]) -> Rejected | None
 
 def _lacking(bound_field_ids: frozenset[int], outputs: Sequence[NewSegment]) -> Rejected | None:
     """Refuse outputs of a layout from before a binding: an input may have more columns."""
-    for output in outputs:
-        lacking = bound_field_ids.difference(output.promoted_field_ids)
-        if lacking:
-            return Rejected(
-                "LAYOUT_CHANGED",
-                f"the output lacks {len(lacking)} columns that the dataset was bound to meanwhile",
-            )
-    return None
+    refused = bound_columns.refusal(outputs, bound_field_ids)
+    return None if refused is None else Rejected(refused.reason, str(refused))
 
 
 def _compare(inputs: Sequence[TaskInput], outputs: Sequence[NewSegment]) -> Rejected | None:

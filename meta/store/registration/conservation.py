@@ -12,11 +12,13 @@ import structlog
 from sqlalchemy import text
 
 from meta import metrics
-from meta.access import AuditCaller
 from meta.errors import ExcessEvents
 from meta.store.access import audit
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
+from meta.store.registration import event_claims
+from meta.store.registration.calls import BatchCall, Merge
+from meta.store.registration.part import Part
 
 log = structlog.get_logger()
 # A row of its own: planning holds the dataset's, and registrations must not wait for it.
@@ -62,32 +64,63 @@ class RecordBound:
     is_exact: bool
 
 
-def refusal(
-    tx: Transaction, dataset_id: UUID, events: int, bound: RecordBound | None, caller: AuditCaller
-) -> ExcessEvents | None:
-    """The refusal of a call that is in order otherwise; None = its events are within the bound.
+class Conservation(Part):
+    """Compares the events of calls with the records of their baby segments.
 
-    Excess is refused if it is certain and no operator allows it, else it is counted. The audit log
-    names `caller` as the user of the allowance.
+    It takes from allowances, so it is the last to check.
     """
-    if bound is None or events <= bound.records:
+
+    def check(self) -> None:
+        """Refuse excess that is certain and that no operator allows; other excess is counted."""
+        for call in self._calls:
+            if not call.is_open:
+                continue
+            bound, events = _bound(call), events_of(call.merge)
+            if bound is None or events <= bound.records:
+                continue
+            excess = events - bound.records
+            if bound.is_exact:
+                call.answer = _taken(self._tx, call.merge, events, bound.records)
+            else:
+                metrics.REGISTRATION_EXCESS_EVENTS.inc(excess)
+
+
+def events_of(merge: Merge) -> int:
+    """The records that a call accounts for: rows of its segments, and repeats of rows."""
+    rows = sum([segment.number_of_events for segment in merge.segments])
+    return rows + event_claims.repeats_of(merge)
+
+
+def is_counted(merge: Merge) -> bool:
+    """Whether the events of a call have to be within the records of its baby segments."""
+    return bool(merge.segments or event_claims.repeats_of(merge))
+
+
+def _bound(call: BatchCall) -> RecordBound | None:
+    """The bound of a counted call; None for one whose baby rows are not all there."""
+    counts = call.state.counts
+    spans = sum([move.offsets.num_offsets for move in call.merge.moves])
+    if not counts or sum([count.babies for count in counts]) != spans:
         return None
-    excess = events - bound.records
-    if not bound.is_exact:
-        metrics.REGISTRATION_EXCESS_EVENTS.inc(excess)
-        return None
+    records = sum([count.records for count in counts])
+    return RecordBound(records, all(count.is_counted for count in counts))
+
+
+def _taken(tx: Transaction, merge: Merge, events: int, records: int) -> ExcessEvents | None:
+    """Take the excess from the allowance of the dataset; the audit log names the caller."""
+    dataset_id, excess = merge.dataset_id, events - records
     left = take_allowance(tx, dataset_id, excess)
     if left is None:
         name = datasets.get(tx, dataset_id).name
         return ExcessEvents(
-            f"the segments hold {events} events, their baby segments {bound.records} records: if a"
+            f"the segments hold {events} events, their baby segments {records} records: if a"
             f" collector counted too few, `segplane datasets settings {shlex.quote(name)}"
             f" --excess-events {excess}` lets them in",
             dataset_id=dataset_id,
             excess_events=excess,
         )
     detail = f"{excess} excess events of the {excess + left} allowed"
-    audit.note(tx, "RegisterMergedSegment", dataset_id, detail, caller)
+    audit.note(tx, "RegisterMergedSegment", dataset_id, detail, merge.caller)
     metrics.ALLOWED_EXCESS_EVENTS.inc(excess)
     log.warning("excess_events_allowed", dataset_id=str(dataset_id), events=excess, left=left)
     return None

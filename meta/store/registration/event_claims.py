@@ -1,7 +1,7 @@
 """The part of a registration that keeps each event a row once: its identities, and repeats."""
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from uuid import UUID
@@ -15,13 +15,15 @@ from meta.errors import (
     MetaError,
     NotFound,
 )
-from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.registration import identities, staged_identities
+from meta.store.registration.calls import Merge
 from meta.store.registration.identities import DayIdentities, IdentityWindow
+from meta.store.registration.part import Part
 from meta.store.registration.staged_identities import StagedParts
 from segments.event_identity import HASH_BYTES, EventWindow
 
+FIELD = "identities"
 # Positions of claimed identities in the metadata of a refusal: 7 KB.
 NAMED_POSITIONS_MAX = 1_000
 
@@ -53,44 +55,102 @@ class EventClaims:
         yield self.days
 
 
-def lock_windows(
-    tx: Transaction, claims_by_dataset: Mapping[UUID, EventClaims], keys: Mapping[UUID, int]
-) -> dict[UUID, IdentityWindow]:
-    """Lock the claims of the live datasets of calls that claim or count, in the order of datasets.
+class DeduplicatedEvents(Part):
+    """Claims of identities. A batch has a dataset of calls that claim some once."""
 
-    `keys` are of live datasets. Those whose events have no identity are left out.
-    """
-    named_ids = {
-        dataset_id for dataset_id, claims in claims_by_dataset.items() if not claims.is_empty
-    }
-    windows = {
-        dataset_id: identities.lock_window(tx, keys[dataset_id])
-        for dataset_id in sorted(named_ids & keys.keys())
-    }
-    return {dataset_id: window for dataset_id, window in windows.items() if window is not None}
+    COLUMNS = ("identity_rule",)
+
+    @classmethod
+    def conflict_keys(cls, merges: Sequence[Merge]) -> Sequence[Sequence[Hashable]]:
+        """The claims of a dataset, if a call claims or counts."""
+        return [[(FIELD, merge.dataset_id)] if _claims_some(merge) else [] for merge in merges]
+
+    def lock(self) -> None:
+        """Lock the claims of live datasets of calls that claim or count, in their order."""
+        keys = {
+            call.merge.dataset_id: call.dataset.key
+            for call in self._calls
+            if call.dataset is not None and _claims_some(call.merge)
+        }
+        self._windows = {
+            dataset_id: identities.lock_window(self._tx, keys[dataset_id])
+            for dataset_id in sorted(keys)
+        }
+
+    def check(self) -> None:
+        """Refuse claims by another rule than the dataset's, and of identities that are claimed."""
+        for call in self._calls:
+            if not call.is_open or call.dataset is None:
+                continue
+            claims, rule = claims_of(call.merge), call.dataset.columns["identity_rule"]
+            if claims is not None:
+                window = self._windows.get(call.merge.dataset_id)
+                call.answer = _refusal(self._tx, call.merge.dataset_id, claims, rule, window)
+            elif rule is not None and call.merge.segments:
+                call.answer = _unnamed(call.merge)
+
+    def write(self) -> None:
+        """Claim the identities of open calls, and remove the parts of others."""
+        for call in self._calls:
+            claims = claims_of(call.merge)
+            if claims is None:
+                continue
+            window = self._windows.get(call.merge.dataset_id)
+            if not call.is_open:
+                # Another try stores its own.
+                forget_parts(self._tx, claims)
+            elif window is not None and not claims.is_empty:
+                claim(self._tx, claims, window)
+
+    @classmethod
+    def describe(cls, merge: Merge) -> Mapping[str, object]:
+        """The number of records that the segments leave out."""
+        repeats = repeats_of(merge)
+        return {"duplicates": repeats} if repeats else {}
 
 
-def refusal(
-    tx: Transaction,
-    dataset_id: UUID,
-    claims: EventClaims | None,
-    rule: int | None,
-    window: IdentityWindow | None,
-    *,
-    has_segments: bool,
-) -> MetaError | None:
-    """The refusal of claims by another rule than the dataset's, and of identities that are claimed.
+def claims_of(merge: Merge) -> EventClaims | None:
+    """The claims that a call states; None if it states none."""
+    claims = merge.stated.get(FIELD)
+    assert claims is None or isinstance(claims, EventClaims)
+    return claims
 
-    `rule` is None where each record is a row. Parts that are not there are refused too, and
-    identities of events outside the window of a dataset that refuses such, or named twice.
-    """
-    if claims is None:
-        if rule is None or not has_segments:
-            return None
+
+def repeats_of(merge: Merge) -> int:
+    """Records of the baby segments that the segments of a call leave out."""
+    claims = claims_of(merge)
+    return 0 if claims is None else claims.repeats
+
+
+def _claims_some(merge: Merge) -> bool:
+    claims = claims_of(merge)
+    return claims is not None and not claims.is_empty
+
+
+def _unnamed(merge: Merge) -> MetaError:
+    """The refusal of segments without identities: a nursery reads the layout again."""
+    if merge.moves:
         return LayoutChanged(
             "the dataset has each event once, and the call names no identities",
-            dataset_id=dataset_id,
+            dataset_id=merge.dataset_id,
         )
+    return IdentitiesRequired(
+        "the dataset has each event once (event_identity), and this call names no identities"
+    )
+
+
+def _refusal(
+    tx: Transaction,
+    dataset_id: UUID,
+    claims: EventClaims,
+    rule: int | None,
+    window: IdentityWindow | None,
+) -> MetaError | None:
+    """The refusal of claims; `rule` is None where each record is a row.
+
+    Parts that are not there are refused too, and identities of events outside the window of a
+    dataset that refuses such, or named twice.
+    """
     if claims.rule != rule or (window is None and not claims.is_empty):
         return LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
     if claims.staged is not None and not staged_identities.lock(tx, claims.staged):
@@ -182,42 +242,6 @@ def claim_rows(
             left.append(DayIdentities(day.day, b"".join(own)))
     identity_claims.claim(tx, window, left)
     return sum(day.number for day in left)
-
-
-def claim_named(
-    tx: Transaction, dataset_id: UUID, claims: EventClaims | None, *, has_segments: bool
-) -> None:
-    """Claim the identities that a call of its own names, as a registration does.
-
-    Raises LayoutChanged, EventsOutsideWindow, EventsClaimed, NotFound, IdentitiesRequired,
-    InvalidArgument.
-    """
-    if claims is None:
-        refuse_unnamed(tx, [dataset_id])
-        return
-    rule, window = datasets.get(tx, dataset_id).identity_rule, lock_one(tx, dataset_id, claims)
-    refused = refusal(tx, dataset_id, claims, rule, window, has_segments=has_segments)
-    if refused is not None:
-        raise refused
-    if window is not None:
-        claim(tx, claims, window)
-
-
-def lock_one(tx: Transaction, dataset_id: UUID, claims: EventClaims) -> IdentityWindow | None:
-    """Lock a dataset against deletion, and its claims if there are some in the call."""
-    keys = datasets.lock_shared(tx, [dataset_id])
-    return lock_windows(tx, {dataset_id: claims}, keys).get(dataset_id)
-
-
-def refuse_unnamed(tx: Transaction, dataset_ids: Iterable[UUID]) -> None:
-    """Refuse segments by a call that names no identities, for locked datasets that need them.
-
-    Raises IdentitiesRequired.
-    """
-    if datasets.identity_rules(tx, dataset_ids):
-        raise IdentitiesRequired(
-            "the dataset has each event once (event_identity), and this call names no identities"
-        )
 
 
 def _claimed(dataset_id: UUID, claimed: Sequence[int]) -> EventsClaimed:

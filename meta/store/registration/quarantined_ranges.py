@@ -11,6 +11,8 @@ from sqlalchemy import Uuid, bindparam, text
 
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
+from meta.store.registration.calls import Merge
+from meta.store.registration.part import Part
 from segments.keys import QuarantineKey
 from segments.offsets import OffsetSpan, Quarantined
 
@@ -47,6 +49,32 @@ _RESTORE = text("""
     ON CONFLICT (stream_id, verdict, first_offset)
     DO UPDATE SET last_offset = greatest(quarantined_ranges.last_offset, excluded.last_offset)
 """).bindparams(bindparam("stream", type_=Uuid), bindparam("dataset", type_=Uuid))
+
+
+FIELD = "quarantined"
+
+
+class QuarantinedRanges(Part):
+    """A call states the verdict on records of some of its streams, by stream."""
+
+    def write(self) -> None:
+        """Count the quarantined records of the streams."""
+        for call in self._calls:
+            if call.is_open and (verdicts := _verdicts(call.merge)):
+                spans = [move.offsets for move in call.merge.moves]
+                add(self._tx, call.merge.dataset_id, verdicts, spans)
+
+    @classmethod
+    def describe(cls, merge: Merge) -> Mapping[str, object]:
+        """The number of streams with such records."""
+        verdicts = _verdicts(merge)
+        return {"quarantined_streams": len(verdicts)} if verdicts else {}
+
+
+def _verdicts(merge: Merge) -> Mapping[UUID, str]:
+    verdicts = merge.stated.get(FIELD, {})
+    assert isinstance(verdicts, dict)
+    return verdicts
 
 
 def add(

@@ -1,58 +1,26 @@
 """Locks and reads what registrations are checked against, for many calls in one statement."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.errors import NotFound
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.registration.conservation import RecordBound
+from meta.store.registration import conservation
+from meta.store.registration.calls import BatchCall, CallState, DatasetRow, Merge, MoveCount
+from meta.store.registration.parts import COLUMNS
 from meta.store.streams import merged_offsets
-from meta.store.streams.stream_datasets import EntryMove
 
-# Records and number of the baby segments of a move, and whether each is counted.
-_Count: TypeAlias = tuple[int, int, bool]
-
-
-@dataclass(frozen=True, slots=True)
-class RegistrationState:
-    """Live datasets and entries, which are locked now, and heads, which only rise.
-
-    `dataset_keys` are of live datasets, `bound_field_ids` of those that have such columns, and
-    `identity_rules` of those that have each event once.
-    `calls` are in order, each with the offsets of its moves.
-    """
-
-    dataset_keys: Mapping[UUID, int]
-    calls: Sequence["CallState"]
-    bound_field_ids: Mapping[UUID, Sequence[int]]
-    identity_rules: Mapping[UUID, int]
-
-
-class CallState(NamedTuple):
-    """Offsets and records that one call is checked against.
-
-    `merged` and `committed` are the offsets of its moves' entries and heads, in order; None = there
-    is none. If an entry's implied offset reaches the offset that the call names, `merged` is that.
-    A call whose baby rows are not all there has no `bound`.
-    """
-
-    merged: Sequence[int | None]
-    committed: Sequence[int | None]
-    bound: RecordBound | None
-
-
-@dataclass(frozen=True, slots=True)
-class Moves:
-    """The moves of one call; `are_counted` if its events have to be within their records."""
-
-    moves: Sequence[EntryMove]
-    are_counted: bool
-
-
+_COLUMNS = "".join(f", {name}" for name in COLUMNS)
+_NULLS = ", NULL" * len(COLUMNS)
+_LOCK_DATASETS = text(f"""
+    SELECT id, key{_COLUMNS} FROM datasets
+    WHERE deleted_at IS NULL AND id = ANY(cast(:datasets AS uuid[]))
+    ORDER BY id FOR KEY SHARE
+""")  # noqa: S608
 # One round trip in place of four. Datasets are locked first, then entries, sorted, so that two
 # merges over the same entries wait for one another and do not deadlock. Both are locked as they are
 # when the locks are had; heads and baby segments are read as of the statement's begin, and a caller
@@ -62,7 +30,7 @@ class Moves:
 # by the number of their move: ids would be parsed and compared for each.
 _LOCK = text(f"""
     WITH live AS MATERIALIZED (
-      SELECT id, key, bound_field_ids, identity_rule FROM datasets
+      SELECT id, key{_COLUMNS} FROM datasets
       WHERE deleted_at IS NULL AND id = ANY(cast(:datasets AS uuid[]))
       ORDER BY id FOR KEY SHARE
     ), entries AS MATERIALIZED (
@@ -73,8 +41,7 @@ _LOCK = text(f"""
       ORDER BY stream_id, dataset_id FOR UPDATE OF stream_datasets
     )
     SELECT 'dataset' AS kind, id, key::bigint AS number, cast(NULL AS bigint) AS value,
-           cast(NULL AS bigint) AS babies, cast(NULL AS boolean) AS is_counted,
-           bound_field_ids, identity_rule
+           cast(NULL AS bigint) AS babies, cast(NULL AS boolean) AS is_counted{_COLUMNS}
     FROM live
     UNION ALL
     SELECT 'entry', NULL, n, CASE WHEN merged_offset < seen AND EXISTS (
@@ -83,13 +50,13 @@ _LOCK = text(f"""
           SELECT FROM baby_segments b WHERE b.stream_id = s AND b."offset" <= seen
             AND b."offset" > greatest(merged_offset, i.deleted_offset, h.merged_floor)
             AND {merged_offsets.may_be_of("d")}))
-      THEN seen ELSE merged_offset END, NULL, NULL, NULL, NULL
+      THEN seen ELSE merged_offset END, NULL, NULL{_NULLS}
     FROM entries
     UNION ALL
-    SELECT 'head', NULL, n, committed_offset, NULL, NULL, NULL, NULL FROM stream_heads
+    SELECT 'head', NULL, n, committed_offset, NULL, NULL{_NULLS} FROM stream_heads
       JOIN unnest(cast(:streams AS uuid[])) WITH ORDINALITY AS k (s, n) ON stream_id = s
     UNION ALL
-    (SELECT 'move', NULL, n, records, babies, is_counted, NULL, NULL
+    (SELECT 'move', NULL, n, records, babies, is_counted{_NULLS}
      FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:starts AS bigint[]),
                  cast(:ends AS bigint[])) WITH ORDINALITY AS move (s, d, a, e, n)
           CROSS JOIN LATERAL (
@@ -103,9 +70,14 @@ _LOCK = text(f"""
 """)  # noqa: S608
 
 
-def lock_state(tx: Transaction, calls: Sequence[Moves]) -> RegistrationState:
+def lock_calls(tx: Transaction, merges: Sequence[Merge]) -> list[BatchCall]:
     """Lock the datasets and entries of calls, and read what else they are checked against."""
-    moves = [(call.are_counted, move) for call in calls for move in call.moves]
+    counted = [conservation.is_counted(merge) for merge in merges]
+    moves = [
+        (is_counted, move)
+        for merge, is_counted in zip(merges, counted, strict=True)
+        for move in merge.moves
+    ]
     values = {
         "streams": pg_arrays.uuids([move.stream_id for _, move in moves]),
         "datasets": pg_arrays.uuids([move.dataset_id for _, move in moves]),
@@ -113,39 +85,42 @@ def lock_state(tx: Transaction, calls: Sequence[Moves]) -> RegistrationState:
         # Nothing is at or below -1: no baby segment is read for a call without segments.
         "ends": pg_arrays.numbers([move.offsets.end if counted else -1 for counted, move in moves]),
     }
-    dataset_keys = dict[UUID, int]()
-    bound_field_ids = dict[UUID, Sequence[int]]()
-    identity_rules = dict[UUID, int]()
+    rows_of_datasets = dict[UUID, DatasetRow]()
     merged: list[int | None] = [None] * len(moves)
     committed = merged.copy()
-    counts: list[_Count] = [(0, 0, False)] * len(moves)
+    counts = [MoveCount(0, 0, is_counted=False)] * len(moves)
     rows = tx.execute(_LOCK, values).all()
-    for kind, dataset_id, number, value, babies, is_counted, bound_ids, rule in rows:
+    for kind, dataset_id, number, value, babies, is_counted, *columns in rows:
         if kind == "move":
-            counts[number - 1] = value, babies, bool(is_counted)
+            counts[number - 1] = MoveCount(value, babies, bool(is_counted))
         elif kind == "entry":
             merged[number - 1] = value
         elif kind == "head":
             committed[number - 1] = value
         else:
-            dataset_keys[dataset_id] = number
-            if bound_ids:
-                bound_field_ids[dataset_id] = bound_ids
-            if rule is not None:
-                identity_rules[dataset_id] = rule
-    states, first = [], 0
-    for call in calls:
-        end = first + len(call.moves)
-        bound = _bound(call, counts[first:end]) if call.are_counted else None
-        states.append(CallState(merged[first:end], committed[first:end], bound))
+            rows_of_datasets[dataset_id] = _dataset_row(number, columns)
+    calls, first = [], 0
+    for merge, is_counted in zip(merges, counted, strict=True):
+        end = first + len(merge.moves)
+        own_counts = counts[first:end] if is_counted else ()
+        state = CallState(merged[first:end], committed[first:end], own_counts)
+        calls.append(BatchCall(merge, rows_of_datasets.get(merge.dataset_id), state))
         first = end
-    return RegistrationState(dataset_keys, states, bound_field_ids, identity_rules)
+    return calls
 
 
-def _bound(call: Moves, counts: Sequence[_Count]) -> RecordBound | None:
-    """The bound of a counted call: the sum over its moves."""
-    spans = sum([move.offsets.num_offsets for move in call.moves])
-    if sum([babies for _, babies, _ in counts]) != spans:
-        return None
-    records = sum([records for records, _, _ in counts])
-    return RecordBound(records, all(is_counted for _, _, is_counted in counts))
+def lock_datasets(tx: Transaction, merges: Sequence[Merge]) -> list[BatchCall]:
+    """Lock the datasets of calls that move no offsets. Raises NotFound for one that is not live."""
+    ids = pg_arrays.uuids(dict.fromkeys(merge.dataset_id for merge in merges))
+    rows = {
+        dataset_id: _dataset_row(key, columns)
+        for dataset_id, key, *columns in tx.execute(_LOCK_DATASETS, {"datasets": ids})
+    }
+    for merge in merges:
+        if merge.dataset_id not in rows:
+            raise NotFound("there is no such dataset", dataset_id=merge.dataset_id)
+    return [BatchCall(merge, rows[merge.dataset_id]) for merge in merges]
+
+
+def _dataset_row(key: int, columns: Sequence[Any]) -> DatasetRow:
+    return DatasetRow(key, dict(zip(COLUMNS, columns, strict=True)))

@@ -5,14 +5,12 @@ LocateOffset finds a record, and how GetOffsetsAt knows an old version's offsets
 """
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate
+from collections.abc import Hashable, Sequence
+from itertools import islice
 from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.access import NO_CALLER, AuditCaller
 from meta.errors import (
     KeyTaken,
     MetaError,
@@ -23,57 +21,17 @@ from meta.errors import (
 from meta.store.access import audit
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.registration import (
-    bound_columns,
-    conservation,
-    event_claims,
-    quarantined_ranges,
-    registration_rows,
-)
-from meta.store.registration.event_claims import EventClaims
-from meta.store.registration.identities import IdentityWindow
-from meta.store.registration.registration_state import (
-    CallState,
-    Moves,
-    RegistrationState,
-    lock_state,
-)
+from meta.store.registration import parts, registration_rows
+from meta.store.registration.calls import BatchCall, CallState, Merge, keys_of
+from meta.store.registration.registration_state import lock_calls
 from meta.store.segments import segments
-from meta.store.segments.segments import Claim, NewSegment
+from meta.store.segments.segments import Claim
 from meta.store.streams import merged_offsets
 from meta.store.streams.merged_offsets import Backlogs
-from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions.versions import Version
 
 # Upper bound of the current offsets that a refusal carries.
 CURRENT_VALUES_MAX = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """One call: segments of one dataset (none = offsets only), and the offsets they move."""
-
-    dataset_id: UUID
-    segments: tuple[NewSegment, ...]
-    moves: tuple[EntryMove, ...]
-    # A batch serves many callers, and runs in the context of none.
-    caller: AuditCaller = NO_CALLER
-    # A person's, whose registrations are audited; a worker's are not.
-    is_audited: bool = False
-    # Verdicts by which records of streams are quarantined.
-    quarantined: Mapping[UUID, str] = field(default_factory=dict)
-    # Claims of the events of the segments, if the dataset has each event once.
-    event_claims: EventClaims | None = None
-
-    @property
-    def repeats(self) -> int:
-        """Records of the baby segments that the segments leave out."""
-        return self.event_claims.repeats if self.event_claims is not None else 0
-
-    @property
-    def claims_events(self) -> bool:
-        """Whether identities are looked up for it, or repeats counted."""
-        return self.event_claims is not None and not self.event_claims.is_empty
 
 
 NOTED_MAX = 10
@@ -90,90 +48,68 @@ _OF_MOVES = text(
 
 
 def keys(merge: Merge) -> list[Hashable]:
-    """The conflict keys of a call: its entries and object keys."""
-    shared = [("identities", merge.dataset_id)] if merge.claims_events else []
-    return [*(m.key for m in merge.moves), *(s.object_key for s in merge.segments), *shared]
+    """The conflict keys of a call of which no part has any: its entries and object keys."""
+    return [*(move.key for move in merge.moves), *(new.object_key for new in merge.segments)]
 
 
 def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | MetaError]:
     """Register calls that share no entry and no object key, all at one version.
 
     Each is answered in order: with the version that shows it, or with its refusal, in which case
-    nothing of it happens.
+    nothing of it happens. Locks are taken in one order: datasets, entries, those of the parts, keys
+    of segments, allowances, the version. All checks come before the rows are written.
     """
-    calls = [Moves(merge.moves, bool(merge.segments or merge.repeats)) for merge in batch]
-    state = lock_state(tx, calls)
-    named_events = {m.dataset_id: m.event_claims for m in batch if m.event_claims is not None}
-    windows = event_claims.lock_windows(tx, named_events, state.dataset_keys)
-    claims = _claim(tx, batch, state)
-    answers: list[Version | MetaError | None] = [
-        _decide(tx, merge, own, call, is_live=merge.dataset_id in state.dataset_keys)
-        or bound_columns.refusal(merge.segments, state.bound_field_ids.get(merge.dataset_id, ()))
-        or _claimed_events(tx, merge, state, windows)
-        or conservation.refusal(tx, merge.dataset_id, _events(merge), call.bound, merge.caller)
-        for merge, own, call in zip(batch, claims, state.calls, strict=True)
-    ]
-    refused = [own for own, answer in zip(claims, answers, strict=True) if answer is not None]
-    segments.release(tx, [claimed for own in refused for claimed in own])
-    for merge, answer in zip(batch, answers, strict=True):
-        if answer is not None and merge.event_claims is not None:
-            event_claims.forget_parts(tx, merge.event_claims)
-    fresh = [
-        (merge, own)
-        for merge, own, answer in zip(batch, claims, answers, strict=True)
-        if answer is None
-    ]
-    if not fresh:
-        return [answer for answer in answers if answer is not None]
-    for merge, _ in fresh:
-        if merge.quarantined:
-            spans = [move.offsets for move in merge.moves]
-            quarantined_ranges.add(tx, merge.dataset_id, merge.quarantined, spans)
-        if merge.event_claims is not None and not merge.event_claims.is_empty:
-            event_claims.claim(tx, merge.event_claims, windows[merge.dataset_id])
-    version = write(tx, fresh)
-    for merge, own in fresh:
-        if merge.is_audited:
-            _note(tx, merge, own)
-    return [version if answer is None else answer for answer in answers]
+    calls = lock_calls(tx, batch)
+    own_parts = parts.lock(tx, calls, parts.PARTS)
+    _claim(tx, calls)
+    for call in calls:
+        call.answer = _decide(tx, call)
+    parts.check(own_parts)
+    segments.release(tx, [c for call in calls if not call.is_open for c in call.claims])
+    parts.write(own_parts)
+    fresh = [call for call in calls if call.is_open]
+    if fresh:
+        version = registration_rows.write(tx, [(call.merge.moves, call.claims) for call in fresh])
+        for call in fresh:
+            call.answer = version
+            if call.merge.is_audited:
+                _note(tx, call)
+    return [call.answer for call in calls if call.answer is not None]
 
 
-def _note(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> None:
+def _note(tx: Transaction, call: BatchCall) -> None:
     """Note a registration that no worker made."""
-    detail = {
-        "segments": [str(claimed.segment_id) for claimed in claims[:NOTED_MAX]],
-        "number_of_segments": len(claims),
-        "moves": len(merge.moves),
+    detail: dict[str, object] = {
+        "segments": [str(claimed.segment_id) for claimed in call.claims[:NOTED_MAX]],
+        "number_of_segments": len(call.claims),
+        "moves": len(call.merge.moves),
     }
+    for part in parts.PARTS:
+        detail |= part.describe(call.merge)
+    merge = call.merge
     audit.note(tx, "RegisterMergedSegment", merge.dataset_id, json.dumps(detail), merge.caller)
 
 
-def write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> Version:
-    """Write calls that are checked, their entries locked and their keys claimed, at one version."""
-    return registration_rows.write(tx, [(merge.moves, claims) for merge, claims in fresh])
-
-
-def _claim(
-    tx: Transaction, batch: Sequence[Merge], state: RegistrationState
-) -> list[tuple[Claim, ...]]:
+def _claim(tx: Transaction, calls: Sequence[BatchCall]) -> None:
     """Claim the keys of all calls of live datasets, at once and so in one order."""
-    live = [merge.segments if merge.dataset_id in state.dataset_keys else () for merge in batch]
-    new = [segment for own in live for segment in own]
-    claims = segments.claim(tx, new, state.dataset_keys) if new else ()
-    ends = list(accumulate(map(len, live)))
-    return [claims[end - len(own) : end] for own, end in zip(live, ends, strict=True)]
+    live = [call for call in calls if call.dataset is not None and call.merge.segments]
+    if not live:
+        return
+    new = [segment for call in live for segment in call.merge.segments]
+    claims = iter(segments.claim(tx, new, keys_of(live)))
+    for call in live:
+        call.claims = tuple(islice(claims, len(call.merge.segments)))
 
 
-def _decide(
-    tx: Transaction, merge: Merge, claims: Sequence[Claim], call: CallState, *, is_live: bool
-) -> Version | MetaError | None:
+def _decide(tx: Transaction, call: BatchCall) -> Version | MetaError | None:
     """The answer of a call that writes nothing; None = everything about it is in order."""
-    if not is_live:
+    merge, claims = call.merge, call.claims
+    if call.dataset is None:
         return NotFound("there is no such dataset", dataset_id=merge.dataset_id)
     if (refusal := next((c.refusal for c in claims if c.refusal is not None), None)) is not None:
         return refusal
     is_known = any(claimed.registered_at is not None for claimed in claims)
-    if is_known or (not claims and _is_moved(merge, call)):
+    if is_known or (not claims and _is_moved(call)):
         version = _remembered(tx, merge, claims)
         if version is not None:
             return version
@@ -182,38 +118,21 @@ def _decide(
             "the object key is registered for other offsets",
             object_key=merge.segments[0].object_key,
         )
-    return _refused_moves(tx, merge, call)
+    return _refused_moves(tx, merge, call.state)
 
 
-def _claimed_events(
-    tx: Transaction,
-    merge: Merge,
-    state: RegistrationState,
-    windows: Mapping[UUID, IdentityWindow],
-) -> MetaError | None:
-    """The refusal of identities; a batch has a dataset of calls that claim some once."""
-    return event_claims.refusal(
-        tx,
-        merge.dataset_id,
-        merge.event_claims,
-        state.identity_rules.get(merge.dataset_id),
-        windows.get(merge.dataset_id),
-        has_segments=bool(merge.segments),
-    )
-
-
-def _is_moved(merge: Merge, call: CallState) -> bool:
-    moves = zip(merge.moves, call.merged, strict=True)
+def _is_moved(call: BatchCall) -> bool:
+    moves = zip(call.merge.moves, call.state.merged, strict=True)
     return all(merged == move.offsets.end for move, merged in moves)
 
 
-def _refused_moves(tx: Transaction, merge: Merge, call: CallState) -> MetaError | None:
-    for move, committed in zip(merge.moves, call.committed, strict=True):
+def _refused_moves(tx: Transaction, merge: Merge, state: CallState) -> MetaError | None:
+    for move, committed in zip(merge.moves, state.committed, strict=True):
         if committed is None:
             return NotFound("there is no such stream", stream_id=move.stream_id)
     moved = [
         move.stream_id
-        for move, merged in zip(merge.moves, call.merged, strict=True)
+        for move, merged in zip(merge.moves, state.merged, strict=True)
         if merged != move.offsets.start - 1
     ]
     if moved:
@@ -228,7 +147,7 @@ def _refused_moves(tx: Transaction, merge: Merge, call: CallState) -> MetaError 
             dataset_id=merge.dataset_id,
             **{f"merged_offset.{i}": current.get(i, "no entry") for i in named},
         )
-    for move, committed in zip(merge.moves, call.committed, strict=True):
+    for move, committed in zip(merge.moves, state.committed, strict=True):
         if committed is not None and move.offsets.end > committed:
             return OffsetNotCommitted(
                 f"the committed offset is {committed}, below {move.offsets.end}",
@@ -236,11 +155,6 @@ def _refused_moves(tx: Transaction, merge: Merge, call: CallState) -> MetaError 
                 committed_offset=committed,
             )
     return None
-
-
-def _events(merge: Merge) -> int:
-    """The records that the call accounts for: rows of its segments, and repeats of rows."""
-    return sum([segment.number_of_events for segment in merge.segments]) + merge.repeats
 
 
 def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Version | None:

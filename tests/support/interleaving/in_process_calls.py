@@ -32,7 +32,7 @@ from meta.store.merging.merge_claims import Poll
 from meta.store.merging.merge_completions import Completion, Rejected
 from meta.store.merging.merge_tasks import MergeTaskRow
 from meta.store.registration import registrations
-from meta.store.registration.registrations import Merge
+from meta.store.registration.calls import Merge
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.streams import commits, stream_datasets, stream_ends, streams

@@ -24,9 +24,8 @@ from benchmarks.harness.timing import least_cpu
 from meta.v1 import catalog_pb2
 from segments.facts.token_index import place_of
 from segments.location import StoreLocation
-from segments.merging.indexing import index_builder
 from segments.merging.inputs import MergeInput
-from segments.merging.merge import MergeOrder, merge_segments
+from segments.merging.merge import MergeOrder, index_builder, merge_segments
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.sorting import sort_table

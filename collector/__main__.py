@@ -10,10 +10,10 @@ import uvloop
 
 from collector import config
 from collector.app import serve
-from collector.processes import run_processes
 from meta.process import (
     ConfigError,
     Environment,
+    Shutdown,
     configure_logging,
     fail,
     load_settings,
@@ -21,6 +21,7 @@ from meta.process import (
     serve_metrics,
 )
 from meta.process.memory import keep_freed_memory
+from meta.process.supervision import ChildCommand, find_bind_error, supervise
 from segments.errors import StoreError
 
 
@@ -31,7 +32,7 @@ def main(load: Callable[[Environment], config.Settings] = config.load) -> None:
     try:
         settings = load_settings("COLLECTOR_", load)
         if settings.processes > 1 and settings.process_index is None:
-            sys.exit(run_processes(settings))
+            sys.exit(_run_processes(settings))
         serve_metrics(settings.metrics)
         keep_freed_memory()
         # Its loop takes 6 % less of the CPU that exports take than the standard one.
@@ -39,6 +40,28 @@ def main(load: Callable[[Environment], config.Settings] = config.load) -> None:
     except (ConfigError, StoreError) as error:
         fail(str(error))
     sys.exit(0 if is_clean else 1)
+
+
+def _run_processes(settings: config.Settings) -> int:
+    """Run the children until a signal or a wrong setting; returns the exit code."""
+    for bind in (settings.grpc_bind, settings.http_bind):
+        _require_free(bind)
+    arguments = (sys.executable, "-P", "-m", "collector")
+    commands = [
+        ChildCommand(arguments, config.child_environment(index))
+        for index in range(settings.processes)
+    ]
+    return supervise(commands, Shutdown().install())
+
+
+def _require_free(bind: str) -> None:
+    """Raise ConfigError for a port that another process has."""
+    host, port = config.split_bind(bind)
+    if port == 0:
+        raise ConfigError(f"{bind}: with COLLECTOR_PROCESSES a port must be named")
+    error = find_bind_error(host, port)
+    if error is not None:
+        raise ConfigError(f"{bind} cannot be opened (in use?): {error.strerror}") from error
 
 
 if __name__ == "__main__":

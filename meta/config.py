@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from meta import identities, token_peppers
+from meta import identities
 from meta.client.addresses import is_loopback_host
 from meta.identities import CertificateRules, Oidc
 from meta.planning.planner import Policy
@@ -17,7 +17,7 @@ from meta.process import (
     production,
 )
 from meta.process.declared import read_declared, setting
-from meta.store.access.token_secrets import Peppers
+from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
 from meta.store.engine.database_url import is_encrypted, normalized
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings
 from meta.store.pins.pins import PinLimits
@@ -148,7 +148,7 @@ def load(env: Environment) -> Settings:
         requires_authentication=requires_authentication,
         certificate_rules=rules,
         oidc=oidc,
-        peppers=token_peppers.load(env),
+        peppers=_load_peppers(env),
         datasets_max=min(DATASETS_MAX, env.integer("DATASETS_MAX", DATASETS_MAX, low=1)),
         datasets_per_creator_max=env.integer("DATASETS_PER_CREATOR_MAX", 0, low=0),
         tokens_max=min(TOKENS_MAX, env.integer("TOKENS_MAX", TOKENS_MAX, low=1)),
@@ -196,7 +196,7 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
         if secs < floor:
             yield f"META_{name} is {secs:g}, below {floor:g}"
     yield from production.weak_secret("META_AUTH_TOKEN", settings.auth_token)
-    yield from token_peppers.weak(settings.peppers)
+    yield from _weak_peppers(settings.peppers)
     yield from production.plain_store("META_OBJECT_STORE_URL", settings.location)
     for name, location in settings.stores.named:
         yield from production.plain_store(f"META_OBJECT_STORES {name}", location)
@@ -271,3 +271,28 @@ def _lifetimes(env: Environment) -> Lifetimes:
             " only)"
         )
     return replace(lifetimes, checkpoint=lifetimes.cursor)
+
+
+def _load_peppers(env: Environment) -> Peppers:
+    """Read the peppers. Raises ConfigError."""
+    peppers = Peppers(
+        env.secret("TOKEN_PEPPER").encode(),
+        env.secret("TOKEN_PEPPER_NEXT").encode(),
+        env.secret("TOKEN_PEPPER_PREVIOUS").encode(),
+    )
+    if peppers.previous == DATABASE_PEPPER and not peppers.current:
+        raise ConfigError(
+            "META_TOKEN_PEPPER_PREVIOUS is the database's own pepper: set META_TOKEN_PEPPER"
+        )
+    return peppers
+
+
+def _weak_peppers(peppers: Peppers) -> Iterator[str]:
+    """Return the names of the peppers that could be guessed."""
+    for suffix, pepper in (
+        ("", peppers.current),
+        ("_NEXT", peppers.upcoming),
+        ("_PREVIOUS", peppers.previous),
+    ):
+        if pepper != DATABASE_PEPPER:
+            yield from production.weak_secret(f"META_TOKEN_PEPPER{suffix}", pepper.decode())

@@ -8,9 +8,20 @@ import grpc
 from google.rpc import error_details_pb2, status_pb2
 
 from meta import errors
-from meta.client import status_errors
 from meta.client.connections import Endpoint, Unanswered
 from meta.client.endpoints import MetaServers
+from meta.errors import (
+    Code,
+    DeadlineExceeded,
+    InvalidArgument,
+    MetaError,
+    NotFound,
+    Overloaded,
+    RaceLost,
+    Unauthenticated,
+    Unavailable,
+    Unimplemented,
+)
 from meta.v1 import operations_pb2
 
 # Pauses after all servers were tried.
@@ -104,12 +115,12 @@ def typed_error(error: grpc.RpcError) -> errors.MetaError:
     for key, value in call.trailing_metadata() or ():
         if key == _STATUS_KEY:
             reason, metadata, field = _details(value)
-    return status_errors.from_status(code, reason, message, metadata, field)
+    return from_status(code, reason, message, metadata, field)
 
 
 def refused_part(refusal: operations_pb2.Refusal) -> errors.MetaError:
     """The error that the server refused a part of a call with."""
-    error = status_errors.from_status(
+    error = from_status(
         refusal.code, refusal.reason, refusal.message, dict(refusal.metadata), refusal.field
     )
     if isinstance(error, errors.EventsClaimed):
@@ -126,3 +137,38 @@ def _details(packed: bytes) -> tuple[str, dict[str, str], str]:
         elif detail.Unpack(bad) and bad.field_violations:
             field = bad.field_violations[0].field
     return reason, metadata, field
+
+
+def _all_classes(root: type[MetaError]) -> list[type[MetaError]]:
+    return [root, *(c for sub in root.__subclasses__() for c in _all_classes(sub))]
+
+
+BY_REASON: dict[str, type[MetaError]] = {c.reason: c for c in _all_classes(MetaError)}
+
+
+def from_status(
+    code: int, reason: str, message: str, metadata: dict[str, str], field: str = ""
+) -> MetaError:
+    """Rebuild the error a server raised; an unknown reason becomes the class of its code."""
+    error_class = BY_REASON.get(reason) or _class_of_code(code)
+    # __init__ is skipped, because the constructors of the classes differ in their parameters.
+    error = error_class.__new__(error_class)
+    MetaError.__init__(error, message)
+    error.metadata = dict(metadata)
+    if isinstance(error, InvalidArgument):
+        error.field = field
+    return error
+
+
+def _class_of_code(code: int) -> type[MetaError]:
+    by_code = {
+        Code.INVALID_ARGUMENT.value: InvalidArgument,
+        Code.NOT_FOUND.value: NotFound,
+        Code.UNAVAILABLE.value: Unavailable,
+        Code.UNIMPLEMENTED.value: Unimplemented,
+        Code.DEADLINE_EXCEEDED.value: DeadlineExceeded,
+        Code.UNAUTHENTICATED.value: Unauthenticated,
+        Code.RESOURCE_EXHAUSTED.value: Overloaded,
+        Code.ABORTED.value: RaceLost,
+    }
+    return by_code.get(code, MetaError)

@@ -5,13 +5,14 @@ Nothing that a client sends leaves here as INTERNAL or UNKNOWN.
 """
 
 import asyncio
+import time
 from contextlib import aclosing
 from functools import partial
 from typing import Any
 
 import grpc
 
-from meta import access
+from meta import access, metrics
 from meta.access import REFLECTION_METHODS, Principal
 from meta.commits.transactions import Transactions
 from meta.config import Settings
@@ -20,7 +21,6 @@ from meta.process.call_places import LATE, CallPlaces, NoMessage
 from meta.rpc import execution, request_id, status
 from meta.rpc.admission import STREAMS, WATCHES, Admission
 from meta.rpc.authentication import Authentication
-from meta.rpc.call_metrics import CallDurations
 from meta.rpc.decoding import LARGE_BYTES, LargeRequests, parse
 from meta.rpc.denials import Denials
 from meta.rpc.execution import Execute
@@ -91,12 +91,12 @@ class Pipeline:
 
     def _unary(self, handler: Any, method: str) -> Any:
         rpc = _short_name(method)
-        durations = CallDurations(rpc)
+        succeeded = metrics.RPC_SECONDS.labels(rpc, "OK")
         is_in_thread = execution.is_in_thread(handler)
         execute = self._in_share(execution.of_handler(handler, rpc), is_in_thread=is_in_thread)
 
         async def call(_: object, context: Context) -> bytes:
-            began = durations.start()
+            began = time.perf_counter()
             scope, cost = CallScope.enter(), CallCost()
             raw = b""
             try:
@@ -104,14 +104,14 @@ class Pipeline:
                 with self.admission.admit(principal):
                     raw = await self._read(principal, context)
                     reply = await execute(raw, context, cost)
-                durations.succeeded(began)
+                succeeded.observe(time.perf_counter() - began)
                 return reply
             except asyncio.CancelledError:
                 # The caller has left or its deadline has passed: free the thread and connection.
                 scope.cancel_soon()
                 raise
             except Exception as error:  # noqa: BLE001 - the top of a call
-                refusal = self._refuse(error, rpc, durations, began, context)
+                refusal = self._refuse(error, rpc, began, context)
                 paced_for = _paced_for(error)
             # gRPC keeps the exception that `abort` raises with the call, in a reference cycle. It
             # must hold no frame that holds the request: so `abort` is called here, in the outermost
@@ -172,13 +172,12 @@ class Pipeline:
 
     def _stream(self, handler: Any, method: str) -> Any:
         rpc = _short_name(method)
-        durations = CallDurations(rpc)
         kind = WATCHES if method in WATCH_METHODS else STREAMS
         answer = self._answers(handler, method)
         is_reflection = method in REFLECTION_METHODS
 
         async def call(requests: Any, context: Context) -> None:
-            began = durations.start()
+            began = time.perf_counter()
             scope = CallScope.enter()
             try:
                 principal = await self._authentication.check(method, context)
@@ -193,7 +192,7 @@ class Pipeline:
                 scope.cancel_soon()
                 raise
             except Exception as error:  # noqa: BLE001 - the top of a stream
-                refusal = self._refuse(error, rpc, durations, began, context)
+                refusal = self._refuse(error, rpc, began, context)
                 paced_for = _paced_for(error)
             if paced_for is not None:
                 await self._wait(paced_for, 0.0)
@@ -223,9 +222,7 @@ class Pipeline:
 
         return answer
 
-    def _refuse(
-        self, error: Exception, rpc: str, durations: CallDurations, began: float, context: Context
-    ) -> status.Refusal:
+    def _refuse(self, error: Exception, rpc: str, began: float, context: Context) -> status.Refusal:
         """Log and count a refused call; returns the error that aborts it."""
         if isinstance(error, grpc.aio.BaseError):
             # The handler has aborted the call itself, as health does, or the caller has left.
@@ -236,7 +233,7 @@ class Pipeline:
         if not isinstance(refusal, DENIED) or self.denials.note(context.peer(), refusal.reason):
             subject = access.current.get().subject
             request_id.log_refusal(error, refusal.reason, rpc, call_id, subject)
-        durations.refused(began, refusal.code.name)
+        metrics.RPC_SECONDS.labels(rpc, refusal.code.name).observe(time.perf_counter() - began)
         return status.refusal(refusal, call_id)
 
 

@@ -6,18 +6,20 @@ Only plain tasks over Python objects run in it: no record passes through the JVM
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import traceback
 from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from segments.errors import RunnerDied, RunnerUnusable
-from segments.spark.jvm import signal_of_end
 from segments.spark.settings import SparkSettings
 from segments.spark.versions import (
     ADVICE,
@@ -27,6 +29,9 @@ from segments.spark.versions import (
     survey,
     versions_here,
 )
+
+# Time for a JVM whose connections are gone already.
+_END_SECS = 1.0
 
 # PySpark forks to start its JVM, and gRPC's fork handlers abort the child now and then (1 of 40
 # forks with two busy channels). gRPC reads this when it starts, so it is set on import.
@@ -237,3 +242,29 @@ def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
     for name, value in options.items():
         builder = builder.config(name, value)
     return builder
+
+
+def signal_of_end(error: Exception, gateway: Any) -> str:
+    """Name of the signal that ended the JVM of a failed start; "" if it runs or ended by itself.
+
+    `gateway` is Py4J's, None if the JVM died before there was one.
+    """
+    process = getattr(gateway, "proc", None) or _launched(error)
+    if process is None:
+        return ""
+    try:
+        code = process.wait(_END_SECS)
+    except subprocess.TimeoutExpired:
+        return ""
+    # The shell scripts around the JVM pass a signal on as 128 + its number, and so does the JVM.
+    number = -code if code < 0 else code - 128
+    return signal.Signals(number).name if number in set(signal.Signals) else ""
+
+
+def _launched(error: Exception) -> "subprocess.Popen[bytes] | None":
+    """Find the process in the frame of pyspark's launcher, which keeps it until it is connected."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        process = frame.f_locals.get("proc")
+        if isinstance(process, subprocess.Popen):
+            return process
+    return None

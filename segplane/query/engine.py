@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 from segplane.query.errors import QueryError, QueryStopped
-from segplane.query.failures import failure
 from segplane.query.plan import QueryPlan
 from segplane.query.quoting import literal
 from segplane.query.results.arrow_values import with_unique_names
 from segplane.query.results.duckdb_types import forms, with_arrow_types
 from segplane.query.results.forms import form_of
 from segplane.query.sources import DatasetSource, QueryPlace, direct_paths, open_sources
+
+# Arrow's words for a bucket that does not answer, behind which curl says why.
+_NO_ANSWER = re.compile(r"AWS Error (?:NETWORK_CONNECTION|REQUEST_TIMEOUT|SLOW_DOWN).*")
+_WHY = re.compile(r"curlCode: \d+, ([^;.]+)")
+# DuckDB's and Arrow's words for an object of a folder.
+_NO_FILE = re.compile(
+    r"(?:Cannot open file|Failed to open local file|No files found that match the pattern)"
+    r" [\"']([^\"']+)[\"']"
+)
+# DuckDB's words for a name that is no column.
+_NO_COLUMN = re.compile(r"[Cc]olumn \"([^\"]+)\" not found in FROM clause")
+# The text that Arrow adds to a Python error, at the end of its first line.
+_TRACEBACK = " Detail: Python exception:"
 
 if TYPE_CHECKING:
     import duckdb
@@ -223,4 +237,27 @@ def _refusals(limits: QueryLimits, names: Sequence[str] = ()) -> Iterator[None]:
             " or raise the limit"
         ) from None
     except (duckdb.Error, pa.ArrowException, OSError, ReadError, SegmentsError) as error:
-        raise QueryError(failure(error, names)) from error
+        raise QueryError(_failure(error, names)) from error
+
+
+def _failure(error: BaseException, names: Iterable[str] = ()) -> str:
+    """Return one line for an error of DuckDB, Arrow or a store; `names` are those of columns."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    line = lines[0].partition(_TRACEBACK)[0] if lines else type(error).__name__
+    if _NO_ANSWER.search(line):
+        why = _WHY.search(line)
+        reason = f" ({why[1].strip()})" if why else ""
+        return (
+            f"the object store does not answer{reason}: ask again, or check that it runs and that"
+            " this machine reaches its endpoint"
+        )
+    if match := _NO_FILE.search(line):
+        return (
+            f"the object store has no {match[1]}: check that its folder is mounted on this machine,"
+            " then look for damage with `segplane fsck`"
+        )
+    if column := _NO_COLUMN.search(line):
+        closest = get_close_matches(column[1], list(names), 1)
+        hint = f"did you mean {closest[0]!r}? " if closest else ""
+        return f"the query failed: {line.rstrip('!')}: {hint}texts have single quotes"
+    return f"the query failed: {line}"

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from meta.client.status_errors import BY_REASON
+from meta.client.failures import BY_REASON
 
 CONTRACT = Path(__file__).parents[2] / "docs" / "contract.md"
 

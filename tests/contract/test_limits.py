@@ -17,7 +17,7 @@ from psycopg import sql
 
 from meta import config
 from meta.client import MetaClient
-from meta.client.status_errors import BY_REASON
+from meta.client.failures import BY_REASON
 from meta.errors import MetaError
 from meta.process import Environment
 from meta.server import server

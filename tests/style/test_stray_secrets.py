@@ -37,7 +37,7 @@ ALLOWED = {
     "meta/store/access/access_tokens.py": (2, "an index finds keyed digests"),
     "meta/store/streams/tokens.py": (2, "an index finds keyed digests"),
     "meta/store/iceberg/table_metadata.py": (1, "a checksum of object keys"),
-    "meta/token_peppers.py": (1, "a word of the settings in place of a pepper"),
+    "meta/config.py": (1, "a word of the settings in place of a pepper"),
     "segments/corrected_baby.py": (1, "a checksum of an export"),
     "segplane/gateway/iceberg/metadata/publication.py": (1, "a checksum of a document"),
 }

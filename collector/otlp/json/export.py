@@ -20,13 +20,13 @@ from collector.otlp.export import TooManyRecords
 from collector.otlp.faults import Faults
 from collector.otlp.json import messages
 from collector.otlp.json.messages import MessageReader, UnknownMembers
-from collector.otlp.json.suspects import quoted, spelling_of
 from collector.otlp.json.values import RepeatedMember, Unfit
 from collector.otlp.partial_success import PartialSuccess
 from collector.refusal import malformed
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.signals import TRAITS, Signal
 
+NAME_LENGTH_MAX = 100
 # An attribute has two objects in 50 bytes, so real exports of 16 MiB stay below twice the default.
 PARTS_PER_RECORD = 2
 # No type has a number of more.
@@ -65,7 +65,7 @@ def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> 
         read.faults.num_rejected,
         f"not valid OTLP/JSON ({read.faults.text()})",
         num_unknown=read.unknown.count,
-        spelling=spelling_of(tree, read.unknown),
+        spelling=_spelling_of(tree, read.unknown),
     )
 
 
@@ -250,11 +250,11 @@ def _require_content(signal: Signal, tree: Mapping[str, object], read: _Read) ->
     if tree and known.keys().isdisjoint(tree):
         name = next(iter(tree))
         raise malformed(
-            f"body has no member of an OTLP/JSON {signal} export: found {quoted(name)}, expected"
+            f"body has no member of an OTLP/JSON {signal} export: found {_quoted(name)}, expected"
             f" {TRAITS[signal].json_name}{_other_path(tree)}"
         )
     if read.unknown.suspect is not None:
-        raise _refused(signal, spelling_of(tree, read.unknown))
+        raise _refused(signal, _spelling_of(tree, read.unknown))
 
 
 def _other_path(tree: Mapping[str, object]) -> str:
@@ -267,3 +267,37 @@ def _other_path(tree: Mapping[str, object]) -> str:
 def _refused(signal: Signal, cause: str) -> Exception:
     # The values themselves are never quoted.
     return malformed(f"body is not an OTLP/JSON {signal} export ({cause})")
+
+
+def _spelling_of(tree: Mapping[str, object], unknown: UnknownMembers) -> str:
+    """Return where the first suspicious member is and what it may mean; "" if there is none."""
+    if unknown.suspect is None:
+        return ""
+    owner, name, meant = unknown.suspect
+    place = "".join(_path_to(tree, owner)).removeprefix(".")
+    return f"{place + ': ' if place else ''}{_quoted(name)} is unknown, did you mean {meant}?"
+
+
+def _path_to(tree: object, owner: Mapping[str, object]) -> list[str]:
+    """Return the path to an object, which is somewhere in the tree, from its beginning on."""
+    pending: list[tuple[object, list[str]]] = [(tree, [])]
+    while pending:
+        value, path = pending.pop()
+        if value is owner:
+            return path
+        below: list[tuple[object, list[str]]] = []
+        if isinstance(value, dict):
+            below = [(child, [*path, f".{_shortened(name)}"]) for name, child in value.items()]
+        elif isinstance(value, list):
+            below = [(child, [*path, f"[{index}]"]) for index, child in enumerate(value)]
+        pending += reversed(below)
+    return []
+
+
+def _quoted(name: str) -> str:
+    """Return a member's name as JSON text of bounded length."""
+    return json.dumps(_shortened(name))
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= NAME_LENGTH_MAX else f"{name[:NAME_LENGTH_MAX]}..."

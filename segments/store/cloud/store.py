@@ -2,6 +2,7 @@
 
 import functools
 import io
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,6 @@ from segments.errors import (
 )
 from segments.keys import check_key
 from segments.location import StoreLocation
-from segments.store.cloud.clients import requests_of
 from segments.store.cloud.requests import CloudObject, CloudRequests, WriteConflict
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
@@ -211,3 +211,28 @@ class CloudStore:
         raise StoreUnusable(
             "the object store ignores the condition of an upload in parts and so overwrites objects"
         )
+
+
+def requests_of(location: StoreLocation, timeouts: RequestTimeouts) -> CloudRequests:
+    """Give this process's client; raises StoreUnusable without its library or credentials."""
+    # Looked up per call and process: a fork or a pickle must not carry connections along.
+    return _requests(os.getpid(), location, timeouts)
+
+
+@functools.cache
+def _requests(
+    _process_id: int, location: StoreLocation, timeouts: RequestTimeouts
+) -> CloudRequests:
+    try:
+        if location.provider == "gcs":
+            from segments.store.cloud.gcs import GcsRequests
+
+            return GcsRequests(location, timeouts)
+        from segments.store.cloud.azure import AzureRequests
+
+        return AzureRequests(location, timeouts)
+    except ImportError as error:
+        raise StoreUnusable(
+            f"{location.url()} needs a package that is not installed ({error.name}): "
+            f'pip install "segplane[{location.provider}]"'
+        ) from error

@@ -5,7 +5,7 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 
 from meta.client import MetaClient, typed_error
-from meta.client.status_errors import BY_REASON, from_status
+from meta.client.failures import BY_REASON, from_status
 from meta.errors import (
     DOMAIN,
     Code,

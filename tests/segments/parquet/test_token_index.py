@@ -17,7 +17,7 @@ import pytest
 from segments.facts import written
 from segments.facts.token_index import place_of
 from segments.location import StoreLocation
-from segments.merging.indexing import index_builder
+from segments.merging.merge import index_builder
 from segments.parquet import row_groups
 from segments.parquet.content import read_local_content
 from segments.parquet.reader import SegmentFile

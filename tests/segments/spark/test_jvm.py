@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from segments.spark.jvm import signal_of_end
+from segments.spark.session import signal_of_end
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from segments.errors import StoreUnavailable, StoreUnusable
 from segments.location import StoreLocation
 from segments.store import credentials
-from segments.store.cloud import clients
+from segments.store.cloud import store as cloud_store
 from segments.store.cloud.store import CloudStore
 from segments.store.timeouts import RequestTimeouts
 from tests.support.certificates import Authority
@@ -54,7 +54,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
 @pytest.fixture(autouse=True)
 def _fresh_clients() -> Iterator[None]:
     yield
-    clients._requests.cache_clear()
+    cloud_store._requests.cache_clear()
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_an_azure_workload_exchanges_its_token(
     with running_token_server(reply, authority.issue("tokens")) as server:
         monkeypatch.setenv("AZURE_AUTHORITY_HOST", server.url)
         check(CloudStore(azure, BRIEF))
-        clients._requests.cache_clear()
+        cloud_store._requests.cache_clear()
         claims["aud"] = "https://something.else"
         with pytest.raises(StoreUnusable, match="refused the credentials to read"):
             CloudStore(azure, BRIEF).get("some/key")
@@ -246,7 +246,7 @@ def test_a_shared_access_signature_has_the_rights_that_it_names(
             monkeypatch.setenv(credentials.setting_of(location), str(tmp_path / "own"))
         else:
             monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", text)
-        clients._requests.cache_clear()
+        cloud_store._requests.cache_clear()
         return CloudStore(location, BRIEF)
 
     check(sign(ContainerSasPermissions(read=True, list=True, create=True, write=True)))

@@ -15,7 +15,8 @@ from segments.errors import (
     StoreUnusable,
 )
 from segments.location import StoreLocation
-from segments.store.cloud import azure, clients, gcs
+from segments.store.cloud import azure, gcs
+from segments.store.cloud import store as cloud_store
 from segments.store.cloud.store import CloudStore
 from segments.store.timeouts import RequestTimeouts
 
@@ -56,12 +57,12 @@ def test_refused_credentials_are_for_an_operator(
     azure_location: StoreLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZURE_STORAGE_KEY", "b3RoZXI=")
-    clients._requests.cache_clear()
+    cloud_store._requests.cache_clear()
     try:
         with pytest.raises(StoreUnusable, match="refused the credentials to list"):
             CloudStore(replace(azure_location, path="other"), BRIEF).probe()
     finally:
-        clients._requests.cache_clear()
+        cloud_store._requests.cache_clear()
 
 
 def test_without_credentials_it_says_where_they_are_looked_for(

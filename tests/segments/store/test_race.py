@@ -9,9 +9,8 @@ from botocore.exceptions import ClientError
 
 from segments.errors import ObjectExists
 from segments.location import StoreLocation
-from segments.store.cloud.clients import requests_of
 from segments.store.cloud.requests import WriteConflict
-from segments.store.cloud.store import CloudStore
+from segments.store.cloud.store import CloudStore, requests_of
 from segments.store.s3.client import client_of
 from segments.store.s3.store import S3Store
 from segments.store.timeouts import DEFAULT_TIMEOUTS

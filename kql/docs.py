@@ -68,6 +68,8 @@ _MEANING = """
 - `in` and operators over texts are never null; with `!` they are true of null.
 - NaN is equal to nothing, also in `in`, `set_has_element` and the keys of `join`, and neither less nor greater than anything. In an order it is next to
   the nulls: `max`, `min`, `arg_max`, `percentile`, `max_of` and their like yield it only if there is no other number. In arrays it is the text `"NaN"`.
+- Of equal keys of a bag the first counts: in members, functions of bags and `mv-expand`. The text of a bag that is stored or parsed keeps all of them.
+  On Spark, `parse_json` and functions of bags take a text with equal keys for null.
 - `sort` puts nulls first if ascending and last if descending, by default.
 - `severity == 'error'` is true of no record, since the words are stored in capitals: the answer has a warning that names the stored word and `=~`.
 - `==`, `in`, `contains_cs` and other `_cs` heed case; `=~`, `in~`, `contains`, `has`, `startswith` do not. Names of columns do,

@@ -60,6 +60,14 @@ def spark_array(texts: str) -> str:
     return f"CONCAT('[', ARRAY_JOIN({texts}, ','), ']')"
 
 
+def first_keys(bag: str) -> str:
+    """Return the keys of a bag in DuckDB, each of equal ones once, at its first place."""
+    return (
+        f"LIST_TRANSFORM([JSON_KEYS({bag})], LAMBDA l: CASE WHEN LEN(LIST_DISTINCT(l)) = LEN(l) THEN l"
+        " ELSE LIST_FILTER(l, LAMBDA k, i: LIST_POSITION(l, k) = i) END)[1]"
+    )
+
+
 # Numbers before texts, each in their order, and nulls last.
 _KEYS = "LIST_TRANSFORM(LIST_FILTER(l, LAMBDA e: e <> 'null'), LAMBDA e: STRUCT_PACK(k := TRY_CAST(e AS DOUBLE) IS NULL, n := COALESCE(TRY_CAST(e AS DOUBLE), 0E0), t := e))"
 _SORTED = "LIST_CONCAT(LIST_TRANSFORM({0}, LAMBDA s: s.t), LIST_FILTER(l, LAMBDA e: e = 'null'))"
@@ -100,14 +108,14 @@ _ARRAYS = {
     "set_union": _ARE_ARRAYS + array("LIST_SORT(LIST_DISTINCT(LIST_CONCAT(@0, @1)))") + " END",
     "set_intersect": _ARE_ARRAYS + array("LIST_SORT(LIST_INTERSECT(@0, @1))") + " END",
     "set_difference": _ARE_ARRAYS + "LIST_TRANSFORM([@1], LAMBDA l: " + array("LIST_SORT(LIST_FILTER(LIST_DISTINCT(@0), LAMBDA e: NOT LIST_CONTAINS(l, e)))") + ")[1] END",
-    "bag_keys": f"CASE WHEN {_IS_BAG} THEN CAST(TO_JSON(JSON_KEYS(<0>)) AS VARCHAR) END",
+    "bag_keys": f"CASE WHEN {_IS_BAG} THEN CAST(TO_JSON({first_keys('<0>')}) AS VARCHAR) END",
     "bag_has_key": f"COALESCE({_IS_BAG} AND LIST_CONTAINS(JSON_KEYS(<0>), <1>), FALSE)",
     "bag_merge": f"CASE WHEN {_IS_BAG} AND JSON_TYPE(<1>) = 'OBJECT' THEN '{{' || ARRAY_TO_STRING(LIST_CONCAT("
-    + _MEMBERS.format("<0>", "JSON_KEYS(<0>)") + ", "
-    + _MEMBERS.format("<1>", "LIST_TRANSFORM([JSON_KEYS(<0>)], LAMBDA l: LIST_FILTER(JSON_KEYS(<1>), LAMBDA k: NOT LIST_CONTAINS(l, k)))[1]")
+    + _MEMBERS.format("<0>", first_keys("<0>")) + ", "
+    + _MEMBERS.format("<1>", f"LIST_TRANSFORM([JSON_KEYS(<0>)], LAMBDA l: LIST_FILTER({first_keys('<1>')}, LAMBDA k: NOT LIST_CONTAINS(l, k)))[1]")
     + f"), ',') || '}}' WHEN {_IS_BAG} THEN <0> WHEN JSON_TYPE(<1>) = 'OBJECT' THEN <1> END",
     "bag_remove_keys": f"CASE WHEN {_IS_BAG} THEN '{{' || ARRAY_TO_STRING("
-    + _MEMBERS.format("<0>", f"LIST_TRANSFORM([LIST_TRANSFORM(@1, LAMBDA e: {_TEXT_OF})], LAMBDA l: LIST_FILTER(JSON_KEYS(<0>), LAMBDA k: NOT COALESCE(LIST_CONTAINS(l, k), FALSE)))[1]")
+    + _MEMBERS.format("<0>", f"LIST_TRANSFORM([LIST_TRANSFORM(@1, LAMBDA e: {_TEXT_OF})], LAMBDA l: LIST_FILTER({first_keys('<0>')}, LAMBDA k: NOT COALESCE(LIST_CONTAINS(l, k), FALSE)))[1]")
     + ", ',') || '}' END",
     "extract_all": "CAST(TO_JSON(REGEXP_EXTRACT_ALL(<1>, <0>, <2>)) AS VARCHAR)",
     # Rows of columns, each of which is read once.
@@ -153,7 +161,7 @@ _SPARK_ARRAYS = {
     "set_union": spark_array("SORT_ARRAY(ARRAY_UNION(@0, @1))"),
     "set_intersect": spark_array("SORT_ARRAY(ARRAY_INTERSECT(@0, @1))"),
     "set_difference": spark_array("SORT_ARRAY(ARRAY_EXCEPT(@0, @1))"),
-    "bag_keys": "TO_JSON(JSON_OBJECT_KEYS(<0>))",
+    "bag_keys": "TO_JSON(ARRAY_DISTINCT(JSON_OBJECT_KEYS(<0>)))",
     "bag_has_key": "COALESCE(ARRAY_CONTAINS(JSON_OBJECT_KEYS(<0>), <1>), FALSE)",
     "bag_merge": f"COALESCE(TO_JSON(MAP_CONCAT({_MAP.format(0)}, MAP_FILTER({_MAP.format(1)}, (k, v) -> NOT MAP_CONTAINS_KEY({_MAP.format(0)}, k)))),"
     f" TO_JSON({_MAP.format(0)}), TO_JSON({_MAP.format(1)}))",

@@ -1,5 +1,6 @@
 """SQL patterns of DuckDB."""
 
+from kql.sql.array_patterns import first_keys
 from kql.types import DATETIME_MAX, DATETIME_MIN
 
 _TEXT_TIME = "STRFTIME(<0> AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%f')"
@@ -15,7 +16,7 @@ _ELEMENTS = (
     "CASE WHEN JSON_TYPE(<0>) = 'ARRAY' AND JSON_ARRAY_LENGTH(<0>) > 0"
     " THEN CAST(CAST(CAST(<0> AS JSON) AS JSON[]) AS VARCHAR[])"
     " WHEN JSON_TYPE(<0>) = 'OBJECT' AND LEN(JSON_KEYS(<0>)) > 0"
-    " THEN LIST_TRANSFORM(JSON_KEYS(<0>), LAMBDA k: '{' || CAST(TO_JSON(k) AS VARCHAR) || ':' ||"
+    f" THEN LIST_TRANSFORM({first_keys('<0>')}, LAMBDA k: '{{' || CAST(TO_JSON(k) AS VARCHAR) || ':' ||"
     " CAST(JSON_EXTRACT(<0>, '/' || REPLACE(REPLACE(k, '~', '~0'), '/', '~1')) AS VARCHAR) || '}')"
 )
 # A key that is NaN is chosen only where no other is there.

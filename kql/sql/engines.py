@@ -18,6 +18,7 @@ from kql.sql import (
     value_patterns,
 )
 from kql.sql.common import COMMON
+from kql.sql.parameters import with_unique_parameters
 from kql.sql.window_patterns import WINDOWS
 from kql.types import KqlType
 
@@ -54,6 +55,10 @@ def _types(**others: str) -> dict[KqlType, str]:
     text = others.get("string", "VARCHAR")
     return {**names, "string": text, "guid": text, "dynamic": text,
             "datetime": others.get("datetime", "TIMESTAMPTZ")}  # fmt: skip
+
+
+def _of_duckdb(patterns: Mapping[str, str]) -> dict[str, str]:
+    return {name: with_unique_parameters(text) for name, text in patterns.items()}
 
 
 def _of_trino(patterns: Mapping[str, str]) -> dict[str, str]:
@@ -96,16 +101,18 @@ def _bracket_path(quote: str) -> Callable[[tuple[str | int, ...]], str]:
 ENGINES: dict[EngineName, Engine] = {
     "duckdb": Engine(
         "duckdb",
-        {
-            **COMMON,
-            **WINDOWS,
-            **metric_patterns.DUCKDB,
-            **range_patterns.DUCKDB,
-            **value_patterns.DUCKDB,
-            **array_patterns.DUCKDB,
-            **series_patterns.DUCKDB,
-            **duckdb.PATTERNS,
-        },
+        _of_duckdb(
+            {
+                **COMMON,
+                **WINDOWS,
+                **metric_patterns.DUCKDB,
+                **range_patterns.DUCKDB,
+                **value_patterns.DUCKDB,
+                **array_patterns.DUCKDB,
+                **series_patterns.DUCKDB,
+                **duckdb.PATTERNS,
+            }
+        ),
         _types(),
         regex.to_re2,
         str,

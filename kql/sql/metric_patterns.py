@@ -7,6 +7,7 @@ https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quant
 """
 
 from kql.sql.array_patterns import duckdb_lists, spark_lists
+from kql.sql.parameters import with_unique_parameters
 
 # NaN is no value: Prometheus marks the end of a series so.
 # The increase of a counter from one point to the next is the later value if the counter began
@@ -131,7 +132,7 @@ def exponential_quantile(*arguments: str) -> str:
 
 
 def _written(pattern: str, arguments: tuple[str, ...]) -> str:
-    pattern = duckdb_lists(pattern)
+    pattern = with_unique_parameters(duckdb_lists(pattern))
     for place, argument in enumerate(arguments):
         pattern = pattern.replace(f"<{place}>", argument)
     return pattern

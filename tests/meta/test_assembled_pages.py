@@ -1,4 +1,4 @@
-"""Pages that the database puts together are those of a model in Python, field for field."""
+"""Pages of encoded segments are those of a model of messages, field for field."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -90,7 +90,7 @@ def test_a_reader_of_some_datasets_gets_these_alone(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize("kind", UNUSUAL)
-def test_a_segment_of_an_unusual_kind_is_a_frame_like_any_other(shelf: Shelf, kind: str) -> None:
+def test_a_segment_of_an_unusual_kind_is_encoded_like_any_other(shelf: Shelf, kind: str) -> None:
     rng = random.Random(3)
     unusual = shelf.row(rng, 9, **{"removed": None, **UNUSUAL[kind]})
     version = max(9, unusual["created"])

@@ -75,7 +75,7 @@ def find_hours(tx: Transaction) -> int:
     )
     query = PageQuery(500 * HOUR_NANOS + 1, 510 * HOUR_NANOS - 1, 1_000, names=[name])
     # The statement compares the names of all datasets.
-    return read_page(tx, query).num_found + DATASETS
+    return len(read_page(tx, query).pairs) + DATASETS
 
 
 def find_everywhere(tx: Transaction) -> int:
@@ -83,7 +83,7 @@ def find_everywhere(tx: Transaction) -> int:
     known = HeldClasses()
     known.learn([(key, mask) for key, mask in masks], 1_000)
     query = PageQuery(500 * HOUR_NANOS + 1, 501 * HOUR_NANOS - 1, 1_000, known=known.known(0))
-    return read_page(tx, query).num_found + len(masks)
+    return len(read_page(tx, query).pairs) + len(masks)
 
 
 def commit(tx: Transaction) -> int:

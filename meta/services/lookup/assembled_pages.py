@@ -1,17 +1,18 @@
-"""Pages of FindSegments, put together by the database.
+"""Pages of FindSegments, put together of what rows keep.
 
-The reply is the database's bytes with the cursor and the layouts behind them. A page of very many
-datasets is read in parts, at one version; one that is too long ends once the reply has no room.
+A page of very many datasets is read in parts, at one version; one that is too long ends once the
+reply has no room.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
 from meta.errors import CursorInvalid, Unavailable, VersionNotReached
-from meta.services.lookup import segment_layouts
+from meta.services.lookup import segment_bytes, segment_layouts
 from meta.services.lookup.checked_lookup import CheckedLookup, LookupCursor
+from meta.services.lookup.segment_bytes import PIECES, SegmentEncoder
 from meta.services.lookup.segment_layouts import KnownLayouts
 from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.store.engine.pool import Conflict, TimelineChanged, Transaction
@@ -21,13 +22,11 @@ from meta.store.lookup.lookup import Position
 from meta.store.lookup.page_statement import (
     BEFORE_ALL,
     DATASETS_PROBED_MAX,
-    AssembledPage,
+    PagePart,
     PageQuery,
     SegmentStatements,
 )
-from meta.store.lookup.segment_frames import HEAD_BYTES, SEGMENT_TAG
 from meta.store.segments import object_stores
-from meta.store.segments.segments import duration_class
 from meta.store.versions import versions
 from meta.v1 import segment_lookup_pb2
 from meta.v1.common_pb2 import SegmentInfo
@@ -40,96 +39,91 @@ _REST_BYTES = 256
 class _Page:
     """The segments of a page, part by part.
 
-    `frames` begin without a tag; `last_bytes` is the length of the last segment. `keys` has for
-    each segment that of its layout, None for one without; `datasets` is as in `AssembledPage`.
+    `pieces` are those of its segments (`SegmentEncoder`), `pairs` as in `PagePart`. `layouts` has
+    the field of each layout's number, `first_uses` the index of the first segment of each.
     """
 
-    frames: memoryview = memoryview(b"")  # noqa: RUF009  # never written
-    last_bytes: int = 0
-    keys: list[bytes | None] = field(default_factory=list)
-    datasets: bytes = b""
+    pieces: list[bytes] = field(default_factory=list)
+    pairs: list[int] = field(default_factory=list)
+    layouts: dict[segment_layouts.Key, bytes] = field(default_factory=dict)
+    first_uses: dict[segment_layouts.Key, int] = field(default_factory=dict)
     has_more: bool = False
 
-    def add(self, part: AssembledPage, limit: int) -> None:
+    def add(self, part: PagePart, limit: int, encoder: SegmentEncoder) -> None:
         """Add at most `limit` segments of a part."""
-        shown = min(part.num_found, limit)
-        self.has_more = part.num_found > shown
-        self.datasets += part.datasets or b""
-        if not shown:
-            return
-        frames = memoryview(part.frames or b"")
-        if part.last_bytes:
-            self.last_bytes = part.last_bytes[0]
-            if self.has_more:
-                frames = frames[: -part.last_bytes[-1] - HEAD_BYTES]
-        # Nearly always there is one part, whose bytes are not copied.
-        if self.keys:
-            frames = memoryview(SEGMENT_TAG.join((self.frames, frames)))
-        self.frames = frames
-        keys = part.layout_keys
-        self.keys += [None] * shown if keys is None else keys[:shown]
+        self.pieces += encoder.encode(part.columns, self._facts(part, limit))
+        self.pairs += part.pairs[:limit]
+        self.has_more = len(part.pairs) > limit
 
-    def layout_keys(self) -> dict[bytes, segment_layouts.Key]:
-        """The keys of layouts, with ids of datasets, in the order of the page."""
-        distinct = [key for key in dict.fromkeys(self.keys) if key is not None]
-        if not distinct:
-            return {}
-        ids = {
-            self.datasets[at : at + 4]: self.datasets[at + 4 : at + 20]
-            for at in range(0, len(self.datasets), 20)
-        }
-        return {key: (str(UUID(bytes=ids[key[:4]])), key[4:]) for key in distinct}
+    def _facts(self, part: PagePart, limit: int) -> Iterator[bytes]:
+        """The facts of each segment without the ids of its columns, which are in its layout."""
+        first = len(self.pairs)
+        for index, facts, pair in zip(range(limit), part.columns.facts, part.pairs, strict=False):
+            start = segment_bytes.ids_start(facts) if facts else None
+            if not facts:
+                yield b""
+            elif start is None:
+                yield segment_bytes.facts_field(facts)
+            else:
+                key = pair >> 5, facts[start:]
+                number = self.layouts.get(key) or self._add_layout(key, first + index)
+                yield segment_bytes.facts_field(facts[:start]) + number
 
-    def cut(self, layouts: Mapping[bytes, segment_lookup_pb2.SegmentLayout]) -> int:
+    def _add_layout(self, key: segment_layouts.Key, first_use: int) -> bytes:
+        number = self.layouts[key] = segment_bytes.layout_field(len(self.layouts))
+        self.first_uses[key] = first_use
+        return number
+
+    def cut(self, layouts: Sequence[segment_lookup_pb2.SegmentLayout]) -> int:
         """End the page once the reply has no room, or a layout is missing, but not empty.
 
         Returns how many of the layouts it has.
         """
-        size_bytes, num_layouts, shown, end = _REST_BYTES, 0, 0, 0
-        used: set[bytes] = set()
-        for (start, next_end), key in zip(_bounds(self.frames), self.keys, strict=True):
-            if key is not None and key not in used:
-                if key not in layouts:
-                    break
-                size_bytes += segment_layouts.size_bytes([layouts[key]])
-                used.add(key)
-            if shown and size_bytes + next_end > REPLY_BYTES_MAX:
+        size_bytes, num_layouts, shown = _REST_BYTES, 0, 0
+        first_uses = set(self.first_uses.values())
+        for index in range(len(self.pairs)):
+            used = num_layouts + (index in first_uses)
+            if used > len(layouts):
                 break
-            self.last_bytes = next_end - start
-            shown, end, num_layouts = shown + 1, next_end, len(used)
-        self.has_more = self.has_more or shown < len(self.keys)
-        self.frames, self.keys = self.frames[:end], self.keys[:shown]
+            size_bytes += segment_layouts.size_bytes(layouts[num_layouts:used])
+            size_bytes += sum(map(len, self._pieces(index)))
+            if index and size_bytes > REPLY_BYTES_MAX:
+                break
+            num_layouts, shown = used, index + 1
+        self.has_more = self.has_more or shown < len(self.pairs)
+        del self.pairs[shown:], self.pieces[shown * PIECES :]
         return num_layouts
-
-    def number(self, numbers: Mapping[bytes, int]) -> None:
-        """Write the numbers of layouts, which stand at the ends of the frames."""
-        written = bytearray(self.frames)
-        for (_, end), key in zip(_bounds(self.frames), self.keys, strict=True):
-            if key is not None and (number := numbers[key]):
-                written[end - 2] = number & 127 | 128
-                written[end - 1] = number >> 7
-        self.frames = memoryview(written)
 
     def position(self) -> Position:
         """The position behind the last segment."""
-        segment = SegmentInfo.FromString(bytes(self.frames[-self.last_bytes :]))
-        dataset_id = UUID(segment.dataset_id).bytes
-        at = self.datasets.index(dataset_id)
-        while at % 20 != 4:
-            at = self.datasets.index(dataset_id, at + 1)
-        key = int.from_bytes(self.datasets[at - 4 : at])
-        start_ns, end_ns = segment.time_range.start_time, segment.time_range.end_time
-        return Position(key, duration_class(start_ns, end_ns), start_ns, UUID(segment.id))
+        pair, segment = self.pairs[-1], self._segment(len(self.pairs) - 1)
+        return Position(pair >> 5, pair & 31, segment.time_range.start_time, UUID(segment.id))
+
+    def dataset_id(self, layout: segment_layouts.Key) -> str:
+        """The dataset of a layout."""
+        return self._segment(self.first_uses[layout]).dataset_id
+
+    def _segment(self, index: int) -> SegmentInfo:
+        reply = b"".join(self._pieces(index))
+        return segment_lookup_pb2.FindSegmentsResponse.FromString(reply).segments[0]
+
+    def _pieces(self, index: int) -> Sequence[bytes]:
+        return self.pieces[index * PIECES : (index + 1) * PIECES]
 
 
 class AssembledPages:
-    """Reads pages of one location; for all threads."""
+    """Reads pages; for all threads."""
 
     def __init__(
-        self, transactions: Transactions, statements: SegmentStatements, cursor_secs_max: float
+        self,
+        transactions: Transactions,
+        statements: SegmentStatements,
+        encoder: SegmentEncoder,
+        cursor_secs_max: float,
     ) -> None:
         self._transactions = transactions
         self._statements = statements
+        self._encoder = encoder
         self._cursor_secs_max = cursor_secs_max
         self._held_classes = HeldClasses()
         self._layouts = KnownLayouts()
@@ -139,12 +133,12 @@ class AssembledPages:
         page = _Page()
         query = self.query(checked)
         part = first = self._read_part(checked, query)
-        page.add(part, query.limit)
+        page.add(part, query.limit, self._encoder)
         while part.last_key is not None and not page.has_more:
             known = self._known(checked, part.last_key)
-            query = query.behind_dataset(part, part.num_found, known)
+            query = query.behind_dataset(part, known)
             part = self._read_part(checked, query)
-            page.add(part, query.limit)
+            page.add(part, query.limit, self._encoder)
         return self._reply(checked, page, first)
 
     def query(self, checked: CheckedLookup) -> PageQuery:
@@ -162,10 +156,10 @@ class AssembledPages:
             known=self._known(checked, cursor.position.dataset_key if cursor else 0),
         )
 
-    def _read_part(self, checked: CheckedLookup, query: PageQuery) -> AssembledPage:
+    def _read_part(self, checked: CheckedLookup, query: PageQuery) -> PagePart:
         """Read a part of a page, and remember the classes of datasets that it shows."""
 
-        def read() -> AssembledPage:
+        def read() -> PagePart:
             part = self._statements.read_page(self._transactions.database, query)
             if not part.is_current:
                 raise TimelineChanged
@@ -206,38 +200,31 @@ class AssembledPages:
     def _known(self, checked: CheckedLookup, first_key: int) -> KnownClasses:
         return self._held_classes.known(first_key) if _is_wide(checked) else NONE_KNOWN
 
-    def _reply(self, checked: CheckedLookup, page: _Page, first: AssembledPage) -> bytes:
-        keys = page.layout_keys()
+    def _reply(self, checked: CheckedLookup, page: _Page, first: PagePart) -> bytes:
         layouts: Sequence[segment_lookup_pb2.SegmentLayout] = ()
-        if keys:
-            layouts = self._layouts.find(self._transactions, list(keys.values()), first.counter)
-        size_bytes = _REST_BYTES + len(page.frames) + segment_layouts.size_bytes(layouts)
-        if len(layouts) < len(keys) or size_bytes > REPLY_BYTES_MAX:
-            layouts = layouts[: page.cut(dict(zip(keys, layouts, strict=False)))]
-        if len(layouts) > 1:
-            page.number({key: number for number, key in enumerate(keys)})
+        if page.layouts:
+            layouts = self._layouts.find(
+                self._transactions, list(page.layouts), page.dataset_id, first.counter
+            )
+        segments = b"".join(page.pieces)
+        size_bytes = _REST_BYTES + len(segments) + segment_layouts.size_bytes(layouts)
+        if len(layouts) < len(page.layouts) or size_bytes > REPLY_BYTES_MAX:
+            layouts = layouts[: page.cut(layouts)]
+            segments = b"".join(page.pieces)
         next_cursor = None
         if page.has_more:
             began_secs = checked.cursor.began_secs if checked.cursor else first.now_secs
             next_cursor = checked.encode(LookupCursor(first.version, began_secs, page.position()))
-        rest = segment_lookup_pb2.FindSegmentsResponse(
-            page=segment_lookup_pb2.PagedResponse(next_cursor=next_cursor),
-            snapshot_version=first.version,
-            layouts=layouts,
-        ).SerializeToString()
-        return b"".join((SEGMENT_TAG, page.frames, rest)) if page.keys else rest
+        return (
+            segments
+            + segment_lookup_pb2.FindSegmentsResponse(
+                page=segment_lookup_pb2.PagedResponse(next_cursor=next_cursor),
+                snapshot_version=first.version,
+                layouts=layouts,
+            ).SerializeToString()
+        )
 
 
 def _is_wide(checked: CheckedLookup) -> bool:
     """True for a lookup in perhaps more datasets than all classes are probed of."""
     return not 0 < len(checked.names) <= DATASETS_PROBED_MAX
-
-
-def _bounds(frames: memoryview) -> Iterator[tuple[int, int]]:
-    """The start and the end of each segment; the first has no tag."""
-    end = -1
-    while end < len(frames):
-        # The tag, and two bytes of the length.
-        start = end + HEAD_BYTES
-        end = start + (frames[start - 2] & 127 | frames[start - 1] << 7)
-        yield start, end

@@ -1,6 +1,6 @@
 """Layouts of segments: the promoted columns of a page, each set of them once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from meta.commits.transactions import Transactions
@@ -17,8 +17,8 @@ _FIELD_BYTES = 6
 # Layouts that a server remembers.
 _LAYOUTS_MAX = 10_000
 
-# The id of a dataset, and SegmentFacts with nothing but the ids of a segment's promoted columns.
-Key: TypeAlias = tuple[str, bytes]
+# The key of a dataset, and SegmentFacts with nothing but the ids of a segment's promoted columns.
+Key: TypeAlias = tuple[int, bytes]
 
 
 def size_bytes(layouts: Iterable[segment_lookup_pb2.SegmentLayout]) -> int:
@@ -36,7 +36,11 @@ class KnownLayouts:
         self._known: dict[tuple[int, Key], segment_lookup_pb2.SegmentLayout] = {}
 
     def find(
-        self, transactions: Transactions, keys: Sequence[Key], counter: int
+        self,
+        transactions: Transactions,
+        keys: Sequence[Key],
+        dataset_id: Callable[[Key], str],
+        counter: int,
     ) -> list[segment_lookup_pb2.SegmentLayout]:
         """The layouts of the leading keys that have COLUMNS_MAX columns together, of one at least.
 
@@ -58,18 +62,21 @@ class KnownLayouts:
                 break
             leading.append(key)
         if missing:
-            new = self._read(transactions, missing)
+            new = self._read(transactions, missing, dataset_id)
             self._remember(history, new)
             known |= new
         return [layout for key in leading if (layout := known[key]) is not None]
 
     @staticmethod
     def _read(
-        transactions: Transactions, keys: Mapping[Key, Sequence[int]]
+        transactions: Transactions,
+        keys: Mapping[Key, Sequence[int]],
+        dataset_id: Callable[[Key], str],
     ) -> dict[Key, segment_lookup_pb2.SegmentLayout]:
-        named = {(key[0], field_id) for key, ids in keys.items() for field_id in ids}
-        columns = transactions.read(lambda tx: dataset_layouts.find_columns(tx, named))
-        return {key: _layout(key[0], ids, columns) for key, ids in keys.items()}
+        datasets = {key: dataset_id(key) for key in keys}
+        pairs = {(datasets[key], field_id) for key, ids in keys.items() for field_id in ids}
+        columns = transactions.read(lambda tx: dataset_layouts.find_columns(tx, pairs))
+        return {key: _layout(datasets[key], ids, columns) for key, ids in keys.items()}
 
     def _remember(self, history: int, new: Mapping[Key, segment_lookup_pb2.SegmentLayout]) -> None:
         if len(self._known) + len(new) > _LAYOUTS_MAX:

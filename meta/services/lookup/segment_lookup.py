@@ -6,17 +6,12 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.services.lookup.assembled_pages import AssembledPages
 from meta.services.lookup.checked_lookup import CheckedLookup
-from meta.services.messages import checks, convert
+from meta.services.lookup.segment_bytes import SegmentEncoder, facts_field
+from meta.services.messages import checks
 from meta.store.lookup.page_statement import SegmentStatements
-from meta.store.lookup.segment_frames import SEGMENT_TAG
 from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
-from segments.location import StoreLocation
-from segments.protowire import length_prefix
-from segments.store_names import store_folder
 
 IDS_MAX = 1_000
-# The field of CloudObjectPrefix that holds the location.
-_BUCKET = 1
 
 
 class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer):
@@ -24,11 +19,11 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
-        stores = settings.stores
-        self.statements = SegmentStatements(
-            {store_folder(name).rstrip("/"): _bucket(stores.get(name)) for name in stores.names()}
+        self._encoder = SegmentEncoder(settings.stores)
+        self.statements = SegmentStatements([store.name for store in settings.stores.named])
+        self.pages = AssembledPages(
+            transactions, self.statements, self._encoder, settings.lifetimes.cursor
         )
-        self.pages = AssembledPages(transactions, self.statements, settings.lifetimes.cursor)
 
     def FindSegments(  # type: ignore[override]  # serialized: see meta.rpc.execution
         self, request: segment_lookup_pb2.FindSegmentsRequest, context: grpc.ServicerContext
@@ -50,12 +45,8 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
                 for index, text in enumerate(request.segment_ids)
             )
         )
-        frames = self._transactions.read_again(
+        columns = self._transactions.read_again(
             lambda: self.statements.read_by_ids(self._transactions.database, ids)
         )
-        return SEGMENT_TAG + frames if frames else b""
-
-
-def _bucket(location: StoreLocation) -> bytes:
-    bucket = convert.bucket(location).SerializeToString()
-    return length_prefix(_BUCKET, len(bucket)) + bucket
+        endings = [facts_field(facts) if facts else b"" for facts in columns.facts]
+        return b"".join(self._encoder.encode(columns, endings))

@@ -41,16 +41,17 @@ DATASETS = f"""
              SELECT FROM pins p WHERE p.dataset_key = d.key AND p.version = {{version}}
                AND p.expires_at > {NOW}) AS is_pinned
     FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
-    WHERE (cast(:names AS text[]) IS NULL OR d.key = ANY(ARRAY(
-             SELECT key FROM datasets WHERE name = ANY(cast(:names AS text[])) UNION ALL
-             SELECT dataset_key FROM dataset_visibility WHERE name = ANY(cast(:names AS text[])))))
-      AND (cast(:names AS text[]) IS NULL
-           OR coalesce(v.name, d.name) = ANY(cast(:names AS text[])))
-      AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(cast(:visible AS uuid[])))
+    WHERE (cast({{names}} AS text[]) IS NULL OR d.key = ANY(ARRAY(
+             SELECT key FROM datasets WHERE name = ANY(cast({{names}} AS text[])) UNION ALL
+             SELECT dataset_key FROM dataset_visibility
+             WHERE name = ANY(cast({{names}} AS text[])))))
+      AND (cast({{names}} AS text[]) IS NULL
+           OR coalesce(v.name, d.name) = ANY(cast({{names}} AS text[])))
+      AND (cast({{visible}} AS uuid[]) IS NULL OR d.id = ANY(cast({{visible}} AS uuid[])))
       AND v.from_version <= {{version}} AND (v.to_version IS NULL OR v.to_version > {{version}})
     ORDER BY d.key
 """  # noqa: S608
-_DATASETS = text(DATASETS.format(version=":version"))
+_DATASETS = text(DATASETS.format(version=":version", names=":names", visible=":visible"))
 
 
 def readable_version(

@@ -1,25 +1,23 @@
 """Pages of segments, and segments by id, by one statement each.
 
-A statement is one snapshot and one round trip: of a page it reads the version, the datasets, the
-segments, and makes the bytes of the reply. It looks into a part of the datasets, if they are many;
-a page asks for one part after the other, at one version. A page that may not be read is refused by
-`meta.store.lookup.lookup`, which has the same rules, and the errors.
+A statement is one snapshot and one round trip: of a page it reads the version, the datasets and the
+segments. It looks into a part of the datasets, if they are many; a page asks for one part after the
+other, at one version. A page that may not be read is refused by `meta.store.lookup.lookup`, which
+has the same rules, and the errors.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from meta.errors import Unavailable
 from meta.store.engine import dataset_scope, driver_statements, pg_arrays
 from meta.store.engine.pool import Database
 from meta.store.engine.timelines import IS_CURRENT
-from meta.store.lookup import segment_frames
 from meta.store.lookup.held_classes import NEW_SEGMENTS_MAX, NONE_KNOWN, KnownClasses
 from meta.store.lookup.lookup import DATASETS, INT64_MIN, Position
-from meta.store.lookup.segment_frames import COLUMNS, FRAME, KNOWS_STORES, SEGMENT_TAG, sized
 from meta.store.segments.segments import DURATION_CLASS_MAX, class_span_nanos
 from meta.store.versions.versions import IS_LOST
 
@@ -50,30 +48,36 @@ class PageQuery:
     names: Sequence[str] = ()
     known: KnownClasses = NONE_KNOWN
 
-    def behind_dataset(self, page: "AssembledPage", shown: int, known: KnownClasses) -> "PageQuery":
-        """The rest of a page, behind the datasets of its part, which has `shown` segments."""
-        assert page.last_key is not None
-        behind = Position(page.last_key + 1, -1, INT64_MIN, ID_MAX)
+    def behind_dataset(self, part: "PagePart", known: KnownClasses) -> "PageQuery":
+        """The rest of a page, behind the datasets of its part."""
+        assert part.last_key is not None
         return replace(
             self,
-            limit=self.limit - shown,
-            behind=behind,
-            requested=page.version,
+            limit=self.limit - len(part.pairs),
+            behind=Position(part.last_key + 1, -1, INT64_MIN, ID_MAX),
+            requested=part.version,
             known=known,
         )
 
 
-class AssembledPage(NamedTuple):
+class SegmentColumns(NamedTuple):
+    """Columns of the table of segments, in the order of a page."""
+
+    message: Sequence[bytes] = ()
+    created_version: Sequence[int] = ()
+    tombstone_version: Sequence[int | None] = ()
+    crc32c: Sequence[int | None] = ()
+    foreign_file: Sequence[bytes | None] = ()
+    facts: Sequence[bytes | None] = ()
+
+
+class PagePart(NamedTuple):
     """A part of a page as its statement answers it, with the segment behind it, if there is one.
 
-    `frames` are the segments without the first one's tag, None for no segments; `last_bytes` the
-    lengths of the last segment of a full page, and of the one behind it. `layout_keys` has for each
-    segment its dataset's key in four bytes and the ids of its promoted columns, None for one
-    without a layout; it is None if no segment has one. `datasets` has the key in four bytes and
-    the id in 16 of each dataset; `new_masks` the key, from bit 18 on, and classes of one with new
-    segments, `unknown_keys` those whose classes are not known. `last_key` is that of the part, None
-    if there are no datasets behind it. Of a page that is not readable only the first four are
-    answers.
+    `new_masks` has the key, from bit 18 on, and classes of a dataset with new segments,
+    `unknown_keys` those whose classes are not known. `last_key` is that of the part, None if there
+    are no datasets behind it. `pairs` has for each segment the key of its dataset, from bit 5 on,
+    and its class. Of a page that is not readable only the first four are answers.
     """
 
     is_readable: bool
@@ -84,36 +88,70 @@ class AssembledPage(NamedTuple):
     new_masks: Sequence[int]
     unknown_keys: Sequence[int]
     last_key: int | None
-    datasets: bytes | None
-    num_found: int
-    num_framed: int
-    frames: bytes | None
-    last_bytes: Sequence[int] | None
-    layout_keys: Sequence[bytes | None] | None
+    pairs: Sequence[int]
+    columns: SegmentColumns
 
 
+_COLUMNS = ", ".join(SegmentColumns._fields)
+# Null for no rows.
+_ARRAYS = ", ".join(f"array_agg({column})" for column in SegmentColumns._fields)
+# If it is false, another server was configured with a store that this one does not know, and
+# would give the segments there the default store's location.
+_KNOWS_STORES = "NOT EXISTS (SELECT FROM object_stores WHERE name <> ALL({store_names}))"
+_TYPES = {
+    "store_names": "text[]",
+    "names": "text[]",
+    "visible": "uuid[]",
+    "requested": "bigint",
+    "min_version": "bigint",
+    "known_keys": "integer[]",
+    "known_versions": "bigint[]",
+    "known_masks": "integer[]",
+    "key_behind": "bigint",
+    "class_behind": "bigint",
+    "start_behind": "bigint",
+    "id_behind": "uuid",
+    "id_max": "uuid",
+    "lows": "bigint[]",
+    "start_ns": "bigint",
+    "last_ns": "bigint",
+    "signals": "smallint",
+    "most": "bigint",
+}
+_PARAMETERS = {name: f"${n}::{kind}" for n, (name, kind) in enumerate(_TYPES.items(), 1)}
 # One range of the index after the other, in the order of the page: a range begins behind `low` of
 # its class, that of the position behind that, and ranges behind the limit are never read. Rows come
 # in that order: joined by nested loops alone, since each part refers to the one before it, with
 # `place` on the outside and start and id as the innermost part sorts them. Postgres knows the first
 # of these and sorts nothing; an ORDER BY that named all would sort rows in order, for 0.5 ms of a
 # thousand. A test looks at the plan.
+# `asked` has the values that the planner estimates by: read through a row, they never make a custom
+# plan seem cheaper than the generic one, and planning takes longer than running.
 _PAGE = f"""
-WITH asked AS MATERIALIZED ({{asked}}),
+WITH asked AS MATERIALIZED (
+  SELECT :names AS names, :visible AS visible, :known_keys AS known_keys,
+         :known_versions AS known_versions, :known_masks AS known_masks,
+         :start_ns AS start_ns, :last_ns AS last_ns, :most AS most),
 state AS MATERIALIZED (
   SELECT {IS_CURRENT} IS TRUE AS is_current, version AS counter,
          extract(epoch FROM now())::bigint AS now_secs,
          coalesce(:requested, version) AS version FROM meta_state),
-visible AS MATERIALIZED ({DATASETS.format(version="(SELECT version FROM state)")}),
+visible AS MATERIALIZED ({
+    DATASETS.format(
+        version="(SELECT version FROM state)",
+        names="(SELECT names FROM asked)",
+        visible="(SELECT visible FROM asked)",
+    )
+}),
 batch AS MATERIALIZED (
-  SELECT v.key, v.id, n.num_segments AS num_new,
+  SELECT v.key, n.num_segments AS num_new,
          k.key IS NULL OR n.num_segments >= {NEW_SEGMENTS_MAX} AS is_unknown,
          CASE WHEN k.key IS NULL OR n.num_segments >= {NEW_SEGMENTS_MAX}
               THEN {2 ** len(CLASSES) - 1} ELSE k.mask | coalesce(n.mask, 0) END AS mask
-  FROM (SELECT key, id FROM visible WHERE key >= :key_behind
+  FROM (SELECT key FROM visible WHERE key >= :key_behind
         ORDER BY key LIMIT {DATASETS_MAX}) v
-  LEFT JOIN unnest(:known_keys, :known_versions, :known_masks)
-            k (key, version, mask)
+  LEFT JOIN unnest((SELECT known_keys FROM asked), (SELECT known_versions FROM asked),
+                   (SELECT known_masks FROM asked)) k (key, version, mask)
          ON k.key = v.key AND k.version <= (SELECT counter FROM state)
   LEFT JOIN LATERAL (
     SELECT count(*) AS num_segments, bit_or(1 << dur_class) AS mask
@@ -125,10 +163,11 @@ part AS MATERIALIZED (
                    ORDER BY key OFFSET {DATASETS_PROBED_MAX} LIMIT 1) - 1,
                   (SELECT max(key) FROM batch)) AS last_key),
 rules AS MATERIALIZED (
-  SELECT {KNOWS_STORES} AND is_current AND counter >= :min_version AND version <= counter
+  SELECT {_KNOWS_STORES.format(store_names=":store_names")}
+     AND is_current AND counter >= :min_version AND version <= counter
      AND (:requested IS NULL OR NOT ({IS_LOST.format(version="state.version")}))
-     AND (:names IS NULL
-          OR (SELECT count(DISTINCT name) FROM visible) = cardinality(:names))
+     AND (SELECT names IS NULL
+            OR (SELECT count(DISTINCT name) FROM visible) = cardinality(names) FROM asked)
      AND NOT EXISTS (SELECT FROM visible
                      WHERE deletion_horizon > state.version AND NOT is_pinned) AS is_readable
   FROM state),
@@ -145,113 +184,67 @@ page AS (
         WHERE packed >> c & 1 = 1
           AND packed >> 18 << 5 | c >= :key_behind << 5 | :class_behind) d
   CROSS JOIN LATERAL (
-    SELECT start_ns, id, {COLUMNS}
+    SELECT start_ns, id, {_COLUMNS}
     FROM segments
     WHERE dataset_key = d.key AND dur_class = d.dur_class
       AND (start_ns, id) > (
         CASE WHEN d.is_begun THEN :start_behind
              ELSE (:lows)[d.dur_class + 1] END,
         CASE WHEN d.is_begun THEN :id_behind ELSE :id_max END)
-      AND start_ns <= :last_ns
-      AND end_ns >= :start_ns AND created_version <= (SELECT version FROM state)
+      AND start_ns <= (SELECT last_ns FROM asked)
+      AND end_ns >= (SELECT start_ns FROM asked) AND created_version <= (SELECT version FROM state)
       AND (tombstone_version IS NULL OR tombstone_version > (SELECT version FROM state))
       AND (:signals IS NULL OR signals IS NULL OR signals & :signals <> 0)
-    ORDER BY start_ns, id LIMIT :most) s
-  ORDER BY d.place LIMIT :most)
+    ORDER BY start_ns, id LIMIT (SELECT most FROM asked)) s
+  ORDER BY d.place LIMIT (SELECT most FROM asked))
 SELECT (SELECT is_readable FROM rules), (SELECT is_current FROM state),
   (SELECT counter FROM state), (SELECT now_secs FROM state), (SELECT version FROM state),
   ARRAY(SELECT key::bigint << 18 | mask FROM batch WHERE num_new > 0 AND NOT is_unknown),
   ARRAY(SELECT key FROM batch WHERE is_unknown),
   (SELECT last_key FROM part WHERE EXISTS (SELECT FROM visible WHERE key > last_key)),
-  (SELECT string_agg(int4send(key) || uuid_send(id), '') FROM batch),
-  count(*), count(lengths), string_agg({FRAME}, '\\x{SEGMENT_TAG.hex()}') AS frames,
-  (array_agg(lengths >> 48))[:shown : :behind],
-  CASE WHEN bool_or(has_layout) THEN array_agg(CASE WHEN has_layout THEN
-    int4send((pair >> 5)::integer) || substr(facts, shown_bytes + 1) END) END
-FROM ({sized("SELECT * FROM page", with_layouts=True)}) r
+  array_agg(pair), {_ARRAYS}
+FROM page
 """  # noqa: S608
-_TYPES = {
-    "requested": "bigint",
-    "min_version": "bigint",
-    "names": "text[]",
-    "visible": "uuid[]",
-    "known_keys": "integer[]",
-    "known_versions": "bigint[]",
-    "known_masks": "integer[]",
-    "key_behind": "bigint",
-    "class_behind": "bigint",
-    "start_behind": "bigint",
-    "id_behind": "uuid",
-    "id_max": "uuid",
-    "lows": "bigint[]",
-    "start_ns": "bigint",
-    "last_ns": "bigint",
-    "signals": "smallint",
-    "most": "bigint",
-    "shown": "integer",
-    "behind": "integer",
-}
-_PARAMETERS = {name: f"${n}::{kind}" for n, (name, kind) in enumerate(_TYPES.items(), 1)}
-# Values that the planner estimates by are read through a row, so that a custom plan never seems
-# cheaper than the generic one: planning takes longer than running.
-_ASKED = {"names", "visible", "known_keys", "known_versions", "known_masks"} | {
-    "start_ns",
-    "last_ns",
-    "most",
-}
-_STATEMENT = re.sub(
-    r"(?<!:):([a-z]\w*)",
-    lambda m: f"(SELECT {m[1]} FROM asked)" if m[1] in _ASKED else _PARAMETERS[m[1]],  # noqa: S608
-    _PAGE,
-).replace("{asked}", "SELECT " + ", ".join(f"{_PARAMETERS[n]} AS {n}" for n in sorted(_ASKED)))
-
+_STATEMENT = re.sub(r"(?<!:):([a-z]\w*)", lambda m: _PARAMETERS[m[1]], _PAGE).encode()
 _BY_IDS = f"""
-SELECT count(*), CASE WHEN {KNOWS_STORES} THEN count(lengths) ELSE -1 END,
-       string_agg({FRAME}, '\\x{SEGMENT_TAG.hex()}')
-FROM ({
-    sized(
-        f'''SELECT {COLUMNS}
-            FROM unnest($1::uuid[]) WITH ORDINALITY asked (segment_id, place)
-                 JOIN segments ON id = segment_id
-            WHERE $2::uuid[] IS NULL
-               OR dataset_key IN (SELECT key FROM datasets WHERE id = ANY($2::uuid[]))
-            ORDER BY place''',
-        with_layouts=False,
-    )
-}) r
-"""  # noqa: S608
+SELECT {_KNOWS_STORES.format(store_names="$3::text[]")}, {_ARRAYS}
+FROM (SELECT {_COLUMNS}
+      FROM unnest($1::uuid[]) WITH ORDINALITY asked (segment_id, place)
+           JOIN segments ON id = segment_id
+      WHERE $2::uuid[] IS NULL
+         OR dataset_key IN (SELECT key FROM datasets WHERE id = ANY($2::uuid[]))
+      ORDER BY place) r
+""".encode()  # noqa: S608
 
 
+@dataclass(frozen=True, slots=True)
 class SegmentStatements:
-    """The statements of a server's stores; for `buckets` see `segment_frames.in_stores`.
+    """The statements of a server that knows some named stores.
 
     Both raise Conflict while a migration is under way, and Unavailable.
     """
 
-    def __init__(self, buckets: Mapping[str, bytes]) -> None:
-        self.store_names = segment_frames.store_names(buckets)
-        self._page = segment_frames.in_stores(_STATEMENT, buckets)
-        self._by_ids = segment_frames.in_stores(_BY_IDS, buckets)
+    store_names: Sequence[str] = ()
 
-    def read_page(self, database: Database, query: PageQuery) -> AssembledPage:
+    def read_page(self, database: Database, query: PageQuery) -> PagePart:
         """Read a page, or the first part of it."""
-        page = AssembledPage._make(driver_statements.fetch_row(database, *self.bound(query)))
-        _check_framed(page.num_found, page.num_framed)
-        return page
+        return to_part(driver_statements.fetch_row(database, *self.bound(query)))
 
-    def read_by_ids(self, database: Database, ids: Sequence[UUID]) -> bytes:
-        """The frames of the segments that the caller may see, in the order of distinct `ids`.
+    def read_by_ids(self, database: Database, ids: Sequence[UUID]) -> SegmentColumns:
+        """The segments that the caller may see, in the order of distinct `ids`.
 
-        Tombstoned ones too. The first has no tag.
+        Tombstoned ones too.
         """
-        values = [pg_arrays.uuids(ids), _visible()]
-        count, framed, frames = driver_statements.fetch_row(database, self._by_ids, values)
-        _check_framed(count, framed)
-        return frames or b""
+        values = [pg_arrays.uuids(ids), _visible(), pg_arrays.quoted(self.store_names)]
+        knows_stores, *arrays = driver_statements.fetch_row(database, _BY_IDS, values)
+        if not knows_stores:
+            raise Unavailable("this server lacks an object store of another one")
+        return _columns(arrays)
 
     def bound(self, query: PageQuery) -> tuple[bytes, list[str | None]]:
         """The statement of a page and the values of its parameters."""
         values = _bounds(query) | {
+            "store_names": pg_arrays.quoted(self.store_names),
             "requested": query.requested,
             "min_version": query.min_version,
             "names": pg_arrays.quoted(query.names) if query.names else None,
@@ -260,22 +253,27 @@ class SegmentStatements:
             "known_versions": query.known.versions,
             "known_masks": query.known.masks,
             "most": query.limit + 1,
-            "shown": query.limit,
-            "behind": query.limit + 1,
         }
         # As texts their types do not depend on their sizes, so one prepared statement is enough.
-        return self._page, [None if values[n] is None else str(values[n]) for n in _TYPES]
+        return _STATEMENT, [None if values[n] is None else str(values[n]) for n in _TYPES]
+
+
+def to_part(row: Sequence[Any]) -> PagePart:
+    """The answer of the statement of a page."""
+    *state, pairs = row[: -len(SegmentColumns._fields)]
+    return PagePart._make((*state, pairs or (), _columns(row[-len(SegmentColumns._fields) :])))
+
+
+def _columns(arrays: Sequence[Any]) -> SegmentColumns:
+    columns = SegmentColumns() if arrays[0] is None else SegmentColumns._make(arrays)
+    count, missing = len(columns.message), columns.message.count(None)
+    assert not missing, f"{missing} of {count} segments do not keep their message"
+    return columns
 
 
 def _visible() -> str | None:
     visible = dataset_scope.visible_ids()
     return None if visible is None else pg_arrays.uuids(visible)
-
-
-def _check_framed(count: int, framed: int) -> None:
-    if framed < 0:
-        raise Unavailable("this server lacks an object store of another one")
-    assert framed == count, f"{count - framed} of {count} segments do not keep their message"
 
 
 def _bounds(query: PageQuery) -> dict[str, object]:

@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from meta.client import MetaClient
 from meta.commits.transactions import Transactions
+from meta.services.lookup.segment_bytes import ids_start
 from meta.services.lookup.segment_lookup import SegmentLookupServicer
 from meta.services.messages import convert
 from meta.store.segments import kept_messages, segments
@@ -27,6 +28,7 @@ from meta.v1.common_pb2 import (
 from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsRequest, GetSegmentsByIdsResponse
 from segments.location import StoreLocation
 from segments.named_stores import Stores
+from segments.protowire import length_prefix
 from tests.support.examples import examples
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
@@ -119,7 +121,7 @@ INSERT = text("""
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(location=LOCATIONS, rows=st.lists(ROWS, max_size=5, unique_by=lambda row: row.id))
-def test_frames_are_the_messages_of_any_rows(
+def test_encoded_segments_are_the_messages_of_any_rows(
     meta_server: MetaServer, location: StoreLocation, rows: list[SegmentRow]
 ) -> None:
     database, dataset_id = meta_server.running.database, uuid4()
@@ -139,6 +141,25 @@ def test_frames_are_the_messages_of_any_rows(
 
     expected = [convert.segment_info(Stores(location), row) for row in own]
     assert list(GetSegmentsByIdsResponse.FromString(reply).segments) == expected
+
+
+@given(facts=FACTS, padding=st.integers(0, 300))
+def test_ids_of_promoted_columns_are_cut_from_any_facts(facts: bytes, padding: int) -> None:
+    whole = SegmentFacts.FromString(facts)
+    for signal in whole.signals:
+        # A field of a later release, so that a signal may have more than 127 bytes.
+        signal.MergeFromString(length_prefix(15, padding) + b"x" * padding)
+    facts = whole.SerializeToString(deterministic=True)
+
+    start = ids_start(facts)
+
+    if whole.format_version < 2:
+        assert start is None
+    else:
+        ids = SegmentFacts(promoted_field_ids=whole.promoted_field_ids)
+        whole.ClearField("promoted_field_ids")
+        assert SegmentFacts.FromString(facts[:start]) == whole
+        assert SegmentFacts.FromString(facts[start:]) == ids
 
 
 class Scene:

@@ -160,6 +160,22 @@ def test_repair_condemns_orphans_for_the_janitor(run: RunCommand, case: Case) ->
     assert case.store.get(unreadable) == b"nobody's"
 
 
+def test_a_hold_stops_the_repair_that_condemns(run: RunCommand, case: Case) -> None:
+    collector = CollectorDriver(case.client, case.dataset_id)
+    collector.send("a")
+    nursery(case.client, write_and_fail).cycle()
+    (key,) = (info.key for info in case.store.list("dataset/"))
+    nursery(case.client).cycle()
+    case.client.operations.HoldDeletion(pb.HoldDeletionRequest())
+
+    held = run("fsck", "--repair", *NOW)
+
+    assert "left: 1 orphans: " in held.stdout
+    assert "condemned" not in held.stdout
+    case.client.operations.ReleaseDeletionHold(pb.ReleaseDeletionHoldRequest())
+    assert f"condemned: {key}" in run("fsck", "--repair", *NOW).stdout
+
+
 def test_what_the_database_does_not_know_is_named_at_once_with_its_records(
     run: RunCommand,
     case: Case,

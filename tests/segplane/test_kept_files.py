@@ -43,8 +43,8 @@ COLD = "cold"
 @pytest.fixture
 def meta_settings(meta_settings: Settings, tmp_path: Path) -> Settings:
     """Two stores, and graces that are over at once."""
-    (tmp_path / "objects").mkdir()
-    (tmp_path / COLD).mkdir()
+    (tmp_path / "objects").mkdir(exist_ok=True)
+    (tmp_path / COLD).mkdir(exist_ok=True)
     lifetimes = replace(
         meta_settings.lifetimes, dataset_grace=0.0, tombstone_grace=0.0, orphan_min_age=0.0
     )

@@ -7,8 +7,7 @@ import pytest
 from janitor import jobs
 from janitor.jobs import Tools
 from meta.config import Settings
-from meta.store.recovery import lost_segments as lost_rows
-from meta.store.segments import segments
+from meta.store.segments import object_keys, segments
 from segments.baby import BabyKind
 from segments.keys import baby_key, baby_prefix
 from segments.markers import mark_hidden
@@ -224,7 +223,7 @@ def test_a_reconciliation_of_segments_may_die_and_ingest_goes_on(
             nursery(tools.meta).cycle()
             expected.append(f"meanwhile {number}")
         with monkeypatch.context() as patched:
-            patched.setattr(lost_rows, "condemn", None)
+            patched.setattr(object_keys, "condemn", None)
             run(tools, empty_database_url)
         assert run(tools, empty_database_url).is_complete
 

@@ -16,7 +16,7 @@ from tests.support.placement.two_stores import COLD, Placement
 def meta_settings(meta_settings: config.Settings, tmp_path: Path) -> config.Settings:
     """Give meta a second folder as a named store; tombstones may go at once."""
     for name in ("objects", COLD):
-        (tmp_path / name).mkdir()
+        (tmp_path / name).mkdir(exist_ok=True)
     cold = NamedStore(COLD, StoreLocation.from_url((tmp_path / COLD).as_uri()))
     lifetimes = replace(meta_settings.lifetimes, tombstone_grace=0.0, orphan_min_age=0.0)
     return replace(meta_settings, named_stores=(cold,), lifetimes=lifetimes)

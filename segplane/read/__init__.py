@@ -8,6 +8,17 @@
     with open_view("failures", start="1h") as failures:
         failures.pandas()
 
+A snapshot read under a lease, with data skipping:
+
+    pin version v at meta --> FindSegments at v --> files --> skipped by time, signal, token index
+          |                                           |
+     renewed while open                             rows <-- conditions handed down to Parquet
+                                                      +
+                          fresh=True: babies that were committed and not merged at v
+
+A dataset at v never changes, and the pin keeps its objects while it is open. Merged files and fresh
+records together are every committed record once.
+
 Importing this needs none of these libraries; each is imported on first use.
 """
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from collector.intake.intake import AdmittedExport, Intake
+from collector.intake.admission import AdmittedExport
+from collector.intake.intake import Intake
 from collector.refusal import malformed, too_large, unavailable
 from collector.servers.decompress import DECOMPRESSORS
 from collector.servers.otlp_grpc import token_of

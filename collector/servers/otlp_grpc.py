@@ -16,7 +16,8 @@ from typing import TypeAlias
 
 import grpc
 
-from collector.intake.intake import AdmittedExport, Intake
+from collector.intake.admission import AdmittedExport
+from collector.intake.intake import Intake
 from collector.otlp.export import count_refused
 from collector.otlp.partial_success import protobuf_answer
 from collector.refusal import Refused, malformed, unavailable

@@ -13,7 +13,8 @@ from typing import Any
 from aiohttp import web
 from blake3 import blake3
 
-from collector.intake.intake import AdmittedExport, Intake
+from collector.intake.admission import AdmittedExport
+from collector.intake.intake import Intake
 from collector.otlp.export import DIGEST_BYTES, count_refused
 from collector.records.json_records import ConvertedRecords, Form, RecordOptions, TakenRecords
 from collector.records.json_times import TIMESTAMP_UNITS, TimestampUnit

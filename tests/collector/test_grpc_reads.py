@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from collector.ingestion import IngestLimits, SignalRouting, ValidToken
-from collector.intake.intake import AdmittedExport
+from collector.intake.admission import AdmittedExport
 from collector.intake.token_limits import Activities, TokenLimits
 from collector.refusal import TOKEN_LIMIT, Refused
 from collector.servers.otlp_grpc import Context, ReadTimes, read_in_time

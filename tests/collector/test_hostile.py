@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 
-from collector.intake.intake import AT_ONCE_BYTES_MAX
+from collector.intake.reading import AT_ONCE_BYTES_MAX
 from collector.otlp.export import TooManyRecords, read_facts
 from collector.otlp.json import to_protobuf
 from collector.refusal import Refused

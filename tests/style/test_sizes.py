@@ -10,7 +10,6 @@ ROOT = Path(__file__).parents[2]
 MODULE_LINES_MAX = 300
 # Modules that are one thought and may have up to 400 lines; at most twelve, each with its thought.
 ONE_THOUGHT = {
-    "collector/intake/intake.py": "an export's way to the buffer, and its deadline",
     "collector/otlp/json/export.py": "an export in JSON, and where it is damaged",
     "collector/streams/stream.py": "the writer of a stream and the recovery of its tail",
     "meta/errors.py": "the reactions that a caller of meta can have, a class each",

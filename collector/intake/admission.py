@@ -1,0 +1,49 @@
+"""An export that was admitted: its token, its limits, and the memory charged for it."""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from collector.ingestion import IngestLimits, ValidToken
+from collector.intake.token_limits import Activities, TokenActivity, TokenLimits
+from collector.streams.buffer import Charge
+from segments.signals import Signal
+
+_TIME_MAX = (1 << 63) - 1
+
+
+@dataclass(slots=True, eq=False)
+class AdmittedExport:
+    """An export that may be read: its token, and the memory charged for it until its outcome."""
+
+    signal: Signal
+    token_secret: str = field(repr=False)
+    token: ValidToken
+    limits: TokenLimits
+    dataset_limits: IngestLimits
+    charge: Charge
+    activity: TokenActivity
+    _activities: Activities
+
+    def __enter__(self) -> Self:
+        """Count the export as in flight."""
+        self._activities.begin(self.activity)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Discharge the bytes that no pending export has taken over."""
+        self.charge.release()
+        self._activities.end(self.activity)
+
+    def window(self, now_nanos: int) -> tuple[int, int] | None:
+        """Event times (nanoseconds) that the dataset accepts now; None = any."""
+        age_max_secs = self.dataset_limits.event_age_max_secs
+        lead_max_secs = self.dataset_limits.event_lead_max_secs
+        if not (age_max_secs or lead_max_secs):
+            return None
+        first = now_nanos - age_max_secs * 10**9 if age_max_secs else 0
+        return first, now_nanos + lead_max_secs * 10**9 if lead_max_secs else _TIME_MAX
+
+    @property
+    def dataset_id(self) -> str:
+        """Dataset that the export's records belong to."""
+        return self.token.routing.dataset_id(self.signal)

@@ -50,11 +50,11 @@ class ProcessSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkProcessSettings(ProcessSettings):
-    """Settings of every process that runs tasks, here or on Spark."""
+    """Settings of every process that runs tasks, on Spark or without it."""
 
     # On shutdown, a job under way gets this long to finish before it is cancelled.
     drain_secs: float = setting(15.0)
-    # local[n], local[*], spark://, k8s:// or yarn.
+    # local[n], local[*], spark://, k8s:// or yarn; without Spark processes or processes[n].
     spark_master: str = setting("local[*]")
     # Cores this process may take of a cluster; without a bound the first process takes all.
     spark_cores_max: int = setting(8, low=1)
@@ -64,9 +64,11 @@ class SparkProcessSettings(ProcessSettings):
     spark_conf: SparkConf = ()
     # How long a start waits for the first executor of a cluster.
     spark_start_secs: float = setting(300.0, low=1.0)
+    # Port of Spark's UI; 0 = none. The next free one is taken if another application has it.
+    spark_ui_port: int = setting(0, high=65_535)
 
-    def spark(self, app_name: str) -> SparkSettings:
-        """Settings of the process's one Spark session."""
+    def spark(self, app_name: str, *task_modules: str) -> SparkSettings:
+        """Settings of the process's one Spark session, whose tasks need some modules."""
         return SparkSettings(
             app_name=app_name,
             master=self.spark_master,
@@ -74,6 +76,8 @@ class SparkProcessSettings(ProcessSettings):
             driver_memory=self.spark_driver_memory,
             conf=self.spark_conf,
             start_secs=self.spark_start_secs,
+            ui_port=self.spark_ui_port,
+            task_modules=task_modules,
         )
 
 
@@ -139,7 +143,7 @@ def client_tls(env: Environment) -> ClientTls | None:
 
 
 def spark_values(env: Environment) -> SparkValues:
-    """Read the settings of a process that runs tasks, here or on Spark; raises ConfigError."""
+    """Read the settings of a process that runs tasks; raises ConfigError."""
     return SparkValues(**process_values(env), spark_conf=_spark_conf(env))
 
 

@@ -1,10 +1,12 @@
-"""Runs the tasks of a nursery or a merge worker: in processes of this machine, or on Spark.
+"""Runs the tasks of a nursery or a merge worker: on Spark, or in child processes without it.
 
 A task is the same function of the same argument in both.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from importlib.util import find_spec
 from typing import Protocol, TypeVar
 
 import structlog
@@ -12,12 +14,15 @@ import structlog
 from dataplane.processes.cores import usable_cores
 from dataplane.processes.task_processes import TaskProcesses
 from segments.errors import RunnerUnusable
+from segments.spark.java import WITHOUT_SPARK, check_java
 from segments.spark.settings import SparkSettings
 
 log = structlog.get_logger()
 T = TypeVar("T")
 R = TypeVar("R")
-_LOCAL = re.compile(r"(?:local|processes)(?:\[(\*|[1-9]\d*)(?:,\s*\d+)?\])?")
+# The event that says what runs tasks, and on Spark the application.
+RUNNER_STARTED = "runner_started"
+_HERE = re.compile(r"(?:local|processes)(?:\[(\*|[1-9]\d*)(?:,\s*\d+)?\])?")
 
 
 class TaskRunner(Protocol):
@@ -26,8 +31,11 @@ class TaskRunner(Protocol):
     # Tasks that run at once.
     tasks_max: int
 
-    def run(self, function: Callable[[T], R], item: T, label: str = "") -> R:
-        """Run one task and return its result; raises TaskFailed, RunnerDied or RunnerUnusable."""
+    def run(self, function: Callable[[T], R], item: T, label: str = "", description: str = "") -> R:
+        """Run one task and return its result; raises TaskFailed, RunnerDied or RunnerUnusable.
+
+        The label is the task's own; the description is what people see of it in Spark.
+        """
         ...
 
     def check(self) -> None:
@@ -35,11 +43,11 @@ class TaskRunner(Protocol):
         ...
 
     def cancel(self, label: str) -> None:
-        """End the tasks with this label; their `run` raises TaskFailed soon after."""
+        """End the task with this label; its `run` raises TaskFailed soon after."""
         ...
 
-    def cancel_all(self) -> None:
-        """End all tasks."""
+    def cancel_all(self, prefix: str = "") -> None:
+        """End all tasks whose labels begin with a prefix."""
         ...
 
     def close(self) -> None:
@@ -48,28 +56,63 @@ class TaskRunner(Protocol):
 
 
 def open_runner(settings: SparkSettings) -> TaskRunner:
-    """Open the runner that a master names: `processes` and `local` are this machine.
+    """Open the runner that a master names: Spark, or child processes for `processes[n]`.
 
     Raises RunnerUnusable or RunnerDied if it cannot start.
     """
+    slots = slots_of(settings)
+    if settings.is_without_spark:
+        if settings.conf:
+            names = ", ".join(name for name, _ in settings.conf)
+            log.warning("spark_conf_ignored", properties=names, why="the master is no Spark")
+        log.info(RUNNER_STARTED, master=settings.master)
+        return TaskProcesses(slots)
+    # Processes without Spark have neither its packages nor half a second of CPU for their import.
+    from segments.spark.jobs import SparkJobs
+    from segments.spark.session import open_session
+
+    jobs = SparkJobs(open_session(settings), settings)
+    log.info(RUNNER_STARTED, **asdict(jobs.application))
+    return jobs
+
+
+def describe_runner(started: Mapping[str, object]) -> str:
+    """Describe a runner in one line, from the fields of its RUNNER_STARTED."""
+    if "application_id" not in started:
+        return f"tasks run without Spark, in {started['master']}"
+    ui = f", UI at {started['ui_url']}" if started["ui_url"] else ""
+    version, master = started["version"], started["master"]
+    return f"Spark {version}, application {started['application_id']}, master {master}{ui}"
+
+
+def slots_of(settings: SparkSettings) -> int:
+    """Tasks that may run at once; raises RunnerUnusable for a malformed master.
+
+    That is n of `local[n]` and `processes[n]`, all usable cores for `*`, or a cluster's cores.
+    """
     if not (settings.is_local or settings.is_without_spark):
-        # Spark and its JVM are for clusters: importing pyspark takes half a second of CPU.
-        from segments.spark.jobs import SparkJobs
-        from segments.spark.session import open_session
-
-        return SparkJobs(open_session(settings), settings)
-    if settings.conf:
-        names = ", ".join(name for name, _ in settings.conf)
-        log.warning("spark_conf_ignored", properties=names, why="a local master runs no Spark")
-    return TaskProcesses(_local_cores(settings.master))
-
-
-def _local_cores(master: str) -> int:
-    """The number in `local[n]` or `processes[n]`; for `*` and `processes` all usable cores."""
-    matched = _LOCAL.fullmatch(master)
+        return settings.cores_max
+    matched = _HERE.fullmatch(settings.master)
     if matched is None:
         raise RunnerUnusable(
-            f"{master} is no master: use local[n], processes[n], or a cluster's URL"
+            f"{settings.master} is no master: use local[n], processes[n], or a cluster's URL"
         )
-    number = matched[1] or ("1" if master == "local" else "*")
+    number = matched[1] or ("1" if settings.is_local else "*")
     return usable_cores() if number == "*" else int(number)
+
+
+def with_slots(settings: SparkSettings, slots: int) -> SparkSettings:
+    """These settings for so many tasks at once, of several users of one runner."""
+    if settings.is_local or settings.is_without_spark:
+        return replace(settings, master=f"{settings.master.partition('[')[0]}[{slots}]")
+    return replace(settings, cores_max=slots)
+
+
+def check_prerequisites(settings: SparkSettings) -> None:
+    """Raise RunnerUnusable if the master is malformed, or needs what is not installed."""
+    slots_of(settings)
+    if settings.is_without_spark:
+        return
+    if find_spec("pyspark") is None:
+        raise RunnerUnusable(f"no pyspark found: install segplane-server[spark]; {WITHOUT_SPARK}")
+    check_java()

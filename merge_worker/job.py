@@ -16,6 +16,9 @@ from segments.parquet.upload import upload_segment
 from segments.store.interface import ObjectStore
 from segments.store.several import open_stores
 
+# The labels of all tasks begin with this.
+_LABELS = "merge-"
+
 
 class TaskMerger:
     """Runs merge tasks by a runner; safe to share between threads."""
@@ -30,7 +33,7 @@ class TaskMerger:
         operator has to act.
         """
         try:
-            return self._runner.run(merge, task, _label(task))
+            return self._runner.run(merge, task, _label(task), _description(task))
         except TaskFailed as error:
             # The task's process died, for instance of a lack of memory, or was cancelled.
             return Failed(str(error))
@@ -45,7 +48,7 @@ class TaskMerger:
 
     def cancel_all(self) -> None:
         """Cancel all tasks."""
-        self._runner.cancel_all()
+        self._runner.cancel_all(_LABELS)
 
 
 def merge(
@@ -99,4 +102,9 @@ def _order(task: ClaimedTask, progress: Callable[[int], None] = lambda _rows: No
 
 
 def _label(task: ClaimedTask) -> str:
-    return f"merge-{task.task_id}-{task.attempt}"
+    return f"{_LABELS}{task.task_id}-{task.attempt}"
+
+
+def _description(task: ClaimedTask) -> str:
+    attempt = f"attempt {task.attempt}, {len(task.inputs)} segments"
+    return f"merge task {task.task_id}: {attempt}, dataset {task.dataset_id}"

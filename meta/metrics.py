@@ -14,9 +14,19 @@ META, COLLECTOR, NURSERY, MERGE_WORKER, JANITOR = _BY_SERVICE.values()
 SECONDS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
+# A process that runs several services.
+_COMBINED = {"pipeline": ("nursery", "merge_worker")}
+
+
 def expose(service: str) -> None:
-    """Add the metrics of one service to those that this process serves; once a process."""
-    REGISTRY.register(_BY_SERVICE.get(service) or process_metrics.registry())
+    """Add the metrics of a service to those that this process serves; once a process."""
+    first, *others = _COMBINED.get(service, (service,))
+    REGISTRY.register(_BY_SERVICE.get(first) or process_metrics.registry())
+    for other in others:
+        # Metrics of all services are there once.
+        for metric in (*process_metrics.METRICS, CLOCK_SKEW[other]):
+            _BY_SERVICE[other].unregister(metric)
+        REGISTRY.register(_BY_SERVICE[other])
 
 
 # The skew of each process, and that of the object store as the janitor sees it.

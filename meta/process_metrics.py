@@ -17,9 +17,12 @@ METRICS_FAULTS = Counter(
 )
 
 
+METRICS = (LIBRARY_MESSAGES, METRICS_FAULTS)
+
+
 def registry() -> CollectorRegistry:
     """Make a registry of one service, which has these metrics."""
     made = CollectorRegistry()
-    for counter in (LIBRARY_MESSAGES, METRICS_FAULTS):
+    for counter in METRICS:
         made.register(counter)
     return made

@@ -39,3 +39,10 @@ class RunnerUnusable(SegmentsError):
 
 class RunnerDied(SegmentsError):
     """No task can be run in this process any more: end it, and start it again."""
+
+
+class ReleaseChanged(RunnerDied):
+    """Another release is installed than this process runs; it would misread tasks."""
+
+    def __init__(self) -> None:
+        super().__init__("another release was installed: start this process again")

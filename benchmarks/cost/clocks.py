@@ -42,7 +42,7 @@ class PartClocks:
 
 
 def _part(name: str, stat: str) -> str:
-    if name not in ("nursery", "merge_worker"):
+    if name not in ("nursery", "merge_worker", "pipeline"):
         return name
     command = stat[stat.index("(") + 1 : stat.rindex(")")]
     return "JVM" if command == "java" else name

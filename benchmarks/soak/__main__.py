@@ -145,7 +145,7 @@ class Soak:
     def _stop_all(self) -> None:
         """Stop all but meta: the data does not change any more."""
         stack = self.soak.stack
-        for name in (COLLECTOR, *WORKERS):
+        for name in [name for name in (COLLECTOR, *WORKERS) if name in stack.children]:
             child = stack.detach(name)
             if child.restarts:
                 self.findings.append(f"{name} died {child.restarts} times")

@@ -155,10 +155,11 @@ def main() -> int:
     """Run, and say what was found."""
     seed = int(os.environ.get("TORTURE_SEED") or random.SystemRandom().randrange(10**6))
     minutes = float(os.environ.get("TORTURE_MINUTES") or 10)
-    print(f"{minutes:g} minutes, TORTURE_SEED={seed}", flush=True)
+    master = ("local[2]", "processes[2]")[seed % 2]
+    print(f"{minutes:g} minutes, TORTURE_SEED={seed}, tasks on {master}", flush=True)
     # As Ctrl-C, so that nothing is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with torture_world() as world:
+    with torture_world(master) as world:
         torture = Torture(world, seed)
         try:
             torture.run(minutes)

@@ -37,6 +37,8 @@ class World:
     meta_address: str
     otlp_url: str
     _arguments: tuple[str, ...]
+    # Runs the tasks of nursery and merge worker apart, so that each may be killed.
+    _master: str
     _dev: "subprocess.Popen[bytes] | None" = None
     _is_over: threading.Event = field(default_factory=threading.Event)
     # While it is held, `dev` is not started again.
@@ -92,12 +94,16 @@ class World:
                 return done
             time.sleep(1.0)
 
+    def _environment(self) -> dict[str, str]:
+        masters = {f"{p}_SPARK_MASTER": self._master for p in ("NURSERY", "MERGE_WORKER")}
+        return {**os.environ, **PACE, **GRACE, **masters}
+
     def keep(self) -> None:
         """Start `dev`, and again whenever it has ended."""
         while not self._is_over.is_set():
             with self._hold, (self.folder / "dev.log").open("ab") as log:
                 self._dev = subprocess.Popen(
-                    self._arguments, stdout=log, stderr=log, env={**os.environ, **PACE, **GRACE}
+                    self._arguments, stdout=log, stderr=log, env=self._environment()
                 )
             while self._dev.poll() is None:
                 if self._is_over.wait(0.2):
@@ -127,8 +133,8 @@ class World:
 
 
 @contextmanager
-def torture_world() -> Iterator[World]:
-    """Run a `dev` below a temporary folder until the block ends."""
+def torture_world(master: str) -> Iterator[World]:
+    """Run a `dev` below a temporary folder until the block ends; `master` runs its tasks."""
     folder = Path(tempfile.mkdtemp(prefix="segplane-torture-"))
     # Postgres runs as another user under root.
     folder.chmod(0o711)
@@ -144,6 +150,7 @@ def torture_world() -> Iterator[World]:
         f"127.0.0.1:{ports['meta']}",
         f"http://127.0.0.1:{ports['http']}/v1/logs",
         arguments,
+        master,
     )
     keeper = threading.Thread(target=world.keep, name="keeper")
     keeper.start()

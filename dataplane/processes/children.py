@@ -4,6 +4,7 @@ The kernel sends a child SIGTERM if its parent is killed. Its output goes to a l
 """
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from dataplane.processes.parent_death import tied_command
 
@@ -141,6 +143,13 @@ class Child:
     def has_logged(self, text: str) -> bool:
         """True once this run of the child has written the text to its log."""
         return text.encode() in self._log_bytes(self._log_start)
+
+    def logged_fields(self, event: str) -> Mapping[str, object] | None:
+        """Fields of the last event of this name in the log of this run; None without one."""
+        name = f'"event": "{event}"'.encode()
+        lines = (line for line in reversed(self._log_bytes(self._log_start).splitlines()))
+        line = next((line for line in lines if name in line), None)
+        return None if line is None else cast("dict[str, object]", json.loads(line))
 
     def log_tail(self) -> str:
         """Return the last lines of its log."""

@@ -13,17 +13,13 @@ from typing import TypeVar, cast
 
 from dataplane.processes.child_process import ChildProcess, receive_value, send_value
 from dataplane.processes.task_process import installed_versions
-from segments.errors import RunnerDied, TaskFailed
+from segments.errors import ReleaseChanged, TaskFailed
 
 T = TypeVar("T")
 R = TypeVar("R")
 # Importing takes a second of CPU, and an idle process holds about 100 MB.
 IDLE_SECS = 600.0
 _MODULE = f"{__package__}.task_process"
-
-
-class ReleaseChanged(RunnerDied):
-    """Another release is installed than this process runs; it would misread tasks."""
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +85,13 @@ class TaskProcesses:
         self._is_closed = False
         self._versions = installed_versions()
 
-    def run(self, function: Callable[[T], R], item: T, label: str = "") -> R:
+    def run(
+        self,
+        function: Callable[[T], R],
+        item: T,
+        label: str = "",
+        description: str = "",  # noqa: ARG002 - of a Spark job
+    ) -> R:
         """Run one task and return its result; `cancel` finds it by its label.
 
         Raises TaskFailed if the function does or its process ends, ReleaseChanged if another
@@ -128,11 +130,12 @@ class TaskProcesses:
                 if task.label == label:
                     task.cancel()
 
-    def cancel_all(self) -> None:
-        """Kill the processes of all tasks."""
+    def cancel_all(self, prefix: str = "") -> None:
+        """Kill the processes of all tasks whose labels begin with a prefix."""
         with self._lock:
             for task in self._tasks:
-                task.cancel()
+                if task.label.startswith(prefix):
+                    task.cancel()
 
     def close(self) -> None:
         """End all processes; no task begins afterwards."""
@@ -171,7 +174,7 @@ class TaskProcesses:
             raise TaskFailed(f"no process can be started: {error}") from error
         if process.receive() != self._versions:
             process.end()
-            raise ReleaseChanged("another release was installed: start this process again")
+            raise ReleaseChanged
         return process
 
     def _give_back(self, task: _Task, process: _TaskProcess) -> None:

@@ -27,6 +27,7 @@ SHARED = frozenset(
         "SPARK_DRIVER_MEMORY",
         "SPARK_CONF",
         "SPARK_START_SECS",
+        "SPARK_UI_PORT",
     }
 )
 # Read by every process, or by the command line alone, under the SEGPLANE_ name only.

@@ -13,11 +13,16 @@ from nursery.execution.execute import Budget, execute
 from nursery.planning.tasks import Task
 from nursery.results import TaskResult
 from segments.errors import TaskFailed
+from segments.ids import new_uuid7
 from segments.named_stores import Stores
 from segments.store.several import open_stores
 
 # A task by its index, with its outcome. After TaskFailed a smaller batch is planned.
 TaskOutcome: TypeAlias = tuple[int, TaskResult | TaskFailed]
+# The labels of all tasks begin with this.
+LABELS = "nursery-"
+# Datasets that a description names.
+_DATASETS_MAX = 8
 
 
 def run(
@@ -37,9 +42,17 @@ def run(
 
 def _run(runner: TaskRunner, budget: Budget, stores: Stores, task: Task) -> TaskResult | TaskFailed:
     try:
-        return runner.run(partial(run_task, stores, budget), task)
+        function, task_id = partial(run_task, stores, budget), str(new_uuid7())
+        return runner.run(function, task, f"{LABELS}{task_id}", _description(task, task_id))
     except TaskFailed as error:
         return error
+
+
+def _description(task: Task, task_id: str) -> str:
+    names = [work.dataset_id for work in task.works]
+    more = f" and {len(names) - _DATASETS_MAX} more" if len(names) > _DATASETS_MAX else ""
+    datasets = ", ".join(names[:_DATASETS_MAX]) + more
+    return f"nursery task {task_id}: dataset {datasets}"
 
 
 def run_task(stores: Stores, budget: Budget, task: Task) -> TaskResult:

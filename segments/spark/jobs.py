@@ -5,13 +5,15 @@ In a shared job, a slow task would hold up the others' results, and a failing on
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
+from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 from segments.errors import TaskFailed
-from segments.spark.session import cancel_jobs, check_alive, check_versions, cores, first_line
+from segments.spark.session import check_alive, check_versions, cores, first_line
 from segments.spark.settings import SparkSettings
 from segments.spark.versions import guarded
 
@@ -19,28 +21,51 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A Spark application as its UI and its event log name it; `ui_url` is "" without a UI."""
+
+    application_id: str
+    master: str
+    version: str
+    ui_url: str
+
+
 class SparkJobs:
     """Runs tasks on one session; safe to share between threads."""
 
     def __init__(self, spark: SparkSession, settings: SparkSettings) -> None:
         self._spark = spark
+        self._settings = settings
         self.tasks_max = cores(spark, settings)
+        context = spark.sparkContext
+        ui_url = str(context.uiWebUrl or "")
+        self.application = Application(
+            context.applicationId, str(context.master), context.version, ui_url
+        )
+        # Labels of the tasks that run.
+        self._labels: set[str] = set()
 
-    def run(self, function: Callable[[T], R], item: T, label: str = "") -> R:
+    def run(self, function: Callable[[T], R], item: T, label: str = "", description: str = "") -> R:
         """Run one task and return its result; `cancel` finds it by its label.
 
-        Raises TaskFailed, SparkDied if the session is dead, or SparkUnusable if an executor runs
-        another release.
+        The label is the job's group; Spark's UI and event log show the description. Raises
+        TaskFailed, RunnerDied if the session is dead or another release was installed, or
+        SparkUnusable if an executor runs another release.
         """
         context = self._spark.sparkContext
+        label = label or f"task-{uuid4()}"
+        self._labels.add(label)
         try:
-            context.setJobGroup(label, label, interruptOnCancel=True)
+            context.setJobGroup(label, description or label, interruptOnCancel=True)
             rdd = context.parallelize([item], 1)
             (result,) = rdd.mapPartitions(guarded(partial(_apply, function))).collect()
         except Exception as error:
             check_alive(self._spark)
-            check_versions(error)
+            check_versions(error, self._settings)
             raise TaskFailed(f"the Spark job failed: {first_line(error)}") from error
+        finally:
+            self._labels.discard(label)
         return result
 
     def check(self) -> None:
@@ -48,14 +73,20 @@ class SparkJobs:
         check_alive(self._spark)
 
     def cancel(self, label: str) -> None:
-        """End the tasks with this label; their `run` raises TaskFailed soon after."""
+        """End the task with this label; its `run` raises TaskFailed soon after.
+
+        A task whose job has not begun does not begin.
+        """
         # If the JVM is gone there is nothing to cancel, and `run` reports it.
         with suppress(Exception):
-            self._spark.sparkContext.cancelJobGroup(label)
+            context = self._spark.sparkContext._jsc.sc()
+            context.cancelJobGroupAndFutureJobs(label)
 
-    def cancel_all(self) -> None:
-        """End all tasks."""
-        cancel_jobs(self._spark)
+    def cancel_all(self, prefix: str = "") -> None:
+        """End all tasks whose labels begin with a prefix."""
+        for label in tuple(self._labels):
+            if label.startswith(prefix):
+                self.cancel(label)
 
     def close(self) -> None:
         """End the session."""

@@ -5,21 +5,21 @@ Only plain tasks over Python objects run in it: no record passes through the JVM
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import traceback
-from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from segments.errors import RunnerDied, RunnerUnusable
+from segments.errors import ReleaseChanged, RunnerDied, RunnerUnusable
+from segments.spark import daemon
+from segments.spark.java import check_java
 from segments.spark.settings import SparkSettings
 from segments.spark.versions import (
     ADVICE,
@@ -37,13 +37,17 @@ _END_SECS = 1.0
 # forks with two busy channels). gRPC reads this when it starts, so it is set on import.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
-JAVA_MAJOR_MIN = 17
-_JAVA_TIMEOUT_SECS = 30
 _FIRST_JOBS_MAX = 3
 # Java's message if an executor's interpreter is missing.
 _NO_PROGRAM = "Cannot run program"
+_LOOPBACK = "127.0.0.1"
 _PY4J = "An error occurred while calling"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# A driver only plans and passes results on. Without the optimizing compiler and with one collecting
+# thread its start took half the CPU and a job no more. One that lacks memory is started again.
+_LIGHT_JVM = "-XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError"
+_LIGHT_COLLECTOR = "-XX:+UseSerialGC"
+_OTHER_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
 class SparkUnusable(RunnerUnusable):
@@ -66,23 +70,28 @@ def open_session(settings: SparkSettings) -> SparkSession:
     SparkNotStarted if the first jobs fail otherwise, such as by a Python that the kernel killed.
     """
     check_java()
+    # Noted before an installation can change them.
+    versions_here()
     os.environ["PYSPARK_PYTHON"] = _executors_python(settings)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if settings.is_on_this_machine:
+        # Spark's UI, which anyone who reaches it may read, listens there as well.
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
     with as_file(files(__package__) / "log4j2.properties") as log_config:
         try:
             spark = _builder(settings, log_config).getOrCreate()
             executors = _first_jobs(spark, settings)
-        except (SparkUnusable, SparkDied):
+        except (RunnerUnusable, RunnerDied):
             raise
         except Exception as error:
-            check_versions(error)
+            check_versions(error, settings)
             if name := signal_of_end(error, SparkContext._gateway):
                 raise SparkDied(f"{name} ended the Spark JVM while it started") from error
             raise SparkUnusable(
                 f"Spark at {settings.master} did not start: {cause_of(error)}"
             ) from error
     if mismatch := difference(versions_here(), executors):
-        raise SparkUnusable(f"{mismatch}: {ADVICE}")
+        _refuse(f"{mismatch}: {ADVICE}", settings)
     return spark
 
 
@@ -125,7 +134,7 @@ def _first_jobs(spark: SparkSession, settings: SparkSettings) -> list[Row]:
         except SparkUnusable:
             raise
         except Exception as error:
-            check_versions(error)
+            check_versions(error, settings)
             if name := signal_of_end(error, SparkContext._gateway):
                 raise SparkDied(f"{name} ended the Spark JVM while it started") from error
             if _NO_PROGRAM in str(error):
@@ -170,14 +179,21 @@ def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:
     return rows
 
 
-def check_versions(error: Exception) -> None:
-    """Raise SparkUnusable if a job failed because an executor runs another release than we do."""
+def check_versions(error: Exception, settings: SparkSettings) -> None:
+    """Raise if a job failed because an executor runs another release than we do.
+
+    SparkUnusable on a cluster; ReleaseChanged on a local master, where the release is one.
+    """
     if mismatch := refusal(str(error)):
-        raise SparkUnusable(mismatch) from error
+        _refuse(mismatch, settings, error)
+
+
+def _refuse(mismatch: str, settings: SparkSettings, error: Exception | None = None) -> NoReturn:
+    raise ReleaseChanged if settings.is_local else SparkUnusable(mismatch) from error
 
 
 def check_alive(spark: SparkSession) -> None:
-    """Raise SparkDied if the JVM is gone: a dead gateway poisons every later session."""
+    """Raise SparkDied if no job can run: a dead gateway poisons every later session."""
     gateway = spark.sparkContext._gateway
     process = getattr(gateway, "proc", None)
     if process is not None and process.poll() is not None:
@@ -188,37 +204,17 @@ def check_alive(spark: SparkSession) -> None:
         raise SparkDied(f"the Spark JVM does not answer: {type(error).__name__}") from error
     if is_stopped:
         raise SparkDied("the Spark context was stopped")
-
-
-def cancel_jobs(spark: SparkSession) -> None:
-    """End all jobs; their callers get an error. With the JVM gone there is nothing to end."""
-    with suppress(Exception):
-        spark.sparkContext.cancelAllJobs()
-
-
-def check_java() -> None:
-    """Raise SparkUnusable unless Java 17 or newer can be started."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    advice = f"install Java {JAVA_MAJOR_MIN} or newer, or set JAVA_HOME"
-    if java is None or not os.access(java, os.X_OK):
-        raise SparkUnusable(f"no java found{f' in {home}' if home else ''}: {advice}")
-    try:
-        done = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_SECS
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise SparkUnusable(f"{java} does not start: {error}") from error
-    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    if done.returncode or not match:
-        raise SparkUnusable(f"{java} does not say its version: {advice}")
-    if int(match[1]) < JAVA_MAJOR_MIN:
-        raise SparkUnusable(f"{java} is Java {match[1]}: {advice}")
+    # Tasks pass through files in it. Programs that tidy up /tmp delete it.
+    if not os.path.isdir(spark.sparkContext._temp_dir):
+        raise SparkDied(f"Spark's scratch folder {spark.sparkContext._temp_dir} was deleted")
 
 
 def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
     options = {
-        "spark.ui.enabled": "false",
+        "spark.ui.enabled": str(bool(settings.ui_port)).lower(),
+        "spark.ui.port": str(settings.ui_port),
+        # The UI has no login.
+        "spark.ui.killEnabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # A second copy of a task does no harm, but it writes a second copy of its files.
         "spark.speculation": "false",
@@ -226,22 +222,32 @@ def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
         "spark.driver.memory": settings.driver_memory,
         # Arrow's allocator else gives every freed block back at once: 8 % of a merge's time.
         "spark.executorEnv.MIMALLOC_PURGE_DELAY": "10000",
+        "spark.python.daemon.module": daemon.__name__,
+        f"spark.executorEnv.{daemon.MODULES}": ",".join(settings.task_modules),
         "spark.log.level": "ERROR",
         # Several merge tasks run side by side as jobs of their own.
         "spark.scheduler.mode": "FAIR",
     }
     if settings.is_on_this_machine:
         # No other host is contacted, so the driver does not need this host's name.
-        options["spark.driver.host"] = options["spark.driver.bindAddress"] = "127.0.0.1"
+        options["spark.driver.host"] = options["spark.driver.bindAddress"] = _LOOPBACK
+    if settings.is_local and sys.flags.safe_path:
+        options["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     options.update(settings.conf)
-    java_options = options.get(_JAVA_OPTIONS, "")
-    options[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={log_config} {java_options}".strip()
+    options[_JAVA_OPTIONS] = _java_options(options.get(_JAVA_OPTIONS, ""), log_config)
     # pyspark's `builder` is a class property that its types do not know.
     builder: SparkSession.Builder = SparkSession.Builder().appName(settings.app_name)
     builder = builder.master(settings.master)
     for name, value in options.items():
         builder = builder.config(name, value)
     return builder
+
+
+def _java_options(configured: str, log_config: Path) -> str:
+    collector = "" if _OTHER_COLLECTOR.search(configured) else _LIGHT_COLLECTOR
+    log_option = f"-Dlog4j2.configurationFile={log_config}"
+    # The last of two values of an option counts, but two collectors are refused.
+    return " ".join(filter(None, (log_option, _LIGHT_JVM, collector, configured)))
 
 
 def signal_of_end(error: Exception, gateway: Any) -> str:

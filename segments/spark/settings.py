@@ -22,6 +22,10 @@ class SparkSettings:
     conf: SparkConf = ()
     # Time that a start waits for the first executor.
     start_secs: float = 300.0
+    # Port of the application's UI; 0 = none.
+    ui_port: int = 0
+    # Modules that Spark's Pythons import before they get a task.
+    task_modules: tuple[str, ...] = ()
 
     @property
     def is_local(self) -> bool:

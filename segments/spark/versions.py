@@ -15,6 +15,9 @@ ADVICE = "executors need what is installed here, see `segplane spark-env`"
 agreed: set[Row] = set()
 _DIFFERS = "versions differ:"
 _FOUND = re.compile(rf"{_DIFFERS} (\S*)")
+# Spark's message if an executor has no package of ours that is young enough, and its host.
+_NO_PACKAGE = re.compile(r"(?:module specification for '|No module named )segments\.spark\.daemon")
+_HOST = re.compile(r"\((\S+) executor \d+\)")
 # PySpark's own refusal, before it reads anything of a task.
 _PYTHON_DIFFERS = re.compile(r"\[PYTHON_VERSION_MISMATCH\]\D*(\d+\.\d+)\D*(\d+\.\d+)")
 
@@ -85,6 +88,11 @@ def refusal(error: str) -> str:
     """Advice to the operator if versions made a job fail; else ""."""
     if match := _PYTHON_DIFFERS.search(error):
         return f"an executor has python {match[1]} (here {match[2]}): {ADVICE}"
+    if _NO_PACKAGE.search(error):
+        host = _HOST.search(error)
+        expected = versions_here().segplane
+        where = f"the executor on {host[1]}" if host else "an executor"
+        return f"{where} has segplane none, or an older one (here {expected}): {ADVICE}"
     if match := _FOUND.search(error):
         return f"{difference(versions_here(), [tuple(match[1].split('|'))])}: {ADVICE}"
     return ""

@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import chain
 
 import typer
 
+from dataplane.settings import SparkProcessSettings
+from dataplane.task_runner import check_prerequisites
 from meta.process import ConfigError, Environment
+from segments.errors import RunnerUnusable
 from segplane.cli.connection import EXIT_USAGE, complain
 from segplane.stack import config
-from segplane.stack.config import StackSettings
+from segplane.stack.config import PIPELINE, StackSettings
 
 Load = Callable[[Environment], object]
 # The embedded server listens on a socket, whose folder is known once it runs.
@@ -41,11 +45,18 @@ def require_valid(settings: StackSettings, parts: Sequence[str]) -> None:
     # A port of 0 is chosen at the start.
     settings = replace(settings, meta_port=settings.meta_port or config.META_PORT)
     # A setting that several processes share is refused with one text.
-    refusals = dict.fromkeys(_refusals(settings, [Process.META, *map(Process, parts)]))
+    processes = [Process.META, *chain.from_iterable(map(_processes_of, parts))]
+    refusals = dict.fromkeys(_refusals(settings, processes))
     for refusal in refusals:
         complain(refusal)
     if refusals:
         raise typer.Exit(EXIT_USAGE)
+
+
+def _processes_of(part: str) -> tuple[Process, ...]:
+    if part == PIPELINE:
+        return Process.NURSERY, Process.MERGE_WORKER
+    return (Process(part),)
 
 
 def _refusals(settings: StackSettings, processes: Sequence[Process]) -> Iterator[str]:
@@ -55,8 +66,10 @@ def _refusals(settings: StackSettings, processes: Sequence[Process]) -> Iterator
         yield str(error)
     for process, load in installed_loads(processes).items():
         try:
-            load(Environment(process.prefix, _environment(settings, process)))
-        except ConfigError as error:
+            loaded = load(Environment(process.prefix, _environment(settings, process)))
+            if isinstance(loaded, SparkProcessSettings):
+                check_prerequisites(loaded.spark(process))
+        except (ConfigError, RunnerUnusable) as error:
             yield str(error)
 
 

@@ -20,6 +20,9 @@ PORT_MAX = 65_535
 # Wildcard addresses of listeners, and the address by which local clients reach them.
 _LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
 _OBJECT_STORE = "SEGPLANE_OBJECT_STORE_URL"
+# Nursery and merge worker in one process, with one Spark application.
+PIPELINE = "pipeline"
+_OWN_SPARK = ("NURSERY_SPARK_", "MERGE_WORKER_SPARK_")
 DEFAULT_DATA_DIR = Path("segplane-data")
 # Senders wait half a second for an acknowledgement. All else has a server's pace: each round costs
 # CPU, and merges of fewer files write each byte more often.
@@ -157,6 +160,16 @@ def worker_environment(settings: StackSettings, prefix: str) -> dict[str, str]:
         f"{prefix}META_AUTH_TOKEN": settings.meta_auth_token,
         **_client_tls(settings.meta_tls, prefix),
     }
+
+
+def pipeline_environment(settings: StackSettings) -> dict[str, str]:
+    """Environment of nursery and merge worker in one process."""
+    return worker_environment(settings, "NURSERY_") | worker_environment(settings, "MERGE_WORKER_")
+
+
+def runs_apart(settings: StackSettings) -> bool:
+    """Whether nursery and merge worker need two processes: one has its own setting of Spark."""
+    return any(name.startswith(_OWN_SPARK) for name in settings.inherited)
 
 
 def _client_tls(tls: ClientTls | None, prefix: str) -> dict[str, str]:

@@ -13,11 +13,12 @@ from typing import Self
 from dataplane.location import Locator
 from dataplane.processes.children import Child, ChildSpec
 from dataplane.readiness import MetaReadiness, is_serving
+from dataplane.task_runner import RUNNER_STARTED, describe_runner
 from meta.client import MetaClient
 from meta.errors import Unavailable
 from segplane.stack import addresses, config, preflight
 from segplane.stack.addresses import StackAddresses
-from segplane.stack.config import StackSettings
+from segplane.stack.config import PIPELINE, StackSettings
 from segplane.stack.ingest_token import ready_token
 from segplane.stack.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
 from segplane.stack.preflight import PortTaken
@@ -25,9 +26,11 @@ from segplane.stack.run_lock import RunLock
 
 COLLECTOR = "collector"
 GATEWAY = "gateway"
-WORKERS = ("nursery", "merge_worker", "janitor")
-PARTS = (COLLECTOR, GATEWAY, *WORKERS)
-MERGING_PARTS = ("nursery", "merge_worker")
+# The pipeline in two processes.
+APART = ("nursery", "merge_worker")
+MERGING = (PIPELINE, *APART)
+WORKERS = (*MERGING, "janitor")
+PARTS = (COLLECTOR, GATEWAY, PIPELINE, "janitor")
 READY_POLL_SECS = 0.1
 PROGRESS_EVERY_SECS = 10.0
 META_STOP_SECS = 30.0
@@ -67,6 +70,8 @@ class Stack:
         self._is_stopping = False
         self._run_lock = RunLock(self.settings.data_dir)
         self._was_killed = False
+        # The process ids of children whose runner of tasks is reported.
+        self._reported: set[int] = set()
 
     def __enter__(self) -> Self:
         """Start all processes and wait until they are ready; on failure stop those that run."""
@@ -100,9 +105,11 @@ class Stack:
 
     def start_parts(self, *names: str) -> None:
         """Start processes in addition to meta, and wait until they are ready."""
-        for name in names:
+        apart = config.runs_apart(self.settings)
+        parts = [p for name in names for p in (APART if apart and name == PIPELINE else (name,))]
+        for name in parts:
             self._launch(self._spec(name))
-        self._await_ready(*names)
+        self._await_ready(*parts)
 
     def check(self) -> None:
         """Restart dead processes; call it often. Raises ChildFailed if a restart is useless."""
@@ -112,6 +119,8 @@ class Stack:
         for child in self._children.values():
             if event := child.check():
                 self._report(event)
+            if child.spec.name in MERGING:
+                self._report_runner(child)
 
     def detach(self, name: str) -> Child:
         """Hand a child over to the caller, who stops it; it is no longer restarted."""
@@ -160,6 +169,9 @@ class Stack:
         if name == GATEWAY:
             environment = config.gateway_environment(self.settings)
             return ChildSpec(name, "segplane.gateway", environment, _worker_is_ready)
+        if name == PIPELINE:
+            environment = config.pipeline_environment(self.settings)
+            return ChildSpec(name, "segplane.stack.pipeline", environment, _worker_is_ready)
         environment = config.worker_environment(self.settings, f"{name.upper()}_")
         return ChildSpec(name, name, environment, _worker_is_ready)
 
@@ -249,6 +261,15 @@ class Stack:
                 self._report(f"waiting for {' and '.join(sorted(waiting))}")
             if waiting:
                 time.sleep(READY_POLL_SECS)
+
+    def _report_runner(self, child: Child) -> None:
+        """Report once what runs the tasks of a process: Spark's application, or no Spark."""
+        pid = child.pid
+        if pid is None or pid in self._reported:
+            return
+        if started := child.logged_fields(RUNNER_STARTED):
+            self._reported.add(pid)
+            self._report(f"{child.spec.name}: {describe_runner(started)}")
 
     def _progress(self, line: str) -> None:
         self._report(line)

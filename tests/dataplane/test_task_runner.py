@@ -4,7 +4,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from dataplane.processes.cores import usable_cores
-from dataplane.task_runner import open_runner
+from dataplane.task_runner import RUNNER_STARTED, open_runner
 from segments.errors import RunnerUnusable
 from segments.spark.settings import SparkSettings
 
@@ -31,6 +31,10 @@ def test_spark_properties_of_a_master_without_spark_are_reported_as_ignored() ->
         open_runner(SparkSettings("test", "processes[2]", conf=properties))
         open_runner(SparkSettings("test", "processes[2]"))
 
-    (warning,) = logged
+    (warning,) = (entry for entry in logged if entry["event"] != RUNNER_STARTED)
+    assert [entry["master"] for entry in logged if entry["event"] == RUNNER_STARTED] == [
+        "processes[2]",
+        "processes[2]",
+    ]
     assert (warning["event"], warning["log_level"]) == ("spark_conf_ignored", "warning")
     assert warning["properties"] == "spark.executor.memory, spark.ui.enabled"

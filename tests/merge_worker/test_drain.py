@@ -15,9 +15,11 @@ from segments.parquet.reader import read_segment
 from tests.support.merge_worker.case import Case, Signalling
 from tests.support.meta.server import MetaServer
 from tests.support.parquet.rows import Row, plain
-from tests.support.process_tree import children_of
+from tests.support.process_tree import newest_python
 from tests.support.waiting import wait_until
-from tests.support.worker_process import WorkerProcess
+from tests.support.worker_process import MASTERS, WorkerProcess
+
+pytestmark = pytest.mark.spark
 
 INPUTS = 16
 LONG_SECS = 100.0
@@ -35,6 +37,7 @@ class MergeDrainScene:
     case: Case
     work_dir: Path
     rows: Counter[Row]
+    master: str
 
     @contextmanager
     def worker(self, drain_secs: float) -> Iterator[WorkerProcess]:
@@ -43,7 +46,7 @@ class MergeDrainScene:
             "merge_worker",
             {
                 "MERGE_WORKER_META_ADDRESS": self.meta.address,
-                "MERGE_WORKER_SPARK_MASTER": "processes[1]",
+                "MERGE_WORKER_SPARK_MASTER": self.master,
                 "MERGE_WORKER_INTERVAL_SECS": "0.1",
                 "MERGE_WORKER_WORK_DIR": str(self.work_dir),
                 "MERGE_WORKER_DRAIN_SECS": str(drain_secs),
@@ -64,12 +67,14 @@ class MergeDrainScene:
         return found
 
 
-@pytest.fixture
-def scene(meta_server: MetaServer, tmp_path: Path) -> MergeDrainScene:
+@pytest.fixture(params=MASTERS)
+def scene(
+    request: pytest.FixtureRequest, meta_server: MetaServer, tmp_path: Path
+) -> MergeDrainScene:
     (tmp_path / "work").mkdir()
     case = Case(meta_server.client, tmp_path)
     rows = Counter(row for seed in range(INPUTS) for row in case.save(seed))
-    return MergeDrainScene(meta_server, case, tmp_path / "work", rows)
+    return MergeDrainScene(meta_server, case, tmp_path / "work", rows, request.param)
 
 
 def test_a_merge_that_outlasts_the_drain_is_given_back_at_once(scene: MergeDrainScene) -> None:
@@ -109,7 +114,7 @@ def test_a_merge_that_ends_within_the_drain_is_completed(
         # A first merge starts the process that runs the second.
         assert before.plan() == 1
         process.wait_for("merge_task_completed")
-        (runner,) = children_of(process.pid)
+        runner = newest_python(process.pid)
         os.kill(runner, signal.SIGSTOP)
         assert scene.case.plan() == 1
         process.wait_for(f'"dataset_id": "{scene.case.dataset_id}", "attempt": 1, "event": "merge_')

@@ -14,8 +14,7 @@ from tests.support.worker_process import DEADLINE_SECS, WorkerProcess
 
 pytestmark = pytest.mark.spark
 Start = Callable[[str, str], WorkerProcess]
-# A cluster within one JVM: Spark is for clusters alone.
-ON_SPARK = "local-cluster[1,1,1024]"
+ON_SPARK = "local[1]"
 
 
 @pytest.fixture
@@ -44,14 +43,15 @@ def start(tmp_path: Path) -> Iterator[Start]:
         process.close()
 
 
+@pytest.mark.parametrize("master", ["processes[2]", "local[2]"])
 def test_it_merges_tasks_at_once_and_ends_cleanly(
-    stage: ScriptedStage, start: Start, tmp_path: Path
+    stage: ScriptedStage, start: Start, tmp_path: Path, master: str
 ) -> None:
     tasks = [stage.task() for _ in range(3)]
     for task in tasks:
         stage.meta.tasks.put(task)
 
-    process = start(stage.address, "processes[2]")
+    process = start(stage.address, master)
     process.wait_for("merge_worker_started")
     reports = [stage.meta.reports.get(timeout=DEADLINE_SECS) for _ in tasks]
 

@@ -14,7 +14,9 @@ from segments.keys import baby_key
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 from tests.support.waiting import wait_until
-from tests.support.worker_process import WorkerProcess
+from tests.support.worker_process import MASTERS, WorkerProcess
+
+pytestmark = pytest.mark.spark
 
 LONG_SECS = 100.0
 # What is not the drain: the cancelling, and Spark's own end.
@@ -29,6 +31,7 @@ class Scene:
     collector: CollectorDriver
     hanging: Path
     body: bytes
+    master: str
 
     @contextmanager
     def busy_nursery(self, drain_secs: float) -> Iterator[WorkerProcess]:
@@ -37,7 +40,7 @@ class Scene:
             "nursery",
             {
                 "NURSERY_META_ADDRESS": self.meta.address,
-                "NURSERY_SPARK_MASTER": "processes[1]",
+                "NURSERY_SPARK_MASTER": self.master,
                 "NURSERY_INTERVAL_SECS": "0.1",
                 "NURSERY_WAIT_SECS": "0",
                 # Each baby becomes a file at once.
@@ -66,8 +69,10 @@ class Scene:
         return [found.key for found in self.collector.store.list("dataset/")]
 
 
-@pytest.fixture
-def scene(meta_server: MetaServer, collector: CollectorDriver) -> Scene:
+@pytest.fixture(params=MASTERS)
+def scene(
+    request: pytest.FixtureRequest, meta_server: MetaServer, collector: CollectorDriver
+) -> Scene:
     collector.send("first")
     collector.send("second")
     path = Path("/", meta_server.settings.location.path, baby_key(collector.stream_id, 1))
@@ -75,7 +80,7 @@ def scene(meta_server: MetaServer, collector: CollectorDriver) -> Scene:
     path.unlink()
     # Who opens it waits for somebody who writes: a store that does not answer.
     os.mkfifo(path)
-    return Scene(meta_server, collector, path, body)
+    return Scene(meta_server, collector, path, body, request.param)
 
 
 def test_a_job_that_outlasts_the_drain_is_cancelled_and_leaves_orphans_alone(scene: Scene) -> None:

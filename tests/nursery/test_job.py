@@ -21,14 +21,14 @@ from nursery.execution.execute import Budget
 from nursery.planning.tasks import Task
 from nursery.results import TaskResult
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
-from segments.errors import TaskFailed
+from segments.errors import RunnerUnusable, TaskFailed
 from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_segment
 from segments.parquet.spec import SegmentSpec
-from segments.spark.session import SparkUnusable, check_java
+from segments.spark.java import check_java
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 
@@ -41,6 +41,7 @@ class _Slow:
     """Not a task: what `execute` reads of it waits for a file."""
 
     released: Path
+    works: tuple[()] = ()
 
     @property
     def reads(self) -> tuple[TaskRead, ...]:
@@ -117,7 +118,9 @@ def test_an_outcome_is_there_before_a_slow_task_has_finished(
 
 
 class _Suicide:
-    """Ends the Python process that looks at it."""
+    """Ends the Python process that reads its babies."""
+
+    works = ()
 
     def __getattr__(self, name: str) -> object:
         if name == "reads":
@@ -145,7 +148,7 @@ def test_a_machine_without_a_fit_java_is_refused_in_one_line(
         (tmp_path / "bin" / "java").write_text(script)
         (tmp_path / "bin" / "java").chmod(0o755)
 
-    with pytest.raises(SparkUnusable, match=expected):
+    with pytest.raises(RunnerUnusable, match=expected):
         check_java()
 
 

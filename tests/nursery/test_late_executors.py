@@ -39,7 +39,7 @@ def fickle(packages: Path) -> Iterator[SparkJobs]:
         ("spark.python.use.daemon", "false"),
         ("spark.python.worker.reuse", "false"),
     )
-    settings = SparkSettings("tests of late executors", "local[1]", conf=conf)
+    settings = SparkSettings("tests of late executors", "local-cluster[1,1,1024]", conf=conf)
     stop_shared_session()
     session = open_session(settings)
     yield SparkJobs(session, settings)

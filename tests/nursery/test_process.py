@@ -17,8 +17,9 @@ META_IS_AWAY = {
     "NURSERY_SPARK_MASTER": "processes[1]",
     "NURSERY_INTERVAL_SECS": "0.1",
 }
-# A cluster within one JVM: Spark is for clusters alone.
-ON_SPARK = {
+ON_SPARK = {**META_IS_AWAY, "NURSERY_SPARK_MASTER": "local[1]"}
+# Tasks run in a JVM of their own, as on a cluster.
+ON_EXECUTORS = {
     **META_IS_AWAY,
     "NURSERY_SPARK_MASTER": "local-cluster[1,1,1024]",
     # The JVMs end before the optimizing compiler pays.
@@ -71,10 +72,11 @@ def dying_python(folder: Path, deaths: int) -> dict[str, str]:
     return {"NURSERY_SPARK_CONF": f"spark.pyspark.python={script}"}
 
 
+@pytest.mark.parametrize("environment", [ON_SPARK, ON_EXECUTORS], ids=["local", "executors"])
 def test_it_starts_a_killed_python_again_and_ends_with_an_error_when_its_jvm_dies(
-    start: Start, tmp_path: Path
+    environment: dict[str, str], start: Start, tmp_path: Path
 ) -> None:
-    process = start({**ON_SPARK, **dying_python(tmp_path, 1)})
+    process = start({**environment, **dying_python(tmp_path, 1)})
     process.wait_for("nursery_started")
     assert (tmp_path / "1").exists(), "a Python was killed in the first job"
 
@@ -119,9 +121,7 @@ def test_a_jvm_that_refuses_its_options_ends_the_start_in_one_line() -> None:
     )
 
     assert ended.returncode == 2
-    assert ended.stderr.splitlines()[-1].startswith(
-        "error: Spark at local-cluster[1,1,1024] did not start: "
-    )
+    assert ended.stderr.splitlines()[-1].startswith("error: Spark at local[1] did not start: ")
 
 
 def test_a_malformed_setting_is_named_in_one_line() -> None:

@@ -30,6 +30,12 @@ def children_of(pid: int) -> list[int]:
     return sorted(born, key=lambda child: (born[child], child))
 
 
+def newest_python(pid: int) -> int:
+    """Process id of the Python that runs a worker's tasks, perhaps below its JVM and daemon."""
+    children = children_of(pid)
+    return newest_python(children[-1]) if children else pid
+
+
 def command_of(pid: int) -> str:
     """A process's command line; "" once it has ended."""
     with suppress(OSError):

@@ -3,19 +3,16 @@
 A session starts up to six Pythons of its own, each of which imports for more than a second.
 """
 
-import os
-
 from pyspark.sql import SparkSession
 
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
 
 SETTINGS = SparkSettings(
-    "tests", "local[2]", conf=(("spark.python.daemon.module", "tests.support.spark_daemon"),)
+    "tests",
+    "local[2]",
+    task_modules=("segplane.read.spark.source", "nursery.execution.job", "merge_worker.job"),
 )
-# Tests end before the optimizing compiler pays: with it, and with a collector of several threads,
-# the JVM took twice the CPU. Spark's scripts read the variable, those of processes too.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 def shared_session() -> SparkSession:

@@ -11,6 +11,8 @@ from pathlib import Path
 from tests.support.process_tree import kill_starting_jvm
 
 DEADLINE_SECS = 120.0
+# Both ways to run tasks on this machine, with one task at once.
+MASTERS = ("processes[1]", "local[1]")
 
 
 class WorkerProcess:

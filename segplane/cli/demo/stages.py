@@ -20,7 +20,8 @@ from segplane.cli.demo.sources import LOG_ROOTS, LogLine, find_lines
 from segplane.cli.demo.watch import Figures, read_figures, wait_for
 from segplane.cli.output import size_text
 from segplane.fsck import catalog_check
-from segplane.stack.dev import MERGING_PARTS, Stack
+from segplane.stack.config import PIPELINE
+from segplane.stack.dev import Stack
 
 MACHINE = "machine"
 OWN = "segplane"
@@ -55,7 +56,7 @@ class Demo:
         self.machine_id, token = self._dataset(MACHINE)
         _, own_token = self._dataset(OWN)
         self.relay.open(self.stack.settings.otlp_http_url, own_token)
-        self.stack.start_parts(*MERGING_PARTS)
+        self.stack.start_parts(PIPELINE)
         self.stages.append(("start", time.monotonic() - self.started))
         # The stack's own logs too: a bare container may have no others.
         self.lines = find_lines((*LOG_ROOTS, str(self.stack.log_dir)))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from dataplane.processes import task_process, task_processes
-from dataplane.processes.task_processes import ReleaseChanged, TaskProcesses
-from segments.errors import TaskFailed
+from dataplane.processes.task_processes import TaskProcesses
+from segments.errors import ReleaseChanged, TaskFailed
 from tests.support.process_tree import is_alive
 from tests.support.waiting import wait_until
 

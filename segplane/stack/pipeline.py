@@ -1,0 +1,93 @@
+"""`python -m segplane.stack.pipeline`: nursery and merge worker in one process.
+
+Both use one Spark application, and so one JVM. The application has as many slots as both loops
+together: a merge never holds up the nursery. If one loop ends, so does the process.
+"""
+
+import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+
+# isort: split
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import merge_worker.config
+import merge_worker.serving
+import nursery.config
+import nursery.serving
+from dataplane import meta_connection
+from dataplane.task_runner import open_runner, slots_of, with_slots
+from meta.process import (
+    ConfigError,
+    Shutdown,
+    configure_logging,
+    fail,
+    get_logger,
+    load_settings,
+    read_arguments,
+    serve_metrics,
+)
+from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
+
+log = get_logger()
+
+
+def main() -> None:
+    """Run both loops until SIGTERM; exit code 1 asks for another start."""
+    read_arguments("segplane.stack.pipeline", "Run a nursery and a merge worker until SIGTERM.")
+    configure_logging("pipeline")
+    try:
+        merging = load_settings("NURSERY_", nursery.config.load)
+        compacting = load_settings("MERGE_WORKER_", merge_worker.config.load)
+        for address in {merging.metrics, compacting.metrics}:
+            serve_metrics(address)
+        # Its supervisor need not wait for Spark: only merges do.
+        log.info("pipeline_started")
+        sys.exit(0 if _run(merging, compacting) else 1)
+    except StoreUnavailable as error:
+        log.error("store_unavailable", error=str(error))
+        sys.exit(1)
+    except (ConfigError, StoreError, RunnerUnusable) as error:
+        fail(str(error))
+    except RunnerDied as error:
+        log.error("runner_died", error=str(error))
+        sys.exit(1)
+
+
+def _run(merging: nursery.config.Settings, compacting: merge_worker.config.Settings) -> bool:
+    modules = nursery.serving.TASK_MODULE, merge_worker.serving.TASK_MODULE
+    spark = merging.spark("segplane", *modules)
+    slots = slots_of(spark)
+    merges_max = compacting.concurrent_tasks or slots
+    with meta_connection.connect(compacting) as client:
+        # Signals end the process by themselves until the runner is there.
+        locator = merge_worker.serving.prepare(compacting, client, Shutdown())
+        runner = open_runner(with_slots(spark, slots + merges_max))
+        # Installed after the runner, because pyspark takes SIGINT for itself.
+        shutdown = Shutdown().install()
+
+        def merge() -> bool:
+            return nursery.serving.serve(merging, runner, slots, shutdown)
+
+        def compact() -> bool:
+            loop = merge_worker.serving.serve
+            return loop(compacting, client, locator, runner, merges_max, shutdown)
+
+        with ThreadPoolExecutor(2) as pool:
+            ends = [pool.submit(_until_end, loop, shutdown) for loop in (merge, compact)]
+            has_ended_well = [end.result() for end in ends]
+        is_clean = all(has_ended_well)
+        if is_clean:
+            runner.close()
+    return is_clean
+
+
+def _until_end(loop: Callable[[], bool], shutdown: Shutdown) -> bool:
+    try:
+        return loop()
+    finally:
+        shutdown.request()
+
+
+if __name__ == "__main__":
+    main()

@@ -106,28 +106,20 @@ def decoded(store: ObjectStore, key: str) -> Baby | None:
 
 
 def baby_found(info: ObjectInfo, baby: Baby | None) -> BabyFound:
-    """Facts of a baby as a catalog has them; None stands for a damaged one."""
+    """Facts of a baby as a catalog has them; None stands for a damaged one.
+
+    A damaged one is committed as any other: the nursery reads it again and puts it aside whole.
+    """
     key = parse_key(info.key)
     assert isinstance(key, BabyKey)
-    if baby is None:
-        # Committed as any other; the nursery reads it again and puts it aside whole.
-        return _found(key, info, Baby(is_stamped=False), None, 1)
-    if not baby.is_stamped and baby.parts:
-        # Nothing counts its records; 0 would have it taken for empty.
-        return _found(key, info, baby, None, 1)
-    # A stamp is whatever a collector wrote; only meta's own ids can have been a dataset's.
-    stamps = frozenset(filter(is_canonical_uuid, baby.dataset_ids))
-    return _found(key, info, baby, stamps, baby.num_records)
-
-
-def _found(
-    key: BabyKey,
-    info: ObjectInfo,
-    baby: Baby,
-    dataset_ids: frozenset[str] | None,
-    num_records: int,
-) -> BabyFound:
-    start_time, end_time = baby.time_range()
+    content = Baby(is_stamped=False) if baby is None else baby
+    dataset_ids, num_records = None, 1
+    # Nothing counts the records of the others; 0 would have them taken for empty.
+    if content.is_stamped or (baby is not None and not baby.parts):
+        # A stamp is whatever a collector wrote; only meta's own ids can have been a dataset's.
+        dataset_ids = frozenset(filter(is_canonical_uuid, content.dataset_ids))
+        num_records = content.num_records
+    start_time, end_time = content.time_range()
     return BabyFound(
         key.stream_id,
         key.offset,
@@ -136,7 +128,7 @@ def _found(
         start_time,
         end_time,
         info.size_bytes,
-        baby.flush_id,
-        baby.is_stop and dataset_ids is not None,
+        content.flush_id,
+        content.is_stop and dataset_ids is not None,
         info.modified_at_nanos,
     )

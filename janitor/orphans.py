@@ -83,7 +83,7 @@ def sweep(
     `is_permitted` is asked before each deletion; without it nothing more is deleted.
     """
     swept = SweepTotals()
-    for owner, objects in by_owner(list_objects(store, BABIES_ROOT, DATASETS_ROOT, TABLES_ROOT)):
+    for owner, objects in _by_owner(store):
         scan = scan_prefix(objects, condemn, written_until_nanos, shutdown)
         if shutdown.is_requested:
             return swept
@@ -92,6 +92,12 @@ def sweep(
         if deleted < len(scan.orphans):
             log.warning("orphans_left", owner=owner, found=len(scan.orphans), deleted=deleted)
     return swept
+
+
+def _by_owner(store: ObjectStore) -> Iterator[tuple[str, Iterator[ObjectInfo]]]:
+    yield from by_owner(list_objects(store, BABIES_ROOT, TABLES_ROOT))
+    # In any store, and last: one that is away holds up nothing of the default one.
+    yield from by_owner(list_objects(store, DATASETS_ROOT))
 
 
 def is_ours(key: str) -> bool:

@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from janitor import orphans
 from janitor.orphans import DELETED_FLOOR, delete_cap, is_ours, sweep
 from meta.process import Shutdown
+from segments.errors import StoreUnusable
 from segments.ids import new_uuid7
-from segments.keys import attempt_prefix, baby_key, merged_prefix
+from segments.keys import attempt_prefix, baby_key, merged_prefix, new_table_key
 from segments.location import StoreLocation
+from segments.named_stores import NamedStore, Stores
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segments.store.several import open_stores
 
 FAR_FUTURE = 2**62
 
@@ -180,6 +183,19 @@ def test_after_the_end_of_a_permission_nothing_is_deleted_and_no_more_condemned(
 
     assert (swept.deleted, len(keys_of(store))) == (2, 5)
     assert len(meta.condemned) == 4
+
+
+def test_a_named_store_that_is_away_holds_up_no_orphan_of_the_default_one(tmp_path: Path) -> None:
+    default, away = (StoreLocation.from_url((tmp_path / n).as_uri()) for n in ("default", "away"))
+    (tmp_path / "default").mkdir()
+    stores = open_stores(Stores(default, (NamedStore("cold", away),)))
+    table = new_table_key(str(new_uuid7()), 7, "manifest.avro")
+    put(stores, baby_key(str(new_uuid7()), 0), table, *merged_keys(1))
+
+    with pytest.raises(StoreUnusable):
+        sweep(stores, Meta().condemn, FAR_FUTURE, Shutdown())
+
+    assert [key.split("/")[0] for key in keys_of(open_store(default))] == ["dataset"]
 
 
 @given(st.integers(0, 10**9))

@@ -148,6 +148,25 @@ def test_an_empty_bucket_misses_everything(writer: Writer, dataset: str, stub: S
     assert len({f.subject_id for f in findings}) == 2_500
 
 
+def test_an_object_without_a_row_hides_no_missing_one(
+    writer: Writer, dataset: str, stub: Stub
+) -> None:
+    segments = sorted((segment_of(dataset) for _ in range(3)), key=lambda s: key_of(dataset, s))
+    writer.save(*segments)
+    first, *others = (key_of(dataset, one) for one in segments)
+
+    findings = check(
+        stub,
+        listed(f"dataset/{dataset}/aside"),
+        *map(listed, others),
+        listed(f"dataset/{dataset}/of nobody"),
+        at_once=10,
+    )
+
+    assert [f.object_key for f in findings if f.kind == pb.FINDING_KIND_OBJECT_MISSING] == [first]
+    assert kinds(findings) == ["OBJECT_MISSING", *["OBJECT_UNREGISTERED"] * 2]
+
+
 def test_unknown_objects_are_garbage_once_they_are_old(
     catalog: CatalogDriver,
     collector: IngestionDriver,

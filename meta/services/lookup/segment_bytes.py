@@ -18,9 +18,9 @@ field of the reply:
 from collections.abc import Iterable
 from functools import lru_cache
 
+from meta.errors import Unavailable
 from meta.services.messages import convert
 from meta.store.lookup.page_statement import SegmentColumns
-from meta.v1 import common_pb2
 from segments.location import StoreLocation
 from segments.named_stores import Stores
 from segments.protowire import (
@@ -32,6 +32,7 @@ from segments.protowire import (
     read_varint,
     varint,
 )
+from segments.store_names import FOLDER, FOLDER_AT, store_folder
 
 # Pieces of a segment that is encoded.
 PIECES = 3
@@ -43,21 +44,24 @@ _FORMAT_VERSION, _SIGNALS = 1 << 3 | VARINT, 2 << 3 | LENGTH_DELIMITED
 # Fields of both replies, of SegmentInfo, CloudObjectKey and CloudObjectPrefix.
 _SEGMENTS, _OBJECT_KEY, _PREFIX, _BUCKET = 1, 7, 1, 1
 _FORMAT_WITH_IDS = 2
+_FOLDER = FOLDER.encode()
 
 
 class SegmentEncoder:
     """Encodes segments in a server's stores; for all threads."""
 
     def __init__(self, stores: Stores) -> None:
-        self._stores = stores
         self._default = _bucket_field(stores.default)
-        # Most prefixes are those of a dataset, and come again and again.
-        self._bucket_of = lru_cache(maxsize=4_096)(self._find_bucket)
+        # By the folder that names the store in keys.
+        self._named = {
+            store_folder(name).rstrip("/").encode(): _bucket_field(location)
+            for name, location in stores.named
+        }
 
     def encode(self, columns: SegmentColumns, endings: Iterable[bytes]) -> list[bytes]:
         """Three pieces of a reply for each segment; the last one has its ending (`facts_field`)."""
         pieces: list[bytes] = []
-        bucket, has_named_stores = self._default, bool(self._stores.named)
+        bucket = self._default
         for message, created_version, tombstone_version, crc32c, foreign_file, ending in zip(
             *columns[:-1], endings, strict=False
         ):
@@ -66,8 +70,8 @@ class SegmentEncoder:
             prefix_end = length + 2 if length < 128 else field_end(message, 0)
             length = message[prefix_end + 1]
             key_end = prefix_end + length + 2 if length < 128 else field_end(message, prefix_end)
-            if has_named_stores:
-                bucket = self._bucket_of(message[:prefix_end])
+            if self._named:
+                bucket = self._bucket_of(message, prefix_end)
             rest = _tagged(_CREATED, created_version) + ending
             if tombstone_version is not None:
                 rest += _tagged(_TOMBSTONE, tombstone_version)
@@ -79,9 +83,17 @@ class SegmentEncoder:
             pieces += (head, message, rest)
         return pieces
 
-    def _find_bucket(self, prefix_field: bytes) -> bytes:
-        prefix = common_pb2.CloudObjectPrefix.FromString(prefix_field).prefix
-        return _bucket_field(convert.place_of(self._stores, prefix))
+    def _bucket_of(self, message: bytes, prefix_end: int) -> bytes:
+        """The bucket of a key; raises Unavailable if only other servers know its store."""
+        # Behind the prefix's tag and length. Each output of a merge has another prefix, so a cache
+        # would not help, and bytes are compared in place.
+        folder_at = FOLDER_AT + (2 if message[1] < 128 else 3)
+        if not message.startswith(_FOLDER, folder_at):
+            return self._default
+        folder = message[folder_at:prefix_end].partition(b"/")[0]
+        if folder not in self._named:
+            raise Unavailable(f"object folder {folder.decode()!r} is of no store of this server")
+        return self._named[folder]
 
 
 @lru_cache(maxsize=4_096)

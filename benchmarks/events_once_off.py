@@ -33,8 +33,7 @@ from meta.store.registration import parts, registration_state
 from meta.store.registration import registrations as store
 from meta.store.registration.calls import Merge
 from meta.store.registration.event_claims import DeduplicatedEvents
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 from segments.parquet.spec import SegmentSpec
 from segments.store.open import open_store
 

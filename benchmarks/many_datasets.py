@@ -36,8 +36,8 @@ from nursery.execution.execute import Budget, execute
 from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.planning.tasks import Task
-from segments.named_stores import Stores
-from segments.store.several import open_stores
+from segments.location import Stores
+from segments.store.open import open_stores
 
 FEW, MANY = 100, 100_000
 SENDING = 100

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from dataplane.enforced_columns import KQL_NAMES, SCOPE_NAMES, read_window
 from meta.v1 import common_pb2 as pb
 from segments.event_identity import EventIdentity
+from segments.keys import store_of
 from segments.parquet.spec import (
     AUTOMATIC_TYPES,
     PromotedColumn,
     SegmentSpec,
     automatic_name,
 )
-from segments.store_names import store_of
 
 
 class UnknownLayout(Exception):

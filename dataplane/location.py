@@ -11,9 +11,8 @@ from meta.client import MetaClient, location
 from meta.errors import MetaError
 from meta.process import Shutdown, every
 from meta.v1 import common_pb2, ingestion_pb2
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore, Stores
-from segments.store_names import store_of
+from segments.keys import store_of
+from segments.location import NamedStore, StoreLocation, Stores
 
 log = structlog.get_logger()
 RETRY_SECS = 1.0

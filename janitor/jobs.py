@@ -35,10 +35,10 @@ from segments.keys import (
     join_key,
     merged_prefix,
     parse_key,
+    store_of,
 )
-from segments.named_stores import Stores, StoreUnknown
+from segments.location import Stores, StoreUnknown
 from segments.store.interface import ObjectStore
-from segments.store_names import store_of
 
 log = structlog.get_logger()
 TOMBSTONED_PAGE = 1_000

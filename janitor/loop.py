@@ -20,8 +20,8 @@ from meta.errors import DeletionHeld, MetaError
 from meta.process import Shutdown, every
 from segments.errors import StoreError, StoreUnusable
 from segments.ids import new_uuid7
-from segments.named_stores import Stores
-from segments.store.several import open_stores
+from segments.location import Stores
+from segments.store.open import open_stores
 
 log = structlog.get_logger()
 

@@ -9,12 +9,12 @@ from merge_worker.tasks import ClaimedTask, Failed, Merged, MergedOutput, Outcom
 from segments.errors import SegmentsError, TaskFailed
 from segments.ids import new_uuid7
 from segments.keys import join_key
+from segments.location import Stores
 from segments.merging.day_merge import MergedFile, merge_by_day
 from segments.merging.merge import InputFailed, MergeOrder, merge_segments
-from segments.named_stores import Stores
 from segments.parquet.upload import upload_segment
 from segments.store.interface import ObjectStore
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 
 # The labels of all tasks begin with this.
 _LABELS = "merge-"

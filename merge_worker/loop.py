@@ -28,8 +28,8 @@ from meta.v1.merge_task_pb2 import (
     PollForSegmentMergeTaskRequest,
     SegmentMergeTaskInfo,
 )
-from segments.named_stores import NamedStore, Stores
-from segments.store_names import store_of
+from segments.keys import store_of
+from segments.location import NamedStore, Stores
 
 log = structlog.get_logger()
 ERROR_BYTES_MAX = 8 * 1024

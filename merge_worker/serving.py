@@ -15,7 +15,7 @@ from meta import metrics
 from meta.client import MetaClient
 from meta.process import Shutdown, get_logger
 from segments.errors import RunnerUnusable
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 
 log = get_logger()
 # The module that Spark's Pythons import before they get a task.

@@ -15,8 +15,8 @@ from meta.v1.common_pb2 import (
 from meta.v1.merge_task_pb2 import SegmentMergeTaskInfo
 from segments.foreign.origin import FileOrigin
 from segments.keys import join_key
+from segments.location import Stores
 from segments.merging.inputs import MergeInput
-from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFacts
 from segments.parquet.spec import SegmentSpec
 

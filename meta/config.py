@@ -21,8 +21,7 @@ from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
 from meta.store.engine.database_url import is_encrypted, normalized
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings
 from meta.store.pins.pins import PinLimits
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore, Stores
+from segments.location import NamedStore, StoreLocation, Stores
 
 GRACE_FLOOR_SECS = 300.0
 # A reply holds as many, with names of 255 four-byte characters; larger settings count as these.

@@ -30,9 +30,9 @@ from nursery.registration.refused import RefusedDatasets
 from nursery.registration.registration import Registered, Registrations, beyond_limits
 from nursery.results import TaskResult, UnreadableBaby
 from segments.errors import StoreError, TaskFailed
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.interface import ObjectStore
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 
 log = structlog.get_logger()
 

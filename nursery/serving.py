@@ -13,7 +13,7 @@ from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.planning.tasks import Task
 from segments.errors import RunnerDied
-from segments.named_stores import Stores
+from segments.location import Stores
 
 log = get_logger()
 # The module that Spark's Pythons import before they get a task.

@@ -1,6 +1,7 @@
 """Object keys: builds and parses the key of every object that Segplane writes.
 
-A key is text relative to the store's base path, its parts joined by single slashes.
+A key is text relative to the store's base path, its parts joined by single slashes. It names the
+store of its object, so an object stays where its key says, even after the configuration changes.
 """
 
 import hashlib
@@ -9,7 +10,6 @@ from dataclasses import dataclass
 
 from segments.ids import new_uuid7
 from segments.signals import SIGNALS, Signal
-from segments.store_names import STORE_FOLDER, store_folder
 
 BABIES_ROOT = "ingest-stream/"
 DATASETS_ROOT = "dataset/"
@@ -19,6 +19,10 @@ REPLACED_ROOT = "replaced/"
 TABLES_ROOT = "iceberg/"
 WITNESS_ROOT = "witness/"
 REVOKED_ROOT = "witness/revoked/"
+# Folder that names a store in the keys of a dataset's merged segments, and where it begins: behind
+# dataset/<uuid>/merged/.
+FOLDER = "store-"
+FOLDER_AT = 52
 OFFSET_DIGITS = 20
 KEY_BYTES_MAX = 900  # S3 allows 1,024 with the base path.
 PART_BYTES_MAX = 255  # The limit of file systems for one name.
@@ -26,10 +30,13 @@ _NO_PARTS = frozenset(("", ".", ".."))
 
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _IS_UUID = re.compile(_UUID)
+_STORE_NAME = re.compile("[a-z0-9][a-z0-9-]{0,30}")
+_STORE_FOLDER = rf"(?:{FOLDER}({_STORE_NAME.pattern})/)?"
+_IN_STORE = re.compile(rf"dataset/[0-9a-f-]{{36}}/merged/{_STORE_FOLDER}")
 _BABY = re.compile(rf"ingest-stream/({_UUID})/([0-9]{{20}})")
-_MERGED = re.compile(rf"dataset/({_UUID})/merged/{STORE_FOLDER}({_UUID})\.parquet")
+_MERGED = re.compile(rf"dataset/({_UUID})/merged/{_STORE_FOLDER}({_UUID})\.parquet")
 _ATTEMPT = re.compile(
-    rf"dataset/({_UUID})/merged/{STORE_FOLDER}({_UUID})-([1-9][0-9]{{0,8}})/({_UUID})\.parquet"
+    rf"dataset/({_UUID})/merged/{_STORE_FOLDER}({_UUID})-([1-9][0-9]{{0,8}})/({_UUID})\.parquet"
 )
 _SIGNAL = "|".join(SIGNALS)
 _QUARANTINE = re.compile(
@@ -164,6 +171,27 @@ def split_key(key: str) -> tuple[str, str]:
     """Split a key into prefix (without its last slash) and name, as CloudObjectKey carries it."""
     prefix, _, name = check_key(key).rpartition("/")
     return prefix, name
+
+
+def check_store_name(name: str) -> str:
+    """Return a name that a named store may have, else raise ValueError."""
+    if not _STORE_NAME.fullmatch(name):
+        raise ValueError(
+            f"store name {name!r} must have 1 to 31 lower-case letters, digits and hyphens, and"
+            " begin with no hyphen"
+        )
+    return name
+
+
+def store_folder(store: str) -> str:
+    """Return the folder of a named store with its slash; "" for the default store."""
+    return f"{FOLDER}{check_store_name(store)}/" if store else ""
+
+
+def store_of(key: str) -> str:
+    """Return the name of the store that has an object; "" is the default store."""
+    match = _IN_STORE.match(key)
+    return (match[1] or "") if match else ""
 
 
 def baby_prefix(stream_id: str) -> str:

@@ -32,7 +32,7 @@ from meta.store.segments.segments import (
 )
 from meta.store.versions import versions
 from meta.v1 import segment_lookup_pb2 as pb
-from segments.named_stores import Stores
+from segments.location import Stores
 
 _DATASETS_AT_ONCE = 250
 _ID_MAX = UUID(int=2**128 - 1)

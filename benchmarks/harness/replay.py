@@ -12,8 +12,7 @@ from meta.access import NO_CALLER
 from meta.services.registration.registration_checks import checked_merge
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.registration import registrations as store
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 
 _Statement = tuple[bytes, Mapping[str, object]]
 

@@ -17,7 +17,7 @@ from uuid import UUID
 import psycopg
 
 from meta.store.segments import segments
-from segments.store_names import store_folder
+from segments.keys import store_folder
 
 SEGMENTS_PER_DAY = 10_000
 DAY_NANOS = 86_400 * 10**9

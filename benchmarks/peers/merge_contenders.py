@@ -22,10 +22,9 @@ from merge_worker.job import TaskMerger
 from merge_worker.scratch import scratch_folder
 from merge_worker.tasks import ClaimedTask, Merged
 from segments.keys import attempt_prefix, join_key
-from segments.location import StoreLocation
+from segments.location import StoreLocation, Stores
 from segments.merging.inputs import MergeInput
 from segments.merging.merge import BATCH_ROWS_MAX
-from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFacts
 from segments.parquet.reader import SegmentFile
 from segments.parquet.spec import SegmentSpec

@@ -27,8 +27,7 @@ from nursery.planning.tasks import Task
 from nursery.results import TaskResult
 from segments.baby import decode_baby
 from segments.keys import baby_key
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 from segments.otlp.arrow import make
 from segments.otlp.decode import decode
 from segments.parquet.schema import wide_columns

@@ -14,8 +14,7 @@ from meta.process.host_names import HostNames, parse_host_names
 from meta.process.metrics_port import NO_METRICS, MetricsAddress
 from meta.process.setting_names import COMMON, find_problems, names_of
 from meta.process.tls import ServerTls
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore, parse_named_stores
+from segments.location import NamedStore, StoreLocation, parse_named_stores
 
 log = structlog.get_logger()
 Settings = TypeVar("Settings")

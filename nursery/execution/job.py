@@ -14,8 +14,8 @@ from nursery.planning.tasks import Task
 from nursery.results import TaskResult
 from segments.errors import TaskFailed
 from segments.ids import new_uuid7
-from segments.named_stores import Stores
-from segments.store.several import open_stores
+from segments.location import Stores
+from segments.store.open import open_stores
 
 # A task by its index, with its outcome. After TaskFailed a smaller batch is planned.
 TaskOutcome: TypeAlias = tuple[int, TaskResult | TaskFailed]

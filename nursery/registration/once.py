@@ -19,9 +19,9 @@ from nursery.registration.registration import BucketOf, Registered, Registration
 from nursery.registration.rewriting import without_events
 from nursery.results import DatasetResult
 from segments.errors import SegmentsError
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.interface import ObjectStore
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 
 log = structlog.get_logger()
 # Each is refused only if another registration claimed something since the one before.

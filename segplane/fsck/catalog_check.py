@@ -17,7 +17,7 @@ from segments.inventory.findings import FINDINGS
 from segments.inventory.listing import batches, list_objects
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, check_key
 from segments.store.interface import ObjectInfo, ObjectStore
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor
 from segplane.fsck.footer_check import check_footers
 from segplane.fsck.invariants import Violation

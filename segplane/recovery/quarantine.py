@@ -20,7 +20,7 @@ from segments.inventory.listing import list_payloads
 from segments.keys import QuarantineKey, parse_key, quarantine_note_key
 from segments.signals import Signal
 from segments.store.interface import ObjectInfo, ObjectStore
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 from segplane.recovery.payload_replay import ReplayRefused, begin_replay, register_payload
 
 if TYPE_CHECKING:

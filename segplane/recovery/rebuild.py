@@ -22,13 +22,12 @@ from segments.facts.feature import NO_FACTS
 from segments.ids import uuid_of
 from segments.inventory.contents import BabyFound
 from segments.inventory.listing import list_payloads
-from segments.keys import split_key
+from segments.keys import split_key, store_of
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
 from segments.rebuild.plan import LiveSegment, Rebuild, RebuiltStream, plan
 from segments.store.interface import ObjectStore
-from segments.store_names import store_of
 
 NAME_CHARACTERS_MAX = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

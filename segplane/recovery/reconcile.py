@@ -19,7 +19,7 @@ from meta.store.segments import object_stores
 from meta.store.versions import witness_state
 from meta.watches.witness_log import WitnessLog
 from segments.store.interface import ObjectStore
-from segments.store.several import store_names
+from segments.store.open import store_names
 from segplane.recovery.gone_segments import Decision, GoneSegments, settle_gone
 from segplane.recovery.lost_segments import SegmentsOutcome, return_segments
 from segplane.recovery.rebuild import baby_row

@@ -36,7 +36,7 @@ from segments.parquet.footer import (
 from segments.parquet.reader import SegmentFile, read_footer
 from segments.parquet.upload import verify_segment
 from segments.store.interface import ObjectStore
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 from segplane.recovery.object_attempts import register_once
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from segments.location import StoreLocation
-from segments.named_stores import parse_named_stores
+from segments.location import StoreLocation, parse_named_stores
 from tests.e2e.conftest import PACE
 from tests.support.documentation import blocks_of
 from tests.support.object_store import clouds

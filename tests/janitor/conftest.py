@@ -11,7 +11,7 @@ from meta import config
 from meta.client import location
 from meta.process import Shutdown
 from meta.v1.ingestion_pb2 import DownloadConfigRequest
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.open import open_store
 from tests.support.meta.server import MetaServer
 

@@ -18,8 +18,7 @@ from meta.process import Shutdown
 from meta.v1.segment_deletion_pb2 import TombstonedSegmentInfo
 from segments.ids import new_uuid7
 from segments.keys import merged_prefix, new_merged_key, new_table_key, split_key
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 from segments.store.open import open_store
 from tests.support.meta.scripted_deletion import Deletion, serve
 

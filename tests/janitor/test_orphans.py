@@ -14,11 +14,9 @@ from meta.process import Shutdown
 from segments.errors import StoreUnusable
 from segments.ids import new_uuid7
 from segments.keys import attempt_prefix, baby_key, merged_prefix, new_table_key
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore, Stores
+from segments.location import NamedStore, StoreLocation, Stores
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
-from segments.store.several import open_stores
+from segments.store.open import open_store, open_stores
 
 FAR_FUTURE = 2**62
 

@@ -22,7 +22,7 @@ from meta.v1.ingestion_pb2 import DownloadConfigRequest
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest
 from meta.v1.operations_pb2 import ReleaseDeletionHoldRequest, SetDatasetSettingsRequest
 from segments.keys import AttemptKey, baby_key, parse_key
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.open import open_store
 from tests.support.merge_worker.local_merges import merge_all, write
 from tests.support.meta import backups

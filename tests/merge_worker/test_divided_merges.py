@@ -11,7 +11,7 @@ from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.v1 import janitor_pb2
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.parquet.lineage import day_of
 from segments.parquet.reader import read_segment
 from segments.rebuild.inventory import read_inventory

@@ -14,9 +14,8 @@ from merge_worker.job import TaskMerger, merge
 from merge_worker.tasks import ClaimedTask, Failed, Merged
 from segments.errors import ObjectMissing
 from segments.keys import attempt_prefix, new_merged_key, parse_key
-from segments.location import StoreLocation
+from segments.location import StoreLocation, Stores
 from segments.merging.inputs import MergeInput
-from segments.named_stores import Stores
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import read_footer
 from segments.parquet.spec import SegmentSpec

@@ -20,8 +20,7 @@ from meta.v1.common_pb2 import (
     TimeRange,
 )
 from segments.keys import KEY_BYTES_MAX
-from segments.location import StoreLocation
-from segments.named_stores import Stores, parse_named_stores
+from segments.location import StoreLocation, Stores, parse_named_stores
 from tests.support.meta.segments import EPOCH, segment_of
 
 LOCATION = StoreLocation.from_url("s3://bucket/some/path?region=here")

@@ -26,8 +26,7 @@ from meta.v1.common_pb2 import (
     TimeRange,
 )
 from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsRequest, GetSegmentsByIdsResponse
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 from segments.protowire import length_prefix
 from tests.support.examples import examples
 from tests.support.meta.catalog import CatalogDriver

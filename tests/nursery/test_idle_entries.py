@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataplane.stream_poll import read_pages
 from meta.v1 import nursery_pb2
 from nursery.planning.tasks import Task
-from segments.named_stores import Stores
+from segments.location import Stores
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here, texts
 
 

@@ -12,7 +12,7 @@ from nursery.cycles import IDLE_SECS_MAX, Cycles
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
 from nursery.results import DatasetResult, TaskResult
-from segments.named_stores import Stores
+from segments.location import Stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 
 

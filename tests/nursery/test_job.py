@@ -23,8 +23,7 @@ from nursery.results import TaskResult
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import RunnerUnusable, TaskFailed
 from segments.keys import baby_key
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_segment
 from segments.parquet.spec import SegmentSpec

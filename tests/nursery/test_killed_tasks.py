@@ -14,7 +14,7 @@ from nursery.execution.job import TaskOutcome, run_task
 from nursery.planning.tasks import Task
 from nursery.results import TaskResult
 from segments.errors import TaskFailed
-from segments.named_stores import Stores
+from segments.location import Stores
 from tests.support.nursery.drivers import BUDGET, CollectorDriver, nursery, texts
 
 pytestmark = pytest.mark.spark

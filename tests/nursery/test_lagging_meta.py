@@ -10,7 +10,7 @@ from meta.v1 import nursery_pb2
 from nursery import loop
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
-from segments.named_stores import Stores
+from segments.location import Stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 
 

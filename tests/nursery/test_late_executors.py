@@ -10,8 +10,7 @@ from merge_worker.tasks import ClaimedTask
 from nursery.execution import job
 from nursery.execution.execute import Budget
 from nursery.planning.tasks import Task
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 from segments.parquet.spec import SegmentSpec
 from segments.spark.jobs import SparkJobs
 from segments.spark.session import SparkUnusable, open_session

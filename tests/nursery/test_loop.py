@@ -13,7 +13,7 @@ from nursery.planning.tasks import Task
 from segments.baby import crc32c
 from segments.errors import ObjectMissing
 from segments.keys import baby_key, join_key, quarantine_key
-from segments.named_stores import Stores
+from segments.location import Stores
 from tests.support.nursery.drivers import (
     CollectorDriver,
     dataset,

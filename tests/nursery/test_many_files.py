@@ -11,8 +11,8 @@ from nursery.execution.execute import Budget, execute
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
 from nursery.registration import registration
-from segments.named_stores import Stores
-from segments.store.several import open_stores
+from segments.location import Stores
+from segments.store.open import open_stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 
 # Of 100, so that fewer babies are one too many.

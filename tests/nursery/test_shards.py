@@ -12,7 +12,7 @@ from meta.client import MetaClient
 from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.planning.tasks import Task
-from segments.named_stores import Stores
+from segments.location import Stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 from tests.support.waiting import wait_until
 

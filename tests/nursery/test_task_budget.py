@@ -16,8 +16,7 @@ from nursery.planning.tasks import Task
 from nursery.results import TaskResult
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 from segments.offsets import OffsetSpan
 from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore

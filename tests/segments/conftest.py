@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore, Stores
+from segments.location import NamedStore, StoreLocation, Stores
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
-from segments.store.several import open_stores
+from segments.store.open import open_store, open_stores
 
 
 @pytest.fixture

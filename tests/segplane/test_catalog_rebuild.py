@@ -22,7 +22,7 @@ from meta.v1 import (
 )
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
-from segments.named_stores import Stores
+from segments.location import Stores
 from segplane.__main__ import app
 from segplane.fsck import catalog_check
 from tests.support.merge_worker.local_merges import merge_all

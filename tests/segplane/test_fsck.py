@@ -17,7 +17,7 @@ from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
 from segments.errors import StoreUnavailable
 from segments.keys import new_merged_key
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.interface import ObjectInfo, ObjectStore
 from segplane.__main__ import app
 from segplane.fsck import catalog_check, check_cursor

@@ -23,12 +23,10 @@ from meta.store.deletion import dataset_deletion, kept_files
 from meta.v1 import catalog_pb2, operations_pb2, segment_lookup_pb2
 from meta.watches.kept_watch import KeptWatch
 from segments.keys import new_merged_key
-from segments.location import StoreLocation
+from segments.location import NamedStore, StoreLocation
 from segments.markers import mark_kept
-from segments.named_stores import NamedStore
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
-from segments.store.several import open_stores
+from segments.store.open import open_store, open_stores
 from segplane.__main__ import app
 from segplane.recovery import reconcile
 from tests.support.command_line import RunCommand

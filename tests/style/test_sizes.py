@@ -16,6 +16,7 @@ ONE_THOUGHT = {
     "meta/store/merging/merge_tasks.py": "a merge task and its inputs",
     "meta/store/pins/pins.py": "a pin: taken, renewed and released within limits and rights",
     "meta/store/segments/segments.py": "a segment's row and the message that it keeps",
+    "segments/keys.py": "the key of every object, built and parsed",
     "kql/functions/arithmetic.py": "types of operators, and the conversions that they bring",
     "kql/functions/calls.py": "the type of a call: by signature, or by rule",
     "kql/functions/scalars.py": "an expression, checked against types",

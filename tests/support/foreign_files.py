@@ -15,7 +15,7 @@ from meta.client import location
 from meta.process import Shutdown
 from meta.v1 import common_pb2, ingestion_pb2
 from segments.keys import new_merged_key, split_key
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.open import open_store
 from tests.support.meta.segments import EPOCH, segment_of
 from tests.support.meta.server import MetaServer

@@ -17,7 +17,7 @@ from meta.process import Shutdown
 from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.v1.operations_pb2 import ReleaseDeletionHoldRequest
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 from segplane.__main__ import app
 from segplane.fsck import catalog_check
 from segplane.recovery import reconcile

@@ -21,8 +21,8 @@ from functools import lru_cache
 from meta.errors import Unavailable
 from meta.services.messages import convert
 from meta.store.lookup.page_statement import SegmentColumns
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.keys import FOLDER, FOLDER_AT, store_folder
+from segments.location import StoreLocation, Stores
 from segments.protowire import (
     FIXED32,
     LENGTH_DELIMITED,
@@ -32,7 +32,6 @@ from segments.protowire import (
     read_varint,
     varint,
 )
-from segments.store_names import FOLDER, FOLDER_AT, store_folder
 
 # Pieces of a segment that is encoded.
 PIECES = 3

@@ -24,7 +24,7 @@ from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind, TaskState
 from meta.store.segments.segments import NewSegment
 from meta.v1 import merge_task_pb2, merge_task_pb2_grpc
 from segments.keys import attempt_prefix
-from segments.named_stores import Stores
+from segments.location import Stores
 
 OUTPUTS_MAX = 64
 # Small tasks are claimed first, because they reduce the number of segments fastest. Every eighth

@@ -23,10 +23,8 @@ from meta.v1 import (
     segment_lookup_pb2,
 )
 from segments.event_identity import EventWindow
-from segments.keys import baby_prefix, join_key, merged_prefix
-from segments.location import StoreLocation
-from segments.named_stores import Stores, StoreUnknown
-from segments.store_names import store_of
+from segments.keys import baby_prefix, join_key, merged_prefix, store_of
+from segments.location import StoreLocation, Stores, StoreUnknown
 
 # 3.5 MiB: gRPC clients by default receive at most 4 MiB.
 REPLY_BYTES_MAX = 3_670_016

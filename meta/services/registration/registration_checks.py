@@ -10,7 +10,7 @@ from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
 from meta.v1 import nursery_pb2
 from segments.ids import canonical_uuid, parse_uuid
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.offsets import OffsetSpan
 
 MOVES_MAX = 10_000

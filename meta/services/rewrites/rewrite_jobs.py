@@ -11,7 +11,7 @@ from meta.store.rewrites.rewrite_jobs import JOBS_LISTED_MAX, JobState, NewRewri
 from meta.store.segments import object_stores
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
-from segments.named_stores import StoreUnknown
+from segments.location import StoreUnknown
 
 TASKS_DEFAULT = 16
 TASKS_MAX = 1_000

@@ -29,7 +29,7 @@ from meta.store.streams.stream_reads import NO_ID, StreamRow, StreamScope
 from meta.store.versions import versions
 from meta.v1 import nursery_pb2
 from meta.v1.common_pb2 import DatasetInfo
-from segments.named_stores import Stores
+from segments.location import Stores
 
 # Nurseries need no checkpoints; the newest says when an entry moved last.
 DETAIL = Detail(checkpoints=1, babies=BABIES_MAX)

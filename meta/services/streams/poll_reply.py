@@ -22,8 +22,7 @@ from meta.store.streams.merged_offsets import EntryRow
 from meta.store.streams.stream_reads import CheckpointRow, PeriodRow, StreamRow
 from meta.store.streams.tokens import IngestToken
 from meta.v1 import common_pb2, nursery_pb2
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 
 CHECKPOINTS_MAX = 120
 BABIES_MAX = 1_000

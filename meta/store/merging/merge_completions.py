@@ -18,8 +18,7 @@ from meta.store.segments.segments import Claim, NewSegment
 from meta.store.tables import segment_lineage
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
-from segments.keys import attempt_prefix
-from segments.store_names import store_of
+from segments.keys import attempt_prefix, store_of
 
 
 @dataclass(frozen=True, slots=True)

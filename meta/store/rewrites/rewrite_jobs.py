@@ -22,8 +22,8 @@ from meta.store.merging import merge_planning, merge_tasks
 from meta.store.segments import stats
 from meta.store.versions import versions
 from segments.facts.exact_bounds import LAST_BYTES
-from segments.named_stores import DEFAULT_STORE
-from segments.store_names import FOLDER
+from segments.keys import FOLDER
+from segments.location import DEFAULT_STORE
 
 JOBS_LISTED_MAX = 1_000
 

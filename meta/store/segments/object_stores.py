@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
-from segments.store_names import store_folder
+from segments.keys import store_folder
 
 _KNOWN = text("SELECT name, url FROM object_stores ORDER BY name FOR UPDATE")
 _NAMES = text("SELECT name FROM object_stores ORDER BY name")

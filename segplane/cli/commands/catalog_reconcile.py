@@ -12,10 +12,9 @@ import typer
 
 from meta.errors import MetaError
 from segments.errors import StoreError
-from segments.location import StoreLocation
-from segments.named_stores import Stores, parse_named_stores
+from segments.location import StoreLocation, Stores, parse_named_stores
 from segments.store.interface import ObjectStore
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 from segplane.cli.commands.losses import Reason
 from segplane.cli.commands.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage

@@ -10,7 +10,7 @@ from dataplane.location import ask_location
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
-from segments.named_stores import DEFAULT_STORE
+from segments.location import DEFAULT_STORE
 from segplane.cli.commands import rewrites
 from segplane.cli.commands.dataset_settings import Name
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect

@@ -16,7 +16,7 @@ from dataplane.location import ask_location
 from meta.client import MetaClient
 from segments.errors import StoreError
 from segments.store.interface import ObjectStore
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 from segplane.cli.commands import fsck_data
 from segplane.cli.connection import (
     DEFAULT_ADDRESS,

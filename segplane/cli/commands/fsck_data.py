@@ -11,7 +11,7 @@ import typer
 
 from dataplane.location import ask_location
 from meta.client import MetaClient
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 from segplane.cli.connection import EXIT_REFUSED
 from segplane.cli.output import print_table, size_text
 from segplane.fsck import check_cursor

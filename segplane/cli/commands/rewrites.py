@@ -11,7 +11,7 @@ import typer
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
-from segments.named_stores import DEFAULT_STORE
+from segments.location import DEFAULT_STORE
 from segplane.cli.connection import (
     DEFAULT_ADDRESS,
     EXIT_REFUSED,

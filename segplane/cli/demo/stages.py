@@ -13,7 +13,7 @@ from dataplane.location import ask_location
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, ingest_token_pb2
 from segments.keys import QUARANTINE_ROOT, merged_prefix
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 from segplane.cli.demo import picture, proof, sender, table
 from segplane.cli.demo.relay import Relay
 from segplane.cli.demo.sources import LOG_ROOTS, LogLine, find_lines

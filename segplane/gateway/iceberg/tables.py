@@ -16,7 +16,7 @@ from meta.errors import InvalidArgument, NotFound, ReplyTooLarge, VersionExpired
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SegmentInfo
 from segments.parquet.spec import PromotedColumn
-from segments.store.several import open_stores
+from segments.store.open import open_stores
 from segplane.gateway.http import metrics
 from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
 from segplane.gateway.iceberg.catalog_views import catalog_view

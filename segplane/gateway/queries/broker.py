@@ -22,11 +22,10 @@ from meta.errors import (
     Unavailable,
 )
 from segments.errors import ObjectMissing, SegmentsError
-from segments.keys import join_key
+from segments.keys import join_key, store_of
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segments.store_names import store_of
 from segplane.gateway.http import metrics
 from segplane.gateway.http.refusals import (
     NotAllowed,

@@ -6,19 +6,17 @@ import pytest
 
 from segments.errors import ObjectMissing, StoreUnusable
 from segments.ids import new_uuid7
-from segments.keys import baby_key, new_merged_key, parse_key
-from segments.location import StoreLocation
-from segments.named_stores import (
+from segments.keys import FOLDER_AT, baby_key, new_merged_key, parse_key, store_of
+from segments.location import (
     NAMED_MAX,
     NamedStore,
+    StoreLocation,
     Stores,
     StoreUnknown,
     parse_named_stores,
 )
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
-from segments.store.several import open_stores
-from segments.store_names import FOLDER_AT, store_of
+from segments.store.open import open_store, open_stores
 
 
 def of(folder: Path) -> StoreLocation:

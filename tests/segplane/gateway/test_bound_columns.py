@@ -22,7 +22,7 @@ from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
-from segments.named_stores import Stores
+from segments.location import Stores
 from segplane.read import open_dataset
 from tests.support.gateway.server import GatewayServer
 from tests.support.merge_worker.local_merges import merge_all

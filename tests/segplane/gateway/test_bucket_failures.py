@@ -19,7 +19,7 @@ from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.config import Settings
 from meta.process import Shutdown
 from meta.server import server
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.open import open_store
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

@@ -20,7 +20,7 @@ from meta.config import Settings
 from meta.process import Environment, Shutdown
 from meta.v1 import operations_pb2 as pb
 from segments.keys import TABLES_ROOT
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.open import open_store
 from segplane.gateway import config
 from segplane.gateway.http.readers import ALL_DATASETS

@@ -14,7 +14,7 @@ from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.config import Settings
 from meta.process import Shutdown
 from meta.server import server
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.open import open_store
 from segplane.cli.iceberg_settings import CatalogAddress
 from tests.support.gateway.answers import catalog_of

@@ -13,8 +13,7 @@ from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.config import Settings
 from meta.process import Shutdown
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 from segments.store.open import open_store
 from segments.store.s3.missing_objects import MissingObjects
 from segments.store.s3.signing import AccessKeys

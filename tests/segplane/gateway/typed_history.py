@@ -26,7 +26,7 @@ from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
-from segments.named_stores import Stores
+from segments.location import Stores
 from segplane.read import open_dataset
 from tests.segplane.gateway.typed_records import TYPES, payload, value
 from tests.support.gateway.server import GatewayServer

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from meta import config
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore
+from segments.location import NamedStore, StoreLocation
 from tests.support.meta.server import MetaServer
 from tests.support.placement.two_stores import COLD, Placement
 

@@ -10,7 +10,7 @@ from pyiceberg.catalog import load_catalog
 
 from meta import config
 from meta.v1 import operations_pb2 as pb
-from segments.named_stores import NamedStore
+from segments.location import NamedStore
 from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.server import MetaServer

@@ -8,8 +8,7 @@ import pytest
 from meta import config
 from meta.v1 import operations_pb2 as pb
 from segments.errors import StoreUnusable
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore
+from segments.location import NamedStore, StoreLocation
 from segments.store import credentials
 from segments.store.open import open_store
 from segplane.read.files.filesystems import filesystem

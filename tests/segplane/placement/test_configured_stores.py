@@ -16,8 +16,7 @@ from meta.v1 import operations_pb2 as pb
 from meta.v1 import segment_lookup_pb2
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingestion_pb2 import SaveSegmentsRequest
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore
+from segments.location import NamedStore, StoreLocation
 from tests.support.meta.segments import segment_of
 from tests.support.meta.server import MetaServer
 from tests.support.placement.two_stores import COLD, Placement

@@ -11,7 +11,7 @@ from meta.v1 import common_pb2, ingestion_pb2
 from meta.v1 import operations_pb2 as pb
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
-from segments.named_stores import Stores
+from segments.location import Stores
 from tests.support.command_line import RunCommand
 from tests.support.nursery.drivers import run_here
 from tests.support.placement.two_stores import COLD, Placement

@@ -13,10 +13,8 @@ from meta import config
 from meta.process import ConfigError
 from meta.server import server
 from meta.v1 import operations_pb2 as pb
-from segments.keys import baby_prefix
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore
-from segments.store_names import store_of
+from segments.keys import baby_prefix, store_of
+from segments.location import NamedStore, StoreLocation
 from segplane.__main__ import app
 from segplane.recovery import lost_segments, unknown_babies
 from tests.support.meta import backups

@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from meta import config
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore
+from segments.location import NamedStore, StoreLocation
 from segments.store import credentials
 from segments.store.cloud import signing
 from segplane.gateway.iceberg.access.access_settings import AccessSettings

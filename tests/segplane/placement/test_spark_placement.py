@@ -8,8 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from meta import config
 from meta.v1 import operations_pb2 as pb
-from segments.location import StoreLocation
-from segments.named_stores import NamedStore
+from segments.location import NamedStore, StoreLocation
 from segplane.read import open_dataset
 from segplane.read.spark.source import SegplaneSource
 from tests.segplane.read.conftest import spark

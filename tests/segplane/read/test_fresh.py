@@ -17,7 +17,7 @@ from meta.v1 import catalog_pb2
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
 from segments.keys import baby_key
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.signals import SIGNALS
 from segplane.read import OpenDataset, ReadError
 from segplane.read.bounds import TimeBounds

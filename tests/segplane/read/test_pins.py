@@ -10,7 +10,7 @@ from janitor.config import Settings
 from janitor.jobs import Tools, delete_tombstoned
 from meta import config
 from meta.process import Shutdown
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.open import open_store
 from segplane.read import PinLost, open_dataset
 from tests.segplane.read.conftest import Open

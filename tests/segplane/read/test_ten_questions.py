@@ -24,7 +24,7 @@ from janitor.config import Settings
 from janitor.jobs import Tools, delete_tombstoned
 from meta.process import Shutdown
 from segments.keys import DATASETS_ROOT
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.open import open_store
 from segplane.__main__ import app
 from segplane.read import OpenDataset, open_dataset

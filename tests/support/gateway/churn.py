@@ -14,8 +14,7 @@ from meta.client import MetaClient
 from meta.process import Shutdown
 from nursery.loop import RunTasks
 from segments.keys import DATASETS_ROOT
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.location import StoreLocation, Stores
 from segments.store.open import open_store
 from tests.support.gateway.ingest import Ingest, ingest
 from tests.support.gateway.shop import DAY_0, Shop

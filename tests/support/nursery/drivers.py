@@ -28,11 +28,10 @@ from nursery.planning.tasks import Task
 from segments.baby import Baby, BabyKind, Export, TokenPart, decode_baby, encode_baby
 from segments.errors import TaskFailed
 from segments.keys import baby_key, join_key
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.parquet.reader import read_segment
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
-from segments.store.several import open_stores
+from segments.store.open import open_store, open_stores
 
 EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0)
 BUDGET = Budget(1 << 26, 1 << 28)

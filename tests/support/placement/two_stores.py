@@ -29,8 +29,7 @@ from meta.v1.merge_task_pb2 import (
 )
 from nursery.loop import Nursery, RunTasks
 from segments.store.interface import ObjectStore
-from segments.store.open import open_store
-from segments.store.several import open_stores
+from segments.store.open import open_store, open_stores
 from segplane.read import open_dataset
 from tests.support.merge_worker.scripted import Here
 from tests.support.meta.rewrites import RewriteDriver

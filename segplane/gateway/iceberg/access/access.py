@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from segments.keys import table_prefix
-from segments.location import StoreLocation
-from segments.named_stores import Stores
+from segments.keys import store_of, table_prefix
+from segments.location import StoreLocation, Stores
 from segments.store import credentials
-from segments.store_names import store_of
 from segplane.gateway.iceberg.access import cloud_reads
 from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from segplane.gateway.iceberg.access.present_objects import PresentObjects

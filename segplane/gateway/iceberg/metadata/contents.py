@@ -8,7 +8,7 @@ from meta.errors import VersionExpired
 from meta.v1 import common_pb2
 from meta.v1.operations_pb2 import DatasetChange, ListDatasetChangesRequest
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest, GetSegmentsByIdsRequest
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.store.interface import ObjectStore
 from segplane.gateway.iceberg.metadata.data_files import DataFile, UnreadableFile, data_file
 from segplane.gateway.iceberg.metadata.manifest_groups import ManifestGroups

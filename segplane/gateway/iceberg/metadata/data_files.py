@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from meta.v1 import common_pb2
 from segments.keys import join_key
-from segments.named_stores import Stores
+from segments.location import Stores
 from segments.parquet.columns.stored_columns import FORMAT_MICROSECONDS
 from segments.signals import SIGNALS, TRAITS
 

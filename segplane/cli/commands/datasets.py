@@ -1,6 +1,6 @@
 """segplane datasets: named sets of telemetry records."""
 
-from collections.abc import Sequence
+import json
 from typing import Annotated
 
 import typer
@@ -16,7 +16,15 @@ from segplane.cli.commands.dataset_sharding import shard
 from segplane.cli.commands.reading import preview
 from segplane.cli.commands.stats import segment_facts
 from segplane.cli.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
-from segplane.cli.output import NONE, AsJson, author_facts, print_facts, print_json, print_table
+from segplane.cli.output import (
+    NONE,
+    AsJson,
+    author_facts,
+    message_dict,
+    print_facts,
+    print_json,
+    print_table,
+)
 from segplane.read.lookup import all_datasets, read_usages
 
 app = typer.Typer(no_args_is_help=True, help="Create, list, set up and delete datasets.")
@@ -56,10 +64,17 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
     """List the datasets, oldest first."""
     with connect(address) as client:
         datasets = all_datasets(client)
+    notes = [_note(dataset) for dataset in datasets]
     if as_json:
-        print_json(datasets)
+        pairs = zip(datasets, notes, strict=True)
+        print(
+            json.dumps([message_dict(d) | ({"note": n} if n else {}) for d, n in pairs], indent=2)
+        )
+    elif any(notes):
+        rows = [(d.id, d.name, n) for d, n in zip(datasets, notes, strict=True)]
+        print_table(("id", "name", "note"), rows)
     else:
-        _print_names(datasets)
+        print_table(("id", "name"), [(d.id, d.name) for d in datasets])
 
 
 @app.command()
@@ -93,15 +108,10 @@ def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = F
     )
 
 
-def _print_names(datasets: Sequence[catalog_pb2.Dataset]) -> None:
-    """Print ids and names, and mark those that no new dataset could have."""
-    reasons = [dataset_names.reserved(d.name) for d in datasets]
-    if not any(reasons):
-        print_table(("id", "name"), [(d.id, d.name) for d in datasets])
-        return
-    notes = (f"rename it: {reason}" if reason else "" for reason in reasons)
-    rows = [(d.id, d.name, note) for d, note in zip(datasets, notes, strict=True)]
-    print_table(("id", "name", "note"), rows)
+def _note(dataset: catalog_pb2.Dataset) -> str:
+    """Return the note on a name that no new dataset could have, or ""."""
+    reason = dataset_names.reserved(dataset.name)
+    return f"rename it: {reason}" if reason else ""
 
 
 def _merge_debt(usage: operations_pb2.DatasetUsage) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ SECRET = b"marked-secret-of-a-stranger"
 WORKERS = ("merge_worker", "janitor")
 ANSWER_SECS = 1.0
 LINES_MAX = 40
-REPEATS = 60
+REPEATS = 500
 
 
 def requests() -> Iterator[bytes]:

@@ -8,20 +8,21 @@ and that term is searched for in KQL: with the index, and with the terms taken o
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
-from benchmarks.harness.merged_segments import DATASET_ID, with_text, write_segments
-from benchmarks.harness.registering import save_files
+from benchmarks.harness.indexed_segments import (
+    merge_input,
+    registered,
+    search,
+    search_plan,
+    without_index,
+)
+from benchmarks.harness.merged_segments import DATASET_ID, with_texts, write_segments
 from benchmarks.harness.results import Result, compare
-from benchmarks.harness.server import bench_postgres, bench_server
 from benchmarks.harness.timing import least_cpu
-from meta.v1 import catalog_pb2
 from segments.facts.token_index import place_of
 from segments.location import StoreLocation
 from segments.merging.inputs import MergeInput
@@ -33,17 +34,12 @@ from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.store.open import open_store
 from segments.token_index.builder import TokenIndexBuilder
-from segplane.query.engine import QueryLimits, opened_query
-from segplane.query.plan import QueryPlan
-from segplane.query.runs import plan
-from segplane.query.sources import QueryPlace
 
 PAIRS = 6
 SEGMENTS = 40
 ROUNDS = 3
 # A file with a term of its own, of the rows of one input.
 RARE = "zebrafish4711"
-QUERY = f"web | where body has '{RARE}' | count"
 # Of the merges that a record passes through, one or two of four or five write an index.
 MERGE_BAR, BYTES_BAR, SEARCH_BAR = 1.7, 0.08, 0.15
 
@@ -52,7 +48,7 @@ def run() -> list[Result]:
     """Merge in pairs, then search."""
     folder = Path(tempfile.mkdtemp(prefix="segplane-bench-"))
     try:
-        inputs = [_input(path) for path in write_segments(folder, 2)]
+        inputs = [merge_input(path) for path in write_segments(folder, 2)]
         merges = {
             "with": MergeOrder(
                 DATASET_ID, "benchmark", SegmentSpec(), new_index=partial(index_builder, rows_min=1)
@@ -97,12 +93,6 @@ def run() -> list[Result]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _input(path: Path) -> MergeInput:
-    with SegmentFile(path) as segment:
-        stored = segment.stored
-    return MergeInput(path.name, path.name, stored.rows, stored.start_time, stored.end_time)
-
-
 def _merged(
     folder: Path, inputs: list[MergeInput], order: MergeOrder
 ) -> tuple[float, SegmentFacts]:
@@ -114,23 +104,10 @@ def _merged(
 
 
 def _search(folder: Path, indexed: SegmentFacts) -> Result:
-    objects = folder / "objects"
-    objects.mkdir()
-    settings = {"META_OBJECT_STORE_URL": objects.as_uri()}
-    with (
-        bench_postgres() as postgres,
-        bench_server(postgres.url, settings) as server,
-        server.client() as client,
-    ):
-        dataset = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name="web")).id
-        save_files(client, dataset, objects, [(folder / "indexed.parquet", indexed)] * SEGMENTS)
-        save_files(client, dataset, objects, [_rare(folder)])
-        place, whole = QueryPlace(server.address), plan(client, QUERY, None, datetime.now(UTC))
-        reads = tuple(replace(read, terms=()) for read in whole.reads)
-        calls: list[Callable[[], object]] = []
-        for asked in (whole, replace(whole, reads=reads)):
-            assert _ask(asked, place).column(0).to_pylist() == [1]
-            calls.append(partial(_ask, asked, place))
+    files = [(folder / "indexed.parquet", indexed)] * SEGMENTS
+    with registered(folder, [*files, _rare(folder)]) as (client, place):
+        planned = search_plan(client, RARE)
+        calls = [partial(search, asked, place) for asked in (planned, without_index(planned))]
         ours, theirs = least_cpu(calls, ROUNDS)
     return compare(
         "token_index_search",
@@ -143,17 +120,12 @@ def _search(folder: Path, indexed: SegmentFacts) -> Result:
     )
 
 
-def _ask(asked: QueryPlan, place: QueryPlace) -> pa.Table:
-    with opened_query(asked, place, QueryLimits(threads=2)) as query:
-        return query.reader().read_all()
-
-
 def _rare(folder: Path) -> tuple[Path, SegmentFacts]:
     """The rows of a file, one of them with a term of its own."""
     path, footer = folder / "rare.parquet", SegmentFooter(DATASET_ID, "benchmark")
     with SegmentFile(next(folder.glob("*.parquet"))) as segment:
         table = pa.Table.from_batches(segment.batches("logs", 10_000))
-    rows = with_text(table, RARE)
+    rows = with_texts(table, [RARE])
     with SegmentWriter(path, ["logs"], SegmentSpec(), footer, index=TokenIndexBuilder()) as writer:
         writer.write("logs", sort_table(rows, SegmentSpec(), "logs"))
         return path, writer.close()

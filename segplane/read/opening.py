@@ -37,7 +37,6 @@ def open_dataset(
     *,
     as_of: Moment | None = None,
     fresh: bool = False,
-    body_has: str = "",
     meta_address: str | None = None,
     token: str | None = None,
     ca: str | Path | None = None,
@@ -49,9 +48,8 @@ def open_dataset(
     `start` and `end` are event times, [start, end): RFC 3339, an age such as "90m", an aware
     datetime, or nanoseconds. The version is kept from deletion until `close`. `fresh` adds records
     that are committed and not merged yet: with it these are all records that were acknowledged
-    before the call. `body_has` keeps the records whose body has a text as a term, as `has` of KQL,
-    and reads the row groups that may have it, by their token indexes. `progress` is called with
-    rows read and rows to read at most. Raises ReadError.
+    before the call. `progress` is called with rows read and rows to read at most. Raises
+    ReadError.
     """
     signals, bounds = signals_of(signal), time_bounds(start, end)
     access = {"token": token or "", "ca": str(ca or "")}
@@ -66,7 +64,6 @@ def open_dataset(
                 as_of,
                 signals,
                 fresh=fresh,
-                body_has=body_has,
                 progress=progress,
                 access=access,
             )
@@ -86,7 +83,6 @@ def open_through(
     signals: tuple[Signal, ...] = SIGNALS,
     *,
     fresh: bool = False,
-    body_has: str = "",
     progress: Progress | None = None,
     access: Mapping[str, str] | None = None,
     looks_at_files: bool = True,
@@ -118,7 +114,6 @@ def open_through(
             beyond,
             left_out,
             settings.automatic_columns,
-            body_has,
         )
         warn(left_out)
         # Names of columns are checked later, by pyarrow's schema.

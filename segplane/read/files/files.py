@@ -11,7 +11,7 @@ from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
-from segments.token_index.place import IndexedGroup
+from segments.token_index.place import IndexedSpan
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
 from segplane.read.lookup import segment_url
@@ -63,9 +63,9 @@ class DatasetFile:
     # None for a segment.
     foreign: ForeignMark | None = None
     written: Facts = NO_FACTS
-    # Row groups that may have the terms of a query, in their order; None = all.
-    groups: tuple[IndexedGroup, ...] | None = None
-    num_groups_left_out: int = 0
+    # Spans of rows that may have the terms of a query, in their order; None = all.
+    spans: tuple[IndexedSpan, ...] | None = None
+    num_spans_left_out: int = 0
 
 
 def signals_of(signal: str | None) -> tuple[Signal, ...]:

@@ -1,4 +1,4 @@
-"""Leaves out files and row groups whose token indexes say that they have none of some terms."""
+"""Skips files and spans of rows whose token indexes say that they have none of some terms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from segments.facts.token_index import place_of
 from segments.token_index.blocks import read_block
-from segments.token_index.place import IndexedGroup, TokenIndex, block_of
+from segments.token_index.place import IndexedSpan, TokenIndex, block_of
 from segplane.read.errors import ReadError
 from segplane.read.files.files import DatasetFile
 from segplane.read.files.filesystems import filesystem, path_of
@@ -22,7 +22,7 @@ _READS_AT_ONCE = 16
 def files_with(terms: Sequence[int], files: Sequence[DatasetFile]) -> tuple[DatasetFile, ...]:
     """Return the files that may have one of some terms, given by their hashes, or all for none.
 
-    Of a file with an index, `groups` are the row groups that may have one. A file without an index
+    Of a file with an index, `spans` are the rows that may have one. A file without an index
     is one of them, and so is one whose index cannot be read.
     """
     if not terms:
@@ -38,13 +38,13 @@ def files_with(terms: Sequence[int], files: Sequence[DatasetFile]) -> tuple[Data
             read = list(pool.map(lambda item: _narrowed(terms, *item), indexed))
     narrowed = {file.segment_id: file for file in read}
     candidates = (narrowed.get(file.segment_id, file) for file in files)
-    return tuple(file for file in candidates if file.groups is None or file.groups)
+    return tuple(file for file in candidates if file.spans is None or file.spans)
 
 
 def _narrowed(terms: Sequence[int], file: DatasetFile, index: TokenIndex) -> DatasetFile:
-    """Read the blocks of the terms, and return the file with the row groups to read of it."""
-    groups: set[IndexedGroup] = set()
-    num_groups = 0
+    """Read the blocks of the terms, and return the file with the spans to read of it."""
+    spans: set[IndexedSpan] = set()
+    num_spans = 0
     try:
         with filesystem(file.store).open_input_file(path_of(file)) as source:
             for term in terms:
@@ -53,12 +53,11 @@ def _narrowed(terms: Sequence[int], file: DatasetFile, index: TokenIndex) -> Dat
                 block = read_block(source.read(index.block_bytes), number)
                 if block is None:
                     return file
-                groups.update(block.groups_with(term))
-                num_groups = len(block.groups)
+                spans.update(block.spans_with(term))
+                num_spans = len(block.spans)
     except (OSError, pa.ArrowException, ReadError):
         # The read of the rows reports it.
         return file
-    if len(groups) == num_groups:
+    if len(spans) == num_spans:
         return file
-    ordered = tuple(sorted(groups, key=lambda group: group.number))
-    return replace(file, groups=ordered, num_groups_left_out=num_groups - len(ordered))
+    return replace(file, spans=tuple(sorted(spans)), num_spans_left_out=num_spans - len(spans))

@@ -19,9 +19,12 @@ from segplane.read.pins import VersionPin
 from segplane.read.rows.columns import ReadColumns
 from segplane.read.rows.conversion import converted_batches
 from segplane.read.rows.fresh import FreshRecords
+from segplane.read.rows.joined_rows import JoinedRows
 
 # Begins to read batches with every column of `ReadColumns.all`.
 BatchSource = Callable[[], Iterator[pa.RecordBatch]]
+# Begins to read batches with some columns.
+NeededSource = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
 _NANOS_PER_MICRO = 1_000
 _MICROS = pa.timestamp("us", "UTC")
 
@@ -40,6 +43,7 @@ class SegmentsDataset(ds.FileSystemDataset):
         plain: Sequence[DatasetFile],
         converted: Sequence[BatchSource],
         pin: VersionPin,
+        searched: NeededSource | None = None,
     ) -> None:
         file_format = ds.ParquetFileFormat(
             default_fragment_scan_options=ds.ParquetFragmentScanOptions(
@@ -51,25 +55,29 @@ class SegmentsDataset(ds.FileSystemDataset):
                 path_of(file),
                 filesystem(file.store),
                 partition_expression=_content(file),
-                row_groups=None if file.groups is None else [g.number for g in file.groups],
+                row_groups=None if file.spans is None else sorted({s.group for s in file.spans}),
                 file_size=file.size_bytes,
             )
             for file in plain
         ]
         super().__init__(fragments, columns.all, file_format, None)
+        self._has_files = bool(fragments)
         # Arrow tells the files of an unfiltered dataset only.
         self._files = ds.FileSystemDataset(fragments, columns.all, file_format)
         self._columns = columns
         self._converted = tuple(converted)
         self._pin = pin
+        self._searched = searched
         self._where: pc.Expression | None = None
+        # The part of it that the search does not decide.
+        self._unsearched: pc.Expression | None = None
         # The part of it that reads no floating-point column.
         self._exact: pc.Expression | None = None
 
     @property
     def is_arrows_own(self) -> bool:
         """True if Arrow can read every file by itself."""
-        return not self._converted
+        return not self._converted and self._searched is None
 
     @property
     def schema(self) -> pa.Schema:
@@ -81,8 +89,15 @@ class SegmentsDataset(ds.FileSystemDataset):
         filtered: SegmentsDataset = super().filter(expression)
         filtered.__dict__.update(self.__dict__)
         filtered._where = _both(self._where, expression)
+        filtered._unsearched = _both(self._unsearched, expression)
         if not floating_in(expression, self._columns.all):
             filtered._exact = _both(self._exact, expression)
+        return filtered
+
+    def searched(self, condition: pc.Expression) -> SegmentsDataset:
+        """Return the rows that meet a condition, which those of `searched` do."""
+        filtered = self.filter(condition)
+        filtered._unsearched = self._unsearched
         return filtered
 
     def scanner(  # type: ignore[override]
@@ -96,18 +111,21 @@ class SegmentsDataset(ds.FileSystemDataset):
         schema = self._columns.all
         floating = floating_in(where, schema)
         files = divided(self._files.get_fragments(where) if floating else (), floating)
-        if not self._converted and not files.bounded:
+        if self.is_arrows_own and not files.bounded:
             return own
-        sources = list(self._converted)
+        sources = [(source, where) for source in self._converted]
+        if self._searched is not None:
+            unsearched = _both(self._unsearched, filter)
+            needed = _needed(names, unsearched, schema)
+            sources.append((partial(self._searched, needed), unsearched))
         if files.bounded:
             own = self._of(files.plain).scanner(columns=names, filter=where, **options)
             needed = _needed(names, where, schema)
             exact = _both(self._exact, filter if not floating_in(filter, schema) else None)
             bounded = self._of(files.bounded)
-            sources.append(
-                lambda: bounded.scanner(columns=needed, filter=exact, **options).to_batches()
-            )
-        return JoinedRows(own.projected_schema, lambda: self._rows(own, sources, names, where))
+            read = partial(bounded.scanner, columns=needed, filter=exact, **options)
+            sources.append((lambda: read().to_batches(), where))
+        return JoinedRows(own.projected_schema, lambda: self._rows(own, sources, names))
 
     def sort_by(self, sorting: Any, **options: Any) -> ds.InMemoryDataset:
         """Return the rows in another order."""
@@ -138,60 +156,19 @@ class SegmentsDataset(ds.FileSystemDataset):
     def _rows(
         self,
         own: ds.Scanner,
-        sources: Sequence[BatchSource],
+        sources: Sequence[tuple[BatchSource, pc.Expression | None]],
         columns: Any,
-        where: pc.Expression | None,
     ) -> Iterator[pa.RecordBatch]:
-        yield from own.to_batches()
+        # A scan of nothing waits for Arrow's threads too.
+        yield from own.to_batches() if self._has_files else ()
         in_memory: Any = ds.InMemoryDataset
-        for batches in sources:
+        for batches, where in sources:
             self._pin.check()
             for batch in batches():
-                yield from in_memory(batch).scanner(columns=columns, filter=where).to_batches()
-
-
-class JoinedRows:
-    """A scanner of rows that our own code makes, as far as readers use one.
-
-    It runs in the thread of the reader. A scanner of Arrow's would run it in one of Arrow's eight
-    threads for reads, where it waits for others of them: four such scans of one query waited for
-    each other for ever.
-    """
-
-    def __init__(
-        self, projected_schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]
-    ) -> None:
-        self.projected_schema = projected_schema
-        self._batches = batches
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Read batch by batch."""
-        return self._batches()
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """Return a reader of the batches."""
-        return pa.RecordBatchReader.from_batches(self.projected_schema, self._batches())
-
-    def to_table(self) -> pa.Table:
-        """Read everything into memory."""
-        return self.to_reader().read_all()
-
-    def count_rows(self) -> int:
-        """Count the rows."""
-        return sum(batch.num_rows for batch in self._batches())
-
-    def head(self, num_rows: int) -> pa.Table:
-        """Read the first rows."""
-        batches: list[pa.RecordBatch] = []
-        for batch in self._batches():
-            batches.append(batch[: num_rows - sum(b.num_rows for b in batches)])
-            if sum(b.num_rows for b in batches) >= num_rows:
-                break
-        return pa.Table.from_batches(batches, self.projected_schema)
-
-    def take(self, indices: Any) -> pa.Table:
-        """Read rows by their places."""
-        return self.to_table().take(indices)
+                if where is None and not isinstance(columns, dict):
+                    yield batch.select(columns)
+                else:
+                    yield from in_memory(batch).scanner(columns=columns, filter=where).to_batches()
 
 
 def segments_dataset(
@@ -200,9 +177,25 @@ def segments_dataset(
     files: Sequence[DatasetFile],
     fresh: FreshRecords | None,
     pin: VersionPin,
+    body_text: str = "",
 ) -> SegmentsDataset:
-    """Return the rows that are of the signals asked for, within bounds of time."""
-    plain = [file for file in files if columns.has_as_stored(file)]
+    """Return the rows that are of the signals asked for, within bounds of time.
+
+    Their bodies have `body_text` as a term, unless it is "".
+    """
+    searched, condition = None, None
+    few: list[DatasetFile] = []
+    if body_text:
+        # It takes modules of the query language that other readers do not need.
+        from segplane.read.rows.body_search import BodySearch, has_few_rows
+
+        search = BodySearch(body_text, columns)
+        condition = search.condition
+        files = search.files(files)
+        few = [file for file in files if columns.has_as_stored(file) and has_few_rows(file)]
+        searched = partial(search.batches, few) if few else None
+    ids = {file.segment_id for file in few}
+    plain = [file for file in files if columns.has_as_stored(file) and file.segment_id not in ids]
     converted: list[BatchSource] = [
         partial(converted_batches, file, columns)
         for file in files
@@ -210,9 +203,10 @@ def segments_dataset(
     ]
     if fresh is not None and fresh.babies:
         converted.append(partial(_fresh_batches, fresh, columns))
-    dataset = SegmentsDataset(columns, plain, converted, pin)
+    dataset = SegmentsDataset(columns, plain, converted, pin, searched)
     where = row_filter(columns, bounds, files if fresh is None else None)
-    return dataset if where is None else dataset.filter(where)
+    dataset = dataset if where is None else dataset.filter(where)
+    return dataset if condition is None else dataset.searched(condition)
 
 
 def _fresh_batches(fresh: FreshRecords, columns: ReadColumns) -> Iterator[pa.RecordBatch]:

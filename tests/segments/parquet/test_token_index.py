@@ -25,7 +25,7 @@ from segments.signals import Signal
 from segments.store.open import open_store
 from segments.token_index import builder
 from segments.token_index.blocks import read_block
-from segments.token_index.place import IndexedGroup, block_of
+from segments.token_index.place import IndexedSpan, block_of
 from segments.token_index.terms import term_hash
 from tests.support.parquet.rows import plain, rows_of, write_segment
 from tests.support.parquet.shelf import Shelf, order
@@ -77,8 +77,8 @@ def test_the_index_has_the_terms_of_every_row_group(
             offset = index.block_offset(block_of(term))
             block = read_block(content[offset : offset + index.block_bytes], block_of(term))
             assert block is not None
-            assert len(block.groups) == file.num_row_groups
-            assert IndexedGroup(number, start, start + len(table)) in block.groups_with(term)
+            assert len(block.spans) == file.num_row_groups
+            assert IndexedSpan(number, start, start + len(table)) in block.spans_with(term)
         start += len(table)
 
 

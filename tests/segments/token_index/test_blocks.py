@@ -1,19 +1,21 @@
-"""Filters of an index have every term of their row group, and few others; damaged ones have all."""
+"""Filters of an index have every term of their rows, and few others; damaged ones have all."""
 
 import random
 
 import pyarrow as pa
 import pytest
 
-from segments.token_index import builder
+from segments.token_index import blocks, builder
 from segments.token_index.blocks import CRC_BYTES, header, read_block
 from segments.token_index.builder import TokenIndexBuilder
 from segments.token_index.place import (
     BLOCK_BYTES_MAX,
     NUM_BLOCKS,
+    IndexedSpan,
     TokenIndex,
     block_of,
     is_valid,
+    row_ranges,
 )
 from segments.token_index.terms import pair_hash, term_hash
 
@@ -27,12 +29,18 @@ def built(*tables: pa.Table, file_bytes: int = LARGE) -> bytes:
     return building.content()
 
 
-def groups_with(content: bytes, term: int) -> list[int]:
-    """The row groups that may have a term; -1 = the block is damaged."""
+def spans_with(content: bytes, term: int) -> list[IndexedSpan] | None:
+    """The spans that may have a term; None = the block is damaged."""
     index, number = TokenIndex(0, len(content)), block_of(term)
     offset = index.block_offset(number)
     block = read_block(content[offset : offset + index.block_bytes], number)
-    return [-1] if block is None else [group.number for group in block.groups_with(term)]
+    return None if block is None else list(block.spans_with(term))
+
+
+def groups_with(content: bytes, term: int) -> list[int]:
+    """The row groups that may have a term; -1 = the block is damaged."""
+    spans = spans_with(content, term)
+    return [-1] if spans is None else [span.group for span in spans]
 
 
 def bodies(*texts: str) -> pa.Table:
@@ -48,8 +56,8 @@ def test_an_index_has_the_terms_of_all_columns_and_few_others() -> None:
 
     for user in users[::50]:
         number = user.removeprefix("user-")
-        assert groups_with(content, term_hash("body", number)) == [0]
-        assert groups_with(content, pair_hash("attributes", "user.id", user)) == [0]
+        assert 0 in groups_with(content, term_hash("body", number))
+        assert 0 in groups_with(content, pair_hash("attributes", "user.id", user))
     rng = random.Random(1)
     others = [rng.getrandbits(64) for _ in range(20_000)]
     assert sum(bool(groups_with(content, term)) for term in others) < 200
@@ -65,11 +73,38 @@ def test_a_term_is_in_the_row_groups_that_have_it() -> None:
     assert groups_with(content, term_hash("body", "delta")) == []
     block = read_block(content[: len(content) // NUM_BLOCKS], 0)
     assert block is not None
-    assert [(group.start, group.end) for group in block.groups] == [(0, 1), (1, 3), (3, 4), (4, 5)]
+    assert [(span.start, span.end) for span in block.spans] == [(0, 1), (1, 3), (3, 4), (4, 5)]
+
+
+def test_a_term_is_in_the_spans_of_a_row_group_that_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (blocks, builder):
+        monkeypatch.setattr(module, "SPAN_ROWS", 4)
+    words = pa.array(["of all"] * 7).dictionary_encode()
+
+    content = built(
+        pa.table({"body": [f"a{n} b{n // 5}" for n in range(10)]}),
+        pa.table({"body": words}),
+        bodies("a9"),
+    )
+
+    assert spans_with(content, term_hash("body", "a9")) == [
+        IndexedSpan(0, 8, 10),
+        IndexedSpan(2, 17, 18),
+    ]
+    assert spans_with(content, term_hash("body", "b0")) == [
+        IndexedSpan(0, 0, 4),
+        IndexedSpan(0, 4, 8),
+    ]
+    # The texts of a dictionary are in every span.
+    spans = spans_with(content, term_hash("body", "all"))
+    assert spans == [IndexedSpan(1, 10, 14), IndexedSpan(1, 14, 17)]
+    assert row_ranges(spans) == [(10, 17)]
 
 
 def test_a_dictionary_has_its_texts_once() -> None:
-    column = pa.array(["alpha beta", "gamma"] * 100_000).dictionary_encode()
+    column = pa.array(["alpha beta", "gamma"] * 4_000).dictionary_encode()
 
     content = built(pa.table({"body": column}))
 
@@ -97,11 +132,12 @@ def test_a_damaged_block_has_every_term() -> None:
 
 def test_an_index_takes_at_most_its_share_of_the_file() -> None:
     rng = random.Random(1)
-    table = bodies(*(f"{rng.getrandbits(64):x}" for _ in range(50_000)))
+    words = (f"{rng.getrandbits(64):x}" for _ in range(32_000))
+    table = bodies(*(" ".join(row) for row in zip(*[words] * 4, strict=True)))
     whole = len(built(table))
     half = int(whole / 2 / builder.SHARE_MAX)
 
-    ideal = -(-50_000 * builder.BITS_PER_TERM // (8 * NUM_BLOCKS))
+    ideal = -(-32_000 * builder.BITS_PER_TERM // (8 * NUM_BLOCKS))
     assert whole == (len(header([(0, 0)])) + ideal + CRC_BYTES) * NUM_BLOCKS
     assert whole // 2 - NUM_BLOCKS <= len(built(table, file_bytes=half)) <= whole // 2
     assert built(table, file_bytes=int(16 * NUM_BLOCKS / builder.SHARE_MAX) - 1) == b""

@@ -13,8 +13,8 @@ from segments.token_index import builder
 from segplane.query.engine import RunningQuery
 from segplane.query.explain import explanation
 from segplane.read import ReadError, open_dataset
-from segplane.read.files.body_term import files_of
 from segplane.read.rows.arrow_source import segments_dataset
+from segplane.read.rows.body_search import BodySearch
 from tests.segplane.query.conftest import QueryDriver
 from tests.segplane.query.test_row_groups import replaced
 from tests.support.gateway.segments import SegmentWriter
@@ -41,7 +41,7 @@ def test_row_groups_within_a_file_are_left_out(
     def call(query: RunningQuery) -> tuple[list[str], list[list[int]], str]:
         rows = query.reader().read_all().column("body").to_pylist()
         (source,) = query.sources
-        kept = [[group.number for group in file.groups or ()] for file in source.files]
+        kept = [[span.group for span in file.spans or ()] for file in source.files]
         return sorted(map(str, rows)), kept, "\n".join(explanation(query))
 
     def asked(condition: str) -> tuple[list[str], list[list[int]], str]:
@@ -51,7 +51,7 @@ def test_row_groups_within_a_file_are_left_out(
 
     rows, kept, explained = asked("has 'A41'")
     assert (rows, kept) == (["a41 all"], [[4]])
-    assert "11 row groups of these files" in explained
+    assert "11 spans of rows of these files" in explained
     assert asked("has_any ('a3', 'a94')")[:2] == (["a3 all", "a94 all"], [[0, 9]])
     # Every row group of logs has it, and none of metrics.
     rows, kept, _ = asked("has 'all'")
@@ -63,14 +63,15 @@ def test_bodies_are_searched_through_every_door(
     queries: QueryDriver, divided: SegmentWriter
 ) -> None:
     def bodies(text: str, **options: Any) -> list[str]:
-        with open_dataset("web", body_has=text, meta_address=queries.address, **options) as opened:
+        with open_dataset("web", meta_address=queries.address, **options) as dataset:
+            opened = dataset.body_has(text)
             rows = opened.to_table()["body"].to_pylist()
             assert opened.polars().collect()["body"].to_list() == rows
             assert [
                 b for (b,) in opened.duckdb(duckdb.connect()).project("body").fetchall()
             ] == rows
             assert opened.of_signal("logs").to_table()["body"].to_pylist() == rows
-            with pytest.raises(ReadError, match="open the dataset without `body_has`"):
+            with pytest.raises(ReadError, match="ask the dataset without `body_has`"):
                 opened.newest(1)
             return sorted(rows)
 
@@ -79,17 +80,15 @@ def test_bodies_are_searched_through_every_door(
     assert len(bodies("all")) == 95
     assert bodies("41") == bodies("a1000") == []
     # Another column list needs no body.
-    with open_dataset(
-        "web", columns=["service_name"], body_has="a41", meta_address=queries.address
-    ) as opened:
-        assert opened.to_table().to_pylist() == [{"service_name": "one"}]
+    with open_dataset("web", columns=["service_name"], meta_address=queries.address) as opened:
+        assert opened.body_has("a41").to_table().to_pylist() == [{"service_name": "one"}]
 
 
 def test_a_reader_of_arrow_opens_the_row_groups_that_may_have_a_term(
     queries: QueryDriver, divided: SegmentWriter
 ) -> None:
     with open_dataset("web", meta_address=queries.address) as opened:
-        files = files_of("a41", opened.files())
+        files = BodySearch("a41", opened.columns).files(opened.files())
         source = segments_dataset(opened.columns, opened.bounds, files, None, opened.pin)
         fragments = list(source.get_fragments())
 

@@ -24,8 +24,8 @@ from nursery.planning.pending import Limits
 from nursery.planning.planner import Plan, plan
 from nursery.planning.snapshot import StreamInfo, StreamSnapshot, read_snapshot
 from nursery.planning.tasks import Task
+from nursery.registration.deduplication import EventRegistrations
 from nursery.registration.move_tracker import FinishedMove, MoveTracker
-from nursery.registration.once import EventRegistrations
 from nursery.registration.refused import RefusedDatasets
 from nursery.registration.registration import Registered, Registrations, beyond_limits
 from nursery.results import TaskResult, UnreadableBaby

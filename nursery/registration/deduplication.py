@@ -1,25 +1,36 @@
-"""Registers moves of datasets in which each event is a row once, without the repeats.
+"""Deduplication of the events of a move, between its tasks and against earlier registrations.
 
 A registration claims the identities of its events. Of equal ones in the segments of several tasks
-the lowest by stream and offset is kept before that, and what another registration has claimed is
-left out after a refusal: the segments are written again, and registered again.
+the lowest by stream and offset is kept before that. Events that another registration has claimed
+are removed after a refusal: the segments are written again, and registered again.
+
+All files of a batch that loses rows become files of a new batch. So a catalog that is rebuilt
+from the bucket chooses between the two and prefers the newer one, which was registered. A batch
+that loses all rows has no newer one, so its files are deleted: a rebuild would bring them back.
 """
 
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import structlog
 
+from dataplane.babies.events import hashes_of
 from dataplane.babies.reads import DatasetWork
+from nursery.execution.dataset_execution import PRODUCER, OpenBatch
+from nursery.execution.segment_files import write_one
 from nursery.parts.deduplication import claim_order, events_of, with_events
 from nursery.registration.move_tracker import FinishedMove
 from nursery.registration.registration import BucketOf, Registered, Registrations
-from nursery.registration.rewriting import without_events
-from nursery.results import DatasetResult
+from nursery.results import DatasetResult, WrittenSegment
 from segments.errors import SegmentsError
 from segments.location import Stores
+from segments.parquet.footer import SegmentFooter, merged_footer
+from segments.parquet.lineage import BatchPart
+from segments.parquet.reader import read_footer, read_segment
+from segments.signals import Signal
 from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
 
@@ -111,7 +122,7 @@ def _left(
     each = events.each
     return with_events(
         result,
-        without_events(store, work, result.segments, gone, folder),
+        _without_events(store, work, result.segments, gone, folder),
         replace(
             events,
             hashes=b"".join([each[place] for place in places]),
@@ -120,3 +131,80 @@ def _left(
             repeats=events.repeats + events.number - len(places),
         ),
     )
+
+
+def _without_events(
+    store: ObjectStore,
+    work: DatasetWork,
+    segments: Sequence[WrittenSegment],
+    excluded: Collection[bytes],
+    folder: Path,
+) -> tuple[WrittenSegment, ...]:
+    """Write the segments of one task and dataset without the events with some identities.
+
+    Batches that have none of them stay. Raises StoreError, CorruptObject.
+    """
+    batches: dict[str, list[WrittenSegment]] = {}
+    footers: dict[str, list[SegmentFooter]] = {}
+    for segment in segments:
+        footer = read_footer(store, segment.key).footer
+        batch_id = footer.batches[0].batch_id
+        batches.setdefault(batch_id, []).append(segment)
+        footers.setdefault(batch_id, []).append(footer)
+    written: list[WrittenSegment] = []
+    for batch_id, own in batches.items():
+        kept = list(_kept_rows(store, work, own, excluded))
+        if sum(kept) == sum(segment.rows for segment in own):
+            written += own
+            continue
+        left = [segment for segment, rows in zip(own, kept, strict=True) if rows]
+        if not left:
+            # Never registered: meta refused the call that named them, or was not asked yet.
+            store.delete([segment.key for segment in own])
+            continue
+        # A file that is left out may be the only one of a baby.
+        footer = merged_footer(work.dataset_id, PRODUCER, footers[batch_id])
+        written += _rewritten(store, work, left, excluded, footer, folder)
+    return tuple(written)
+
+
+def _kept_rows(
+    store: ObjectStore,
+    work: DatasetWork,
+    segments: Sequence[WrittenSegment],
+    excluded: Collection[bytes],
+) -> Iterator[int]:
+    for segment in segments:
+        tables = _filtered(read_segment(store, segment.key), work, excluded)
+        yield sum(table.num_rows for table in tables.values())
+
+
+def _rewritten(
+    store: ObjectStore,
+    work: DatasetWork,
+    segments: Sequence[WrittenSegment],
+    excluded: Collection[bytes],
+    lineage: SegmentFooter,
+    folder: Path,
+) -> Iterator[WrittenSegment]:
+    batch = OpenBatch()
+    for part, segment in enumerate(segments, start=1):
+        count = len(segments) if part == len(segments) else 0
+        footer = replace(lineage, batches=(BatchPart(batch.batch_id, part, count),))
+        tables = _filtered(read_segment(store, segment.key), work, excluded)
+        path = folder / f"{batch.batch_id}-{part}.parquet"
+        yield write_one(store, work, tables, footer, path, batch.key(work, part))
+
+
+def _filtered(
+    tables: Mapping[Signal, pa.Table], work: DatasetWork, excluded: Collection[bytes]
+) -> dict[Signal, pa.Table]:
+    """Leave out log records with some identities, and sections without rows."""
+    identity = work.spec.identity
+    assert identity is not None
+    left = dict(tables)
+    if "logs" in left:
+        hashes = hashes_of(left["logs"].column(identity.column))
+        mask = pa.array([digest not in excluded for digest in hashes], pa.bool_())
+        left["logs"] = left["logs"].filter(mask)
+    return {signal: table for signal, table in left.items() if table.num_rows}

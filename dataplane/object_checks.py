@@ -28,27 +28,14 @@ class CheckedObject:
     is_read: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectPage:
-    """A page of stored objects; the next one begins after `next_after`, "" = it is the last."""
-
-    objects: Sequence[pb.StoredObject]
-    next_after: str
-    total_objects: int
-    total_size_bytes: int
-
-
 def list_stored(
     client: MetaClient, after: str, *, limit: int, since: int = 0, with_totals: bool = False
-) -> ObjectPage:
-    """List the objects behind a key that must exist."""
+) -> pb.ListStoredObjectsResponse:
+    """List the objects behind a key that must exist; the last page has no `next_after_key`."""
     request = pb.ListStoredObjectsRequest(
         after_key=after, limit=limit, since_version=since, with_totals=with_totals
     )
-    reply = client.operations.ListStoredObjects(request)
-    return ObjectPage(
-        reply.objects, reply.next_after_key, reply.total_objects, reply.total_size_bytes
-    )
+    return client.operations.ListStoredObjects(request)
 
 
 def check_each(

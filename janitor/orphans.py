@@ -52,7 +52,7 @@ class PrefixScan:
     orphans: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SweepTotals:
     """Totals of a sweep; `left` counts the orphans above the cap, left to the next sweep."""
 
@@ -61,14 +61,12 @@ class SweepTotals:
     deleted: int = 0
     left: int = 0
 
-    def plus(self, scan: PrefixScan, deleted: int) -> "SweepTotals":
-        """The sum with one more dataset or stream."""
-        return SweepTotals(
-            self.listed + scan.listed,
-            self.foreign + scan.foreign,
-            self.deleted + deleted,
-            self.left + len(scan.orphans) - deleted,
-        )
+    def add(self, scan: PrefixScan, deleted: int) -> None:
+        """Add one more dataset or stream."""
+        self.listed += scan.listed
+        self.foreign += scan.foreign
+        self.deleted += deleted
+        self.left += len(scan.orphans) - deleted
 
 
 def sweep(
@@ -88,7 +86,7 @@ def sweep(
         if shutdown.is_requested:
             return swept
         deleted = _delete(store, condemn, scan, shutdown, is_permitted)
-        swept = swept.plus(scan, deleted)
+        swept.add(scan, deleted)
         if deleted < len(scan.orphans):
             log.warning("orphans_left", owner=owner, found=len(scan.orphans), deleted=deleted)
     return swept

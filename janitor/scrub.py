@@ -83,7 +83,7 @@ def scrub_piece(
             checked.append(item)
     finally:
         is_whole = len(checked) == len(page.objects)
-        _advance(position, checked, page.next_after if is_whole else None)
+        _advance(position, checked, page.next_after_key if is_whole else None)
         _report(meta, checked, position, holder)
     return True
 

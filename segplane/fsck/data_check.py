@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import google_crc32c
 
-from dataplane.object_checks import CheckedObject, ObjectPage, check_each, list_stored, report
+from dataplane.object_checks import CheckedObject, check_each, list_stored, report
 from meta.client import MetaClient
+from meta.v1 import operations_pb2 as pb
 from segments.store.interface import ObjectStore
 from segplane.fsck.check_cursor import KEPT_MAX, DataCursor
 
@@ -45,7 +46,7 @@ def check_data(
 
     Findings are reported to meta. Raises StoreError if the store is unreachable, MetaError.
     """
-    totals: ObjectPage | None = None
+    totals: pb.ListStoredObjectsResponse | None = None
     started, began_secs = time.monotonic(), cursor.secs
     while True:
         page = list_stored(
@@ -61,9 +62,9 @@ def check_data(
             cursor.secs = began_secs + time.monotonic() - started
             report(client, checked)
             if is_last:
-                cursor.after_key = page.next_after
+                cursor.after_key = page.next_after_key
             keep(cursor, progress_of(cursor, totals))
-        if not page.next_after:
+        if not page.next_after_key:
             return
 
 
@@ -73,7 +74,7 @@ def is_sampled(key: str, share: float, seed: int) -> bool:
 
 
 def _pieces(
-    store: ObjectStore, page: ObjectPage, cursor: DataCursor
+    store: ObjectStore, page: pb.ListStoredObjectsResponse, cursor: DataCursor
 ) -> Iterator[tuple[list[CheckedObject], bool]]:
     """Check a page in pieces of about KEEP_EVERY_SECS; true comes with its last one."""
     checked: list[CheckedObject] = []
@@ -107,7 +108,7 @@ def _keep(rows: list[list[str]], row: list[str]) -> None:
         rows.append(row)
 
 
-def progress_of(cursor: DataCursor, totals: ObjectPage) -> DataProgress:
+def progress_of(cursor: DataCursor, totals: pb.ListStoredObjectsResponse) -> DataProgress:
     """Return the progress of a check, whose totals came with its first page."""
     size_bytes = int(totals.total_size_bytes * cursor.sample)
     objects = int(totals.total_objects * cursor.sample)

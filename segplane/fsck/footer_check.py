@@ -54,7 +54,7 @@ def check_footers(
                 add(invariants.footer_matches(segment, stored))
                 add(parts.held_twice(segment, stored))
             add(_unreadable(client, unread))
-            after = page.next_after
+            after = page.next_after_key
             if not after or (page.objects and not ids):
                 return footers
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dataplane.object_checks import ObjectPage, list_damaged
+from dataplane.object_checks import list_damaged
 from meta.client import MetaClient
+from meta.v1 import operations_pb2 as pb
 from segments.errors import StoreUnusable
 from segments.store.folder import FolderStore
 from segplane.__main__ import app
@@ -165,7 +166,8 @@ def test_the_time_that_is_left_counts_objects_as_well_as_bytes(
 ) -> None:
     cursor = DataCursor(objects=done[0], size_bytes=done[1], secs=10.0)
 
-    progress = progress_of(cursor, ObjectPage((), "", *whole))
+    totals = pb.ListStoredObjectsResponse(total_objects=whole[0], total_size_bytes=whole[1])
+    progress = progress_of(cursor, totals)
 
     assert progress.left_secs is not None
     assert least_secs < progress.left_secs < most_secs

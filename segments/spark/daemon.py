@@ -13,6 +13,9 @@ from importlib import import_module
 
 # Comma-separated names of modules to import.
 MODULES = "SEGPLANE_TASK_MODULES"
+# pyarrow imports pandas for its first array, if it is installed. PySpark leaves its worker to each
+# fork, because some packages start threads as they are imported; those of tasks take a fork well.
+_OF_FIRST_TASKS = ("pandas", "pyspark.worker")
 
 
 def main() -> None:
@@ -20,7 +23,7 @@ def main() -> None:
     # The driver decides how long a task may take: a signal to the group or the container must not
     # end one in its drain. Spark itself closes the standard input.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    for name in filter(None, os.environ.get(MODULES, "").split(",")):
+    for name in (*os.environ.get(MODULES, "").split(","), *_OF_FIRST_TASKS):
         # An executor may have other packages or another Python: its first task compares versions.
         with suppress(Exception):
             import_module(name)

@@ -163,8 +163,8 @@ def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:
     rows: list[Row] = []
     try:
         # The first job waits for the first executor. The second is as wide as jobs will be, so that
-        # it also runs on the executors that have come since.
-        for tasks in (1, cores(spark, settings)):
+        # it also runs on the executors that have come since. A local master is its only executor.
+        for tasks in (1,) if settings.is_local else (1, cores(spark, settings)):
             rows += context.parallelize(range(tasks), tasks).mapPartitions(survey()).collect()
     except Exception as error:
         if not is_late.is_set():

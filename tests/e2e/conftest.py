@@ -35,7 +35,13 @@ PACE = {
 
 
 @pytest.fixture
-def stack(database_url: str) -> Iterator[Stack]:
+def master() -> str:
+    """Run tasks without Spark; a test of what runs them names another master."""
+    return "processes[2]"
+
+
+@pytest.fixture
+def stack(database_url: str, master: str) -> Iterator[Stack]:
     """Start meta, a collector, the nursery, a merge worker and the janitor."""
     folder = Path(tempfile.mkdtemp(prefix="segplane-e2e-"))
     settings = StackSettings(
@@ -45,7 +51,12 @@ def stack(database_url: str) -> Iterator[Stack]:
         otlp_http_port=0,
         gateway_port=0,
         database_url=database_url,
-        inherited={**os.environ, **PACE},
+        inherited={
+            **os.environ,
+            **PACE,
+            "NURSERY_SPARK_MASTER": master,
+            "MERGE_WORKER_SPARK_MASTER": master,
+        },
     )
     lines: list[str] = []
     try:

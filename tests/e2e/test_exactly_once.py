@@ -48,7 +48,7 @@ SEND_SECS_MAX = 180.0
 # Midday, so that no record crosses into another UTC day.
 MIDDAY_NANOS = 1_780_056_000 * 10**9
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.spark]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,9 @@ class Endpoint:
     http: str
 
 
+@pytest.mark.parametrize(
+    "master", ["local[2]", pytest.param("processes[2]", marks=pytest.mark.slow)]
+)
 def test_every_record_is_there_exactly_once_through_crashes(stack: Stack) -> None:
     sent = SendLog()
     with MetaClient(stack.settings.meta_address) as client, _second_collector(stack) as second:

@@ -46,6 +46,21 @@ def test_a_process_exposes_its_own_metrics_only(service: str) -> None:
     assert names == {family.name for family in REGISTRIES[service].collect()}
 
 
+def test_the_pipeline_exposes_the_metrics_of_both_its_services() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", PROGRAM, "pipeline"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    names = {name.removesuffix("_total") for name in names_in(ended.stdout)}
+    both = (*metrics.NURSERY.collect(), *metrics.MERGE_WORKER.collect())
+    assert names == {family.name for family in both}
+    assert ended.stdout.count("# HELP segplane_clock_skew_seconds") == 1
+
+
 def test_help_texts_say_what_a_rise_or_another_state_means() -> None:
     for registry in REGISTRIES.values():
         for family in registry.collect():

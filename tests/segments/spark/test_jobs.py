@@ -58,6 +58,7 @@ def test_a_task_finds_its_modules_imported(jobs: SparkJobs) -> None:
 
     assert "segments.spark.daemon" in command_of(daemon)
     assert jobs.run(has_imported, "nursery.execution.execute")
+    assert jobs.run(has_imported, "pandas"), "pyarrow needs it for its first array"
     assert jobs.run(has_imported, "merge_worker.job")
 
 

@@ -6,39 +6,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from meta.process.installed import installed_release
-from segplane.cli.commands import (
-    access,
-    audit,
-    catalog,
-    config,
-    datasets,
-    deletion,
-    delivery,
-    demo,
-    fsck,
-    iceberg,
-    login,
-    losses,
-    pins,
-    projections,
-    quarantine,
-    query,
-    reading,
-    rewrites,
-    running,
-    schemas,
-    segments,
-    spark_env,
-    stats,
-    streams,
-    tasks,
-    tokens,
-    views,
-    workers,
-)
-from segplane.query.errors import QueryWarning
-from segplane.read.files.left_out import SegmentsLeftOut
+from segplane.cli.top_level import TopLevel
 
 HELP = """
 A control plane for telemetry on object storage.
@@ -60,56 +28,20 @@ Exit codes: 0 success, 1 refused or failed, 2 wrong argument or setting, 3 meta 
 """
 
 app = typer.Typer(
+    cls=TopLevel,
     no_args_is_help=True,
     help=HELP,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("dev")(running.dev)
-app.command("demo")(demo.demo)
-app.command("serve")(running.serve)
-app.command("migrate")(running.migrate)
-app.add_typer(datasets.app, name="datasets")
-app.add_typer(iceberg.app, name="iceberg")
-app.add_typer(tokens.app, name="tokens")
-app.add_typer(streams.app, name="streams")
-app.add_typer(segments.app, name="segments")
-app.add_typer(tasks.app, name="tasks")
-app.add_typer(workers.app, name="workers")
-app.add_typer(rewrites.app, name="rewrites")
-app.add_typer(pins.app, name="pins")
-app.add_typer(quarantine.app, name="quarantine")
-app.add_typer(deletion.app, name="deletion")
-app.add_typer(catalog.app, name="catalog")
-app.add_typer(schemas.app, name="schemas")
-app.add_typer(projections.app, name="projections")
-app.add_typer(views.app, name="views")
-app.command("query")(query.query)
-app.add_typer(access.app, name="access")
-app.command("read")(reading.read)
-app.command("sql")(reading.sql)
-app.command("test-send")(delivery.send_and_wait)
-app.command("login")(login.login)
-app.command("logout")(login.logout)
-app.command("whoami")(login.whoami)
-app.add_typer(audit.app, name="audit")
-app.command("stats")(stats.stats)
-app.command("fsck")(fsck.fsck)
-app.command("losses")(losses.losses)
-app.add_typer(config.app, name="config")
-app.command("spark-env")(spark_env.spark_env)
-
-
-@app.command()
-def version() -> None:
-    """Print the version."""
-    print(installed_release())
 
 
 def _end_with_version(is_requested: bool) -> None:
     if is_requested:
-        version()
+        from importlib.metadata import version
+
+        print(version("segplane"))
         raise typer.Exit
 
 
@@ -125,14 +57,14 @@ def _options(
     """Take the options that come before a command."""
 
 
-_SHOWN = (SegmentsLeftOut, QueryWarning)
+# Warnings of readers and queries, by the names of their classes: they take long to import.
+_SHOWN = ("SegmentsLeftOut", "QueryWarning")
 
 
 def main() -> None:
     """Run the command line."""
     warnings.showwarning = _show_warning
-    for category in _SHOWN:
-        warnings.simplefilter("always", category)
+    warnings.simplefilter("always", UserWarning)
     app()
 
 
@@ -145,7 +77,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Print warnings of readers and queries as one line, and others as Python does."""
-    if issubclass(category, _SHOWN):
+    if category.__name__ in _SHOWN:
         text = f"warning: {message}\n"
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)

@@ -7,16 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-import structlog
-
 from meta.process.exits import ConfigError
 from meta.process.host_names import HostNames, parse_host_names
-from meta.process.metrics_port import NO_METRICS, MetricsAddress
+from meta.process.metrics_address import NO_METRICS, MetricsAddress
 from meta.process.setting_names import COMMON, find_problems, names_of
 from meta.process.tls import ServerTls
 from segments.location import NamedStore, StoreLocation, parse_named_stores
 
-log = structlog.get_logger()
 Settings = TypeVar("Settings")
 # A process loads its settings with these alone; all others have defaults.
 _REQUIRED = {"META_DATABASE_URL": "postgresql://host/name"}
@@ -207,7 +204,10 @@ def settings_read(prefix: str, load: Callable[[Environment], object]) -> dict[st
 
 def load_settings(prefix: str, load: Callable[[Environment], Settings]) -> Settings:
     """Load a process's settings. Names in its environment that are not read are logged."""
-    env = environment(prefix)
+    # Commands read their environment without logs.
+    from meta.process.bare_structlog import get_logger
+
+    env, log = environment(prefix), get_logger()
     for problem in find_problems(env.values, [prefix], settings_read(prefix, load)):
         log.warning(problem.event, setting=problem.name, instead=problem.instead)
     return load(env)

@@ -3,7 +3,6 @@
 import io
 import ssl
 import threading
-from dataclasses import dataclass
 from socket import SOCK_STREAM, getaddrinfo, socket
 from socketserver import ThreadingMixIn
 from typing import Any, TextIO
@@ -12,26 +11,10 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from prometheus_client import make_wsgi_app
 
 from meta.process.exits import ConfigError
-from meta.process.tls import ServerTls
+from meta.process.metrics_address import MetricsAddress
 from meta.process_metrics import METRICS_FAULTS
 
 REQUEST_SECS_MAX = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsAddress:
-    """Address at which a process serves its Prometheus metrics; port 0 = off."""
-
-    host: str = "127.0.0.1"
-    port: int = 0
-    tls: ServerTls | None = None
-
-    def of_child(self, index: int) -> "MetricsAddress":
-        """The address of one of several processes with the same settings."""
-        return MetricsAddress(self.host, self.port and self.port + index, self.tls)
-
-
-NO_METRICS = MetricsAddress()
 
 
 def serve_metrics(at: MetricsAddress) -> None:

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from meta.client.addresses import is_loopback_host
 from meta.process.exits import ConfigError
-from meta.process.metrics_port import MetricsAddress
+from meta.process.metrics_address import MetricsAddress
 from meta.process.tls import ServerTls
 from segments.location import StoreLocation
 

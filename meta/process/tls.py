@@ -1,17 +1,17 @@
 """TLS of a server's ports: a certificate in files, read again when they change."""
 
+from __future__ import annotations
+
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import grpc
-import structlog
-
-from meta.client.file_changes import FileChanges
 from meta.process.exits import ConfigError
 
-log = structlog.get_logger()
+if TYPE_CHECKING:
+    import grpc
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,9 @@ class ServerTls:
 
     def grpc_credentials(self) -> grpc.ServerCredentials:
         """Credentials of a gRPC port. Raises ConfigError if the files cannot be used."""
+        # Only servers need gRPC here; commands that read their environment do not.
+        import grpc
+
         files = CertificateFiles(self)
         return grpc.dynamic_ssl_server_credentials(
             _configuration(files.read()),
@@ -96,6 +99,8 @@ class CertificateFiles:
     """The files of a ServerTls, read only when they have changed; safe for many threads."""
 
     def __init__(self, tls: ServerTls) -> None:
+        from meta.client.file_changes import FileChanges
+
         self._tls = tls
         self._paths = [tls.certificate_file, tls.key_file]
         if tls.client_ca_file is not None:
@@ -104,6 +109,9 @@ class CertificateFiles:
 
     def read_changed(self) -> CertificateBytes | None:
         """Read the files if they changed since the last call; None if not, or if unusable."""
+        from meta.process.bare_structlog import get_logger
+
+        log = get_logger()
         if not self._changes.have_happened():
             return None
         try:
@@ -125,6 +133,8 @@ class CertificateFiles:
 
 
 def _configuration(files: CertificateBytes) -> grpc.ServerCertificateConfiguration:
+    import grpc
+
     return grpc.ssl_server_certificate_configuration(
         [(files.key, files.chain)], root_certificates=files.client_ca or None
     )

@@ -3,18 +3,14 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import grpc
 import typer
 
-from dataplane.settings import client_tls
-from meta.client import MetaClient, typed_error
-from meta.errors import InvalidArgument, MetaError, NotFound, Unauthenticated, Unavailable
-from meta.process import ConfigError, environment
-from segplane.login import credentials
-from segplane.login.saved import LoginError
-from segplane.read.lookup import with_suggestion
+from segplane.cli.messages import MetaClient
+
+if TYPE_CHECKING:
+    from meta.errors import MetaError
 
 DEFAULT_ADDRESS = "127.0.0.1:9500"
 EXIT_REFUSED = 1
@@ -39,6 +35,14 @@ def connect(address: str) -> Iterator[MetaClient]:
     SEGPLANE_META_AUTH_TOKEN (or ..._FILE) is sent if meta asks for one, without them the credential
     of `segplane login`. SEGPLANE_META_CA_FILE and its companions configure TLS.
     """
+    # The help of commands needs neither gRPC nor protobuf.
+    import grpc
+
+    from meta.client import typed_error
+    from meta.errors import MetaError, NotFound
+    from meta.process.exits import ConfigError
+    from segplane.read.lookup import with_suggestion
+
     try:
         with open_client(address, None) as client:
             try:
@@ -58,6 +62,13 @@ def open_client(address: str, token: str | None = None) -> MetaClient:
 
     Raises ConfigError.
     """
+    from dataplane.settings import client_tls
+    from meta.client import MetaClient
+    from meta.process.environment import environment
+    from meta.process.exits import ConfigError
+    from segplane.login import credentials
+    from segplane.login.saved import LoginError
+
     env, login, file = environment("SEGPLANE_"), None, ""
     try:
         if token is None:
@@ -78,8 +89,10 @@ def open_client(address: str, token: str | None = None) -> MetaClient:
         raise ConfigError(str(error)) from error
 
 
-def refused(error: MetaError, address: str) -> typer.Exit:
+def refused(error: "MetaError", address: str) -> typer.Exit:
     """Print meta's error and return the matching exit."""
+    from meta.errors import InvalidArgument, Unauthenticated, Unavailable
+
     if isinstance(error, Unavailable) and "failed to connect" in error.message:
         complain(
             f"meta does not answer at {address}: start it with `segplane dev`, "
@@ -90,9 +103,9 @@ def refused(error: MetaError, address: str) -> typer.Exit:
         complain(f"{error.message}: see `segplane login` ({error.reason})")
         return typer.Exit(EXIT_REFUSED)
     field = error.field if isinstance(error, InvalidArgument) else ""
-    named = "" if not field or error.message.startswith(field) else f"{field}: "
+    prefix = "" if not field or error.message.startswith(field) else f"{field}: "
     blockers = error.metadata.get("blockers")
-    complain(f"{named}{error.message}{f': {blockers}' if blockers else ''} ({error.reason})")
+    complain(f"{prefix}{error.message}{f': {blockers}' if blockers else ''} ({error.reason})")
     return typer.Exit(EXIT_UNREACHABLE if isinstance(error, Unavailable) else EXIT_REFUSED)
 
 

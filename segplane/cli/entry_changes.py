@@ -3,14 +3,14 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import Message
 
-from meta.errors import RaceLost
 from segplane.cli.connection import EXIT_REFUSED, complain
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 ExpectedVersion = Annotated[
     str | None,
@@ -25,8 +25,10 @@ _ABOUT = frozenset(("authors", "created_at", "version"))
 
 
 @contextmanager
-def refused_with_differences(before: Message, read: Callable[[], Message]) -> Iterator[None]:
+def refused_with_differences(before: "Message", read: Callable[[], "Message"]) -> Iterator[None]:
     """Name another call's changes if they refuse this one; `read` reads the entry again."""
+    from meta.errors import RaceLost
+
     try:
         yield
     except RaceLost as error:
@@ -35,7 +37,7 @@ def refused_with_differences(before: Message, read: Callable[[], Message]) -> It
         raise typer.Exit(EXIT_REFUSED) from None
 
 
-def differences(before: Message, after: Message) -> list[str]:
+def differences(before: "Message", after: "Message") -> list[str]:
     """Each field of an entry that has another value now, with both values."""
     old, new = _values(before), _values(after)
     return [
@@ -45,8 +47,10 @@ def differences(before: Message, after: Message) -> list[str]:
     ]
 
 
-def _values(entry: Message) -> dict[str, object]:
+def _values(entry: "Message") -> dict[str, object]:
     """The values of an entry by their fields; those of a message in it by `field.part`."""
+    from google.protobuf.json_format import MessageToDict
+
     values: dict[str, object] = {}
     for field, value in MessageToDict(entry, preserving_proto_field_name=True).items():
         if field in _ABOUT:

@@ -12,7 +12,7 @@ from dataplane.task_runner import check_prerequisites
 from meta.process import ConfigError, Environment
 from segments.errors import RunnerUnusable
 from segplane.cli.connection import EXIT_USAGE, complain
-from segplane.stack import config
+from segplane.stack import config, defaults
 from segplane.stack.config import PIPELINE, StackSettings
 
 Load = Callable[[Environment], object]
@@ -43,7 +43,7 @@ def require_valid(settings: StackSettings, parts: Sequence[str]) -> None:
     installed are left out.
     """
     # A port of 0 is chosen at the start.
-    settings = replace(settings, meta_port=settings.meta_port or config.META_PORT)
+    settings = replace(settings, meta_port=settings.meta_port or defaults.META_PORT)
     # A setting that several processes share is refused with one text.
     processes = [Process.META, *chain.from_iterable(map(_processes_of, parts))]
     refusals = dict.fromkeys(_refusals(settings, processes))

@@ -112,7 +112,7 @@ def _read_footer(store: ObjectStore, key: str) -> StoredFooter:
 
 
 def _is_of_others(store: ObjectStore, key: str) -> bool:
-    """Return true for what readers map or leave out, which `segments list` names."""
+    """Return true for what readers map or leave out, which `segments find --unreadable` names."""
     from segments.foreign.opening import claims_to_be_segment
 
     try:

@@ -26,12 +26,13 @@ class LostIdentity:
 
 
 def once_again(dataset_id: str, name: str, column: str) -> str:
-    """Say that each event is no longer a row once, and how it is again."""
+    """Say that a dataset is no longer deduplicated, and how it is again."""
     return (
-        f"dataset {dataset_id} had each event once, by column {column}. The setting is off, so an"
-        " event that is sent again is a second row. Before nurseries start: bind it to a schema"
-        f" with {column}, `segplane datasets settings {name} --event-identity {column}"
-        f" --identity-window-days N`, `segplane datasets claim-events {name}`"
+        f"dataset {dataset_id} was deduplicated by column {column}. The setting is off, so a record"
+        " that is sent again is a second row. Before nurseries start: bind it to a schema with"
+        f" {column} (`segplane datasets columns {name} --schema SCHEMA`), then `segplane datasets"
+        f" deduplication {name} --deduplicate-by {column} --deduplicate-days N` and `segplane"
+        f" datasets claim-keys {name}`"
     )
 
 

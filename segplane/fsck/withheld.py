@@ -31,7 +31,7 @@ _LOOK_AT = {
     "parked": ("I12", "segplane streams list"),
     "hidden": ("I2", "segplane losses"),
     "lost": ("I1", "segplane losses"),
-    "unreadable": ("I2", "segplane segments list --unreadable"),
+    "unreadable": ("I2", "segplane segments find --unreadable"),
 }
 # Objects of a reason that are named.
 NAMED_MAX = 20

@@ -28,7 +28,7 @@ _REFUSED = {
     NONCONFORMING: "{} does not conform to the schema of the dataset ({}): correct the schema,"
     " or add --as-is, which leaves such columns null",
     OUTSIDE_WINDOW: "{} has events outside the window of the dataset ({}): lengthen the window,"
-    " set --outside-window keep, or add --as-is, which takes them without keeping their identities",
+    " set --outside-window keep, or add --as-is, which takes them without keeping their keys",
 }
 
 

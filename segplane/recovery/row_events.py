@@ -45,7 +45,7 @@ def claim_rows(client: MetaClient, address: str, name: str) -> RowEvents:
     settings = client.operations.GetDatasetSettings(request).settings
     if not settings.HasField("event_identity"):
         raise NoIdentity(
-            f"dataset {name!r} has no event identity: see `segplane datasets settings`"
+            f"dataset {name!r} is not deduplicated: see `segplane datasets deduplication`"
         )
     identity, events, days = settings.event_identity, RowEvents(), dict[bytes, int]()
     columns = list(dict.fromkeys(("timestamp", identity.column)))

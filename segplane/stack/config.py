@@ -13,17 +13,14 @@ from dataplane.settings import client_tls
 from meta.client.channel import ClientTls
 from meta.process import ConfigError, Environment
 from segplane.stack import ingest_token
+from segplane.stack.defaults import HOST, META_PORT, PORT_MAX
 
-HOST = "127.0.0.1"
-META_PORT = 9500
-PORT_MAX = 65_535
 # Wildcard addresses of listeners, and the address by which local clients reach them.
 _LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
 _OBJECT_STORE = "SEGPLANE_OBJECT_STORE_URL"
 # Nursery and merge worker in one process, with one Spark application.
 PIPELINE = "pipeline"
 _OWN_SPARK = ("NURSERY_SPARK_", "MERGE_WORKER_SPARK_")
-DEFAULT_DATA_DIR = Path("segplane-data")
 # Senders wait half a second for an acknowledgement. All else has a server's pace: each round costs
 # CPU, and merges of fewer files write each byte more often.
 DEV_PACE = {"META_FLUSH_TIMEOUT_MS": "500"}

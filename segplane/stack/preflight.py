@@ -7,7 +7,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from segplane.stack.config import HOST
+from segplane.stack.defaults import HOST
 
 # Below those that Linux gives to outgoing connections: one of these could take a port between its
 # choice and the start of its server.

@@ -1,13 +1,19 @@
 """Aligned tables and sizes as text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 NONE = "-"
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows under headers; numbers to the right, never cut to the terminal's width."""
+    """Print a table."""
+    for line in table(headers, rows):
+        print(line)
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield rows under headers; numbers to the right, never cut to the terminal's width."""
     texts = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headers, *texts, strict=True)]
     right = [all(_is_figure(row[i]) for row in texts) for i in range(len(headers))]
@@ -16,7 +22,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
             text.rjust(width) if is_right else text.ljust(width)
             for text, width, is_right in zip(row, widths, right, strict=True)
         )
-        print("  ".join(cells).rstrip())
+        yield "  ".join(cells).rstrip()
 
 
 def size_text(size_bytes: int) -> str:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 import structlog
-import typer
 from typer.testing import CliRunner
 
 from meta.process import Environment, load_settings
 from meta.process.environment import settings_read
 from meta.process.setting_names import COMMON, COMMON_ONLY, REMOVED, RENAMED, SHARED
 from segplane.__main__ import app
+from tests.support.commands import every_command
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
 ROW = re.compile(r"^\| `([A-Z_]+)`(?:, `<PROCESS>_([A-Z_]+)`)? \| (.*?) \| .+ \|$", re.MULTILINE)
@@ -58,7 +58,7 @@ def test_every_setting_is_documented_and_nothing_else(documented: dict[str, str]
 
 
 def test_every_variable_of_a_command_is_documented(documented: dict[str, str]) -> None:
-    variables = set(_variables(typer.main.get_command(app)))
+    variables = {name for command in every_command().values() for name in _variables(command)}
 
     assert "SEGPLANE_GATEWAY_ADDRESS" in variables
     own = {own for _, own, _ in ROW.findall(DOCS.read_text()) if own}
@@ -69,9 +69,6 @@ def _variables(command: Any) -> Iterator[str]:
     for parameter in command.params:
         names = parameter.envvar or ()
         yield from [names] if isinstance(names, str) else names
-    # A group; Typer brings its own kind of them.
-    for each in getattr(command, "commands", {}).values():
-        yield from _variables(each)
 
 
 def test_the_rows_of_shared_settings_have_both_names() -> None:

@@ -51,7 +51,7 @@ def test_the_glossary_lists_words_that_are_not_used() -> None:
 
 def test_there_are_texts_of_every_kind(texts: dict[str, str]) -> None:
     assert {"README.md", "docs/contract.md", "protos/meta/v1/operations.proto"} <= texts.keys()
-    assert "Dataset name" in texts["help of dataset_settings"]
+    assert "Dataset name" in texts["help of options"]
     assert "meta started" in texts["names of log events"]
 
 

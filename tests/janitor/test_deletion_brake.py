@@ -123,7 +123,7 @@ def test_a_shorter_retention_is_held_unless_its_deletions_are_confirmed(
 
     def settings(*arguments: str) -> Result:
         env = {"SEGPLANE_META_ADDRESS": meta_server.address}
-        shorter = ["datasets", "settings", "--created-retention", "1h", *arguments]
+        shorter = ["datasets", "retention", "--created-retention", "1h", *arguments]
         return CliRunner().invoke(app, shorter, env=env)
 
     hint = settings("other").stderr

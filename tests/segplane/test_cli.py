@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 
-import pytest
 from typer.testing import CliRunner
 
 from dataplane.object_checks import list_stored
@@ -121,52 +120,9 @@ def test_found_segments_are_printed_with_their_urls(
 ) -> None:
     segment = _save_segment(meta_client, f"{new_uuid7()}.parquet")
 
-    assert json.loads(run("segments", "get", segment, "--json").stdout)[0]["id"] == segment
+    assert json.loads(run("segments", "show", segment, "--json").stdout)[0]["id"] == segment
     assert run("segments", "find", "--urls").stdout.startswith("/")
     assert segment in run("segments", "find").stdout
-
-
-def test_settings_are_changed_one_by_one_and_shown(run: RunCommand) -> None:
-    run("datasets", "create", "checkout")
-
-    promoted = "status:int:record:http.status_code"
-    run("datasets", "settings", "checkout", "--event-retention", "30d", "--promote", promoted)
-    run("datasets", "settings", "checkout", "--records-per-month", "1000")
-    run("datasets", "settings", "checkout", "--event-age-max", "7d", "--memory-bytes", "5000")
-    run("datasets", "settings", "checkout", "--memory-bytes", "0")
-    shown = json.loads(run("datasets", "settings", "checkout", "--json").stdout)
-
-    assert shown["event_retention"] == f"{30 * 86400}s"
-    assert shown["records_per_month"] == "1000"
-    assert shown["ingest_limits"]["event_age_max_secs"] == str(7 * 86400)
-    assert shown["ingest_limits"]["memory_bytes"] == "0"
-    assert [c["attribute"] for c in shown["promoted_columns"]["columns"]] == ["http.status_code"]
-    text = run(
-        "datasets", "settings", "checkout", "--event-retention", "0", "--promote-none"
-    ).stdout
-    assert text == (
-        "event retention     -\ncreated retention   -\ngrace               -\n"
-        "records a month     1000\nevent_age_max_secs  604800\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("--grace", "soon"), "'soon' is not an age such as 90m or 7d"),
-        (("--grace", "99999999999w"), "'99999999999w' is too long an age"),
-        (("--promote", "status"), "'status' is not COLUMN:TYPE:SCOPE:ATTRIBUTE"),
-        (("--promote", "a:text:record:b"), "'a:text:record:b': TYPE is one of bool, int, long,"),
-        (("--promote", "a:int:record:b", "--promote-none"), "--promote and --promote-none exclude"),
-    ],
-)
-def test_a_setting_that_cannot_be_is_refused_in_one_line(
-    run: RunCommand, arguments: tuple[str, ...], complaint: str
-) -> None:
-    done = run("datasets", "settings", "default", *arguments)
-
-    assert done.exit_code == 2
-    assert done.stderr.startswith(f"error: {complaint}")
 
 
 def test_sharding_fields_are_replaced_and_taken_away(run: RunCommand) -> None:
@@ -184,7 +140,7 @@ def test_sharding_fields_are_replaced_and_taken_away(run: RunCommand) -> None:
 
 
 def test_usage_and_its_limit_are_shown(run: RunCommand) -> None:
-    run("datasets", "settings", "default", "--records-per-month", "5")
+    run("datasets", "limits", "default", "--records-per-month", "5")
 
     (usage,) = json.loads(run("datasets", "usage", "default", "--json").stdout)
 
@@ -254,8 +210,8 @@ def test_a_baby_segment_is_located(run: RunCommand, meta_client: MetaClient) -> 
         pb.CommitOffsetRequest(stream_id=stream, committed_offset=0, num_records=1)
     )
 
-    committed = run("streams", "locate", stream, "0").stdout
-    beyond = json.loads(run("streams", "locate", stream, "1", "--json").stdout)
+    committed = run("streams", "show", stream, "0").stdout
+    beyond = json.loads(run("streams", "show", stream, "1", "--json").stdout)
 
     assert committed.startswith("baby segment 0: committed\n")
     assert "waiting" in committed
@@ -295,6 +251,6 @@ def test_proven_damage_is_shown_beside_the_segment(
     request = operations_pb2.ReportObjectChecksRequest(checks=[check])
     meta_client.operations.ReportObjectChecks(request)
 
-    for lines in (run("segments", "find"), run("segments", "get", damaged, sound)):
+    for lines in (run("segments", "find"), run("segments", "show", damaged, sound)):
         shown = [line for line in lines.stdout.splitlines() if "a flipped bit" in line]
         assert [damaged in line for line in shown] == [True]

@@ -71,9 +71,9 @@ def test_a_change_of_what_another_person_changed_is_refused_with_the_difference(
 ) -> None:
     transactions = Transactions(meta_server.running.database)
     dataset = CatalogDriver(meta_server.client).dataset("web")
-    before = json.loads(run("datasets", "settings", "web", "--json").stdout)["version"]
+    before = json.loads(run("datasets", "retention", "web", "--json").stdout)["version"]
     limit = text("UPDATE datasets SET records_per_month = 5 WHERE id = :dataset")
-    change = ("datasets", "settings", "web", "--event-retention", "30d")
+    change = ("datasets", "retention", "web", "--event-retention", "30d")
 
     with ThreadPoolExecutor(1) as pool:
         with transactions.database.write() as tx:
@@ -108,7 +108,7 @@ def test_a_schema_is_renamed_and_its_columns_are_changed_at_once(run: RunCommand
     changed = run("schemas", "update", "s", "--rename", "t", "--add", "c:real", "--remove", "a")
     refused = run("schemas", "update", "t", "--remove", "a")
 
-    assert changed.stdout == "b:string c:real\n"
+    assert changed.stdout == "t version 2: b:string c:real\n"
     assert (refused.exit_code, "there is no column 'a'" in refused.stderr) == (1, True)
     (schema,) = json.loads(run("schemas", "list", "--json").stdout)
     assert (schema["name"], len(schema["columns"])) == ("t", 2)

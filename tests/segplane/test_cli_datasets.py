@@ -14,7 +14,8 @@ PER_CALL = 100
 # Commands that name a dataset.
 COMMANDS = (
     ("datasets", "show", "chekout"),
-    ("datasets", "settings", "chekout"),
+    ("datasets", "retention", "chekout"),
+    ("datasets", "columns", "chekout"),
     ("datasets", "usage", "chekout"),
     ("datasets", "delete", "chekout"),
     ("segments", "find", "--dataset", "chekout"),
@@ -91,8 +92,8 @@ def test_an_unknown_command_is_answered_with_the_one_that_was_meant(run: RunComm
 
 
 def test_a_unit_of_times_is_set_and_taken_back(run: RunCommand, dataset: str) -> None:
-    changed = run("datasets", "settings", "checkout", "--timestamp-unit", "ms").stdout
-    taken_back = run("datasets", "settings", "checkout", "--timestamp-unit", "guess").stdout
+    changed = run("datasets", "columns", "checkout", "--timestamp-unit", "ms").stdout
+    taken_back = run("datasets", "columns", "checkout", "--timestamp-unit", "guess").stdout
 
     assert ["timestamp", "unit", "ms"] in [line.split() for line in changed.splitlines()]
     assert "timestamp unit" not in taken_back
@@ -102,7 +103,7 @@ def test_a_dataset_is_shown_with_its_figures(
     run: RunCommand, meta_client: MetaClient, dataset: str
 ) -> None:
     Writer(meta_client).save_many(dataset, 3)
-    run("datasets", "settings", "checkout", "--records-per-month", "1000")
+    run("datasets", "limits", "checkout", "--records-per-month", "1000")
 
     text = run("datasets", "show", "checkout").stdout
     shown = json.loads(run("datasets", "show", "checkout", "--json").stdout)
@@ -119,7 +120,7 @@ def test_automatic_columns_are_switched_and_their_keys_replaced(
     run: RunCommand, dataset: str
 ) -> None:
     keys = ("--automatic-key", "user.id", "--automatic-key", "a:b:long")
-    command = ("datasets", "settings", "checkout")
+    command = ("datasets", "columns", "checkout")
     changed = run(*command, "--automatic-columns", "on", *keys).stdout
     off = run(*command, "--automatic-columns", "off").stdout
     replaced = run(*command, "--automatic-key", "status:long").stdout

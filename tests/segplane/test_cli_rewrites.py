@@ -45,11 +45,11 @@ def test_a_rewrite_is_paused_resumed_bounded_and_cancelled(
     job_id = begin(run)["id"]
 
     states = [
-        json.loads(run("rewrites", command, job_id, "--json").stdout)["state"]
-        for command in ("pause", "resume", "cancel")
+        json.loads(run("rewrites", "update", job_id, "--state", state, "--json").stdout)["state"]
+        for state in ("paused", "running", "cancelled")
     ]
-    bounded = run("rewrites", "limit", job_id, "--tasks-max", "1")
-    refused = run("rewrites", "resume", job_id)
+    bounded = run("rewrites", "update", job_id, "--tasks-max", "1")
+    refused = run("rewrites", "update", job_id, "--state", "running")
 
     assert [state.rpartition("_")[2] for state in states] == ["PAUSED", "RUNNING", "CANCELLED"]
     assert bounded.exit_code == 0
@@ -108,7 +108,7 @@ def test_progress_is_printed_until_the_end(run: RunCommand, rewrites: RewriteDri
     job = rewrites.create(empty)
     rewrites.advance(job)
 
-    result = run("rewrites", "follow", job.id)
+    result = run("rewrites", "show", job.id, "--follow")
 
     assert result.exit_code == 0
     assert result.stderr == "done: 0 of 0 segments, 100 % of 0 B, left: -\n"

@@ -6,13 +6,13 @@ from tests.support.command_line import RunCommand
 def test_settings_name_the_schema_that_the_dataset_is_bound_to(run: RunCommand) -> None:
     run("schemas", "create", "order", "price:long")
     run("datasets", "create", "shop")
-    before = run("datasets", "settings", "shop").stdout
-    run("datasets", "bind", "shop", "--schema", "order")
+    before = run("datasets", "columns", "shop").stdout
+    run("datasets", "columns", "shop", "--schema", "order")
     run("schemas", "update", "order", "--add", "tax:long")
 
-    newest = run("datasets", "settings", "shop").stdout
-    run("datasets", "bind", "shop", "--schema", "order", "--schema-version", "1")
-    fixed = run("datasets", "settings", "shop").stdout
+    newest = run("datasets", "columns", "shop").stdout
+    run("datasets", "columns", "shop", "--schema", "order", "--schema-version", "1")
+    fixed = run("datasets", "columns", "shop").stdout
 
     assert "schema" not in before
     assert "order version 2, the newest\n" in newest
@@ -22,7 +22,7 @@ def test_settings_name_the_schema_that_the_dataset_is_bound_to(run: RunCommand) 
 def test_a_refusal_names_what_is_in_the_way_and_its_field_once(run: RunCommand) -> None:
     run("schemas", "create", "order", "price:long")
     run("datasets", "create", "shop")
-    run("datasets", "bind", "shop", "--schema", "order")
+    run("datasets", "columns", "shop", "--schema", "order")
 
     referenced = run("schemas", "delete", "order")
     twice = run("schemas", "create", "double", "a:long", "a:long")

@@ -27,9 +27,10 @@ def test_workers_are_listed_set_shown_and_unset(run: RunCommand, meta_client: Me
     ]
     everything = json.loads(run("workers", "show", "--json").stdout)["named"]
     assert [named["name"] for named in everything] == ["merge_worker/*", "merge_worker/big-*"]
-    unset = run("workers", "unset", "merge_worker/*", "concurrent-tasks").stdout
+    unset = run("workers", "set", "merge_worker/*", "--unset", "concurrent-tasks").stdout
     assert unset.split() == ["datasets", dataset]
-    assert run("workers", "unset", "merge_worker/*").stdout == "merge_worker/* has no settings\n"
+    none = run("workers", "set", "merge_worker/*", "--unset", "all").stdout
+    assert none == "merge_worker/* has no settings\n"
 
 
 def test_a_change_without_a_setting_or_of_no_dataset_is_refused(run: RunCommand) -> None:

@@ -167,21 +167,22 @@ def test_rows_from_before_the_setting_get_their_identities(
     send(collector, orders("a", "b", "b", ""), orders("old", days_ago=9))
     merge(collector)
     name = name_of(collector)
-    refused = run("datasets", "claim-events", name)
-    run("datasets", "settings", name, "--event-identity", "order_id", "--identity-window-days", "3")
+    refused = run("datasets", "claim-keys", name)
+    command = ("datasets", "deduplication", name)
+    run(*command, "--deduplicate-by", "order_id", "--deduplicate-days", "3")
     send(collector, orders("a", text=" again"))
 
-    done = run("datasets", "claim-events", name)
-    again = run("datasets", "claim-events", name)
+    done = run("datasets", "claim-keys", name)
+    again = run("datasets", "claim-keys", name)
     merge(collector)
 
-    shown = run("datasets", "settings", name).stdout
+    shown = run(*command).stdout
     assert ("order_id, for 3 days" in shown, "duplicates" in shown) == (True, True)
-    ended = run("datasets", "settings", name, "--event-identity", "none", "--json").stdout
+    ended = run(*command, "--deduplicate-by", "none", "--json").stdout
     assert "event_identity" not in json.loads(ended)
     assert refused.exit_code == 1
-    assert done.stdout == "2 identities of 3 rows are claimed now\n", done.stderr
-    assert again.stdout == "0 identities of 3 rows are claimed now\n"
+    assert done.stdout == "stored the keys of 2 of 3 rows\n", done.stderr
+    assert again.stdout == "stored the keys of 0 of 3 rows\n"
     assert seen(collector) == ["", "a", "b", "b", "old"]
     assert repeats(client, dataset_id) == 1
 

@@ -174,14 +174,14 @@ def test_the_setting_is_shown_and_kept_by_other_changes(
     assert before.window.first_day == today() - 2
     name = dataset_name(collector)
 
-    shown = run("datasets", "settings", name, "--identity-window-days", "5").stdout
-    kept = run("datasets", "settings", name, "--outside-window", "keep", "--json").stdout
+    shown = run("datasets", "deduplication", name, "--deduplicate-days", "5").stdout
+    kept = run("datasets", "deduplication", name, "--outside-window", "keep", "--json").stdout
 
-    assert "events outside the window" in shown
+    assert "records outside the window" in shown
     assert json.loads(kept)["event_identity"]["outside_window"] == "OUTSIDE_WINDOW_UNSPECIFIED"
     after = get_settings(client, dataset_id).event_identity
     assert (after.window_days, after.rule) == (5, before.rule)
-    assert run("datasets", "settings", name, "--outside-window", "drop").exit_code == 2
+    assert run("datasets", "deduplication", name, "--outside-window", "drop").exit_code == 2
     with pytest.raises(InvalidArgument, match="column is not set"):
         set_settings(
             client,
@@ -189,7 +189,7 @@ def test_the_setting_is_shown_and_kept_by_other_changes(
             pb.DatasetSettings(event_identity=common_pb2.EventIdentity(outside_window=REFUSE)),
         )
     identify(client, dataset_id, "")
-    assert run("datasets", "settings", name, "--outside-window", "refuse").exit_code == 2
+    assert run("datasets", "deduplication", name, "--outside-window", "refuse").exit_code == 2
 
 
 def dataset_name(collector: CollectorDriver) -> str:

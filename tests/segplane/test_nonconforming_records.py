@@ -204,11 +204,12 @@ def test_the_setting_is_shown_and_set_with_the_binding(run: RunCommand) -> None:
     run("schemas", "create", "paid", "price:long")
     run("datasets", "create", "till")
 
-    bound = run("datasets", "bind", "till", "--schema", "paid", "--nonconforming", "reject")
+    command = ("datasets", "columns", "till")
+    bound = run(*command, "--schema", "paid", "--schema-violations", "reject")
 
-    assert bound.stdout.startswith("till: paid version 1, the newest; nonconforming: reject\n")
-    again = run("datasets", "bind", "till", "--schema", "paid", "--schema-version", "1")
-    assert "nonconforming: reject" in again.stdout
-    assert "reject" in run("datasets", "settings", "till").stdout
-    back = run("datasets", "settings", "till", "--nonconforming", "null", "--json")
+    assert bound.stdout.startswith("schema             paid version 1, the newest\n")
+    again = run(*command, "--schema", "paid", "--schema-version", "1")
+    assert "schema violations  reject\n" in again.stdout
+    assert "reject" in run(*command).stdout
+    back = run(*command, "--schema-violations", "null", "--json")
     assert "nonconforming" not in json.loads(back.stdout)

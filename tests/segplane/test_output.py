@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from segplane.cli.output import print_table, size_text, time_text
+from segplane.cli.output import size_text, time_text
+from segplane.terminal.plain_text import print_table
 from segplane.terminal.times import parse_time
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -71,7 +71,7 @@ def test_a_reconciliation_names_the_datasets_whose_events_came_back_without_iden
         lost = once_again(new.dataset_id, f"reconciled-{new.dataset_id}", "order_id")
         lines = done.stdout.splitlines()
         assert lost in lines
-        assert sum(line.endswith(f"claim-events {name}`") for line in lines) == 1
+        assert sum(line.endswith(f"claim-keys {name}`") for line in lines) == 1
 
         claimed = claim_rows(tools.meta, tools.settings.meta_address, name)
         again = CollectorDriver(tools.meta, known.dataset_id)

@@ -168,8 +168,8 @@ def test_an_altered_file_is_compared_accepted_and_taken_back(
     record = json.loads(run("audit", "list", "--rpc", "ReplaceSegment", "--json").stdout)
     assert record["detail"].startswith("checksum ")
     replacement, _ = segment_of(collector, "forged")
-    undone = run("segments", "take-back", replacement, "--accept-loss")
-    again = run("segments", "take-back", replacement, "--accept-loss")
+    undone = run("segments", "revert", replacement, "--accept-loss")
+    again = run("segments", "revert", replacement, "--accept-loss")
     assert (undone.exit_code, again.stdout) == (0, undone.stdout), undone.stderr
     assert f"segment {segment} is hidden again" in undone.stdout
     assert seen(collector) == ["b"]

@@ -81,11 +81,11 @@ def test_an_uncounted_payload_is_discarded_where_its_records_are_held(
     send(collector, *PRICES)
     nursery(collector.client, write_and_fail).cycle()
     (item,) = listed(run)
-    early = run("quarantine", "discard", item["key"])
+    early = run("quarantine", "drop", item["key"], "--held-elsewhere")
     choose(collector.client, collector.dataset_id, NULL)
     nursery(collector.client).cycle()
 
-    done = run("quarantine", "discard", item["key"], "--reason", "rows")
+    done = run("quarantine", "drop", item["key"], "--held-elsewhere", "--reason", "rows")
 
     assert (early.exit_code, done.exit_code) == (1, 0), done.stderr
     assert "not yet up to 0" in early.stderr
@@ -107,14 +107,14 @@ def test_a_payload_that_counts_or_has_no_note_is_not_discarded(
     nursery(collector.client).cycle()
     (item,) = listed(run)
 
-    counted = run("quarantine", "discard", item["key"])
+    counted = run("quarantine", "drop", item["key"], "--held-elsewhere")
     request = pb.DropPayloadRequest(
         object_key=item["key"], dataset_id=collector.dataset_id, held=True, acceptance=CONSENT
     )
     with pytest.raises(NothingToRepair, match="the payload counts"):
         collector.client.operations.DropPayload(request)
     collector.store.delete([f"{item['key']}.json"])
-    unknown = run("quarantine", "discard", item["key"])
+    unknown = run("quarantine", "drop", item["key"], "--held-elsewhere")
 
     assert (counted.exit_code, unknown.exit_code) == (1, 1)
     assert "counts: replay it" in counted.stderr

@@ -114,7 +114,7 @@ def _taken(tx: Transaction, merge: Merge, events: int, records: int) -> ExcessEv
         name = datasets.get(tx, dataset_id).name
         return ExcessEvents(
             f"the segments hold {events} events, their baby segments {records} records: if a"
-            f" collector counted too few, `segplane datasets settings {shlex.quote(name)}"
+            f" collector counted too few, `segplane datasets limits {shlex.quote(name)}"
             f" --excess-events {excess}` lets them in",
             dataset_id=dataset_id,
             excess_events=excess,

@@ -1,182 +1,153 @@
 """segplane audit: changes by operators and administrators, and denied calls."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
-from itertools import islice
-from typing import Annotated, TypeVar
+from collections.abc import Iterator
+from typing import Annotated
 
 import typer
 
-from meta.client import MetaClient
-from meta.errors import Unavailable
-from meta.v1 import operations_pb2 as pb
-from segplane.cli.audit_tail import PAGE_LIMIT, RECENT_IDS, AuditTail
-from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, complain, connect, usage
-from segplane.cli.output import NONE, print_json_lines, print_table
-from segplane.terminal.times import parse_time
+from segplane.cli.command import command, group
+from segplane.cli.connection import complain
+from segplane.cli.messages import MetaClient
+from segplane.cli.messages import operations_pb2 as pb
+from segplane.cli.nouns import pages
+from segplane.cli.options import nanos_of
+from segplane.cli.output import Answer, Columns, cell, listing
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="List and follow the audit log: each change, its author and the caller's host.",
-)
-Rpc = Annotated[str, typer.Option(help="Only one call, such as DeleteDataset.")]
-SubjectId = Annotated[str, typer.Option(help="Only what concerns this id.")]
-Principal = Annotated[str, typer.Option(help="Only changes by this caller.")]
-Host = Annotated[str, typer.Option(help="Only calls from this host.")]
-RequestId = Annotated[str, typer.Option(help="Only the call with this x-request-id.")]
-AsJsonLines = Annotated[bool, typer.Option("--json", help="Print a JSON object on each line.")]
-Row = TypeVar("Row", pb.AuditRecord, pb.DeniedCalls)
-HEADERS = ("at", "principal", "host", "call", "subject", "detail")
+app = group()
+Since = Annotated[str, typer.Option(help="From this time on: RFC 3339, or 90m = ago.")]
+COLUMNS: "Columns[pb.AuditRecord]" = {
+    "at": "at",
+    "principal": "principal",
+    "host": "host",
+    "call": "rpc",
+    "subject": "subject_id",
+    "detail": "detail",
+}
 
 
-@app.command("list")
+@command(app, "audit list --rpc DeleteDataset --since 7d", "list")
 def list_(
-    rpc: Rpc = "",
-    subject_id: SubjectId = "",
-    principal: Principal = "",
-    host: Host = "",
-    request_id: RequestId = "",
-    since: Annotated[str, typer.Option(help="From this time on: RFC 3339, or 90m = ago.")] = "",
-    until: Annotated[str, typer.Option(help="Before this time, as --since.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="Most records.")] = 100,
-    address: MetaAddress = DEFAULT_ADDRESS,
-    as_json: AsJsonLines = False,
-) -> None:
-    """List the changes, newest first."""
+    client: MetaClient,
+    rpc: str = "",
+    subject_id: str = "",
+    principal: str = "",
+    host: str = "",
+    request_id: str = "",
+    since: Since = "",
+    until: str = "",
+    limit: Annotated[int, typer.Option(min=1)] = 100,
+) -> Answer:
+    """List the changes, newest first. JSON is an object a line.
+
+    Options:
+        rpc: Only one call, such as DeleteDataset.
+        subject_id: Only what concerns this id.
+        principal: Only changes by this caller.
+        host: Only calls from this host.
+        request_id: Only the call with this x-request-id.
+        until: Before this time, as --since.
+        limit: Most records.
+    """
     request = pb.ListAuditRecordsRequest(
         rpc=rpc,
         subject_id=subject_id,
         principal=principal,
         host=host,
         request_id=request_id,
-        since_nanos=_nanos(since, "--since"),
-        until_nanos=_nanos(until, "--until"),
+        since_nanos=nanos_of(since, "--since") if since else 0,
+        until_nanos=nanos_of(until, "--until") if until else 0,
     )
-    with connect(address) as client:
-        records = islice(_records(client, request, limit), limit)
-        if as_json:
-            print_json_lines(records)
-        else:
-            print_table(HEADERS, [_row(record) for record in records])
+    records = pages(client.operations.ListAuditRecords, request, limit, "before_id")
+    return listing(records, COLUMNS, has_json_lines=True)
 
 
-@app.command()
+@command(app, "audit tail --rpc DeleteDataset")
 def tail(
-    rpc: Rpc = "",
-    subject_id: SubjectId = "",
-    principal: Principal = "",
-    host: Host = "",
-    request_id: RequestId = "",
-    lines: Annotated[int, typer.Option(min=0, max=PAGE_LIMIT, help="Older records first.")] = 10,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks.")] = 1.0,
-    address: MetaAddress = DEFAULT_ADDRESS,
-    as_json: AsJsonLines = False,
-) -> None:
+    client: MetaClient,
+    rpc: str = "",
+    subject_id: str = "",
+    principal: str = "",
+    host: str = "",
+    request_id: str = "",
+    lines: Annotated[int, typer.Option(min=0, max=1_000)] = 10,
+    every: Annotated[float, typer.Option(min=0.1)] = 1.0,
+) -> Answer:
     """Print the last changes and then each one as it is made, until Ctrl-C.
 
     While meta is out of reach it waits, and then continues from its position.
+
+    Options:
+        rpc: Only one call, such as DeleteDataset.
+        subject_id: Only what concerns this id.
+        principal: Only changes by this caller.
+        host: Only calls from this host.
+        request_id: Only the call with this x-request-id.
+        lines: Older records first.
+        every: Seconds between looks.
     """
     template = pb.AuditRecord(
         rpc=rpc, subject_id=subject_id, principal=principal, host=host, request_id=request_id
     )
-    with connect(address) as client:
-        request = pb.ListAuditRecordsRequest(
-            rpc=rpc, subject_id=subject_id, principal=principal, host=host, request_id=request_id
-        )
-        # Read before `older`: records committed between the two are followed.
-        newest = list(_records(client, pb.ListAuditRecordsRequest(), RECENT_IDS))
-        older = list(_records(client, request, lines))
-        tail_ = AuditTail(lambda after_id: _after(client, after_id), newest)
-        _print([r for r in reversed(older) if not tail_.is_ahead(r.id)], as_json=as_json)
-        is_reachable = True
-        while True:
-            try:
-                _print((r for r in tail_.poll() if _fits(r, template)), as_json=as_json)
-                is_reachable = True
-            except Unavailable as error:
-                if is_reachable:
-                    complain(f"{error.message}: trying again ({error.reason})")
-                is_reachable = False
-            time.sleep(every)
+    records = _followed(client, template, lines, every)
+    text = ("  ".join(str(cell(r, column)) for column in COLUMNS.values()) for r in records)
+    return Answer(records, text, has_json_lines=True)
 
 
-@app.command()
+def _followed(
+    client: MetaClient, template: "pb.AuditRecord", lines: int, every: float
+) -> "Iterator[pb.AuditRecord]":
+    from meta.errors import Unavailable
+    from segplane.cli.audit_tail import RECENT_IDS, AuditTail
+
+    call = client.operations.ListAuditRecords
+    request = pb.ListAuditRecordsRequest(**{f.name: v for f, v in template.ListFields()})
+    # Read before `older`: records committed between the two are followed.
+    newest = list(pages(call, pb.ListAuditRecordsRequest(), RECENT_IDS, "before_id"))
+    older = list(pages(call, request, lines, "before_id"))
+    tail = AuditTail(lambda after_id: _after(client, after_id), newest)
+    yield from (record for record in reversed(older) if not tail.is_ahead(record.id))
+    is_reachable = True
+    while True:
+        try:
+            yield from (record for record in tail.poll() if _fits(record, template))
+            is_reachable = True
+        except Unavailable as error:
+            if is_reachable:
+                complain(f"{error.message}: trying again ({error.reason})")
+            is_reachable = False
+        time.sleep(every)
+
+
+@command(app, "audit denials --reason UNAUTHENTICATED")
 def denials(
-    host: Annotated[str, typer.Option(help="Only from this host; of IPv6 a /64.")] = "",
-    reason: Annotated[str, typer.Option(help="Only one reason, such as UNAUTHENTICATED.")] = "",
-    since: Annotated[str, typer.Option(help="From this time on: RFC 3339, or 90m = ago.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = 100,
-    address: MetaAddress = DEFAULT_ADDRESS,
-    as_json: AsJsonLines = False,
-) -> None:
-    """List how many calls were denied, by minute, host and reason, newest first."""
+    client: MetaClient,
+    host: str = "",
+    reason: str = "",
+    since: Since = "",
+    limit: Annotated[int, typer.Option(min=1)] = 100,
+) -> Answer:
+    """List how many calls were denied, by minute, host and reason, newest first.
+
+    Options:
+        host: Only from this host; of IPv6 a /64.
+        reason: Only one reason, such as UNAUTHENTICATED.
+        limit: Most rows.
+    """
     request = pb.ListDeniedCallsRequest(
-        host=host, reason=reason, since_nanos=_nanos(since, "--since")
+        host=host, reason=reason, since_nanos=nanos_of(since, "--since") if since else 0
     )
-    with connect(address) as client:
-        rows = list(
-            _newest(lambda: client.operations.ListDeniedCalls(request).rows, request, limit)
-        )
-    if as_json:
-        print_json_lines(rows)
-    else:
-        columns = ((row.minute, row.host, row.reason, row.calls) for row in rows)
-        print_table(("minute", "host", "reason", "calls"), columns)
+    rows = pages(client.operations.ListDeniedCalls, request, limit, "before_id")
+    columns = {"minute": "minute", "host": "host", "reason": "reason", "calls": "calls"}
+    return listing(rows, columns, has_json_lines=True)
 
 
-def _records(
-    client: MetaClient, request: pb.ListAuditRecordsRequest, most: int
-) -> Iterator[pb.AuditRecord]:
-    return _newest(lambda: client.operations.ListAuditRecords(request).records, request, most)
+def _after(client: MetaClient, after_id: int) -> "list[pb.AuditRecord]":
+    from segplane.cli.audit_tail import PAGE_LIMIT
 
-
-def _newest(
-    page_of_request: Callable[[], Sequence[Row]],
-    request: pb.ListAuditRecordsRequest | pb.ListDeniedCallsRequest,
-    most: int,
-) -> Iterator[Row]:
-    """Page through what `request` lists, newest first, up to `most` rows."""
-    while most > 0:
-        request.limit = min(PAGE_LIMIT, most)
-        page = page_of_request()
-        yield from page
-        most -= len(page)
-        if len(page) < request.limit:
-            return
-        request.before_id = page[-1].id
-
-
-def _after(client: MetaClient, after_id: int) -> list[pb.AuditRecord]:
     request = pb.ListAuditRecordsRequest(after_id=after_id, limit=PAGE_LIMIT)
     return list(client.operations.ListAuditRecords(request).records)
 
 
-def _fits(record: pb.AuditRecord, template: pb.AuditRecord) -> bool:
+def _fits(record: "pb.AuditRecord", template: "pb.AuditRecord") -> bool:
     return all(getattr(record, field.name) == value for field, value in template.ListFields())
-
-
-def _print(records: Iterable[pb.AuditRecord], *, as_json: bool) -> None:
-    if as_json:
-        print_json_lines(records)
-        return
-    for record in records:
-        print("  ".join(map(str, _row(record))), flush=True)
-
-
-def _row(record: pb.AuditRecord) -> tuple[str, ...]:
-    return (
-        record.at,
-        record.principal or NONE,
-        record.host or NONE,
-        record.rpc,
-        record.subject_id,
-        record.detail,
-    )
-
-
-def _nanos(text: str, option: str) -> int:
-    try:
-        return parse_time(text, datetime.now(UTC)) if text else 0
-    except ValueError as error:
-        raise usage(f"{option}: {error}") from None

@@ -1,33 +1,28 @@
 """segplane catalog: rebuild of a lost database from the bucket, and reconciliation with it."""
 
 import contextlib
-import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from meta.errors import MetaError
-from meta.process import ConfigError, environment
-from segments.errors import StoreError
+from meta.process.environment import environment
+from meta.process.exits import ConfigError
+from segplane.cli.command import command, group
 from segplane.cli.commands.catalog_reconcile import reconcile, store_of_options
 from segplane.cli.commands.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
-from segplane.cli.console import one_line_errors
-from segplane.cli.output import print_facts, print_table, size_text
-from segplane.fsck.lost_identities import once_again
-from segplane.stack import config, preflight
-from segplane.stack.postgres import EmbeddedPostgres
+from segplane.cli.output import Answer, facts, size_text, table
+from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 if TYPE_CHECKING:
     from segments.rebuild.plan import Rebuild
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Bring the catalog back from the bucket, after a restore or a loss of the database.",
-)
-app.command()(reconcile)
+app = group()
+command(app, "catalog reconcile --dry-run")(reconcile)
 NOT_IN_THE_BUCKET = """
 The bucket does not hold the following, which has to be set again: dataset names (--names), ingest
 tokens and their routing, stores of new segments, retention, quotas, weights of sharding fields
@@ -37,29 +32,31 @@ Streams come back stopped: collectors register for new ones.
 """
 
 
-@app.command()
+@command(app, "catalog rebuild --from-bucket --names names.json --apply")
 def rebuild(
-    from_bucket: Annotated[
-        bool, typer.Option("--from-bucket", help="Read segments' footers and baby segments.")
-    ] = False,
-    is_applied: Annotated[
-        bool, typer.Option("--apply", help="Write it; without this, nothing changes.")
-    ] = False,
-    names: Annotated[
-        Path | None, typer.Option(help="A JSON file: dataset ids and their names.")
-    ] = None,
-    data_dir: DataDir = config.DEFAULT_DATA_DIR,
+    from_bucket: bool = False,
+    is_applied: Annotated[bool, typer.Option("--apply")] = False,
+    names: Path | None = None,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
     object_stores: NamedStoreUrls = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+) -> Answer:
     """Recreate datasets, live segments, offsets and checkpoints in an empty database.
 
     Stop every process first. Prints what it would do; --apply does it. Deletion is held afterwards.
+
+    Options:
+        from_bucket: Read segments' footers and baby segments.
+        is_applied: Write it; without this, nothing changes.
+        names: A JSON file: dataset ids and their names.
     """
     # Neither pyarrow nor the server's side is part of the `cli` extra.
+    from segments.errors import StoreError
+    from segplane.cli.console import one_line_errors
     from segplane.recovery import rebuild as rebuilding
+    from segplane.stack import preflight
+    from segplane.stack.postgres import EmbeddedPostgres
 
     if not from_bucket:
         raise usage("say what to rebuild from: --from-bucket")
@@ -82,10 +79,7 @@ def rebuild(
                 postgres = EmbeddedPostgres(data_dir / "postgres")
                 database_url = exits.enter_context(postgres).url
             version = _apply(database_url, plan, named)
-    if as_json:
-        print(json.dumps(_as_json(plan, named, version), indent=2))
-    else:
-        _print(plan, named, version)
+    return Answer(_as_json(plan, named, version), _lines(plan, named, version))
 
 
 def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
@@ -109,13 +103,15 @@ def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
         database.close()
 
 
-def _print(plan: "Rebuild", named: dict[str, str], version: int | None) -> None:
+def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Iterator[str]:
+    from segplane.fsck.lost_identities import once_again
+
     segments = Counter(live.segment.footer.dataset_id for live in plan.segments)
     rows, sizes = Counter[str](), Counter[str]()
     for live in plan.segments:
         rows[live.segment.footer.dataset_id] += live.segment.rows
         sizes[live.segment.footer.dataset_id] += live.segment.compressed_size_bytes
-    print_table(
+    yield from table(
         ("dataset", "name", "segments", "events", "size"),
         [(d, named[d], segments[d], rows[d], size_text(sizes[d])) for d in plan.dataset_ids],
     )
@@ -123,9 +119,9 @@ def _print(plan: "Rebuild", named: dict[str, str], version: int | None) -> None:
         if spec.sharding_fields or spec.promoted:
             promoted = ", ".join(column.name for column in spec.promoted)
             sharding = ", ".join(spec.sharding_fields)
-            print(f"{dataset_id}: sharding fields [{sharding}], promoted columns [{promoted}]")
-    print()
-    print_table(
+            yield (f"{dataset_id}: sharding fields [{sharding}], promoted columns [{promoted}]")
+    yield ""
+    yield from table(
         ("stream", "dataset", "committed", "merged", "deleted"),
         [
             (s.stream_id, e.dataset_id, s.committed_offset, e.merged_offset, s.deleted_offset)
@@ -133,9 +129,9 @@ def _print(plan: "Rebuild", named: dict[str, str], version: int | None) -> None:
             for e in s.entries
         ],
     )
-    print()
+    yield ""
     reasons = Counter(dropped.reason.split(":")[0] for dropped in plan.dropped)
-    print_facts(
+    yield from facts(
         [
             ("datasets", len(plan.dataset_ids)),
             ("live segments", len(plan.segments)),
@@ -146,20 +142,22 @@ def _print(plan: "Rebuild", named: dict[str, str], version: int | None) -> None:
     )
     for dropped in plan.dropped:
         if dropped.reason.startswith(("foreign", "unreadable")):
-            print(f"left out: {dropped.key}: {dropped.reason}")
+            yield (f"left out: {dropped.key}: {dropped.reason}")
     for warning in plan.warnings:
-        print(f"warning: {warning}")
+        yield (f"warning: {warning}")
     for dataset_id, column in sorted(plan.event_identities.items()):
-        print(once_again(dataset_id, named[dataset_id], column))
-    print(NOT_IN_THE_BUCKET)
+        yield (once_again(dataset_id, named[dataset_id], column))
+    yield (NOT_IN_THE_BUCKET)
     if version is None:
-        print("Nothing was changed; --apply does it.")
+        yield ("Nothing was changed; --apply does it.")
     else:
-        print(f"Written; readers see it from version {version} on. Deletion is held: run")
-        print("`segplane fsck --deep`, then `segplane deletion release`.")
+        yield (f"Written; readers see it from version {version} on. Deletion is held: run")
+        yield ("`segplane fsck --deep`, then `segplane deletion release`.")
 
 
 def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dict[str, object]:
+    from segplane.fsck.lost_identities import once_again
+
     return {
         "version": version,
         "datasets": [{"id": d, "name": named[d]} for d in plan.dataset_ids],

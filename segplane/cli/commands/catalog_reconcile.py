@@ -1,6 +1,5 @@
 """segplane catalog reconcile: brings back records that a restored database lost."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,22 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meta.errors import MetaError
-from segments.errors import StoreError
-from segments.location import StoreLocation, Stores, parse_named_stores
-from segments.store.interface import ObjectStore
-from segments.store.open import open_stores
-from segplane.cli.commands.losses import Reason
 from segplane.cli.commands.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
-from segplane.cli.output import AsJson, print_facts
-from segplane.fsck.lost_identities import once_again
-from segplane.stack import config
-from segplane.stack.postgres_folder import PostgresError
-from segplane.stack.running_postgres import running_url
+from segplane.cli.options import Reason
+from segplane.cli.output import Answer, AsJson, facts
+from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 if TYPE_CHECKING:
     from meta.store.damage.losses import Acceptance
     from meta.store.engine.pool import Database
+    from segments.store.interface import ObjectStore
     from segplane.recovery.gone_segments import Decision, GoneSegments
     from segplane.recovery.reconcile import ReconcileReport
     from segplane.recovery.unclaimed_identities import UnclaimedIdentities
@@ -40,33 +33,30 @@ backup are not in the bucket: set them again. Wait until the nurseries have merg
 
 
 def reconcile(
-    is_dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would come back; write nothing.")
-    ] = False,
-    data_dir: DataDir = config.DEFAULT_DATA_DIR,
+    is_dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
     object_stores: NamedStoreUrls = "",
-    deleted: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--deleted",
-            metavar="DATASET",
-            help="A dataset, by name or id, or `all`: its segments that have no objects any more"
-            " were deleted on purpose after the backup. Hides them. May be repeated.",
-        ),
-    ] = None,
+    deleted: Annotated[list[str] | None, typer.Option(metavar="DATASET")] = None,
     reason: Reason = "deleted after the backup",
     as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Bring back objects that a restored database does not know, each record once.
 
     Run it while the stack runs, before `segplane deletion release`. It may be stopped and run
     again. On a terminal it asks whether missing objects were deleted on purpose. Exits with 1 while
     something is left.
+
+    Options:
+        is_dry_run: Print what would come back; write nothing.
+        deleted: A dataset, by name or id, or `all`: its segments that have no objects any more were
+            deleted on purpose after the backup. Hides them. May be repeated.
     """
     # Neither pyarrow nor the server's side is part of the `cli` extra.
     from segplane.recovery import reconcile as reconciling
+    from segplane.stack.postgres_folder import PostgresError
+    from segplane.stack.running_postgres import running_url
 
     try:
         url = database_url or running_url(data_dir / "postgres")
@@ -83,16 +73,18 @@ def reconcile(
             acceptance=_acceptance(reason),
             progress=_say,
         )
-    if as_json:
-        print(json.dumps({"dry_run": is_dry_run, **asdict(report)}, indent=2))
-    else:
-        _print(report, is_dry_run=is_dry_run)
-    if not report.is_complete:
-        raise typer.Exit(EXIT_REFUSED)
+    return Answer(
+        {"dry_run": is_dry_run, **asdict(report)},
+        _lines(report, is_dry_run=is_dry_run),
+        exit_code=0 if report.is_complete else EXIT_REFUSED,
+    )
 
 
-def store_of_options(object_store_url: str, object_stores: str, data_dir: Path) -> ObjectStore:
+def store_of_options(object_store_url: str, object_stores: str, data_dir: Path) -> "ObjectStore":
     """Open the stores that a command's options name. Raises ValueError."""
+    from segments.location import StoreLocation, Stores, parse_named_stores
+    from segments.store.open import open_stores
+
     url = object_store_url or (data_dir / "objects").absolute().as_uri()
     named = parse_named_stores(object_stores)
     return open_stores(Stores(StoreLocation.from_url(url), named))
@@ -116,6 +108,7 @@ def _opened(url: str) -> Iterator["Database"]:
 def _refusals(database: "Database") -> Iterator[None]:
     """Check the release, and turn each refusal into a line and an exit code."""
     from meta import migrations
+    from segments.errors import StoreError
     from segplane.recovery.reconcile import ReconcileRefused
 
     try:
@@ -162,12 +155,12 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _print(report: "ReconcileReport", *, is_dry_run: bool) -> None:
+def _lines(report: "ReconcileReport", *, is_dry_run: bool) -> Iterator[str]:
     back = [stream for stream in report.streams if not stream.reason]
     left = [stream for stream in report.streams if stream.reason]
     segments = report.segments
     new = [*(i for stream in back for i in stream.new_dataset_ids), *segments.new_dataset_ids]
-    print_facts(
+    yield from facts(
         (
             ("streams that come back", len(back)),
             ("their babies", sum(stream.babies for stream in back)),
@@ -186,33 +179,35 @@ def _print(report: "ReconcileReport", *, is_dry_run: bool) -> None:
         )
     )
     for dataset_id in new:
-        print(f"dataset {dataset_id} is called reconciled-{dataset_id}")
+        yield (f"dataset {dataset_id} is called reconciled-{dataset_id}")
     for stream in left:
-        print(
+        yield (
             f"left: stream {stream.stream_id}, {stream.babies} babies,"
             f" {stream.records} records: {stream.reason}"
         )
     for key, reason in sorted(segments.left.items()):
-        print(f"left: {key}: {reason}")
+        yield (f"left: {key}: {reason}")
     for gone in report.gone:
-        print(_gone_line(gone, is_dry_run=is_dry_run))
+        yield (_gone_line(gone, is_dry_run=is_dry_run))
     for dataset in segments.unclaimed:
-        print(_unclaimed_line(dataset))
+        yield (_unclaimed_line(dataset))
     for token in report.revoked:
-        print(f"revoked again: {token.kind} token {token.name} ({token.id})")
+        yield (f"revoked again: {token.kind} token {token.name} ({token.id})")
     if is_dry_run:
-        print("Nothing was changed.")
+        yield ("Nothing was changed.")
     elif report.is_complete:
-        print(NEXT_STEP.strip())
+        yield (NEXT_STEP.strip())
 
 
 def _unclaimed_line(dataset: "UnclaimedIdentities") -> str:
+    from segplane.fsck.lost_identities import once_again
+
     if not dataset.is_set:
         return once_again(dataset.dataset_id, dataset.dataset_name, dataset.column)
     return (
-        f"dataset {dataset.dataset_id} has each event once, by column {dataset.column}. Its"
-        " segments that come back have no identities, so an event of them that is sent or merged"
-        " again is a second row. Before nurseries start: `segplane datasets claim-events"
+        f"dataset {dataset.dataset_id} is deduplicated by column {dataset.column}. Its segments"
+        " that come back have no deduplication keys, so a record of them that is sent or merged"
+        " again is a second row. Before nurseries start: `segplane datasets claim-keys"
         f" {dataset.dataset_name}`"
     )
 

@@ -1,33 +1,21 @@
 """segplane config: the settings of each process, as its environment has them."""
 
-import json
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
-from meta.process import ConfigError, Environment, environment
-from meta.process.environment import SettingReading, settings_read
-from meta.process.setting_names import (
-    COMMON,
-    COMMON_ONLY,
-    RENAMED,
-    NameProblem,
-    find_problems,
-)
-from segplane.cli.connection import EXIT_USAGE, complain, usage
-from segplane.cli.output import AsJson, print_table
+from meta.process.environment import Environment, SettingReading, environment, settings_read
+from meta.process.exits import ConfigError
+from meta.process.setting_names import COMMON, COMMON_ONLY, RENAMED, find_problems
+from segplane.cli.command import command, group
+from segplane.cli.connection import EXIT_USAGE, usage
+from segplane.cli.output import Answer, table
 from segplane.cli.process_settings import Process, installed_loads
 
-app = typer.Typer(no_args_is_help=True, help="Show the settings of processes.")
-
-
-@app.callback()
-def _group() -> None:
-    """Keep `show` a command of its own."""
+app = group()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +27,16 @@ class Shown:
     source: str
 
 
-@app.command()
-def show(
-    process: Annotated[
-        Process | None, typer.Argument(help="Show one process; default: all that are installed.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+@command(app, "config show collector")
+def show(process: Annotated[Process | None, typer.Argument()] = None) -> Answer:
     """Show every setting in force in this environment with its source; secrets are hidden.
 
     A source is the default, a variable, an old name of the setting, or a file. Variables with the
     prefix of a process that are no setting are listed with the closest name. If a value is refused,
     the command says why, shows the other settings all the same, and exits with 2.
+
+    Options:
+        process: Show one process; default: all that are installed.
     """
     loads = installed_loads([process] if process else list(Process))
     if not loads:
@@ -70,11 +56,16 @@ def show(
     rows += _of_command_line() if process is None else []
     values = environment("").values
     problems = list(find_problems(values, [each.prefix for each in loads], known))
-    _print(rows, problems, refusals, as_json)
-    for refusal in refusals:
-        complain(refusal)
-    if refusals:
-        raise typer.Exit(EXIT_USAGE)
+    unique = list({row.setting: row for row in rows}.values())
+    return Answer(
+        {"settings": unique, "problems": problems, "refusals": refusals},
+        table(("setting", "value", "source"), [(r.setting, r.value, r.source) for r in unique]),
+        [
+            *(f"warning: {problem.text}" for problem in problems),
+            *(f"error: {' '.join(refusal.split())}" for refusal in refusals),
+        ],
+        EXIT_USAGE if refusals else 0,
+    )
 
 
 def _read_others(env: Environment, settings: Mapping[str, SettingReading]) -> None:
@@ -96,23 +87,6 @@ def _of_command_line() -> list[Shown]:
             with suppress(ConfigError):
                 env.text(name, is_secret=name.endswith("_TOKEN"))
     return [Shown(name, reading.shown, _source(reading)) for name, reading in env.readings.items()]
-
-
-def _print(
-    rows: list[Shown], problems: list[NameProblem], refusals: list[str], as_json: bool
-) -> None:
-    unique = list({row.setting: row for row in rows}.values())
-    if as_json:
-        document = {
-            "settings": [asdict(row) for row in unique],
-            "problems": [asdict(problem) for problem in problems],
-            "refusals": refusals,
-        }
-        print(json.dumps(document, indent=2))
-        return
-    print_table(("setting", "value", "source"), [(r.setting, r.value, r.source) for r in unique])
-    for problem in problems:
-        print(f"warning: {problem.text}", file=sys.stderr)
 
 
 def _source(reading: SettingReading) -> str:

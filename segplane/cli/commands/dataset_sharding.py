@@ -5,50 +5,44 @@ from typing import Annotated
 
 import typer
 
-from meta.v1 import catalog_pb2, common_pb2
-from segplane.cli.commands.dataset_settings import Name
-from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.cli.connection import usage
 from segplane.cli.entry_changes import refused_with_differences
-from segplane.cli.output import AsJson, print_json, print_table
+from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
+from segplane.cli.options import Dataset
+from segplane.cli.output import Answer, listing
 
 
 def shard(
-    name: Name,
-    fields: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[FIELD[=WEIGHT]]...", help="Columns that readers filter by; weight 1 if unset."
-        ),
-    ] = None,
-    none: Annotated[bool, typer.Option("--none", help="Remove all sharding fields.")] = False,
-    address: MetaAddress = DEFAULT_ADDRESS,
-    as_json: AsJson = False,
-) -> None:
-    """Show or replace the fields that lead the sort order of new segments."""
+    client: MetaClient,
+    name: Dataset,
+    fields: Annotated[list[str] | None, typer.Argument(metavar="[FIELD[=WEIGHT]]...")] = None,
+    none: bool = False,
+) -> Answer:
+    """Show or replace the fields that lead the sort order of new segments.
+
+    Options:
+        fields: Columns that readers filter by; weight 1 if unset.
+        none: Remove all sharding fields.
+    """
     if fields and none:
         raise usage("FIELD and --none exclude each other")
     sharding_fields = [_field(text) for text in fields or ()]
-    with connect(address) as client:
-        read = partial(
-            client.catalog.GetShardingFields, catalog_pb2.GetShardingFieldsRequest(name=name)
+    read = partial(
+        client.catalog.GetShardingFields, catalog_pb2.GetShardingFieldsRequest(name=name)
+    )
+    reply = read()
+    if sharding_fields or none:
+        request = catalog_pb2.SetShardingFieldsRequest(
+            name=name, fields=sharding_fields, expected_version=reply.version or None
         )
+        with refused_with_differences(reply, read):
+            client.catalog.SetShardingFields(request)
         reply = read()
-        if sharding_fields or none:
-            request = catalog_pb2.SetShardingFieldsRequest(
-                name=name,
-                fields=sharding_fields,
-                expected_version=reply.version or None,
-            )
-            with refused_with_differences(reply, read):
-                client.catalog.SetShardingFields(request)
-            reply = read()
-    if as_json:
-        print_json(reply.fields)
-    else:
-        print_table(("field", "weight"), [(f.field_name, f"{f.weight:g}") for f in reply.fields])
+    return listing(reply.fields, {"field": "field_name", "weight": lambda f: f"{f.weight:g}"})
 
 
-def _field(text: str) -> common_pb2.ShardingField:
+def _field(text: str) -> "common_pb2.ShardingField":
+
     name, _, weight = text.partition("=")
     try:
         return common_pb2.ShardingField(field_name=name, weight=float(weight or 1))

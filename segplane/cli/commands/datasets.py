@@ -1,126 +1,156 @@
 """segplane datasets: named sets of telemetry records."""
 
-import json
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
 import typer
 
-from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
-from segments import dataset_names
-from segments.keys import merged_prefix
-from segplane.cli.commands.dataset_binding import bind, unbind
-from segplane.cli.commands.dataset_events import claim_events
-from segplane.cli.commands.dataset_move import move
-from segplane.cli.commands.dataset_settings import Name, settings, show_usage
+from segplane.cli.commands.dataset_columns import columns
+from segplane.cli.commands.dataset_deduplication import claim_keys, deduplication
+from segplane.cli.commands.dataset_placement import placement
+from segplane.cli.commands.dataset_settings import limits, retention, settings
 from segplane.cli.commands.dataset_sharding import shard
 from segplane.cli.commands.reading import preview
 from segplane.cli.commands.stats import segment_facts
-from segplane.cli.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
-from segplane.cli.output import (
-    NONE,
-    AsJson,
-    author_facts,
-    message_dict,
-    print_facts,
-    print_json,
-    print_table,
+from segplane.cli.connection import EXIT_REFUSED, complain
+from segplane.cli.messages import MetaClient, catalog_pb2, janitor_pb2, operations_pb2
+from segplane.cli.nouns import Noun
+from segplane.cli.options import Dataset, dataset_id
+from segplane.cli.output import NONE, Answer, Fact, author_facts, facts, listing, message_dict
+
+datasets: "Noun[catalog_pb2.Dataset]" = Noun(
+    "datasets", {"id": "id", "name": "name", "note": lambda d: _note(d.name)}, sample="checkout"
 )
-from segplane.read.lookup import all_datasets, read_usages
-
-app = typer.Typer(no_args_is_help=True, help="Create, list, set up and delete datasets.")
-app.command()(settings)
-app.command()(shard)
-app.command()(bind)
-app.command()(unbind)
-app.command()(move)
-app.command("claim-events")(claim_events)
-app.command("usage")(show_usage)
-app.command()(preview)
-
-
-@app.command()
-def create(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
-    """Create a dataset; the same name again is fine."""
-    with connect(address) as client:
-        reply = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
-    print(reply.id)
+app = datasets.app
+datasets.command("retention", "{} --event-retention 30d")(retention)
+datasets.command("limits", "{} --records-per-month 1000000")(limits)
+datasets.command("columns", "{} --promote status:int:record:http.status_code")(columns)
+datasets.command("deduplication", "{} --deduplicate-by order_id --deduplicate-days 7")(
+    deduplication
+)
+datasets.command("claim-keys", "{}")(claim_keys)
+datasets.command("placement", "{} cold --follow")(placement)
+datasets.command("shard", "{} service_name")(shard)
+datasets.command("preview", "{} --signal logs")(preview)
+datasets.command("settings", "{}", hidden=True)(settings)
 
 
-@app.command()
-def rename(
-    name: Name,
-    new_name: Annotated[str, typer.Argument(help="The new name.")],
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
-    """Rename a dataset; segments, tokens and views stay, and older versions keep the old name."""
-    with connect(address) as client:
-        dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
-        request = operations_pb2.RenameDatasetRequest(dataset_id=dataset.id, new_name=new_name)
-        print(client.operations.RenameDataset(request).name)
+def _note(name: str) -> str:
+    """Return a note for a name that no new dataset could have."""
+    from segments import dataset_names
 
-
-@app.command("list")
-def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
-    """List the datasets, oldest first."""
-    with connect(address) as client:
-        datasets = all_datasets(client)
-    notes = [_note(dataset) for dataset in datasets]
-    if as_json:
-        pairs = zip(datasets, notes, strict=True)
-        print(
-            json.dumps([message_dict(d) | ({"note": n} if n else {}) for d, n in pairs], indent=2)
-        )
-    elif any(notes):
-        rows = [(d.id, d.name, n) for d, n in zip(datasets, notes, strict=True)]
-        print_table(("id", "name", "note"), rows)
-    else:
-        print_table(("id", "name"), [(d.id, d.name) for d in datasets])
-
-
-@app.command()
-def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
-    """Show one dataset with its figures."""
-    with connect(address) as client:
-        dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
-        stats = client.janitor.GetJanitorStats(
-            janitor_pb2.GetJanitorStatsRequest(dataset_name=name)
-        )
-        (usage,) = read_usages(client, [dataset.id])
-        formats = client.operations.GetSegmentFormats(
-            operations_pb2.GetSegmentFormatsRequest(dataset_id=dataset.id)
-        )
-    if as_json:
-        print_json(dataset, stats=stats, usage=usage, formats=formats)
-        return
-    print_facts(
-        (
-            ("id", dataset.id),
-            ("name", dataset.name),
-            *author_facts(dataset.authors),
-            *segment_facts(stats),
-            *((_format_name(f.format_version), f"{f.segments} segments") for f in formats.formats),
-            ("rows", usage.rows if usage.HasField("rows") else NONE),
-            ("duplicates", usage.duplicates if usage.HasField("duplicates") else NONE),
-            (f"records accepted in {usage.month}", usage.records),
-            ("records a month", NONE if usage.limit < 0 else usage.limit),
-            *_merge_debt(usage),
-        )
-    )
-
-
-def _note(dataset: catalog_pb2.Dataset) -> str:
-    """Return the note on a name that no new dataset could have, or ""."""
-    reason = dataset_names.reserved(dataset.name)
+    reason = dataset_names.reserved(name)
     return f"rename it: {reason}" if reason else ""
 
 
-def _merge_debt(usage: operations_pb2.DatasetUsage) -> list[tuple[str, str]]:
+@datasets.command("create", "{}")
+def create(client: MetaClient, name: Dataset) -> Answer:
+    """Create a dataset; the same name again is fine."""
+    reply = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
+    return Answer(reply, [reply.id])
+
+
+@datasets.command("rename", "{} shop")
+def rename(client: MetaClient, name: Dataset, new_name: str) -> Answer:
+    """Rename a dataset; segments, tokens and views stay, and older versions keep the old name.
+
+    Options:
+        new_name: The new name.
+    """
+    request = operations_pb2.RenameDatasetRequest(
+        dataset_id=dataset_id(client, name), new_name=new_name
+    )
+    reply = client.operations.RenameDataset(request)
+    return Answer(reply, [reply.name])
+
+
+@datasets.command("list")
+def list_(client: MetaClient) -> Answer:
+    """List the datasets, oldest first."""
+    from segplane.read.lookup import all_datasets
+
+    listed = all_datasets(client)
+    notes = {dataset.id: note for dataset in listed if (note := _note(dataset.name))}
+    data = [
+        message_dict(dataset) | ({"note": notes[dataset.id]} if dataset.id in notes else {})
+        for dataset in listed
+    ]
+    return Answer(data, datasets.listing(listed).text)
+
+
+@datasets.command("usage", "{}")
+def usage(
+    client: MetaClient,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
+) -> Answer:
+    """Count the records that datasets took this month (UTC), with their limit.
+
+    Records are those that were acknowledged; the limit counts them. Rows are in the segments of
+    all months. Duplicates are records that were rows already.
+
+    Options:
+        names: Only these datasets.
+    """
+    from segplane.read.lookup import all_datasets, read_usages
+
+    if names:
+        ids = [dataset_id(client, name) for name in names]
+    else:
+        ids = [dataset.id for dataset in all_datasets(client)]
+    return listing(
+        read_usages(client, ids),
+        {
+            "dataset": "dataset_id",
+            "month": "month",
+            "records": "records",
+            "limit": _limit,
+            "rows": lambda usage: _count(usage, "rows"),
+            "duplicates": lambda usage: _count(usage, "duplicates"),
+        },
+    )
+
+
+@datasets.command("show", "{}")
+def show(client: MetaClient, name: Dataset) -> Answer:
+    """Show one dataset with its figures."""
+    from segplane.read.lookup import read_usages
+
+    dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
+    stats = client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest(dataset_name=name))
+    (usage,) = read_usages(client, [dataset.id])
+    formats = client.operations.GetSegmentFormats(
+        operations_pb2.GetSegmentFormatsRequest(dataset_id=dataset.id)
+    )
+    texts: Sequence[Fact] = (
+        ("id", dataset.id),
+        ("name", dataset.name),
+        *author_facts(dataset.authors),
+        *segment_facts(stats),
+        *((_format_name(f.format_version), f"{f.segments} segments") for f in formats.formats),
+        ("rows", _count(usage, "rows")),
+        ("duplicates", _count(usage, "duplicates")),
+        (f"records accepted in {usage.month}", usage.records),
+        ("records a month", _limit(usage)),
+        *_merge_debt(usage),
+    )
+    parts = {"stats": stats, "usage": usage, "formats": formats}
+    return Answer(message_dict(dataset) | parts, facts(texts))
+
+
+def _limit(usage: "operations_pb2.DatasetUsage") -> object:
+    return NONE if usage.limit < 0 else usage.limit
+
+
+def _count(usage: Any, field: str) -> object:
+    return getattr(usage, field) if usage.HasField(field) else NONE
+
+
+def _merge_debt(usage: "operations_pb2.DatasetUsage") -> Iterator[Fact]:
     """The segments that wait for a merge, while they are beyond meta's bound."""
-    if not usage.merge_debt:
-        return []
-    is_held = usage.merge_debt >= usage.merge_debt_max
-    effect = "exports are held" if is_held else "flushes are larger and later"
-    return [("merges behind", f"{usage.merge_debt} segments wait for one: {effect}")]
+    if usage.merge_debt:
+        is_held = usage.merge_debt >= usage.merge_debt_max
+        effect = "exports are held" if is_held else "flushes are larger and later"
+        yield "merges behind", f"{usage.merge_debt} segments wait for one: {effect}"
 
 
 def _format_name(version: int) -> str:
@@ -128,46 +158,42 @@ def _format_name(version: int) -> str:
     return f"format {version}" if version else "format not known"
 
 
-@app.command()
-def delete(
-    name: Name,
-    keep_files: Annotated[
-        bool,
-        typer.Option(
-            "--keep-files", help="Leave the objects of its segments in the bucket permanently."
-        ),
-    ] = False,
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
+@datasets.command("delete", "{}")
+def delete(client: MetaClient, name: Dataset, keep_files: bool = False) -> Answer:
     """Delete a dataset; for 7 days `datasets undelete` brings it back.
 
     After that its segments leave the catalog and their objects are deleted, or stay where they are
     with --keep-files, listed by `fsck`.
+
+    Options:
+        keep_files: Leave the objects of its segments in the bucket permanently.
     """
-    with connect(address) as client:
-        dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
-        request = catalog_pb2.DeleteDatasetRequest(id=dataset.id, keep_files=keep_files)
-        reply = client.catalog.DeleteDataset(request)
+    from segments.keys import merged_prefix
+
+    id_ = dataset_id(client, name)
+    request = catalog_pb2.DeleteDatasetRequest(id=id_, keep_files=keep_files)
+    reply = client.catalog.DeleteDataset(request)
     if keep_files and reply.success and not reply.keeps_files:
         complain(
             "this meta knows no --keep-files and deletes the objects in 7 days: run `segplane"
-            f" datasets undelete {dataset.id}`, and upgrade it"
+            f" datasets undelete {id_}`, and upgrade it"
         )
         raise typer.Exit(EXIT_REFUSED)
-    kept = f", its files stay below {merged_prefix(dataset.id)}" if reply.keeps_files else ""
-    print(f"deleted{kept}; bring it back with: segplane datasets undelete {dataset.id}")
+    kept = f", its files stay below {merged_prefix(id_)}" if reply.keeps_files else ""
+    text = f"deleted{kept}; bring it back with: segplane datasets undelete {id_}"
+    return Answer(message_dict(reply) | {"id": id_}, [text])
 
 
-@app.command()
-def undelete(
-    dataset_id: Annotated[str, typer.Argument(help="Id that `delete` printed.")],
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
-    """Bring a deleted dataset back while its grace lasts."""
-    with connect(address) as client:
-        request = operations_pb2.UndeleteDatasetRequest(dataset_id=dataset_id)
-        reply = client.operations.UndeleteDataset(request)
+@datasets.command("undelete", "0197c9a2-7f3e-7000-8000-000000000001")
+def undelete(client: MetaClient, dataset_id: str) -> Answer:
+    """Bring a deleted dataset back while its grace lasts.
+
+    Options:
+        dataset_id: Id that `delete` printed.
+    """
+    request = operations_pb2.UndeleteDatasetRequest(dataset_id=dataset_id)
+    reply = client.operations.UndeleteDataset(request)
     if not reply.success:
         complain(f"dataset {reply.name} is not deleted")
         raise typer.Exit(EXIT_REFUSED)
-    print(reply.name)
+    return Answer(reply, [reply.name])

@@ -1,24 +1,29 @@
 """segplane test-send: whether records arrive, from the exporter to the reader."""
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from segplane.cli.command import command, group
 from segplane.cli.commands.reading import refusals
-from segplane.cli.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, usage
-from segplane.cli.data_folder import LocalStackDir
-from segplane.read import OpenDataset, open_dataset
-from segplane.stack import addresses, ingest_token
-from segplane.stack.config import DEFAULT_DATA_DIR
+from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.options import LocalStackDir
+from segplane.stack.defaults import DEFAULT_DATA_DIR
 
+if TYPE_CHECKING:
+    from segplane.read import OpenDataset
+
+app = group()
 DEFAULT_OTLP = "http://127.0.0.1:4318"
 _TOKEN_HELP = "Ingest token to send with; unset: that of `segplane dev` on this machine."
 
 
+@command(app, "test-send --count 100 --dataset web", "test-send")
 def send_and_wait(
+    address: str,
     token: Annotated[str, typer.Option(envvar="SEGPLANE_INGEST_TOKEN", help=_TOKEN_HELP)] = "",
-    count: Annotated[int, typer.Option(min=1, max=1_000_000, help="Log records to send.")] = 10,
+    count: Annotated[int, typer.Option(min=1, max=1_000_000)] = 10,
     endpoint: Annotated[
         str,
         typer.Option(
@@ -26,17 +31,22 @@ def send_and_wait(
             help=f"OTLP/HTTP address of a collector; unset: of `segplane dev`, or {DEFAULT_OTLP}.",
         ),
     ] = "",
-    dataset: Annotated[str, typer.Option(help="Dataset that the token's logs go to.")] = "default",
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait at most.")] = 120.0,
+    dataset: str = "default",
+    timeout: Annotated[float, typer.Option(min=1)] = 120.0,
     data_dir: LocalStackDir = DEFAULT_DATA_DIR,
-    address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
     """Send log records and wait until readers see each of them once.
 
     Visible are records that readers of fresh data see, merged are those in segments. They stay in
     the dataset, with the service name segplane-test-send.
+
+    Options:
+        count: Log records to send.
+        dataset: Dataset that the token's logs go to.
+        timeout: Seconds to wait at most.
     """
     from segplane.cli.delivery import DeliveryFailed, OtlpTarget, deliver
+    from segplane.stack import addresses, ingest_token
 
     local = addresses.read(data_dir, address)
     if local is not None:
@@ -60,7 +70,9 @@ def send_and_wait(
         raise typer.Exit(EXIT_REFUSED) from None
 
 
-def _open(name: str, address: str, fresh: bool, start: int) -> OpenDataset:
+def _open(name: str, address: str, fresh: bool, start: int) -> "OpenDataset":
+    from segplane.read import open_dataset
+
     return open_dataset(
         name, "logs", start, columns=["attributes"], fresh=fresh, meta_address=address
     )

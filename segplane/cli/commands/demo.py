@@ -4,21 +4,21 @@ import importlib.util
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from segplane.cli.command import command, group
 from segplane.cli.connection import usage
 
+app = group()
 
-def demo(
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Keep the data in this folder; by default it is removed.")
-    ] = None,
-) -> None:
+
+@command(app, "demo --data-dir demo-data")
+def demo(data_dir: Path | None = None) -> None:
     """Ingest this machine's logs and Segplane's own telemetry, and check every record.
 
     Starts a stack of its own, compacts, queries with DuckDB before and after, and runs fsck.
+
+    Options:
+        data_dir: Keep the data in this folder; by default it is removed.
     """
     if importlib.util.find_spec("opentelemetry.exporter") is None:
         raise usage("the demo needs every part of Segplane: pip install 'segplane-server[all]'")

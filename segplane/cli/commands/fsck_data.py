@@ -1,19 +1,18 @@
 """segplane fsck --data: progress, findings and advice of the check of stored bytes."""
 
-import json
 import random
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-import typer
-
 from dataplane.location import ask_location
 from meta.client import MetaClient
+from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
 from segplane.cli.connection import EXIT_REFUSED
-from segplane.cli.output import print_table, size_text
+from segplane.cli.output import Answer, size_text, table
 from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import DataCursor
 from segplane.fsck.data_check import DataProgress, check_data
@@ -25,10 +24,8 @@ from segplane.recovery.losses import list_losses, list_parked
 PROGRESS_EVERY_SECS = 2.0
 
 
-def run(
-    client: MetaClient, sample: float, since: int, cursor_path: Path | None, *, as_json: bool
-) -> None:
-    """Check the bytes of the stored objects; raises typer.Exit if something is wrong.
+def run(client: MetaClient, sample: float, since: int, cursor_path: Path | None) -> Answer:
+    """Check the bytes of the stored objects.
 
     Raises CursorRefused, StoreError.
     """
@@ -44,22 +41,25 @@ def run(
 
     store = open_stores(ask_location(client, "fsck").stores)
     check_data(client, store, cursor, keep)
-    withheld = find_withheld(
+    withheld = all_withheld(client, store)
+    if cursor_path is not None:
+        cursor_path.unlink(missing_ok=True)
+    return Answer(
+        _document(cursor) | {"withheld": withheld},
+        _lines(cursor, withheld),
+        exit_code=EXIT_REFUSED if cursor.num_damaged or cursor.num_unread else 0,
+    )
+
+
+def all_withheld(client: MetaClient, store: ObjectStore) -> list[Withheld]:
+    """Count the acknowledged records that readers do not see. Raises StoreError, MetaError."""
+    return find_withheld(
         store,
         list_parked(client),
         list_losses(client),
         find_unreadable(client),
         uncounted_by(client),
     )
-    if cursor_path is not None:
-        cursor_path.unlink(missing_ok=True)
-    if as_json:
-        document = _document(cursor) | {"withheld": [asdict(kind) for kind in withheld]}
-        print(json.dumps(document, indent=2))
-    else:
-        _print(cursor, withheld)
-    if cursor.num_damaged or cursor.num_unread:
-        raise typer.Exit(EXIT_REFUSED)
 
 
 class _Display:
@@ -94,17 +94,16 @@ def _document(cursor: DataCursor) -> dict[str, object]:
     return document
 
 
-def _print(cursor: DataCursor, withheld: list[Withheld]) -> None:
+def _lines(cursor: DataCursor, withheld: list[Withheld]) -> Iterator[str]:
     if cursor.damaged:
-        print_table(("object", "segment", "damage"), cursor.damaged)
+        yield from table(("object", "segment", "damage"), cursor.damaged)
         for key, segment_id, _ in cursor.damaged:
-            print(f"{segment_id or key}: {advice(key, segment_id)}")
+            yield f"{segment_id or key}: {advice(key, segment_id)}"
     if cursor.unread:
-        print_table(("object", "segment", "the store gives no answer"), cursor.unread)
+        yield from table(("object", "segment", "the store gives no answer"), cursor.unread)
     for kind in withheld:
-        for line in kind.lines():
-            print(line)
-    print(
+        yield from kind.lines()
+    yield (
         f"{cursor.objects} objects, {size_text(cursor.size_bytes)}: {cursor.num_damaged} damaged,"
         f" {cursor.num_unread} not read{summary(withheld)}"
     )

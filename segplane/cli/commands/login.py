@@ -9,58 +9,50 @@ from typing import Annotated, Any
 
 import typer
 
-from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
-from meta.process import ConfigError, environment
-from meta.v1 import operations_pb2 as pb
+from meta.process.environment import environment
+from meta.process.exits import ConfigError
+from segplane.cli.command import command, group
 from segplane.cli.connection import (
-    DEFAULT_ADDRESS,
     EXIT_REFUSED,
     EXIT_UNREACHABLE,
-    MetaAddress,
     complain,
-    connect,
     open_client,
     refused,
     usage,
 )
-from segplane.cli.output import AsJson, print_facts, print_json
+from segplane.cli.messages import MetaClient
+from segplane.cli.messages import operations_pb2 as pb
+from segplane.cli.output import Answer, facts
 from segplane.login import issuer as issuers
 from segplane.login import saved
 from segplane.login.issuer import IssuerAway, IssuerRefused
 from segplane.login.saved import LoginError, SavedLogin
 
+app = group()
 
+
+@command(app, "login --issuer https://login.example.com")
 def login(
-    issuer: Annotated[
-        str,
-        typer.Option(
-            envvar="SEGPLANE_OIDC_ISSUER", help="URL of the OpenID Connect issuer; '' = a token."
-        ),
-    ] = "",
-    client_id: Annotated[
-        str,
-        typer.Option(envvar="SEGPLANE_OIDC_CLIENT_ID", help="This program's id at the issuer."),
-    ] = "segplane",
-    scope: Annotated[
-        str, typer.Option(envvar="SEGPLANE_OIDC_SCOPE", help="Scopes to ask for.")
-    ] = "openid",
-    audience: Annotated[
-        str,
-        typer.Option(
-            envvar="SEGPLANE_OIDC_AUDIENCE", help="Audience to ask for, if the issuer needs it."
-        ),
-    ] = "",
-    id_token: Annotated[
-        bool, typer.Option("--id-token", help="Show meta the ID token, not the access token.")
-    ] = False,
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
+    address: str,
+    issuer: Annotated[str, typer.Option(envvar="SEGPLANE_OIDC_ISSUER")] = "",
+    client_id: Annotated[str, typer.Option(envvar="SEGPLANE_OIDC_CLIENT_ID")] = "segplane",
+    scope: Annotated[str, typer.Option(envvar="SEGPLANE_OIDC_SCOPE")] = "openid",
+    audience: Annotated[str, typer.Option(envvar="SEGPLANE_OIDC_AUDIENCE")] = "",
+    id_token: bool = False,
+) -> Answer:
     """Log in to a meta and keep the credential for later commands and for segplane.read.
 
     With --issuer a browser asks for consent, on this machine or another (RFC 8628); else an access
     token is pasted, or read from standard input. SEGPLANE_META_AUTH_TOKEN goes before a saved
     login. `segplane logout` undoes it.
+
+    Options:
+        issuer: URL of the OpenID Connect issuer; '' = a token.
+        client_id: This program's id at the issuer.
+        scope: Scopes to ask for.
+        audience: Audience to ask for, if the issuer needs it.
+        id_token: Show meta the ID token, not the access token.
     """
     try:
         new = _by_device(issuer, client_id, scope, audience, shows_id_token=id_token)
@@ -76,12 +68,13 @@ def login(
         raise typer.Exit(EXIT_REFUSED) from None
     except MetaError as error:
         raise refused(error, address) from None
-    print(f"logged in to {address} as {caller.subject}, role {caller.role}{_until(new)}")
-    if environment("SEGPLANE_").is_set("META_AUTH_TOKEN"):
-        print("SEGPLANE_META_AUTH_TOKEN is set and goes before this login", file=sys.stderr)
+    text = f"logged in to {address} as {caller.subject}, role {caller.role}{_until(new)}"
+    note = "SEGPLANE_META_AUTH_TOKEN is set and goes before this login"
+    return Answer(caller, [text], [note] * environment("SEGPLANE_").is_set("META_AUTH_TOKEN"))
 
 
-def logout(address: MetaAddress = DEFAULT_ADDRESS) -> None:
+@command(app, "logout")
+def logout(address: str) -> Answer:
     """Forget the credential that `segplane login` has saved, and end its renewal at the issuer."""
     try:
         former = saved.load(address)
@@ -93,19 +86,21 @@ def logout(address: MetaAddress = DEFAULT_ADDRESS) -> None:
         raise usage(str(error)) from None
     if former is not None and former.refresh_token:
         _revoke(former)
-    print(f"logged out of {address}" if was_there else f"there was no login to {address}")
+    text = f"logged out of {address}" if was_there else f"there was no login to {address}"
+    return Answer({"address": address, "was_logged_in": was_there}, [text])
 
 
-def whoami(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+@command(app, "whoami")
+def whoami(client: MetaClient, address: str) -> Answer:
     """Show as whom meta knows this caller, and by which credential."""
-    with connect(address) as client:
-        caller = client.operations.GetServerState(pb.GetServerStateRequest()).caller
-    if as_json:
-        print_json(caller)
-        return
-    facts = [("subject", caller.subject), ("role", caller.role)]
-    facts.append(("datasets", ", ".join(caller.dataset_ids) or "all"))
-    print_facts([*facts, ("credential", _credential(address))])
+    caller = client.operations.GetServerState(pb.GetServerStateRequest()).caller
+    pairs = (
+        ("subject", caller.subject),
+        ("role", caller.role),
+        ("datasets", ", ".join(caller.dataset_ids) or "all"),
+        ("credential", _credential(address)),
+    )
+    return Answer(caller, facts(pairs))
 
 
 def _by_device(
@@ -134,8 +129,10 @@ def _pasted() -> SavedLogin:
     return SavedLogin(token, issuers.expiry_of(token))
 
 
-def _caller(address: str, token: str) -> pb.Caller:
+def _caller(address: str, token: str) -> "pb.Caller":
     """Show the token to the server before it is kept."""
+    from meta.client.addresses import is_loopback_host
+
     host = address.rpartition(":")[0]
     if not is_loopback_host(host) and not environment("SEGPLANE_").is_set("META_CA_FILE"):
         raise LoginError(f"{address} would get the token in plain text: set SEGPLANE_META_CA_FILE")

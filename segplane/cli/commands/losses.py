@@ -1,51 +1,41 @@
 """segplane losses: the ledger of what operators have given up."""
 
-from collections.abc import Iterable
-from typing import Annotated
+from segplane.cli.command import command, group
+from segplane.cli.messages import MetaClient
+from segplane.cli.messages import operations_pb2 as pb
+from segplane.cli.output import Answer, Columns, listing, time_text
 
-import typer
-
-from meta.v1 import operations_pb2 as pb
-from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect
-from segplane.cli.output import NONE, AsJson, print_json, print_table, time_text
-from segplane.recovery.losses import list_losses, loss_text
-
-AcceptLoss = Annotated[
-    bool, typer.Option("--accept-loss", help="State that the records may be lost. Required.")
-]
-Reason = Annotated[str, typer.Option("--reason", help="Kept in the loss ledger.")]
+app = group()
 
 
-def losses(
-    stream: Annotated[str | None, typer.Option("--stream", help="Of one stream, by id.")] = None,
-    dataset: Annotated[str | None, typer.Option("--dataset", help="Of one dataset, by id.")] = None,
-    address: MetaAddress = DEFAULT_ADDRESS,
-    as_json: AsJson = False,
-) -> None:
-    """List the records that operators have accepted to lose, oldest first."""
-    with connect(address) as client:
-        rows = list_losses(client, stream, dataset)
-        if as_json:
-            print_json(rows)
-        else:
-            print_losses(rows)
+def _lost(loss: "pb.Loss") -> str:
+    from segplane.recovery.losses import loss_text
+
+    return loss_text(loss)
 
 
-def print_losses(rows: Iterable[pb.Loss]) -> None:
-    """Print rows of the ledger as a table."""
-    headers = ("lost", "dataset", "records", "version", "at", "by", "state", "reason")
-    print_table(headers, map(_row, rows))
+LOSS_COLUMNS: "Columns[pb.Loss]" = {
+    "lost": _lost,
+    "dataset": "dataset_id",
+    "records": lambda loss: loss.records if loss.HasField("records") else "unknown",
+    "version": "version",
+    "at": lambda loss: time_text(loss.lost_at_nanos),
+    "by": "actor",
+    "state": lambda loss: (
+        f"back at {loss.withdrawn_version}" if loss.HasField("withdrawn_version") else "lost"
+    ),
+    "reason": "reason",
+}
 
 
-def _row(loss: pb.Loss) -> tuple[object, ...]:
-    is_back = loss.HasField("withdrawn_version")
-    return (
-        loss_text(loss),
-        loss.dataset_id or NONE,
-        loss.records if loss.HasField("records") else "unknown",
-        loss.version,
-        time_text(loss.lost_at_nanos),
-        loss.actor,
-        f"back at {loss.withdrawn_version}" if is_back else "lost",
-        loss.reason or NONE,
-    )
+@command(app, "losses --stream 0197c9a2-7f3e-7000-8000-000000000001")
+def losses(client: MetaClient, stream: str | None = None, dataset: str | None = None) -> Answer:
+    """List the records that operators have accepted to lose, oldest first.
+
+    Options:
+        stream: Of one stream, by id.
+        dataset: Of one dataset, by id.
+    """
+    from segplane.recovery.losses import list_losses
+
+    return listing(list_losses(client, stream, dataset), LOSS_COLUMNS)

@@ -1,82 +1,76 @@
 """segplane projections: how a view reads a dataset, in KQL."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meta.client import MetaClient, paged_lists
-from meta.v1 import catalog_pb2
-from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
-from segplane.cli.output import NONE, AsJson, print_json, print_table
+from segplane.cli.messages import MetaClient, catalog_pb2
+from segplane.cli.nouns import Noun, pages
+from segplane.cli.options import schema_id
+from segplane.cli.output import Answer
 
-app = typer.Typer(
-    no_args_is_help=True, help="Create, list, change and delete projections (docs/kql.md)."
-)
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+
 Name = Annotated[str, typer.Argument(help="The projection.")]
 Text = Annotated[str, typer.Argument(help="Operators in KQL, such as: where body != ''.")]
-SchemaName = Annotated[str | None, typer.Option("--schema", help="Schema of its output.")]
+
+projections: "Noun[catalog_pb2.Projection | catalog_pb2.GetProjectionResponse]" = Noun(
+    "projections",
+    {"name": "name", "schema": "schema_id", "id": "id", "text": "projection"},
+    sample="errors",
+)
+app = projections.app
 
 
-@app.command()
-def create(
-    name: Name, text: Text, schema: SchemaName = None, address: MetaAddress = DEFAULT_ADDRESS
-) -> None:
-    """Create a projection; errors in its text are reported with line and column."""
-    with connect(address) as client:
-        request = catalog_pb2.CreateProjectionRequest(name=name, projection=text)
-        if schema is not None:
-            request.schema_id = schema_id(client, schema)
-        print(client.catalog.CreateProjection(request).id)
+@projections.command("create", '{} "where severity_number >= 17"')
+def create(client: MetaClient, name: Name, text: Text, schema: str | None = None) -> Answer:
+    """Create a projection; errors in its text are reported with line and column.
 
-
-@app.command()
-def update(
-    name: Name,
-    text: Text,
-    expected_version: ExpectedVersion = None,
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
-    """Change a projection's text; links that it would break refuse that."""
-    with connect(address) as client:
-        read = partial(client.catalog.GetProjection, catalog_pb2.GetProjectionRequest(name=name))
-        before = read()
-        request = catalog_pb2.UpdateProjectionRequest(
-            id=before.id,
-            projection=text,
-            expected_version=expected_version or before.version or None,
+    Options:
+        schema: Schema of its output.
+    """
+    reply = client.catalog.CreateProjection(
+        catalog_pb2.CreateProjectionRequest(
+            name=name, projection=text, schema_id=schema and schema_id(client, schema)
         )
-        with refused_with_differences(before, read):
-            client.catalog.UpdateProjection(request)
+    )
+    return Answer(reply, [reply.id])
 
 
-@app.command("list")
-def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+@projections.command("update", '{} "where severity_number >= 13"')
+def update(
+    client: MetaClient, name: Name, text: Text, expected_version: ExpectedVersion = None
+) -> Answer:
+    """Change a projection's text; links that it would break refuse that."""
+    read = partial(client.catalog.GetProjection, catalog_pb2.GetProjectionRequest(name=name))
+    before = read()
+    request = catalog_pb2.UpdateProjectionRequest(
+        id=before.id,
+        projection=text,
+        expected_version=expected_version or before.version or None,
+    )
+    with refused_with_differences(before, read):
+        return Answer(client.catalog.UpdateProjection(request))
+
+
+@projections.lists
+def list_(client: MetaClient) -> "Iterable[catalog_pb2.Projection]":
     """List the projections, oldest first."""
-    with connect(address) as client:
-        projections = _all(client)
-        if as_json:
-            print_json(projections)
-            return
-        rows = [(p.name, p.schema_id or NONE, p.id, p.projection) for p in projections]
-    print_table(("name", "schema", "id", "text"), rows)
+    return pages(client.catalog.ListProjections, catalog_pb2.ListProjectionsRequest())
 
 
-@app.command()
-def delete(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+@projections.shows
+def show(client: MetaClient, name: Name) -> "catalog_pb2.GetProjectionResponse":
+    """Show one projection."""
+    return client.catalog.GetProjection(catalog_pb2.GetProjectionRequest(name=name))
+
+
+@projections.deletes
+def delete(client: MetaClient, name: Name) -> "Message":
     """Delete a projection, and with it the links of views through it."""
-    with connect(address) as client:
-        client.catalog.DeleteProjection(catalog_pb2.DeleteProjectionRequest(name=name))
-
-
-def schema_id(client: MetaClient, name: str) -> str:
-    """Return a schema's id. Raises NotFound."""
-    return client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(name=name)).id
-
-
-def _all(client: MetaClient) -> Iterator[catalog_pb2.Projection]:
-    request = catalog_pb2.ListProjectionsRequest()
-    for page in paged_lists.replies(client.catalog.ListProjections, request):
-        yield from page.items
+    return client.catalog.DeleteProjection(catalog_pb2.DeleteProjectionRequest(name=name))

@@ -8,60 +8,52 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from meta.client import MetaClient
-from segplane.cli.as_of import TIME_HELP, AsOf, moment_of
-from segplane.cli.connection import (
-    DEFAULT_ADDRESS,
-    EXIT_REFUSED,
-    MetaAddress,
-    complain,
-    connect,
-    usage,
-)
+from segplane.cli.command import command, group
+from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.messages import MetaClient
+from segplane.cli.options import AsOf, End, Fresh, Start, moment_of
 
 if TYPE_CHECKING:
     from segplane.query.results.output import Format
     from segplane.query.runs import Ask
     from segplane.query.sources import QueryPlace
 
-Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Also read records that are committed and not merged yet.")
-]
+app = group()
 
 
+@command(app, 'query "web | where severity_number >= 17 | take 10"')
 def query(
-    text: Annotated[
-        str | None, typer.Argument(help="The query; - reads it from standard input; none asks.")
-    ] = None,
-    kql: Annotated[bool, typer.Option("--kql", help="Read it as KQL.")] = False,
-    sql: Annotated[bool, typer.Option("--sql", help="Read it as DuckDB's SQL.")] = False,
-    format_: Annotated[
-        str, typer.Option("--format", help="table, json, csv, arrow or parquet.")
-    ] = "table",
-    output: Annotated[Path | None, typer.Option(help="Write to this new file.")] = None,
+    client: MetaClient,
+    address: str,
+    text: Annotated[str | None, typer.Argument()] = None,
+    kql: bool = False,
+    sql: bool = False,
+    format_: Annotated[str, typer.Option("--format")] = "table",
+    output: Path | None = None,
     as_of: AsOf = None,
     fresh: Fresh = False,
-    start: Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")] = None,
-    end: Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")] = None,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Print the data that it would read, and do not run it."),
-    ] = False,
-    memory: Annotated[
-        int, typer.Option(min=64, help="MiB that the query may use before it is stopped.")
-    ] = 2_048,
-    timeout: Annotated[
-        float, typer.Option(min=0.001, help="Seconds until the query is stopped.")
-    ] = 300.0,
-    max_rows: Annotated[
-        int, typer.Option(min=1, max=100_000, help="Most rows of a table; other formats have all.")
-    ] = 1_000,
-    address: MetaAddress = DEFAULT_ADDRESS,
+    start: Start = None,
+    end: End = None,
+    explain: bool = False,
+    memory: Annotated[int, typer.Option(min=64)] = 2_048,
+    timeout: Annotated[float, typer.Option(min=0.001)] = 300.0,
+    max_rows: Annotated[int, typer.Option(min=1, max=100_000)] = 1_000,
 ) -> None:
     """Ask datasets and views in KQL (docs/kql.md) or SQL; without a text, one query after another.
 
     A text that begins with SELECT, WITH or FROM is SQL. One version of the catalog is read, and
     nothing but the files of the datasets that the query names.
+
+    Options:
+        text: The query; - reads it from standard input; none asks.
+        kql: Read it as KQL.
+        sql: Read it as DuckDB's SQL.
+        format_: table, json, csv, arrow or parquet.
+        output: Write to this new file.
+        explain: Print the data that it would read, and do not run it.
+        memory: MiB that the query may use before it is stopped.
+        timeout: Seconds until the query is stopped.
+        max_rows: Most rows of a table; other formats have all.
     """
     # DuckDB and sqlglot take long to import.
     from segplane.query.engine import QueryLimits
@@ -72,13 +64,12 @@ def query(
     limits = QueryLimits(memory * 2**20, timeout)
     place = _place(address, as_of, start, end, is_fresh=fresh)
     ask = Ask(language, cast("Format", format_), place, limits, max_rows, explain)
-    with connect(address) as client:
-        if text is None:
-            from segplane.query.shell import shell
+    if text is None:
+        from segplane.query.shell import shell
 
-            shell(client, ask)
-            return
-        _run_once(client, sys.stdin.read() if text == "-" else text, ask, output)
+        shell(client, ask)
+        return
+    _run_once(client, sys.stdin.read() if text == "-" else text, ask, output)
 
 
 def _check_options(format_: str, kql: bool, sql: bool, output: Path | None) -> None:

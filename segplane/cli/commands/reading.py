@@ -2,46 +2,29 @@
 
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from segments.signals import SIGNALS
-from segplane.cli.as_of import TIME_HELP, AsOf, moment_of
-from segplane.cli.connection import (
-    DEFAULT_ADDRESS,
-    EXIT_REFUSED,
-    EXIT_UNREACHABLE,
-    MetaAddress,
-    complain,
-    connect,
-    usage,
-)
-from segplane.cli.output import NONE, print_table
-from segplane.read import (
-    MetaUnreachable,
-    OpenDataset,
-    OpenView,
-    ReadError,
-    open_dataset,
-    open_view,
-)
-from segplane.read.lookup import all_datasets, view_names
+from segplane.cli.command import command, group
+from segplane.cli.connection import EXIT_REFUSED, EXIT_UNREACHABLE, complain, usage
+from segplane.cli.messages import MetaClient
+from segplane.cli.options import AsOf, Dataset, End, Fresh, Start, moment_of
+from segplane.cli.output import NONE, Answer, JsonText, json_text, table
+from segplane.terminal.plain_text import print_table
 
+if TYPE_CHECKING:
+    from segplane.read import OpenDataset, OpenView
+
+app = group()
 AsJsonRows = Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")]
-Dataset = Annotated[str, typer.Argument(help="Dataset name.")]
 Signal = Annotated[
-    str | None, typer.Option(help=f"Only records of this signal: {', '.join(SIGNALS)}.")
-]
-Start = Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")]
-End = Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")]
-Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Also read records that are committed and not merged yet.")
+    str | None, typer.Option(help="Only records of this signal: logs, traces, metrics.")
 ]
 # Shown of a record if there is no room for all of it.
 _SHORT = ("timestamp", "signal", "service_name")
@@ -51,50 +34,59 @@ _TABLE_ROWS = 1_000
 
 
 def preview(
+    address: str,
     name: Dataset,
     signal: Signal = None,
-    limit: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Most records of each signal.")
-    ] = 10,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 10,
     fresh: Fresh = False,
-    address: MetaAddress = DEFAULT_ADDRESS,
-    as_json: AsJsonRows = False,
-) -> None:
+) -> Answer:
     """Show the newest records of each signal of a dataset.
 
     JSON has every column that is not null.
+
+    Options:
+        limit: Most records of each signal.
     """
+    from segplane.read import open_dataset
+
     with refusals(), open_dataset(name, signal, fresh=fresh, meta_address=address) as dataset:
         newest = [dataset.of_signal(each).newest(limit) for each in dataset.signals]
-    if as_json:
-        from segplane.query.results.row_files import json_lines
-
-        batches = (batch for table in newest for batch in table.to_batches())
-        _print_json(line for batch in batches for line in json_lines(batch, has_nulls=False))
-        return
-    rows = [row for table in newest for row in table.to_pylist()]
-    shown = [[_cell(row[column]) for column in _SHORT] + [_record_text(row)] for row in rows]
-    print_table((*_SHORT, "record"), shown)
+    batches = (batch for records in newest for batch in records.to_batches())
+    rows = (row for records in newest for row in records.to_pylist())
+    shown = ([_cell(row[column]) for column in _SHORT] + [_record_text(row)] for row in rows)
+    return Answer(_objects(batches), table((*_SHORT, "record"), shown))
 
 
+def _objects(batches: Iterable[Any], forms: Any = None) -> Iterator[JsonText]:
+    """Yield the rows of batches as JSON; without forms, only what is not null."""
+    from segplane.query.results.row_files import json_lines
+
+    for batch in batches:
+        yield from map(JsonText, json_lines(batch, forms, has_nulls=forms is not None))
+
+
+@command(app, "read web --format csv --output web.csv --start 1h")
 def read(
+    address: str,
     name: Dataset,
-    output: Annotated[Path, typer.Option(help="File to write; - is the standard output.")],
-    file_format: Annotated[
-        str, typer.Option("--format", help="One of parquet, arrow, csv, json (an object a line).")
-    ] = "parquet",
+    output: Annotated[Path, typer.Option()],
+    file_format: Annotated[str, typer.Option("--format")] = "parquet",
     signal: Signal = None,
     start: Start = None,
     end: End = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Only these columns, separated by commas.")
-    ] = None,
+    columns: str | None = None,
     as_of: AsOf = None,
     fresh: Fresh = False,
-    address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
-    """Write the records of a dataset to a file, which has its name once it is complete."""
+    """Write the records of a dataset to a file, which has its name once it is complete.
+
+    Options:
+        output: File to write; - is the standard output.
+        file_format: One of parquet, arrow, csv, json (an object a line).
+        columns: Only these columns, separated by commas.
+    """
     from segplane.query.results.row_files import FORMATS, whole_file, write_rows
+    from segplane.read import open_dataset
 
     if file_format not in FORMATS:
         raise usage(f"--format is {file_format!r}, expected one of {', '.join(FORMATS)}")
@@ -121,61 +113,62 @@ def read(
         print(f"{rows} records of {name} at version {dataset.version}", file=sys.stderr)
 
 
+@command(app, 'sql --command "SELECT count(*) FROM web.logs"')
 def sql(
-    command: Annotated[
-        str | None, typer.Option("-c", "--command", help="Run one statement and end.")
-    ] = None,
+    client: MetaClient,
+    address: str,
+    statement: Annotated[str | None, typer.Option("-c", "--command")] = None,
     start: Start = None,
     end: End = None,
     as_of: AsOf = None,
     fresh: Fresh = False,
-    address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJsonRows = False,
 ) -> None:
     """Query datasets and views in DuckDB's SQL: `web`, and `web.logs` its logs. Nothing is written.
 
     There are also attribute(attributes, 'user.id'), histogram_quantile(0.99, bucket_counts,
     explicit_bounds), merge_buckets(bucket_counts), severity_name(n) and others.
+
+    Options:
+        statement: Run one statement and end.
     """
     from segplane.query.sql.sql_session import SqlSession
+    from segplane.read import ReadError, open_dataset, open_view
+    from segplane.read.lookup import all_datasets, view_names
 
     # One moment for all that the session reads.
     moment = moment_of(as_of)
-    with connect(address) as client:
-        views = frozenset[str]()
+    views = frozenset[str]()
 
-        def names() -> list[str]:
-            nonlocal views
-            datasets = [dataset.name for dataset in all_datasets(client)]
-            # A dataset comes before a view of its name.
-            views = frozenset(view_names(client)).difference(datasets)
-            return [*datasets, *sorted(views)]
+    def names() -> list[str]:
+        nonlocal views
+        datasets = [dataset.name for dataset in all_datasets(client)]
+        # A dataset comes before a view of its name.
+        views = frozenset(view_names(client)).difference(datasets)
+        return [*datasets, *sorted(views)]
 
-        def open_one(name: str) -> OpenDataset | OpenView:
-            if name in views:
-                return open_view(name, start, end, as_of=moment, fresh=fresh, meta_address=address)
-            return open_dataset(
-                name, None, start, end, as_of=moment, fresh=fresh, meta_address=address
-            )
+    def open_by_name(name: str) -> "OpenDataset | OpenView":
+        if name in views:
+            return open_view(name, start, end, as_of=moment, fresh=fresh, meta_address=address)
+        return open_dataset(name, None, start, end, as_of=moment, fresh=fresh, meta_address=address)
 
-        session = SqlSession(names, open_one)
-        try:
-            if command is not None:
-                with refusals():
-                    _run(session, command, as_json)
-                return
-            for statement in _statements():
-                try:
-                    _run(session, statement, as_json)
-                except ReadError as error:
-                    complain(str(error))
-        finally:
-            session.close()
+    with closing(SqlSession(names, open_by_name)) as session:
+        if statement is not None:
+            with refusals():
+                _run(session, statement, as_json)
+            return
+        for each in _statements():
+            try:
+                _run(session, each, as_json)
+            except ReadError as error:
+                complain(str(error))
 
 
 @contextmanager
 def refusals() -> Iterator[None]:
     """Turn a refusal to read, and a failure to write, into one line and an exit code."""
+    from segplane.read import MetaUnreachable, ReadError
+
     try:
         yield
     except MetaUnreachable as error:
@@ -189,11 +182,11 @@ def refusals() -> Iterator[None]:
 def _run(session: Any, statement: str, as_json: bool) -> None:
     from segplane.query.results.forms import ROW_FILES
     from segplane.query.results.output import text_rows
-    from segplane.query.results.row_files import json_lines
 
     with session.query(statement) as result:
         if as_json:
-            _print_json(line for batch in result.reader for line in json_lines(batch, result.forms))
+            for line in json_text(_objects(result.reader, result.forms)):
+                print(line)
             return
         rows = text_rows(result.reader, result.forms, ROW_FILES)
         shown = [[_cell(value) for value in row] for row in islice(rows, _TABLE_ROWS)]
@@ -225,15 +218,6 @@ def _statements() -> Iterator[str]:
             lines.clear()
     if "".join(lines).strip():
         yield "\n".join(lines)
-
-
-def _print_json(lines: Iterator[str]) -> None:
-    is_empty = True
-    for line in lines:
-        print("[" if is_empty else ",")
-        print(f"  {line}", end="")
-        is_empty = False
-    print("[]" if is_empty else "\n]")
 
 
 def _record_text(row: dict[str, Any]) -> str:

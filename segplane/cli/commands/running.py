@@ -3,25 +3,26 @@
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from meta.errors import MetaError
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
+from segplane.cli.command import command, group
 from segplane.cli.connection import DEFAULT_ADDRESS, refused, usage
-from segplane.cli.console import one_line_errors, run_until_signal
-from segplane.cli.process_settings import require_valid
-from segplane.stack import config, preflight
-from segplane.stack.dev import PARTS, Stack
-from segplane.stack.postgres import EmbeddedPostgres
+from segplane.stack.defaults import DEFAULT_DATA_DIR, PORT_MAX
 
-Port = Annotated[int, typer.Option(min=0, max=config.PORT_MAX, help="Port; 0 = any free one.")]
+if TYPE_CHECKING:
+    from segplane.stack.dev import Stack
+
+app = group()
+Port = Annotated[int, typer.Option(min=0, max=PORT_MAX, help="Port; 0 = any free one.")]
 MetaPort = Annotated[
     int | None,
     typer.Option(
         min=0,
-        max=config.PORT_MAX,
+        max=PORT_MAX,
         help="Port of meta, 0 = any free one; unset: META_BIND's, or 9500.",
     ),
 ]
@@ -90,8 +91,9 @@ Ctrl-C stops it; the data stays in {data_dir}.
 """
 
 
+@command(app, "dev --data-dir segplane-data")
 def dev(
-    data_dir: DataDir = config.DEFAULT_DATA_DIR,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
     meta_port: MetaPort = None,
     host: MetaHost = None,
     otlp_grpc_port: Port = 4317,
@@ -105,6 +107,11 @@ def dev(
 
     Prints the OTLP endpoints and an ingest token once everything is ready (about 20 s).
     """
+    from segplane.cli.console import one_line_errors, run_until_signal
+    from segplane.cli.process_settings import require_valid
+    from segplane.stack import config
+    from segplane.stack.dev import PARTS, Stack
+
     inherited = config.inherited_environment()
     meta_host, meta_port = _meta_endpoint(inherited, host, meta_port)
     settings = config.StackSettings(
@@ -124,14 +131,20 @@ def dev(
         run_until_signal(lambda report, stop: Stack(settings, report, stop), _dev_banner)
 
 
+@command(app, "serve --data-dir segplane-data")
 def serve(
-    data_dir: DataDir = config.DEFAULT_DATA_DIR,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
     meta_port: MetaPort = None,
     host: MetaHost = None,
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
 ) -> None:
     """Run meta alone until Ctrl-C, on the embedded Postgres or META_DATABASE_URL."""
+    from segplane.cli.console import one_line_errors, run_until_signal
+    from segplane.cli.process_settings import require_valid
+    from segplane.stack import config
+    from segplane.stack.dev import Stack
+
     inherited = config.inherited_environment()
     meta_host, meta_port = _meta_endpoint(inherited, host, meta_port)
     settings = config.StackSettings(
@@ -147,8 +160,13 @@ def serve(
         run_until_signal(lambda report, stop: Stack(settings, report, stop, ()), _serve_banner)
 
 
-def migrate(data_dir: DataDir = config.DEFAULT_DATA_DIR, database_url: DatabaseUrl = "") -> None:
+@command(app, "migrate --database-url postgresql://segplane@db/segplane")
+def migrate(data_dir: DataDir = DEFAULT_DATA_DIR, database_url: DatabaseUrl = "") -> None:
     """Upgrade the database to this release's schema, as meta does at start."""
+    from segplane.cli.console import one_line_errors
+    from segplane.stack import preflight
+    from segplane.stack.postgres import EmbeddedPostgres
+
     with contextlib.ExitStack() as exits, one_line_errors():
         if not database_url:
             preflight.make_data_dir(data_dir)
@@ -160,6 +178,8 @@ def migrate(data_dir: DataDir = config.DEFAULT_DATA_DIR, database_url: DatabaseU
 def _meta_endpoint(
     inherited: Mapping[str, str], host: str | None, port: int | None
 ) -> tuple[str, int]:
+    from segplane.stack import config
+
     try:
         return config.meta_endpoint(inherited, host, port)
     except ConfigError as error:
@@ -183,7 +203,7 @@ def _upgrade(database_url: str) -> str:
         database.close()
 
 
-def _dev_banner(stack: Stack) -> str:
+def _dev_banner(stack: "Stack") -> str:
     settings = stack.settings
     return DEV_BANNER.format(
         http=settings.otlp_http_url,
@@ -199,7 +219,7 @@ def _dev_banner(stack: Stack) -> str:
     )
 
 
-def _serve_banner(stack: Stack) -> str:
+def _serve_banner(stack: "Stack") -> str:
     settings = stack.settings
     return SERVE_BANNER.format(
         meta=settings.meta_address,
@@ -209,11 +229,11 @@ def _serve_banner(stack: Stack) -> str:
     )
 
 
-def _folder_hint(stack: Stack) -> str:
+def _folder_hint(stack: "Stack") -> str:
     folder = stack.settings.data_dir
-    return "" if folder == config.DEFAULT_DATA_DIR.absolute() else f" --data-dir {folder}"
+    return "" if folder == DEFAULT_DATA_DIR.absolute() else f" --data-dir {folder}"
 
 
-def _address_hint(stack: Stack) -> str:
+def _address_hint(stack: "Stack") -> str:
     address = stack.settings.meta_address
     return "" if address == DEFAULT_ADDRESS else f" --meta-address {address}"

@@ -1,142 +1,114 @@
 """segplane schemas: names and types of columns that views and projections promise."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kql.types import ALIASES, TYPES
-from meta.client import MetaClient, paged_lists
-from meta.v1 import catalog_pb2, common_pb2
-from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.cli.connection import usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
-from segplane.cli.output import AsJson, print_json, print_table
+from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
+from segplane.cli.nouns import Noun, pages
+from segplane.cli.output import Answer, listing
 
-app = typer.Typer(no_args_is_help=True, help="Create, list, change and delete schemas.")
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+
 Name = Annotated[str, typer.Argument(help="The schema.")]
 
-
-@app.command()
-def create(
-    name: Name,
-    columns: Annotated[list[str], typer.Argument(help="Columns, as code:long.")],
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
-    """Create a schema of columns with the types of KQL."""
-    typed = [_column(column) for column in columns]
-    with connect(address) as client:
-        request = catalog_pb2.CreateSchemaRequest(name=name, columns=typed)
-        print(client.catalog.CreateSchema(request).id)
+schemas: "Noun[catalog_pb2.Schema]" = Noun(
+    "schemas",
+    {"name": "name", "id": "id", "columns": lambda schema: _columns(schema)},
+    sample="order",
+)
+app = schemas.app
 
 
-@app.command()
+@schemas.command("create", "{} order_id:string price:real")
+def create(client: MetaClient, name: Name, columns: list[str]) -> Answer:
+    """Create a schema of columns with the types of KQL.
+
+    Options:
+        columns: Columns, as code:long.
+    """
+    request = catalog_pb2.CreateSchemaRequest(name=name, columns=map(_column, columns))
+    reply = client.catalog.CreateSchema(request)
+    return Answer(reply, [reply.id])
+
+
+@schemas.command("update", "{} --add discount:real")
 def update(
+    client: MetaClient,
     name: Name,
-    rename: Annotated[str | None, typer.Option(help="New name of the schema.")] = None,
-    add: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN:TYPE", help="Append a column.")
-    ] = None,
+    rename: str | None = None,
+    add: Annotated[list[str] | None, typer.Option(metavar="COLUMN:TYPE")] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="COLUMN")] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN,COLUMN,...", help="All columns in their new order."),
-    ] = None,
+    order: Annotated[str | None, typer.Option(metavar="COLUMN,COLUMN,...")] = None,
+    freeze: bool = False,
+    revise: bool = False,
     expected_version: ExpectedVersion = None,
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
-    """Rename a schema, append, remove and reorder columns, all at once or not at all."""
-    added = [_column(column) for column in add or ()]
-    with connect(address) as client:
-        read = partial(client.catalog.GetSchema, catalog_pb2.GetSchemaRequest(name=name))
-        before = read()
-        request = catalog_pb2.UpdateSchemaRequest(
-            id=before.id,
-            new_name=rename,
-            add_columns=added,
-            remove_columns=remove or (),
-            column_order=order.split(",") if order else (),
-            expected_version=expected_version or before.version or None,
-        )
-        with refused_with_differences(before, read):
-            reply = client.catalog.UpdateSchema(request)
-    print(" ".join(map(_text, reply.columns)))
+) -> Answer:
+    """Rename a schema, append, remove and reorder columns, all at once or not at all.
 
-
-@app.command()
-def freeze(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
-    """Publish a schema: only `revise` changes it afterwards. Cannot be undone."""
-    with connect(address) as client:
-        request = catalog_pb2.UpdateSchemaRequest(name=name, freeze=True)
-        reply = client.catalog.UpdateSchema(request)
-    print(f"{reply.name} version {reply.number}, frozen")
-
-
-@app.command()
-def revise(
-    name: Name,
-    add: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN:TYPE", help="Append a column.")
-    ] = None,
-    remove: Annotated[list[str] | None, typer.Option(metavar="COLUMN")] = None,
-    expected_version: ExpectedVersion = None,
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
-    """Make the next version of a frozen schema; datasets that follow it get its columns."""
-    added = [_column(column) for column in add or ()]
-    if not added and not remove:
+    Options:
+        rename: New name of the schema.
+        add: Append a column.
+        remove: Remove a column.
+        order: All columns in their new order.
+        freeze: Publish it: only --revise changes it afterwards. Cannot be undone.
+        revise: Make the next version of a frozen schema; datasets that follow it get its columns.
+    """
+    if revise and not (add or remove):
         raise usage("name what the next version has or lacks: --add, --remove")
-    with connect(address) as client:
-        before = client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(name=name))
-        request = catalog_pb2.UpdateSchemaRequest(
-            id=before.id,
-            add_columns=added,
-            remove_columns=remove or (),
-            expected_version=expected_version or before.version or None,
-            is_revision=True,
-        )
+    read = partial(client.catalog.GetSchema, catalog_pb2.GetSchemaRequest(name=name))
+    before = read()
+    request = catalog_pb2.UpdateSchemaRequest(
+        id=before.id,
+        new_name=rename,
+        add_columns=map(_column, add or ()),
+        remove_columns=remove or (),
+        column_order=order.split(",") if order else (),
+        expected_version=expected_version or before.version or None,
+        freeze=freeze,
+        is_revision=revise,
+    )
+    with refused_with_differences(before, read):
         reply = client.catalog.UpdateSchema(request)
-    print(f"{reply.name} version {reply.number}: {' '.join(map(_text, reply.columns))}")
+    frozen = ", frozen" if freeze else ""
+    return Answer(reply, [f"{reply.name} version {reply.number}{frozen}: {_columns(reply)}"])
 
 
-@app.command()
-def history(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
-    """List the versions of a schema, the newest first."""
-    with connect(address) as client:
-        newest = client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(name=name))
-        versions = [newest]
-        for number in range(newest.number - 1, 0, -1):
-            request = catalog_pb2.GetSchemaRequest(id=newest.id, number=number)
-            versions.append(client.catalog.GetSchema(request))
-    if as_json:
-        print_json(versions)
-        return
-    rows = [(str(version.number), " ".join(map(_text, version.columns))) for version in versions]
-    print_table(("version", "columns"), rows)
-    if newest.frozen:
-        print("frozen: `segplane schemas revise` makes the next version")
-
-
-@app.command("list")
-def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+@schemas.lists
+def list_(client: MetaClient) -> "Iterable[catalog_pb2.Schema]":
     """List the schemas, oldest first."""
-    with connect(address) as client:
-        schemas = _all(client)
-        if as_json:
-            print_json(schemas)
-            return
-        rows = [(s.name, s.id, " ".join(map(_text, s.columns))) for s in schemas]
-    print_table(("name", "id", "columns"), rows)
+    return pages(client.catalog.ListSchemas, catalog_pb2.ListSchemasRequest())
 
 
-@app.command()
-def delete(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+@schemas.command("show", "{}")
+def show(client: MetaClient, name: Name) -> Answer:
+    """Show the versions of a schema, the newest first."""
+    newest = client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(name=name))
+    versions = [newest]
+    for number in range(newest.number - 1, 0, -1):
+        request = catalog_pb2.GetSchemaRequest(id=newest.id, number=number)
+        versions.append(client.catalog.GetSchema(request))
+    note = "frozen: `segplane schemas update --revise` makes the next version"
+    return listing(
+        versions, {"version": "number", "columns": _columns}, notes=[note] * newest.frozen
+    )
+
+
+@schemas.deletes
+def delete(client: MetaClient, name: Name) -> "Message":
     """Delete a schema that nothing has."""
-    with connect(address) as client:
-        client.catalog.DeleteSchema(catalog_pb2.DeleteSchemaRequest(name=name))
+    return client.catalog.DeleteSchema(catalog_pb2.DeleteSchemaRequest(name=name))
 
 
-def _column(text: str) -> common_pb2.Column:
+def _column(text: str) -> "common_pb2.Column":
+    from kql.types import ALIASES, TYPES
+
     name, _, type_ = text.rpartition(":")
     if not name or type_ not in ALIASES:
         raise usage(f"column {text!r} is not name:type, with one of the types {', '.join(TYPES)}")
@@ -144,10 +116,9 @@ def _column(text: str) -> common_pb2.Column:
     return common_pb2.Column(name=name, type=number)
 
 
-def _text(column: common_pb2.Column) -> str:
-    return f"{column.name}:{TYPES[column.type]}"
+def _columns(
+    schema: "catalog_pb2.Schema | catalog_pb2.GetSchemaResponse | catalog_pb2.UpdateSchemaResponse",
+) -> str:
+    from kql.types import TYPES
 
-
-def _all(client: MetaClient) -> Iterator[catalog_pb2.Schema]:
-    for page in paged_lists.replies(client.catalog.ListSchemas, catalog_pb2.ListSchemasRequest()):
-        yield from page.items
+    return " ".join(f"{column.name}:{TYPES[column.type]}" for column in schema.columns)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from segplane.cli import spark_archive as archive
-from segplane.cli.console import one_line_errors
+from segplane.cli.command import command, group
 
+app = group()
 FOLDER = "segplane-env"
 ADVICE = """
 Executors run it with {python} for {machine} and a Spark of the driver's version:
@@ -18,12 +18,18 @@ Executors run it with {python} for {machine} and a Spark of the driver's version
 """
 
 
+@command(app, "spark-env --output segplane-env.tar.gz")
 def spark_env(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The archive.")] = Path(
-        "segplane-env.tar.gz"
-    ),
+    output: Annotated[Path, typer.Option("--output", "-o")] = Path("segplane-env.tar.gz"),
 ) -> None:
-    """Pack this environment's packages for the executors of a Spark cluster."""
+    """Pack this environment's packages for the executors of a Spark cluster.
+
+    Options:
+        output: The archive.
+    """
+    from segplane.cli import spark_archive as archive
+    from segplane.cli.console import one_line_errors
+
     with one_line_errors():
         packed = archive.build(output)
     for package in packed:

@@ -4,33 +4,37 @@ from typing import Annotated
 
 import typer
 
-from meta.v1 import janitor_pb2 as pb
-from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect
-from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
+from segplane.cli.command import command, group
+from segplane.cli.messages import MetaClient
+from segplane.cli.messages import janitor_pb2 as pb
+from segplane.cli.options import OnlyDataset
+from segplane.cli.output import NONE, Answer, Fact, facts, size_text, table
+
+app = group()
 
 
+@command(app, "stats --dataset web --tiers")
 def stats(
-    dataset: Annotated[str | None, typer.Option(help="Only this dataset.")] = None,
-    tiers: Annotated[bool, typer.Option(help="Count segments by size as well.")] = False,
-    address: MetaAddress = DEFAULT_ADDRESS,
-    as_json: AsJson = False,
-) -> None:
-    """Count segments, bytes and merge tasks."""
-    with connect(address) as client:
-        total = client.janitor.GetJanitorStats(pb.GetJanitorStatsRequest(dataset_name=dataset))
-        request = pb.GetSegmentSizeStatsRequest(dataset_name=dataset)
-        sizes = client.janitor.GetSegmentSizeStats(request).tiers if tiers else ()
-    if as_json:
-        print_json((total, *sizes) if tiers else total)
-        return
-    print_facts(segment_facts(total))
-    if tiers:
-        print()
-        headers = ("from", "to", "segments", "total", "average", "earliest", "latest")
-        print_table(headers, [_row(tier) for tier in sizes])
+    client: MetaClient,
+    dataset: OnlyDataset = None,
+    tiers: Annotated[bool, typer.Option()] = False,
+) -> Answer:
+    """Count segments, bytes and merge tasks.
+
+    Options:
+        tiers: Count segments by size as well.
+    """
+    total = client.janitor.GetJanitorStats(pb.GetJanitorStatsRequest(dataset_name=dataset))
+    if not tiers:
+        return Answer(total, facts(segment_facts(total)))
+    request = pb.GetSegmentSizeStatsRequest(dataset_name=dataset)
+    sizes = client.janitor.GetSegmentSizeStats(request).tiers
+    headers = ("from", "to", "segments", "total", "average", "earliest", "latest")
+    rows = table(headers, map(_row, sizes))
+    return Answer((total, *sizes), (*facts(segment_facts(total)), "", *rows))
 
 
-def segment_facts(total: pb.GetJanitorStatsResponse) -> tuple[tuple[str, object], ...]:
+def segment_facts(total: "pb.GetJanitorStatsResponse") -> tuple[Fact, ...]:
     """Number and size of segments as names and values."""
     return (
         ("segments", total.segment_count),
@@ -41,7 +45,7 @@ def segment_facts(total: pb.GetJanitorStatsResponse) -> tuple[tuple[str, object]
     )
 
 
-def _row(tier: pb.SegmentSizeTier) -> tuple[object, ...]:
+def _row(tier: "pb.SegmentSizeTier") -> tuple[object, ...]:
     return (
         size_text(int(tier.tier_min)),
         size_text(int(tier.tier_max)),

@@ -1,180 +1,164 @@
 """segplane views: the catalog's views, and the equivalent SQL."""
 
-from functools import partial
-from typing import Annotated, cast, get_args
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from kql.sql.engines import EngineName
-from meta.client import MetaClient
-from meta.v1 import catalog_pb2
-from segplane.cli.commands.projections import schema_id
-from segplane.cli.connection import (
-    DEFAULT_ADDRESS,
-    EXIT_REFUSED,
-    MetaAddress,
-    complain,
-    connect,
-    usage,
-)
+from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
-from segplane.cli.output import (
-    NONE,
-    AsJson,
-    author_facts,
-    print_facts,
-    print_json,
-    print_table,
-)
-from segplane.read.lookup import all_views
+from segplane.cli.messages import MetaClient, catalog_pb2
+from segplane.cli.nouns import Noun
+from segplane.cli.options import dataset_id, schema_id
+from segplane.cli.output import NONE, Answer, author_facts, listing
 
-app = typer.Typer(
-    no_args_is_help=True, help="Create, change, link and list views, print them as SQL."
-)
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+    from kql.sql.engines import EngineName
+
 Name = Annotated[str, typer.Argument(help="The view.")]
-Dataset = Annotated[str, typer.Argument(help="The dataset that it reads.")]
+ReadDataset = Annotated[str, typer.Argument(metavar="DATASET", help="The dataset that it reads.")]
 Projection = Annotated[str, typer.Argument(help="The projection that it reads it through.")]
+DIALECTS = ("duckdb", "spark", "trino")
+
+views: "Noun[catalog_pb2.GetViewResponse]" = Noun(
+    "views",
+    {},
+    lambda view: (
+        ("id", view.id),
+        ("name", view.name),
+        ("description", view.description or NONE),
+        ("schema", view.schema_id or NONE),
+        ("created at", view.created_at),
+        *author_facts(view.authors),
+    ),
+    sample="web_errors",
+)
+app = views.app
 
 
-@app.command("list")
-def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+@views.command("list")
+def list_(client: MetaClient) -> Answer:
     """List the views with their links; `unchecked` are links of release 0.1.0."""
-    # sqlglot takes long to import.
-    from segplane.read.views.view_sql import all_links
+    from segplane.read.lookup import all_views
 
-    with connect(address) as client:
-        if as_json:
-            print_json(all_views(client))
-            return
-        rows = []
-        for view in all_views(client):
-            links = list(all_links(client, view.id))
-            unchecked = sum(not link.is_typed for link in links)
-            rows.append((view.name, len(links), unchecked, view.schema_id or NONE, view.id))
-    print_table(("name", "links", "unchecked", "schema", "id"), rows)
+    @cache
+    def links(view_id: str) -> "list[catalog_pb2.ViewDatasetProjection]":
+        # sqlglot takes long to import.
+        from segplane.read.views.view_sql import all_links
+
+        return list(all_links(client, view_id))
+
+    return listing(
+        all_views(client),
+        {
+            "name": "name",
+            "links": lambda view: len(links(view.id)),
+            "unchecked": lambda view: sum(not link.is_typed for link in links(view.id)),
+            "schema": "schema_id",
+            "id": "id",
+        },
+    )
 
 
-@app.command()
+@views.command("sql", "{} --dialect spark")
 def sql(
+    client: MetaClient,
     name: Name,
-    dialect: Annotated[
-        str, typer.Option(help=f"One of {', '.join(get_args(EngineName))}.")
-    ] = "duckdb",
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
+    dialect: Annotated[str, typer.Option(help=f"One of {', '.join(DIALECTS)}.")] = DIALECTS[0],
+) -> Answer:
     """Print a view as one SELECT over tables that are named as its datasets are.
 
     The text is that of this moment: later links, projections and promoted columns are not in it.
     """
     from segplane.read.views.view_sql import ViewUnreadable, view_sql
 
-    if dialect not in get_args(EngineName):
-        raise usage(f"--dialect is {dialect!r}, not one of {', '.join(get_args(EngineName))}")
-    with connect(address) as client:
-        try:
-            print(view_sql(client, name, cast("EngineName", dialect)))
-        except ViewUnreadable as error:
-            complain(str(error))
-            raise typer.Exit(EXIT_REFUSED) from None
+    if dialect not in DIALECTS:
+        raise usage(f"--dialect is {dialect!r}, not one of {', '.join(DIALECTS)}")
+    try:
+        text = view_sql(client, name, cast("EngineName", dialect))
+    except ViewUnreadable as error:
+        complain(str(error))
+        raise typer.Exit(EXIT_REFUSED) from None
+    return Answer({"sql": text, "dialect": dialect}, [text])
 
 
-@app.command()
-def create(
-    name: Name,
-    schema: Annotated[str | None, typer.Option(help="Schema that every link yields.")] = None,
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
-    """Create a view, which reads nothing until it is linked to a dataset."""
-    with connect(address) as client:
-        request = catalog_pb2.CreateViewRequest(name=name)
-        if schema is not None:
-            request.schema_id = schema_id(client, schema)
-        print(client.catalog.CreateView(request).id)
+@views.command("create", "{} --schema order")
+def create(client: MetaClient, name: Name, schema: str | None = None) -> Answer:
+    """Create a view, which reads nothing until it is linked to a dataset.
+
+    Options:
+        schema: Schema that every link yields.
+    """
+    id_ = schema and schema_id(client, schema)
+    reply = client.catalog.CreateView(catalog_pb2.CreateViewRequest(name=name, schema_id=id_))
+    return Answer(reply, [reply.id])
 
 
-@app.command()
-def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+@views.shows
+def show(client: MetaClient, name: Name) -> "catalog_pb2.GetViewResponse":
     """Show one view: description, schema, authors."""
-    with connect(address) as client:
-        view = client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
-    if as_json:
-        print_json(view)
-        return
-    print_facts(
-        (
-            ("id", view.id),
-            ("name", view.name),
-            ("description", view.description or NONE),
-            ("schema", view.schema_id or NONE),
-            ("created at", view.created_at),
-            *author_facts(view.authors),
-        )
-    )
+    return client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
 
 
-@app.command()
+@views.command("update", '{} --description "Errors of the shop"')
 def update(
+    client: MetaClient,
     name: Name,
-    rename: Annotated[str | None, typer.Option(help="New name of the view.")] = None,
-    description: Annotated[str | None, typer.Option(help="New text; empty removes it.")] = None,
-    schema: Annotated[
-        str | None, typer.Option(help="Schema that every link yields; empty removes it.")
-    ] = None,
+    rename: str | None = None,
+    description: str | None = None,
+    schema: str | None = None,
     expected_version: ExpectedVersion = None,
-    address: MetaAddress = DEFAULT_ADDRESS,
-) -> None:
-    """Change the given parts of a view; its links have to yield a new schema."""
-    with connect(address) as client:
-        read = partial(client.catalog.GetView, catalog_pb2.GetViewRequest(name=name))
-        before = read()
-        request = catalog_pb2.UpdateViewRequest(
-            id=before.id,
-            new_name=rename,
-            description=description,
-            schema_id=schema_id(client, schema) if schema else schema,
-            expected_version=expected_version or before.version or None,
-        )
-        with refused_with_differences(before, read):
-            client.catalog.UpdateView(request)
+) -> Answer:
+    """Change the given parts of a view; its links have to yield a new schema.
+
+    Options:
+        rename: New name of the view.
+        description: New text; empty removes it.
+        schema: Schema that every link yields; empty removes it.
+    """
+    read = partial(client.catalog.GetView, catalog_pb2.GetViewRequest(name=name))
+    before = read()
+    request = catalog_pb2.UpdateViewRequest(
+        id=before.id,
+        new_name=rename,
+        description=description,
+        schema_id=schema and schema_id(client, schema),
+        expected_version=expected_version or before.version or None,
+    )
+    with refused_with_differences(before, read):
+        return Answer(client.catalog.UpdateView(request))
 
 
-@app.command()
-def link(
-    name: Name, dataset: Dataset, projection: Projection, address: MetaAddress = DEFAULT_ADDRESS
-) -> None:
+@views.command("link", "{} checkout errors")
+def link(client: MetaClient, name: Name, dataset: ReadDataset, projection: Projection) -> Answer:
     """Let a view read a dataset through a projection; that it fits is checked here."""
-    with connect(address) as client:
-        ids = _ids(client, name, dataset, projection)
-        client.catalog.LinkViewDatasetProjection(
-            catalog_pb2.LinkViewDatasetProjectionRequest(**ids)
-        )
+    ids = _ids(client, name, dataset, projection)
+    request = catalog_pb2.LinkViewDatasetProjectionRequest(**ids)
+    return Answer(client.catalog.LinkViewDatasetProjection(request))
 
 
-@app.command()
-def unlink(
-    name: Name, dataset: Dataset, projection: Projection, address: MetaAddress = DEFAULT_ADDRESS
-) -> None:
+@views.command("unlink", "{} checkout errors")
+def unlink(client: MetaClient, name: Name, dataset: ReadDataset, projection: Projection) -> Answer:
     """Let a view no longer read a dataset through a projection."""
-    with connect(address) as client:
-        ids = _ids(client, name, dataset, projection)
-        client.catalog.UnlinkViewDatasetProjection(
-            catalog_pb2.UnlinkViewDatasetProjectionRequest(**ids)
-        )
+    ids = _ids(client, name, dataset, projection)
+    request = catalog_pb2.UnlinkViewDatasetProjectionRequest(**ids)
+    return Answer(client.catalog.UnlinkViewDatasetProjection(request))
 
 
-@app.command()
-def delete(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+@views.deletes
+def delete(client: MetaClient, name: Name) -> "Message":
     """Delete a view with its links; datasets and projections stay."""
-    with connect(address) as client:
-        client.catalog.DeleteView(catalog_pb2.DeleteViewRequest(name=name))
+    return client.catalog.DeleteView(catalog_pb2.DeleteViewRequest(name=name))
 
 
 def _ids(client: MetaClient, view: str, dataset: str, projection: str) -> dict[str, str]:
+
     catalog = client.catalog
+    request = catalog_pb2.GetProjectionRequest(name=projection)
     return {
         "view_id": catalog.GetView(catalog_pb2.GetViewRequest(name=view)).id,
-        "dataset_id": catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=dataset)).id,
-        "projection_id": catalog.GetProjection(
-            catalog_pb2.GetProjectionRequest(name=projection)
-        ).id,
+        "dataset_id": dataset_id(client, dataset),
+        "projection_id": catalog.GetProjection(request).id,
     }

@@ -48,7 +48,7 @@ FILES_MAX = 100_000
 _RETRY_SECS = 2
 # Proxies take headers of 8 KiB in all.
 WARNINGS_BYTES_MAX = 4_096
-_FURTHER = "further segments are left out: `segplane segments list --unreadable` names them"
+_FURTHER = "further segments are left out: `segplane segments find --unreadable` names them"
 _WARNING_CHARACTERS_MAX = 1_000
 log = structlog.get_logger()
 

@@ -89,7 +89,7 @@ def texts(left_out: Sequence[LeftOut]) -> list[str]:
     shown = [str(item) for item in left_out[:SHOWN_MAX]]
     if len(left_out) > SHOWN_MAX:
         shown.append(
-            f"{len(left_out) - SHOWN_MAX} further segments are left out: `segplane segments list"
+            f"{len(left_out) - SHOWN_MAX} further segments are left out: `segplane segments find"
             " --unreadable` names them"
         )
     return shown

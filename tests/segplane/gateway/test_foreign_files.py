@@ -135,7 +135,7 @@ def test_fsck_and_segments_list_name_what_readers_leave_out(
 ) -> None:
     segments.write(rows=20)
     segment_id = others.save(b"rows of somebody", 3)
-    assert segment_id not in run_main("segments", "list", "--unreadable")[0]
+    assert segment_id not in run_main("segments", "find", "--unreadable")[0]
     assert len(run_main("segments", "find", "--urls")[0].splitlines()) == 2
 
     read_footers(tools_of(meta_server))
@@ -145,7 +145,7 @@ def test_fsck_and_segments_list_name_what_readers_leave_out(
     assert len(urls.splitlines()) == 1
     assert complained.count(f"segment {segment_id} is left out") == 1
 
-    (shown,) = json.loads(run_main("segments", "list", "--unreadable", "--json")[0])
+    (shown,) = json.loads(run_main("segments", "find", "--unreadable", "--json")[0])
     assert shown["id"] == segment_id
     assert "not a readable Parquet file" in shown["foreign"]["reason"]
     for options in ((), ("--deep",)):
@@ -274,7 +274,7 @@ def test_a_dataset_names_the_column_of_times_and_may_refuse_such_files(
     meta_server: MetaServer, others: ForeignWriter, run_main: RunMain
 ) -> None:
     renamed = logs(3).rename_columns(["seen_at", "body", "severity_number", "user.id"])
-    run_main("datasets", "settings", "web", "--time-column", "seen_at")
+    run_main("datasets", "columns", "web", "--time-column", "seen_at")
     others.save(parquet(renamed), 3)
     # The usual name counts where the other one is missing.
     others.save(parquet(logs(4)), 4)
@@ -284,12 +284,13 @@ def test_a_dataset_names_the_column_of_times_and_may_refuse_such_files(
 
     message = others.described(parquet(logs(2)), 2)
     (saved,) = Writer(meta_server.client).save(message)
-    shown, _ = run_main("datasets", "settings", "web", "--refuse-foreign")
-    assert "seen_at" in shown
+    shown, _ = run_main("datasets", "limits", "web", "--refuse-foreign")
+    assert "foreign files    refused" in shown
+    assert "seen_at" in run_main("datasets", "columns", "web")[0]
     with pytest.raises(ForeignRefused, match="send what is in it"):
         others.save(parquet(logs(2)), 2)
     # A repetition is of an earlier call, and what is registered stays.
     assert Writer(meta_server.client).save(message) == [saved]
     assert counts(meta_server) == (9, [])
-    run_main("datasets", "settings", "web", "--take-foreign")
+    run_main("datasets", "limits", "web", "--take-foreign")
     others.save(parquet(logs(2)), 2)

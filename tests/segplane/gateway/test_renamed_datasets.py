@@ -44,7 +44,7 @@ def test_every_reader_knows_the_new_name_and_the_old_one_at_old_versions(
     with open_dataset("web", meta_address=address) as opened:
         version = opened.version
     promoted = ("--promote", "status:int:record:status")
-    run("datasets", "settings", "web", *promoted)
+    run("datasets", "columns", "web", *promoted)
 
     assert run("datasets", "rename", "web", "shop") == "shop\n"
     assert json.loads(run("datasets", "list", "--json"))[-1]["name"] == "shop"

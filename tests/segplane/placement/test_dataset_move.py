@@ -107,22 +107,22 @@ def test_a_move_says_its_progress_and_refuses_what_makes_no_sense(
     placement: Placement, run: RunCommand
 ) -> None:
     placement.send()
-    shown = run("datasets", "move", placement.name)
+    shown = run("datasets", "placement", placement.name)
     assert "cold" in shown.stdout
     assert shown.stdout.splitlines()[1].split()[-1] == "here"
 
-    moved = run("datasets", "move", placement.name, COLD, "--json")
+    moved = run("datasets", "placement", placement.name, COLD, "--json")
 
     assert moved.exit_code == 0, moved.output
     job = json.loads(moved.stdout)
     assert (job["store"], job["segments_total"]) == (COLD, "1")
     assert "cold" in run("rewrites", "list").stdout
-    settings = json.loads(run("datasets", "settings", placement.name, "--json").stdout)
-    assert settings["store"] == COLD
-    unknown = run("datasets", "move", placement.name, "warm")
+    settings = json.loads(run("datasets", "placement", placement.name, "--json").stdout)
+    assert [store["name"] for store in settings if store["is_used"]] == [COLD]
+    unknown = run("datasets", "placement", placement.name, "warm")
     assert unknown.exit_code == 1
     assert "'warm' is not configured" in unknown.stderr
-    again = run("datasets", "move", placement.name, "default")
+    again = run("datasets", "placement", placement.name, "default")
     assert again.exit_code == 1
     assert "not finished" in again.stderr
 

@@ -1,0 +1,85 @@
+"""segplane datasets deduplication, claim-keys: duplicates by a column of the bound schema."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.entry_changes import ExpectedVersion
+from segplane.cli.messages import MetaClient, common_pb2
+from segplane.cli.messages import operations_pb2 as pb
+from segplane.cli.options import Dataset
+from segplane.cli.output import Answer, Fact
+from segplane.cli.settings_of_datasets import SettingsChange, settings_answer
+
+NO_COLUMN = "none"
+
+
+class OutsideWindow(StrEnum):
+    """A treatment of records outside the window."""
+
+    KEEP = "keep"
+    REFUSE = "refuse"
+
+
+def deduplication(
+    client: MetaClient,
+    name: Dataset,
+    deduplicate_by: Annotated[str | None, typer.Option(metavar="COLUMN")] = None,
+    deduplicate_days: Annotated[int | None, typer.Option(min=1, max=30, metavar="N")] = None,
+    outside_window: OutsideWindow | None = None,
+    expected_version: ExpectedVersion = None,
+) -> Answer:
+    """Show how duplicates are recognised; with options, change that first.
+
+    Options:
+        deduplicate_by: Deduplicate log records by this column of the bound schema. Use none to turn
+            it off.
+        deduplicate_days: Days for which deduplication keys are kept, by the times of the records.
+        outside_window: Treatment of records outside those days: keep makes them rows and forgets
+            their keys; refuse has collectors reject them, and nurseries quarantine them.
+    """
+    change = SettingsChange(client, name)
+    is_off = deduplicate_by == NO_COLUMN
+    if is_off:
+        # Set, and empty.
+        change.settings.event_identity.SetInParent()
+    outside = outside_window and common_pb2.OutsideWindow.Value(
+        f"OUTSIDE_WINDOW_{outside_window.name}"
+    )
+    change.set_fields(
+        event_identity__column=None if is_off else deduplicate_by,
+        event_identity__window_days=deduplicate_days,
+        event_identity__outside_window=outside,
+    )
+    if (deduplicate_days or outside) and not change.settings.event_identity.column:
+        raise usage("--deduplicate-days and --outside-window need --deduplicate-by COLUMN")
+    reply = change.send(expected_version)
+    fields = ("event_identity", "event_repeats")
+    return settings_answer(reply, fields, deduplication_facts(reply.settings))
+
+
+def deduplication_facts(settings: "pb.DatasetSettings") -> Iterator[Fact]:
+    """Yield what is set, and the number of duplicates."""
+    identity = settings.event_identity
+    if settings.HasField("event_identity"):
+        yield "deduplication", f"by {identity.column}, for {identity.window_days} days"
+    if identity.outside_window == common_pb2.OUTSIDE_WINDOW_REFUSE:
+        yield "records outside the window", "refused"
+    if settings.event_repeats:
+        yield "duplicates", settings.event_repeats
+
+
+def claim_keys(client: MetaClient, name: Dataset, address: str) -> Answer:
+    """Store the deduplication keys of existing rows, such as those from before the setting."""
+    from segplane.read.errors import ReadError
+    from segplane.recovery.row_events import NoIdentity, claim_rows
+
+    try:
+        outcome = claim_rows(client, address, name)
+    except (NoIdentity, ReadError) as error:
+        complain(str(error))
+        raise typer.Exit(EXIT_REFUSED) from None
+    return Answer(outcome, [f"stored the keys of {outcome.claimed} of {outcome.rows} rows"])

@@ -1,0 +1,104 @@
+"""Reads and changes of a dataset's settings."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from segplane.cli.connection import usage
+from segplane.cli.entry_changes import refused_with_differences
+from segplane.cli.messages import MetaClient
+from segplane.cli.messages import operations_pb2 as pb
+from segplane.cli.options import dataset_id
+from segplane.cli.output import Answer, Fact, facts, message_dict, size_text
+
+if TYPE_CHECKING:
+    from google.protobuf.duration_pb2 import Duration
+
+_AGES = ("event_retention", "created_retention", "tombstone_grace")
+
+
+class SettingsChange:
+    """A change of settings: what is given replaces what the dataset has, all else stays."""
+
+    def __init__(self, client: MetaClient, name: str) -> None:
+        self.client = client
+        self._request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id(client, name))
+        self._before = client.operations.GetDatasetSettings(self._request)
+        self.settings = pb.DatasetSettings()
+
+    def part(self, name: str) -> Any:
+        """Return a message in the settings, which meta replaces as a whole."""
+        if not self.settings.HasField(name):  # type: ignore[arg-type]
+            getattr(self.settings, name).CopyFrom(getattr(self._before.settings, name))
+        return getattr(self.settings, name)
+
+    def set_fields(self, **values: object) -> None:
+        """Set the given fields; `part__field` is a field of a part."""
+        for name, value in values.items():
+            part, _, field = name.rpartition("__")
+            if value is not None:
+                setattr(self.part(part) if part else self.settings, field, value)
+
+    def set_ages(self, *ages: str | None) -> None:
+        """Set the given lengths of time."""
+        for field, age in zip(_AGES, ages, strict=True):
+            if age is not None:
+                getattr(self.settings, field).CopyFrom(duration(age))
+
+    def send(
+        self, expected_version: str | None = None, confirm_deletes: int | None = None
+    ) -> "pb.SetDatasetSettingsResponse":
+        """Apply the change, if there is one; the reply has all settings."""
+        before = self._before
+        if not self.settings.ListFields() and confirm_deletes is None:
+            return pb.SetDatasetSettingsResponse(settings=before.settings, version=before.version)
+        request = pb.SetDatasetSettingsRequest(
+            dataset_id=self._request.dataset_id,
+            settings=self.settings,
+            deletes_confirmed=confirm_deletes,
+            # A server of the release before names no version.
+            expected_version=expected_version or before.version or None,
+        )
+        with refused_with_differences(before.settings, self._read):
+            return self.client.operations.SetDatasetSettings(request)
+
+    def _read(self) -> "pb.DatasetSettings":
+        return self.client.operations.GetDatasetSettings(self._request).settings
+
+
+def settings_answer(
+    reply: "pb.SetDatasetSettingsResponse",
+    fields: Iterable[str],
+    texts: Iterable[Fact],
+    lines: Iterable[str] = (),
+) -> Answer:
+    """Answer with some fields of the settings, the version of all, and the facts for a person."""
+    data = message_dict(reply.settings)
+    chosen = {field: data[field] for field in fields if field in data}
+    notes = []
+    if reply.unconfirmed_deletes:
+        notes.append(
+            f"{reply.unconfirmed_deletes} segments ({size_text(reply.unconfirmed_bytes)}) are older"
+            " than the retention. If they are much of the dataset, the deletion brake holds them:"
+            f" confirm with --confirm-deletes {reply.unconfirmed_deletes}"
+        )
+    return Answer(chosen | {"version": reply.version}, (*facts(texts), *lines), notes)
+
+
+def duration(text: str) -> "Duration":
+    """Read an age; 0 is none. Raises a usage error."""
+    from google.protobuf.duration_pb2 import Duration
+
+    from segplane.terminal.times import parse_age
+
+    length = Duration()
+    try:
+        length.FromTimedelta(timedelta() if text == "0" else parse_age(text))
+    except ValueError as error:
+        raise usage(str(error)) from None
+    return length
+
+
+def seconds(age: str | None) -> int | None:
+    """Read an age in seconds."""
+    return None if age is None else duration(age).seconds

@@ -1,0 +1,116 @@
+"""Top level of the command line: the help of each command, and the module that has it.
+
+A command's module is imported when the command is run, so that others do not pay for it.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import typer.main
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
+
+# Modules of segplane.cli.commands, each with its commands or groups and their help.
+COMMANDS = {
+    "running": {
+        "dev": "Run Postgres, meta, a collector, a gateway and the workers until Ctrl-C.",
+        "serve": "Run meta alone until Ctrl-C, on the embedded Postgres or META_DATABASE_URL.",
+        "migrate": "Upgrade the database to this release's schema, as meta does at start.",
+    },
+    "demo": {"demo": "Ingest this machine's logs and Segplane's own, and check every record."},
+    "datasets": {"datasets": "Create, list, set up and delete datasets."},
+    "iceberg": {"iceberg": "Read datasets as Iceberg tables."},
+    "tokens": {"tokens": "Create, list, route and revoke ingest tokens."},
+    "streams": {"streams": "Show ingest streams and their offsets; pass what cannot be read."},
+    "segments": {"segments": "Find merged segments, as a query engine does; repair damaged ones."},
+    "tasks": {"tasks": "Show, plan and release merge tasks."},
+    "workers": {"workers": "List workers, and give settings to a worker or a class of workers."},
+    "rewrites": {"rewrites": "List, pause, resume, cancel and bound rewrites of segments."},
+    "pins": {"pins": "List and release pins: versions that readers keep from being deleted."},
+    "quarantine": {"quarantine": "List payloads that could not be merged, replay or drop them."},
+    "deletion": {"deletion": "Show the state of deletion; hold and release it."},
+    "catalog": {"catalog": "Bring the catalog back from the bucket after a restore or a loss."},
+    "schemas": {"schemas": "Create, list, change and delete schemas."},
+    "projections": {"projections": "Create, list, change and delete projections (docs/kql.md)."},
+    "views": {"views": "Create, change, link and list views, print them as SQL."},
+    "query": {"query": "Ask datasets and views in KQL (docs/kql.md) or SQL."},
+    "access": {"access": "Create, list and revoke access tokens of services and people."},
+    "reading": {
+        "read": "Write the records of a dataset to a file.",
+        "sql": "Query datasets and views in DuckDB's SQL. Nothing is written.",
+    },
+    "delivery": {"test-send": "Send log records and wait until readers see each of them once."},
+    "login": {
+        "login": "Log in to a meta and keep the credential for later commands.",
+        "logout": "Forget the credential that `segplane login` has saved.",
+        "whoami": "Show as whom meta knows this caller, and by which credential.",
+    },
+    "audit": {"audit": "List and follow the audit log: each change and its author."},
+    "stats": {"stats": "Count segments, bytes and merge tasks."},
+    "fsck": {"fsck": "Compare meta with the object store. Exit code 1 if anything is wrong."},
+    "losses": {"losses": "List the records that operators have accepted to lose."},
+    "config": {"config": "Show the settings of processes."},
+    "spark_env": {"spark-env": "Pack this environment's packages for executors of Spark."},
+    "version": {"version": "Print the version."},
+}
+_MODULES = {name: module for module, names in COMMANDS.items() for name in names}
+_HELP = {name: text for names in COMMANDS.values() for name, text in names.items()}
+# Names of 0.2.0 and their successors; a command without one still exists, hidden from the help.
+OLD_NAMES = {
+    "datasets settings": "",
+    "rewrites pause": "rewrites update --state paused",
+    "rewrites resume": "rewrites update --state running",
+    "rewrites cancel": "rewrites update --state cancelled",
+    "rewrites limit": "rewrites update",
+    "rewrites follow": "rewrites show --follow",
+    "segments get": "segments show",
+    "streams locate": "streams show",
+}
+_SUCCESSORS = {
+    "datasets settings": "datasets retention, limits, columns, deduplication or placement"
+}
+
+
+class TopLevel(TyperGroup):
+    """Group that imports the module of a command once the command is asked for."""
+
+    def list_commands(self, ctx: "Context") -> list[str]:  # noqa: ARG002
+        """Return the names of all commands."""
+        return list(_MODULES)
+
+    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":  # noqa: ARG002
+        """Load a command or a group."""
+        # Suggestions for an unknown name are made of the keys.
+        self.commands.update(dict.fromkeys(_MODULES.keys() - self.commands.keys()))  # type: ignore[arg-type]
+        if cmd_name not in _MODULES:
+            return None
+        module = import_module(f"segplane.cli.commands.{_MODULES[cmd_name]}")
+        group = typer.main.get_group(module.app)
+        if cmd_name in group.commands:
+            return group.commands[cmd_name]
+        group.help = group.help or _HELP[cmd_name]
+        return group
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:  # noqa: ARG002
+        """Write the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_HELP.items()))
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Replace a name of 0.2.0, with a warning."""
+        return super().parse_args(ctx, renamed(args))
+
+
+def renamed(arguments: Sequence[str]) -> list[str]:
+    """Return arguments by the names of today."""
+    name = " ".join(arguments[:2])
+    if name not in OLD_NAMES:
+        return list(arguments)
+    successor = OLD_NAMES[name]
+    today = _SUCCESSORS.get(name, successor)
+    print(f"warning: `segplane {name}` is now `segplane {today}`", file=sys.stderr)
+    return [*(successor or name).split(), *arguments[2:]]

@@ -235,7 +235,7 @@ class Nursery:
 
     def _note(self, result: TaskResult) -> None:
         """Count quarantined payloads, and park streams at unreadable babies."""
-        for cause, count in result.quarantined:
+        for cause, count in result.quarantined_payloads:
             metrics.QUARANTINED_SLICES.labels(cause).inc(count)
             log.warning("slices_quarantined", cause=cause, count=count)
         for baby in result.unreadable:

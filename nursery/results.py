@@ -66,9 +66,9 @@ def unreadable_baby(stream_id: str, offset: int, error: Exception) -> Unreadable
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """One task's outcome. `quarantined` counts payloads by cause."""
+    """One task's outcome. `quarantined_payloads` counts them by cause."""
 
     datasets: tuple[DatasetResult, ...] = ()
     unreadable: tuple[UnreadableBaby, ...] = ()
-    quarantined: tuple[tuple[str, int], ...] = ()
+    quarantined_payloads: tuple[tuple[str, int], ...] = ()
     bytes_read: int = 0

@@ -79,7 +79,7 @@ class _TaskExecution:
         return TaskResult(
             datasets=tuple(dataset.result() for dataset in self._datasets),
             unreadable=tuple(self._unreadable.values()),
-            quarantined=self._quarantine.counts(),
+            quarantined_payloads=self._quarantine.counts(),
             bytes_read=self._reader.bytes_read,
         )
 

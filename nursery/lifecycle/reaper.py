@@ -106,7 +106,7 @@ def _quarantine_all(
     )
     with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
         result = execute(task, store, _NO_BUDGET, Path(folder))
-    for cause, count in result.quarantined:
+    for cause, count in result.quarantined_payloads:
         metrics.QUARANTINED_SLICES.labels(cause).inc(count)
         log.warning("slices_quarantined", cause=cause, count=count, stream_id=info.stream_id)
     for baby in result.unreadable:

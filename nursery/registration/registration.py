@@ -25,9 +25,7 @@ from meta.errors import (
 )
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from nursery import metrics
-from nursery.parts.deduplication import Deduplication
-from nursery.parts.part import StatedPart
-from nursery.parts.quarantined import QuarantinedStreams
+from nursery.parts.parts import PARTS
 from nursery.planning.planner import SPANS_MAX
 from nursery.registration.move_tracker import FinishedMove
 
@@ -41,7 +39,6 @@ SEGMENTS_EACH_MAX = 100
 REQUEST_BYTES_MAX = 240_000
 CALLS_AT_ONCE = 8
 BucketOf = Callable[[str], common_pb2.CloudBucket]
-PARTS: tuple[StatedPart, ...] = (QuarantinedStreams(), Deduplication())
 
 
 @dataclass(frozen=True, slots=True)

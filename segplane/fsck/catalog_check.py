@@ -73,7 +73,7 @@ def check_deep(client: MetaClient, store: ObjectStore, report: Report) -> None:
     """Read every segment's footer, and add what they tell to the report."""
     footers = check_footers(client, store, report.add)
     report.footers = footers.number
-    report.lost_identities = find_lost(client, sorted(footers.event_identities.items()))
+    report.lost_identities = find_lost(client, sorted(footers.identity_columns.items()))
 
 
 def check_catalog(

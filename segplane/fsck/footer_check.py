@@ -26,7 +26,7 @@ class FootersRead:
     """The number of footers, and the columns by which their datasets had each event once."""
 
     number: int = 0
-    event_identities: dict[str, str] = field(default_factory=dict)
+    identity_columns: dict[str, str] = field(default_factory=dict)
 
 
 def check_footers(
@@ -50,7 +50,7 @@ def check_footers(
                 footers.number += 1
                 if stored.footer.event_identity:
                     dataset_id = stored.footer.dataset_id
-                    footers.event_identities[dataset_id] = stored.footer.event_identity
+                    footers.identity_columns[dataset_id] = stored.footer.event_identity
                 add(invariants.footer_matches(segment, stored))
                 add(parts.held_twice(segment, stored))
             add(_unreadable(client, unread))

@@ -124,7 +124,7 @@ def test_an_unstamped_baby_follows_the_routing_of_its_offset(
 
     assert bodies(store, result, 0) == ["baby 0"]
     assert bodies(store, result, 1) == ["baby 1"]
-    assert result.quarantined == (("no_route", 1),)
+    assert result.quarantined_payloads == (("no_route", 1),)
 
 
 def test_a_record_of_an_unstamped_baby_without_a_time_takes_the_objects(

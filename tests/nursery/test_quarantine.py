@@ -48,7 +48,7 @@ def test_a_slice_that_will_not_decode_is_put_aside_alone(store: ObjectStore, fol
     result = execute(task(0, ONE), store, ROOMY, folder)
 
     assert sorted(bodies(store, result)) == ["also", "good"]
-    assert result.quarantined == (("undecodable", 1),)
+    assert result.quarantined_payloads == (("undecodable", 1),)
     key = quarantine_key(STREAM, 0, TOKEN, "logs", 1)
     assert store.get(key) == b"\x0a\x05ab"
     assert json.loads(store.get(f"{key}.json"))["cause"].startswith("undecodable")
@@ -65,7 +65,7 @@ def test_what_no_entry_accepts_is_put_aside(
     first = execute(task(0, ONE), store, ROOMY, folder)
     again = execute(task(0, ONE), store, ROOMY, folder)
 
-    assert first.quarantined == again.quarantined == ((cause, 1),)
+    assert first.quarantined_payloads == again.quarantined_payloads == ((cause, 1),)
     assert first.datasets[0].segments == ()
     assert store.get(quarantine_key(STREAM, 0, TOKEN, "logs", 0)) == logs("stray")
 
@@ -75,7 +75,7 @@ def test_only_the_owner_puts_aside(store: ObjectStore, folder: Path) -> None:
     wanted = task(0, ONE)
     other = Task(wanted.works, (TaskRead(STREAM, 0, is_owner=False),), wanted.routes)
 
-    assert execute(other, store, ROOMY, folder).quarantined == ()
+    assert execute(other, store, ROOMY, folder).quarantined_payloads == ()
 
 
 def test_a_dataset_that_the_commit_did_not_announce_is_put_aside(
@@ -88,7 +88,7 @@ def test_a_dataset_that_the_commit_did_not_announce_is_put_aside(
         routes=(Routes(STREAM, {ONE: -1, TWO: -1}, ()),),
     )
 
-    assert execute(announced, store, ROOMY, folder).quarantined == (("unannounced", 1),)
+    assert execute(announced, store, ROOMY, folder).quarantined_payloads == (("unannounced", 1),)
 
 
 def test_a_corrupt_baby_is_put_aside_whole(store: ObjectStore, folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_corrupt_baby_is_put_aside_whole(store: ObjectStore, folder: Path) -> 
     result = execute(task(1, ONE), store, ROOMY, folder)
 
     assert bodies(store, result) == ["lost"]
-    assert result.quarantined == (("corrupt_baby", 1),)
+    assert result.quarantined_payloads == (("corrupt_baby", 1),)
     assert store.get(quarantine_whole_key(STREAM, 1)) == bytes(damaged)
 
 
@@ -117,7 +117,7 @@ def test_a_baby_whose_stamps_have_a_flipped_bit_loses_no_record(
     result = execute(task(1, ONE), store, ROOMY, folder)
 
     assert sorted(bodies(store, result)) == ["first", "first", "last", "last"]
-    assert result.quarantined == ()
+    assert result.quarantined_payloads == ()
 
 
 def test_of_a_corrupt_baby_only_the_damaged_slice_is_put_aside(
@@ -133,7 +133,7 @@ def test_of_a_corrupt_baby_only_the_damaged_slice_is_put_aside(
     result = execute(task(1, ONE), store, ROOMY, folder)
 
     assert sorted(bodies(store, result)) == ["damaged", "first", "first", "last", "last"]
-    assert result.quarantined == (("corrupt_slice", 1),)
+    assert result.quarantined_payloads == (("corrupt_slice", 1),)
     key = quarantine_key(STREAM, 1, TOKEN, "logs", 1)
     assert store.get(key) == slices[1].replace(b"damaged", b"dalaged")
     assert json.loads(store.get(f"{key}.json"))["cause"] == "corrupt_slice"
@@ -151,7 +151,7 @@ def test_a_payload_of_very_many_records_is_written_piece_by_piece_or_put_aside_w
     result = execute(task(1, ONE, periods=routes), store, ROOMY, folder)
 
     assert sum(s.rows for s in result.datasets[0].segments) == many
-    assert result.quarantined == (("undecodable", 1),)
+    assert result.quarantined_payloads == (("undecodable", 1),)
 
 
 def _container(records: bytes) -> bytes:

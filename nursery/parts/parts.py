@@ -1,0 +1,7 @@
+"""The parts of a registration that tasks gather something for."""
+
+from nursery.parts.deduplication import Deduplication
+from nursery.parts.part import StatedPart
+from nursery.parts.quarantined import QuarantinedStreams
+
+PARTS: tuple[StatedPart, ...] = (QuarantinedStreams(), Deduplication())

@@ -1,0 +1,93 @@
+"""A feature's facts are named in few files outside its own.
+
+A fact of a written segment or of a registration travels unopened (docs/architecture.md). This test
+counts the files that name it all the same: identifiers and keys of code, not comments, docstrings
+or messages.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = (
+    *("meta", "segments", "kql", "dataplane", "collector", "nursery", "merge_worker", "janitor"),
+    *("segplane", "pyspark_segplane"),
+)
+EXCEPT = ("meta/v1/", "segments/v1/", "meta/migrations/versions/")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """Names of a feature's facts, its own files, and the most other files that may name them."""
+
+    name: str
+    names: str
+    home: str
+    files_max: int = 12
+
+
+FEATURES = [
+    Feature(
+        "quarantined records",
+        r"\bquarantined\b",
+        r"nursery/parts/|meta/store/registration/quarantined_ranges|/quarantine\.py$",
+    ),
+    # Its settings, and the column that a footer names, are no facts of this kind.
+    Feature(
+        "deduplication",
+        r"EventClaims|event_claims|EventIdentities|event_identities|DayIdentities|TaskEvents",
+        r"nursery/parts/|meta/store/registration/(event_claims|identit|staged)|/event_identit"
+        r"|meta/services/registration/event_claims|babies/events|recovery/row_events",
+    ),
+    Feature(
+        "automatic columns",
+        r"automatic_field_ids|usable_ids|without_ids|UsableColumns|\bunusable\b",
+        r"segments/facts/automatic_columns|segments/parquet/columns/automatic",
+    ),
+    Feature("token index", r"\btoken_index\b|TokenIndex", r"segments/facts/token_|token_index/"),
+    Feature(
+        "exact bounds", r"has_exact_bounds|ExactBounds|LAST_BYTES", r"segments/facts/exact_bounds"
+    ),
+]
+
+
+@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
+def test_few_files_name_the_facts_of_a_feature(feature: Feature) -> None:
+    named = [path for path, code in codes() if re.search(feature.names, code)]
+    outside = [path for path in named if not re.search(feature.home, path)]
+
+    assert len(outside) < len(named), "no file of its own names them"
+    assert len(outside) <= feature.files_max, outside
+
+
+@cache
+def codes() -> tuple[tuple[str, str], ...]:
+    """The code of each module of the product."""
+    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+    names = [(str(path.relative_to(ROOT)), path) for path in paths]
+    return tuple((name, _code(path)) for name, path in names if not name.startswith(EXCEPT))
+
+
+def _code(path: Path) -> str:
+    """A module's tokens, without comments, docstrings and texts that have a blank."""
+    text = path.read_text()
+    documented = {
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    return "\n".join(
+        token.string
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type != tokenize.COMMENT
+        and not (
+            token.type == tokenize.STRING and (token.start[0] in documented or " " in token.string)
+        )
+    )

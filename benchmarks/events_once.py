@@ -1,8 +1,8 @@
-"""A nursery's tasks for a dataset that has each event once, beside the same one without.
+"""A nursery's tasks for a dataset that is deduplicated, beside the same one without.
 
 The same baby segments are merged in pairs, in one process and to a folder. The CPU that Postgres
-and meta take to claim the identities and merge their runs is added, with as many present as
-`benchmarks.event_identities` fills.
+and meta take to claim the deduplication keys and merge their runs is added, with as many present as
+`benchmarks.deduplication_keys` fills.
 """
 
 import os
@@ -17,13 +17,13 @@ from uuid import UUID, uuid4
 
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from benchmarks import event_identities
+from benchmarks import deduplication_keys
 from benchmarks.harness.results import Result, compare
 from dataplane.babies.reads import DatasetWork, Routes, TaskRead
 from nursery.execution.execute import Budget, execute
 from nursery.planning.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
-from segments.event_identity import EventIdentity
+from segments.deduplication import Deduplication
 from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
@@ -37,7 +37,7 @@ PAIRS = 12
 BAR = 0.5
 _COLUMN = PromotedColumn("event_id", "string", "record", "event_id", 1_000, is_bound=True)
 ROWS_SPEC = SegmentSpec(promoted=(_COLUMN,))
-ONCE_SPEC = replace(ROWS_SPEC, identity=EventIdentity(1, "event_id"))
+ONCE_SPEC = replace(ROWS_SPEC, deduplication=Deduplication(1, "event_id"))
 _STREAM, _TOKEN, _DATASET = (str(uuid4()) for _ in range(3))
 
 
@@ -58,14 +58,14 @@ def run() -> list[Result]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     plain, once = (statistics.median(micros[spec]) for spec in (ROWS_SPEC, ONCE_SPEC))
-    claim = event_identities.claim_micros()
+    claim = deduplication_keys.claim_micros()
     print(f"  a record: task {plain:.1f} and {once:.1f} µs, Postgres and meta {claim:.1f} µs")
     return [
         compare(
             "nursery_events_once",
             1e6 / (once + claim),
             1e6 / plain,
-            reference_name=f"without it, {event_identities.IDENTITIES:,} identities present",
+            reference_name=f"without it, {deduplication_keys.IDENTITIES:,} keys present",
             unit="records a second of CPU of a task, Postgres and meta",
             bar=BAR,
         )
@@ -73,7 +73,7 @@ def run() -> list[Result]:
 
 
 def put_baby(store: ObjectStore, offset: int) -> None:
-    """Put a baby segment of RECORDS logs, each with an identity."""
+    """Put a baby segment of RECORDS logs, each with a deduplication key."""
     data, now = LogsData(), time.time_ns()
     container = data.resource_logs.add()
     container.resource.attributes.add(key="service.name").value.string_value = "shop"

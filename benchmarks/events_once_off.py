@@ -1,9 +1,9 @@
-"""The cost of identities of events for a dataset that has none: of a registration, and of a task.
+"""The cost of deduplication keys for a dataset that has none: of a registration, and of a task.
 
 Registrations run in this process against a Postgres, in pairs: as they are, and with what a
-registration does for identities taken out. The CPU is that of Postgres and of this process. Nothing
-of it grows with the records, so a nursery's task is not timed: the functions are counted that it
-enters in the modules of the feature.
+registration does for deduplication keys taken out. The CPU is that of Postgres and of this process.
+Nothing of it grows with the records, so a nursery's task is not timed: the functions are counted
+that it enters in the modules of the feature.
 """
 
 import shutil
@@ -42,10 +42,10 @@ ENTRIES = 8
 OFFSETS = 25
 PAIRS = 24
 BAR = 1.05
-# Modules that a task calls for events with an identity.
+# Modules that a task calls for events with a deduplication key.
 _MODULES = (
     "nursery/parts/deduplication.py",
-    "segments/event_identity.py",
+    "segments/deduplication.py",
     "segments/typed/window_check.py",
     "dataplane/babies/events.py",
 )
@@ -55,7 +55,7 @@ def run() -> list[Result]:
     """Pairs of rounds; the median of their ratios."""
     for spec, are_entered in ((events_once.ROWS_SPEC, False), (events_once.ONCE_SPEC, True)):
         entered = _functions_entered(spec)
-        print(f"  functions of identities that a task enters: {entered}", flush=True)
+        print(f"  functions of deduplication keys that a task enters: {entered}", flush=True)
         assert bool(entered) == are_entered
     with bench_postgres() as postgres:
         assert postgres.pid is not None
@@ -109,7 +109,7 @@ class _Scene:
         ]
         self._executed = 0
         if is_feature_off:
-            with _without_identities():
+            with _without_deduplication_keys():
                 taken = self._register(merges)
         else:
             taken = self._register(merges)
@@ -133,9 +133,11 @@ class _Scene:
 
 
 @contextmanager
-def _without_identities() -> Iterator[None]:
-    """Take the part out that a registration has for identities, and the column that it reads."""
-    plain = text(str(registration_state._LOCK).replace("identity_rule", "cast(NULL AS bigint)"))
+def _without_deduplication_keys() -> Iterator[None]:
+    """Take the part out that a registration has for keys, and the column that it reads."""
+    plain = text(
+        str(registration_state._LOCK).replace("deduplication_rule", "cast(NULL AS bigint)")
+    )
     lock, every = registration_state._LOCK, parts.PARTS
     registration_state._LOCK = plain
     parts.PARTS = tuple(part for part in every if part is not DeduplicatedEvents)

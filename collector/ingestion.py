@@ -255,7 +255,7 @@ class Ingestion:
 
 
 def _window(usage: operations_pb.DatasetUsage) -> WindowCheck | None:
-    window, columns = read_window(usage.event_identity), read_enforced([usage.identity_column])
+    window, columns = read_window(usage.deduplication), read_enforced([usage.deduplication_column])
     return WindowCheck(window, columns[0]) if window is not None and columns else None
 
 

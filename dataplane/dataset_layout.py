@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dataplane.enforced_columns import KQL_NAMES, SCOPE_NAMES, read_window
 from meta.v1 import common_pb2 as pb
-from segments.event_identity import EventIdentity
+from segments.deduplication import Deduplication
 from segments.keys import store_of
 from segments.parquet.spec import (
     AUTOMATIC_TYPES,
@@ -35,7 +35,7 @@ def read_layout(
     sharding_fields: Iterable[pb.ShardingField],
     promoted_columns: Iterable[pb.PromotedColumn],
     prefix: pb.CloudObjectPrefix | None = None,
-    identity: pb.EventIdentity | None = None,
+    deduplication: pb.Deduplication | None = None,
     automatic: Iterable[pb.AutomaticColumn] = (),
 ) -> SegmentSpec:
     """Read one dataset's layout; `prefix` is that of new segments. Raises UnknownLayout.
@@ -52,7 +52,7 @@ def read_layout(
         (*map(_promoted, columns), *hidden),
         frozenset(column.name for column in columns if column.enforced),
         store_of(f"{prefix.prefix}/") if prefix is not None else "",
-        _identity(identity, columns) if identity is not None else None,
+        _deduplication(deduplication, columns) if deduplication is not None else None,
     )
 
 
@@ -66,7 +66,7 @@ def read_layouts(datasets: Iterable[pb.DatasetInfo]) -> Layouts:
                 dataset.sharding_fields,
                 dataset.promoted_columns,
                 dataset.cloud_object_prefix,
-                dataset.event_identity if dataset.HasField("event_identity") else None,
+                dataset.deduplication if dataset.HasField("deduplication") else None,
                 dataset.automatic_columns,
             )
         except UnknownLayout as error:
@@ -84,10 +84,14 @@ def _automatic(column: pb.AutomaticColumn) -> PromotedColumn | None:
     )
 
 
-def _identity(identity: pb.EventIdentity, columns: Iterable[pb.PromotedColumn]) -> EventIdentity:
-    if identity.column not in {column.name for column in columns}:
-        raise UnknownLayout(f"the identity of events is {identity.column}, which is no column")
-    return EventIdentity(identity.rule, identity.column, read_window(identity))
+def _deduplication(
+    deduplication: pb.Deduplication, columns: Iterable[pb.PromotedColumn]
+) -> Deduplication:
+    if deduplication.column not in {column.name for column in columns}:
+        raise UnknownLayout(
+            f"the deduplication key of events is {deduplication.column}, which is no column"
+        )
+    return Deduplication(deduplication.rule, deduplication.column, read_window(deduplication))
 
 
 def _promoted(column: pb.PromotedColumn) -> PromotedColumn:

@@ -6,7 +6,7 @@ Needs no pyarrow: collectors have none.
 from collections.abc import Iterable
 
 from meta.v1 import common_pb2 as pb
-from segments.event_identity import EventWindow
+from segments.deduplication import EventWindow
 from segments.typed.conformity import EnforcedColumn
 
 KQL_NAMES = {
@@ -38,8 +38,8 @@ def read_enforced(columns: Iterable[pb.PromotedColumn]) -> tuple[EnforcedColumn,
     )
 
 
-def read_window(identity: pb.EventIdentity) -> EventWindow | None:
+def read_window(deduplication: pb.Deduplication) -> EventWindow | None:
     """Read the window of a dataset that refuses events outside; None = it keeps them."""
-    if not identity.HasField("window"):
+    if not deduplication.HasField("window"):
         return None
-    return EventWindow(identity.window.first_day, identity.window.last_day)
+    return EventWindow(deduplication.window.first_day, deduplication.window.last_day)

@@ -216,7 +216,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "CompleteReplay": (),
         "DropPayload": (),
         "ClaimEvents": (),
-        "StageIdentities": (_N,),
+        "StageDeduplicationKeys": (_N,),
         "CheckQuarantined": (_J, _R, _C),
         "ListLosses": (_J, _R, _C),
         "RepairCatalog": (),

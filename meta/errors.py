@@ -110,7 +110,7 @@ class EventsClaimed(RaceLost):
     Positions are those of the identities of the call, in order.
     """
 
-    reason = "EVENTS_CLAIMED"
+    reason = "DUPLICATE_EVENTS"
     positions: Sequence[int] = ()
 
 
@@ -211,11 +211,11 @@ class ForeignRefused(MetaError):
     reason = "FOREIGN_REFUSED"
 
 
-class IdentitiesRequired(MetaError):
-    """The dataset has each event once; this call names no identities. Send the records again."""
+class DeduplicationKeysRequired(MetaError):
+    """The dataset is deduplicated; this call names no identities. Send the records again."""
 
     code = Code.FAILED_PRECONDITION
-    reason = "IDENTITIES_REQUIRED"
+    reason = "DEDUPLICATION_KEYS_REQUIRED"
 
 
 class ReleaseTooLow(MetaError):

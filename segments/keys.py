@@ -86,7 +86,7 @@ class QuarantineKey:
     """Bytes that could not be merged, or the note about them.
 
     A whole baby has no token_id, signal and slice_index. token_id is a digest if it was no UUID.
-    Records that do not conform, or `is_outside` the window, have a `verdict` and their `piece`.
+    Records that violate the schema, or `is_outside` the window, have a `verdict` and their `piece`.
     """
 
     stream_id: str
@@ -244,7 +244,7 @@ def quarantine_key(
 
 
 def quarantine_part_key(key: str, piece: int, verdict: str, *, is_outside: bool = False) -> str:
-    """The key of the records of a slice (or a piece of it) that do not conform, or are outside."""
+    """Key of records of a slice or a piece that violate the schema or are outside the window."""
     return f"{key}-{piece}-{verdict}" + "-outside" * is_outside
 
 

@@ -64,8 +64,8 @@ class Conformity:
         judged = await conforming(check, window, signal, valid, AT_ONCE_BYTES_MAX, convert)
         if judged is valid:
             return
-        if judged.nonconforming is not None and judged.nonconforming.num_outside:
-            OUT_OF_WINDOW_RECORDS.labels(signal).inc(judged.nonconforming.num_outside)
+        if judged.schema_violations is not None and judged.schema_violations.num_outside:
+            OUT_OF_WINDOW_RECORDS.labels(signal).inc(judged.schema_violations.num_outside)
         view.valid, view.facts = judged, await self.reader.facts(admission, judged.payload)
 
 
@@ -89,7 +89,7 @@ class EventAges:
         cause = f"{valid.cause}; {inside.cause}" if valid.num_rejected else inside.cause
         view.facts = await self.reader.facts(admission, inside.payload)
         inside = replace(inside, num_rejected=num_rejected, cause=cause)
-        view.valid = replace(inside, nonconforming=valid.nonconforming)
+        view.valid = replace(inside, schema_violations=valid.schema_violations)
 
 
 @dataclass(frozen=True, slots=True)

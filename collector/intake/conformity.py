@@ -16,7 +16,7 @@ from collector.otlp.partial_success import PartialSuccess
 from collector.refusal import unavailable
 from meta.errors import MetaError, NotFound
 from segments.signals import Signal
-from segments.typed.conformity import MISFITS_MAX, ColumnMisfit, EnforcedColumn, Nonconforming
+from segments.typed.conformity import MISFITS_MAX, ColumnMisfit, EnforcedColumn, SchemaMisfits
 from segments.typed.division import divide
 from segments.typed.payload_check import PayloadCheck
 from segments.typed.window_check import WindowCheck
@@ -98,7 +98,7 @@ async def conforming(
     bytes_max: int,
     convert: Callable[[RecordRules, bytes], Awaitable[PartialSuccess]],
 ) -> PartialSuccess:
-    """Reject what does not conform; `convert` divides a payload in another process.
+    """Reject what violates the schema; `convert` divides a payload in another process.
 
     Payloads above `bytes_max` are checked there too, and those with a time outside the `window`.
     """
@@ -106,7 +106,7 @@ async def conforming(
     if window is None:
         if check is None:
             return valid
-        if len(payload) <= bytes_max and not check.nonconforming(signal, payload).records:
+        if len(payload) <= bytes_max and not check.schema_violations(signal, payload).records:
             return valid
     judged = await convert(RecordRules(check.columns if check else (), window), payload)
     if not judged.num_rejected:
@@ -115,9 +115,9 @@ async def conforming(
     return replace(judged, num_rejected=valid.num_rejected + judged.num_rejected, cause=cause)
 
 
-def reject_nonconforming(signal: Signal, payload: bytes, rules: RecordRules) -> PartialSuccess:
-    """Remove records that do not conform, or are outside; the others keep their bytes."""
-    misfits = PayloadCheck(rules.columns).nonconforming(signal, payload)
+def reject_schema_violations(signal: Signal, payload: bytes, rules: RecordRules) -> PartialSuccess:
+    """Remove records that violate the schema, or are outside; the others keep their bytes."""
+    misfits = PayloadCheck(rules.columns).schema_violations(signal, payload)
     num_misfits = len(misfits.records)
     if rules.window is not None:
         _add_outside(misfits, rules.window.outside(payload))
@@ -127,10 +127,10 @@ def reject_nonconforming(signal: Signal, payload: bytes, rules: RecordRules) -> 
     causes = ["not of the schema of the dataset"] * bool(num_misfits)
     causes += ["outside the window of the dataset's events"] * bool(misfits.num_outside)
     cause = f"{', or '.join(causes)} ({misfits.text(NAMED_MAX)})"
-    return PartialSuccess(rest, len(misfits.records), cause, nonconforming=misfits)
+    return PartialSuccess(rest, len(misfits.records), cause, schema_violations=misfits)
 
 
-def _add_outside(misfits: Nonconforming, outside: Mapping[int, tuple[str, str]]) -> None:
+def _add_outside(misfits: SchemaMisfits, outside: Mapping[int, tuple[str, str]]) -> None:
     """Add the records that are outside and no misfits; of all, the first by place are named."""
     added = sorted(outside.keys() - frozenset(misfits.records))
     named = [ColumnMisfit(record, *outside[record]) for record in added[:MISFITS_MAX]]
@@ -139,9 +139,9 @@ def _add_outside(misfits: Nonconforming, outside: Mapping[int, tuple[str, str]])
     misfits.num_outside = len(added)
 
 
-def judged_digest(digest: bytes, nonconforming: Nonconforming | None) -> bytes:
+def judged_digest(digest: bytes, schema_violations: SchemaMisfits | None) -> bytes:
     """Add to an export's digest which of its records were rejected."""
-    if nonconforming is None:
+    if schema_violations is None:
         return digest
-    places = ",".join(map(str, nonconforming.records))
+    places = ",".join(map(str, schema_violations.records))
     return digest + blake3(places.encode()).digest(REJECTED_BYTES)

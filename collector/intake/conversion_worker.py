@@ -11,7 +11,7 @@ import resource
 from collections.abc import Callable
 from typing import Any, Literal
 
-from collector.intake.conformity import RecordRules, reject_nonconforming
+from collector.intake.conformity import RecordRules, reject_schema_violations
 from collector.otlp.attribute_bounds import AttributeBounds, cut
 from collector.otlp.export import TooManyRecords, read_facts
 from collector.otlp.json import to_protobuf
@@ -40,7 +40,7 @@ _CONVERSIONS: dict[str, Callable[[Signal, bytes, Any], Result]] = {
     "json": to_protobuf,
     "records": to_logs,
     "damaged": lambda signal, body, _: reject_damaged(signal, body),
-    "conforming": reject_nonconforming,
+    "conforming": reject_schema_violations,
     "window": reject_outside,
     "attributes": cut,
     "facts": read_facts,

@@ -184,7 +184,7 @@ class Intake:
         valid, facts = view.valid, view.facts
         # Validation may have taken a while, and nothing is flushed after the last flush.
         self._require_open()
-        digest = judged_digest(digest, valid.nonconforming)
+        digest = judged_digest(digest, valid.schema_violations)
         outcome = await self._accept(admission, valid.payload, digest, facts)
         if outcome == "duplicate":
             self._repeats.add(signal, admission.token.token_id)

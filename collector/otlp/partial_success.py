@@ -30,7 +30,7 @@ from segments import protowire
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.otlp.validation import check
 from segments.signals import TRAITS, Signal, member_name
-from segments.typed.conformity import Nonconforming
+from segments.typed.conformity import SchemaMisfits
 
 # Bounds the time that one damaged export may take.
 FIELDS_MAX = 100_000
@@ -49,8 +49,8 @@ class PartialSuccess:
     """The valid part of an export, how many of its records were rejected, and why.
 
     A `warning` is about the part that was not rejected; `cut` counts attributes of it. Records that
-    are `nonconforming` are among the rejected ones, by their places among the valid ones. Of JSON,
-    `num_unknown` members were ignored, and `spelling` says which of them may be misspelt.
+    are `schema_violations` are among the rejected ones, by their places among the valid ones. Of
+    JSON, `num_unknown` members were ignored, and `spelling` says which of them may be misspelt.
     """
 
     payload: bytes = field(repr=False)
@@ -58,7 +58,7 @@ class PartialSuccess:
     cause: str = "not valid OTLP, such as text that is not UTF-8"
     warning: str = ""
     cut: tuple[int, int] = (0, 0)
-    nonconforming: Nonconforming | None = None
+    schema_violations: SchemaMisfits | None = None
     num_unknown: int = 0
     spelling: str = ""
 

@@ -26,7 +26,7 @@ from collector.records.json_times import TimestampUnit
 from collector.records.json_values import Members, Misfit, NotJson, Number
 from collector.refusal import malformed
 from segments.signals import Signal
-from segments.typed.conformity import Nonconforming
+from segments.typed.conformity import SchemaMisfits
 
 # Errors that an answer lists; the others are counted.
 ERRORS_MAX = 100
@@ -81,7 +81,7 @@ class ConvertedRecords(PartialSuccess):
 
     def taken(self, valid: PartialSuccess) -> "TakenRecords":
         """Return the answer: `valid` is the part of the export that was taken."""
-        unfit = valid.nonconforming or Nonconforming()
+        unfit = valid.schema_violations or SchemaMisfits()
         misfits = (RecordError(self.places[m.record], m.column, m.reason) for m in unfit.misfits)
         errors = (*self.errors, *misfits)[:ERRORS_MAX]
         num_rejected = valid.num_rejected - self.num_rejected if valid is not self else 0

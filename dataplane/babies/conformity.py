@@ -1,4 +1,4 @@
-"""Leaves records that do not conform, or are outside, out of decoded rows, and names them."""
+"""Leaves records that violate the schema, or are outside, out of decoded rows, and names them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from dataplane.babies.payload import Payload
-from segments.event_identity import EventIdentity
+from segments.deduplication import Deduplication
 from segments.otlp.arrow import Array, pc
 from segments.parquet.lineage import DAY_NANOS
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import Signal
 from segments.typed.conformity import (
-    NONCONFORMING,
     OUTSIDE_WINDOW,
+    SCHEMA_VIOLATION,
     EnforcedColumn,
-    Nonconforming,
+    SchemaMisfits,
     outside_reason,
     verdict,
 )
@@ -38,27 +38,27 @@ class QuarantinedPart:
     payload: Payload
     verdict: str
     cause: str
-    nonconforming: Nonconforming
+    schema_violations: SchemaMisfits
 
 
 def verdict_of(dataset_id: str, spec: SegmentSpec) -> str:
     """Name the rule by which the records of a dataset are judged."""
     columns = [column for column in spec.promoted if column.name in spec.enforced]
     enforced = (EnforcedColumn(*column.definition) for column in columns)
-    identity, window = spec.identity, None
-    if identity is not None and identity.window is not None:
+    deduplication, window = spec.deduplication, None
+    if deduplication is not None and deduplication.window is not None:
         # Its days: another nursery may judge on the next day.
-        (column,) = (column for column in spec.promoted if column.name == identity.column)
-        window = (EnforcedColumn(*column.definition), identity.window)
+        (column,) = (column for column in spec.promoted if column.name == deduplication.column)
+        window = (EnforcedColumn(*column.definition), deduplication.window)
     return verdict(dataset_id, enforced, window)
 
 
 def divided(
-    payload: Payload, verdict: str, cause: str, nonconforming: Nonconforming
+    payload: Payload, verdict: str, cause: str, schema_violations: SchemaMisfits
 ) -> QuarantinedPart:
     """Take the records that are quarantined for a cause out of a payload."""
-    _, body = divide(payload.signal, payload.body, frozenset(nonconforming.records))
-    return QuarantinedPart(payload._replace(body=body), verdict, cause, nonconforming)
+    _, body = divide(payload.signal, payload.body, frozenset(schema_violations.records))
+    return QuarantinedPart(payload._replace(body=body), verdict, cause, schema_violations)
 
 
 class PassCheck:
@@ -90,24 +90,24 @@ class PassCheck:
             mask[row] = False
             kind = batch.column("metric_type")[row].as_py() if self._signal == "metrics" else ""
             payload, record = self._record(first_row + row, kind)
-            self._reasons.setdefault((payload, NONCONFORMING), {})[record] = reasons
+            self._reasons.setdefault((payload, SCHEMA_VIOLATION), {})[record] = reasons
         return None if all(mask) else pa.array(mask, pa.bool_())
 
     def inside(
         self,
         typed: pa.RecordBatch,
-        identity: EventIdentity,
+        deduplication: Deduplication,
         first_row: int,
         kept: pa.Array[Any] | None,
     ) -> pa.Array[Any] | None:
-        """Return which rows of those kept (None = all) have no identity or a time in the window."""
-        window = identity.window
+        """Return which rows of those kept (None = all) have no key or a time in the window."""
+        window = deduplication.window
         if window is None or not typed.num_rows:
             return kept
         times = typed.column("timestamp").cast(pa.int64())
         start, end = window.first_day * DAY_NANOS, (window.last_day + 1) * DAY_NANOS
         is_inside = pc.and_(pc.greater_equal(times, start), pc.less(times, end))
-        is_inside = pc.or_(is_inside, typed.column(identity.column).is_null())
+        is_inside = pc.or_(is_inside, typed.column(deduplication.column).is_null())
         if pc.all(is_inside).as_py():
             return kept
         mask: list[bool] = is_inside.to_pylist()
@@ -120,10 +120,10 @@ class PassCheck:
         both = [inside and is_kept for inside, is_kept in zip(mask, before, strict=True)]
         return pa.array(both, pa.bool_())
 
-    def found(self) -> Iterator[tuple[int, str, Nonconforming]]:
+    def found(self) -> Iterator[tuple[int, str, SchemaMisfits]]:
         """Yield the records that are left out, by the index of the payload and the cause."""
         for (payload, cause), records in sorted(self._reasons.items()):
-            result = Nonconforming()
+            result = SchemaMisfits()
             for record in sorted(records):
                 result.add(record, records[record])
             yield payload, cause, result

@@ -19,7 +19,7 @@ from segments.otlp.typed_attributes import RecordAttributes
 from segments.parquet.schema import section_schema
 from segments.parquet.sorting import compact
 from segments.signals import Signal
-from segments.typed.conformity import Nonconforming
+from segments.typed.conformity import SchemaMisfits
 
 
 class DecodedDataset(Protocol):
@@ -29,7 +29,7 @@ class DecodedDataset(Protocol):
     work: DatasetWork
     columns: DatasetColumns
     unconverted: Counter[str]
-    # Set for a dataset that has each event once.
+    # Set for a dataset that is deduplicated.
     events: SeenEvents | None
 
 
@@ -56,7 +56,7 @@ class PassRemainder(Generic[Taker]):
     """Payloads of a pass that are not rows, as a whole or in part."""
 
     undecodable: Sequence[UndecodablePayload[Taker]]
-    nonconforming: Sequence[tuple[RoutedPayload[Taker], QuarantinedPart]]
+    schema_violations: Sequence[tuple[RoutedPayload[Taker], QuarantinedPart]]
 
 
 def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassRemainder[Taker]:
@@ -92,16 +92,18 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
     return PassRemainder(
         [UndecodablePayload(ordered[slice_.index], slice_.error) for slice_ in decoded.failed],
         [
-            (ordered[index], _part(ordered[index], cause, nonconforming))
-            for index, cause, nonconforming in check.found()
+            (ordered[index], _part(ordered[index], cause, schema_violations))
+            for index, cause, schema_violations in check.found()
         ],
     )
 
 
-def _part(item: RoutedPayload[Taker], cause: str, nonconforming: Nonconforming) -> QuarantinedPart:
+def _part(
+    item: RoutedPayload[Taker], cause: str, schema_violations: SchemaMisfits
+) -> QuarantinedPart:
     work = item.dataset.work
     verdict = verdict_of(work.dataset_id, work.spec)
-    return divided(item.payload, verdict, cause, nonconforming)
+    return divided(item.payload, verdict, cause, schema_violations)
 
 
 def _rows_by_dataset(decoded: Decoded, owners: Array) -> Iterator[tuple[int, Rows]]:
@@ -129,7 +131,7 @@ def _with_promoted(
     receipts: Receipts,
     attributes: RecordAttributes,
 ) -> tuple[Rows, Counter[str]]:
-    """Add the typed columns; leave out what does not conform or is outside, and repeats of events.
+    """Add the typed columns; leave out what violates the schema or is outside, and duplicates.
 
     Other misfits are counted by column.
     """
@@ -158,7 +160,7 @@ def _with_promoted(
         }
         conforming = check.conforming(batch, unfit, first_row) if unfit else None
         if events is not None:
-            conforming = check.inside(typed, events.identity, first_row, conforming)
+            conforming = check.inside(typed, events.deduplication, first_row, conforming)
         kept = typed if conforming is None else typed.filter(conforming)
         if events is not None:
             payloads = receipts.payloads(first_row, batch.num_rows)

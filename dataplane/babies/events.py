@@ -1,4 +1,4 @@
-"""Leaves repeats of an event out of decoded log records, and keeps the identities of the others."""
+"""Leaves duplicates out of decoded log records, and keeps the deduplication keys of the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from segments.event_identity import HASH_BYTES, EventIdentity
+from segments.deduplication import HASH_BYTES, Deduplication
 from segments.otlp.arrow import Array
 
 # A baby by stream id and offset.
@@ -22,27 +22,28 @@ class TooManyEvents(Exception):
 
 
 def hashes_of(values: pa.Array[Any] | pa.ChunkedArray[Any]) -> list[bytes | None]:
-    """Hash the identities in a column; null is none."""
+    """Hash the deduplication keys in a column; null is none."""
     own = partial(blake2b, digest_size=HASH_BYTES)
     texts = values.cast(pa.string()).cast(pa.binary()).to_pylist()
     return [None if text is None else own(text).digest() for text in texts]
 
 
 class SeenEvents:
-    """Identities of the log records of one dataset that were decoded so far, each with its place.
+    """Keys of the log records of one dataset that were decoded so far, each with its place.
 
-    Rows come in the order of their babies, so of equal identities the first one is the lowest by
-    stream, offset and place. `repeats` are those that were left out, `without` have no identity.
+    Rows come in the order of their babies, so of equal deduplication keys the first one is the
+    lowest by stream, offset and place. `repeats` are those that were left out, `without` have no
+    deduplication key.
     """
 
-    def __init__(self, identity: EventIdentity, claimed: Collection[bytes] = ()) -> None:
+    def __init__(self, deduplication: Deduplication, claimed: Collection[bytes] = ()) -> None:
         """Leave `claimed` events out from the beginning: they are rows already."""
-        self.identity = identity
+        self.deduplication = deduplication
         self._claimed = claimed
-        self.repeats = 0
+        self.duplicates = 0
         self.without = 0
         self.days = array("i")
-        # For each identity, the place of its baby among `baby_ids`.
+        # For each deduplication key, the place of its baby among `baby_ids`.
         self.babies = array("i")
         self._hashes: dict[bytes, None] = {}
         self._baby_places: dict[BabyId, int] = {}
@@ -52,7 +53,7 @@ class SeenEvents:
 
     @property
     def hashes(self) -> bytes:
-        """The identities, HASH_BYTES each."""
+        """The deduplication keys, HASH_BYTES each."""
         return b"".join(self._hashes)
 
     @property
@@ -64,7 +65,7 @@ class SeenEvents:
         self, rows: pa.RecordBatch, payloads: Array, babies: Sequence[BabyId]
     ) -> pa.RecordBatch:
         """Return the rows whose events were not seen; `payloads` names each row's in `babies`."""
-        hashes = hashes_of(rows.column(self.identity.column))
+        hashes = hashes_of(rows.column(self.deduplication.column))
         events, event_payloads = rows, cast("Any", payloads)
         first: dict[Any, None] = dict.fromkeys(hashes)
         if not self._are_new(first, len(hashes)):
@@ -89,14 +90,14 @@ class SeenEvents:
         )
 
     def _first(self, hashes: Sequence[bytes | None]) -> tuple[list[bool], dict[Any, None]]:
-        """Mark the rows that stay, and name their identities; counts the others."""
+        """Mark the rows that stay, and name their deduplication keys; counts the others."""
         mask, first = [True] * len(hashes), dict[Any, None]()
         for place, digest in enumerate(hashes):
             if digest is None:
                 self.without += 1
             elif digest in first or digest in self._hashes or digest in self._claimed:
                 mask[place] = False
-                self.repeats += 1
+                self.duplicates += 1
             else:
                 first[digest] = None
         return mask, first

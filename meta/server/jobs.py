@@ -11,8 +11,8 @@ from meta.process import Shutdown
 from meta.store.engine.pool import Database
 from meta.watches import (
     background,
+    deduplication_watch,
     filter_watch,
-    identity_watch,
     kept_watch,
     pin_watch,
     release_watch,
@@ -22,10 +22,10 @@ from meta.watches import (
 )
 from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
+from meta.watches.deduplication_watch import DeduplicationWatch
 from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
 from meta.watches.filter_watch import FilterWatch
 from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch, Report
-from meta.watches.identity_watch import IdentityWatch
 from meta.watches.kept_watch import KeptWatch
 from meta.watches.pin_watch import PinWatch
 from meta.watches.release_watch import ReleaseWatch
@@ -67,7 +67,7 @@ def _jobs(
     expiry = Expiry(transactions, settings, shutdown)
     rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)
     routings = RoutingWatch(transactions, shutdown)
-    identities = IdentityWatch(transactions, shutdown)
+    deduplication = DeduplicationWatch(transactions, shutdown)
     filters = FilterWatch(database, settings.processes, shutdown)
     kept = KeptWatch(transactions, settings, shutdown)
     return (
@@ -87,13 +87,13 @@ def _jobs(
             "routing", routing_watch.PAUSE_SECS, routings.run_round, routing_watch.IDLE_SECS_MAX
         ),
         BackgroundJob(
-            "identities",
-            identity_watch.PAUSE_SECS,
-            identities.run_round,
-            identity_watch.IDLE_SECS_MAX,
+            "deduplication",
+            deduplication_watch.PAUSE_SECS,
+            deduplication.run_round,
+            deduplication_watch.IDLE_SECS_MAX,
         ),
         BackgroundJob(
-            "identity_filters",
+            "deduplication_filters",
             filter_watch.PAUSE_SECS,
             filters.run_round,
             filter_watch.IDLE_SECS_MAX,

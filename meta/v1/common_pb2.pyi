@@ -136,17 +136,17 @@ class _OutsideWindowEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Outside
     OUTSIDE_WINDOW_UNSPECIFIED: _OutsideWindow.ValueType  # 0
     """Not set: as KEEP."""
     OUTSIDE_WINDOW_KEEP: _OutsideWindow.ValueType  # 1
-    """They are rows unless their identity is known; their own identity is not kept."""
+    """They are rows unless their deduplication key is known; their own deduplication key is not kept."""
     OUTSIDE_WINDOW_REFUSE: _OutsideWindow.ValueType  # 2
     """Collectors refuse them, and tell the sender. Those that nurseries find go to the quarantine."""
 
 class OutsideWindow(_OutsideWindow, metaclass=_OutsideWindowEnumTypeWrapper):
-    """Treatment of log records with an identity and a time outside the window."""
+    """Treatment of log records with a deduplication key and a time outside the window."""
 
 OUTSIDE_WINDOW_UNSPECIFIED: OutsideWindow.ValueType  # 0
 """Not set: as KEEP."""
 OUTSIDE_WINDOW_KEEP: OutsideWindow.ValueType  # 1
-"""They are rows unless their identity is known; their own identity is not kept."""
+"""They are rows unless their deduplication key is known; their own deduplication key is not kept."""
 OUTSIDE_WINDOW_REFUSE: OutsideWindow.ValueType  # 2
 """Collectors refuse them, and tell the sender. Those that nurseries find go to the quarantine."""
 Global___OutsideWindow: _TypeAlias = OutsideWindow  # noqa: Y015
@@ -695,7 +695,7 @@ class DatasetInfo(_message.Message):
     CLOUD_OBJECT_PREFIX_FIELD_NUMBER: _builtins.int
     SHARDING_FIELDS_FIELD_NUMBER: _builtins.int
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
-    EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
+    DEDUPLICATION_FIELD_NUMBER: _builtins.int
     AUTOMATIC_COLUMNS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Dataset id."""
@@ -714,8 +714,8 @@ class DatasetInfo(_message.Message):
         """Promoted columns of the dataset."""
 
     @_builtins.property
-    def event_identity(self) -> Global___EventIdentity:
-        """The identity of its events; unset if each record is a row."""
+    def deduplication(self) -> Global___Deduplication:
+        """The deduplication key of its events; unset if each record is a row."""
 
     @_builtins.property
     def automatic_columns(self) -> _containers.RepeatedCompositeFieldContainer[Global___AutomaticColumn]:
@@ -729,21 +729,21 @@ class DatasetInfo(_message.Message):
         cloud_object_prefix: Global___CloudObjectPrefix | None = ...,
         sharding_fields: _abc.Iterable[Global___ShardingField] | None = ...,
         promoted_columns: _abc.Iterable[Global___PromotedColumn] | None = ...,
-        event_identity: Global___EventIdentity | None = ...,
+        deduplication: Global___Deduplication | None = ...,
         automatic_columns: _abc.Iterable[Global___AutomaticColumn] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "event_identity", b"event_identity"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix", "deduplication", b"deduplication"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["automatic_columns", b"automatic_columns", "cloud_object_prefix", b"cloud_object_prefix", "event_identity", b"event_identity", "id", b"id", "name", b"name", "promoted_columns", b"promoted_columns", "sharding_fields", b"sharding_fields"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["automatic_columns", b"automatic_columns", "cloud_object_prefix", b"cloud_object_prefix", "deduplication", b"deduplication", "id", b"id", "name", b"name", "promoted_columns", b"promoted_columns", "sharding_fields", b"sharding_fields"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DatasetInfo: _TypeAlias = DatasetInfo  # noqa: Y015
 
 @_typing.final
-class EventIdentity(_message.Message):
-    """Deduplication of events: of all log records with the same identity, only one becomes a row. Spans,
-    data points and log records without an identity are rows.
+class Deduplication(_message.Message):
+    """Deduplication of events: of all log records with the same deduplication key, only one becomes a row.
+    Spans, data points and log records without a deduplication key are rows.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -755,14 +755,14 @@ class EventIdentity(_message.Message):
     WINDOW_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     """Column of the schema that the dataset is bound to, of type string, guid, int or long. Its text is
-    the identity; null = the record has none.
+    the deduplication key; null = the record has none.
     """
     window_days: _builtins.int
-    """Days for which an identity is kept, by the time of its event: 1 to 30; 0 = 7."""
+    """Days for which a deduplication key is kept, by the time of its event: 1 to 30; 0 = 7."""
     rule: _builtins.int
     """Number of the rule, which changes with the column. Ignored in settings of requests."""
     outside_window: Global___OutsideWindow.ValueType
-    """Treatment of log records with an identity and a time outside the window."""
+    """Treatment of log records with a deduplication key and a time outside the window."""
     @_builtins.property
     def window(self) -> Global___EventWindow:
         """The window when the reply was made; ignored in requests. Set in polls, usage and settings where
@@ -784,11 +784,11 @@ class EventIdentity(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___EventIdentity: _TypeAlias = EventIdentity  # noqa: Y015
+Global___Deduplication: _TypeAlias = Deduplication  # noqa: Y015
 
 @_typing.final
 class EventWindow(_message.Message):
-    """Days of event times whose identities are retained."""
+    """Days of event times whose deduplication keys are retained."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -844,7 +844,7 @@ class PromotedColumn(_message.Message):
     """
     enforced: _builtins.bool
     """True for a column of the schema that the dataset is bound to, if the dataset's setting
-    (NonconformingRecords) is quarantine or reject: a record whose value does not fit the column's
+    (SchemaViolations) is quarantine or reject: a record whose value does not fit the column's
     type is no row. Ignored in requests.
     """
     def __init__(

@@ -116,28 +116,28 @@ class SaveSegmentsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENTS_FIELD_NUMBER: _builtins.int
-    IDENTITIES_FIELD_NUMBER: _builtins.int
+    DEDUPLICATION_KEYS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]:
         """1 to 1,000 segments, of any datasets; no object key twice."""
 
     @_builtins.property
-    def identities(self) -> _nursery_pb2.EventIdentities:
-        """The identities of the events of the segments, which then are of one dataset; required if it has
-        each event once (IDENTITIES_REQUIRED), refused otherwise (LAYOUT_CHANGED). If one is claimed already,
-        nothing is registered (EVENTS_CLAIMED), nor if one is outside the window of a dataset that refuses
-        such events (EVENTS_OUTSIDE_WINDOW). `repeats` is 0.
+    def deduplication_keys(self) -> _nursery_pb2.DeduplicationKeys:
+        """The deduplication keys of the segments, which then are of one dataset; required if it has
+        deduplication (DEDUPLICATION_KEYS_REQUIRED), refused otherwise (LAYOUT_CHANGED). If one is claimed
+        already, nothing is registered (DUPLICATE_EVENTS), nor if one is outside the window of a dataset
+        that refuses such events (EVENTS_OUTSIDE_WINDOW). `repeats` is 0.
         """
 
     def __init__(
         self,
         *,
         segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
-        identities: _nursery_pb2.EventIdentities | None = ...,
+        deduplication_keys: _nursery_pb2.DeduplicationKeys | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deduplication_keys", b"deduplication_keys"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "segments", b"segments"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deduplication_keys", b"deduplication_keys", "segments", b"segments"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -78,8 +78,8 @@ class MergeTaskServiceServicer:
     def FailSegmentMergeTask(self, request, context):
         """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
         most an hour; after 5 failures that count against its inputs it is split in two, down to the
-        one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown task
-        NOT_FOUND. Optional: an expired lease does the same for a worker that died.
+        one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown
+        task NOT_FOUND. Optional: an expired lease does the same for a worker that died.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -47,8 +47,8 @@ class MergeTaskServiceStub:
     FailSegmentMergeTask: _grpc.UnaryUnaryMultiCallable[_merge_task_pb2.FailSegmentMergeTaskRequest, _merge_task_pb2.FailSegmentMergeTaskResponse]
     """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
     most an hour; after 5 failures that count against its inputs it is split in two, down to the
-    one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown task
-    NOT_FOUND. Optional: an expired lease does the same for a worker that died.
+    one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown
+    task NOT_FOUND. Optional: an expired lease does the same for a worker that died.
     """
 
 @_typing.type_check_only
@@ -70,8 +70,8 @@ class MergeTaskServiceAsyncStub(MergeTaskServiceStub):
     FailSegmentMergeTask: _aio.UnaryUnaryMultiCallable[_merge_task_pb2.FailSegmentMergeTaskRequest, _merge_task_pb2.FailSegmentMergeTaskResponse]  # type: ignore[assignment]
     """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
     most an hour; after 5 failures that count against its inputs it is split in two, down to the
-    one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown task
-    NOT_FOUND. Optional: an expired lease does the same for a worker that died.
+    one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown
+    task NOT_FOUND. Optional: an expired lease does the same for a worker that died.
     """
 
 class MergeTaskServiceServicer:
@@ -105,8 +105,8 @@ class MergeTaskServiceServicer:
     ) -> _typing.Union[_merge_task_pb2.FailSegmentMergeTaskResponse, _abc.Awaitable[_merge_task_pb2.FailSegmentMergeTaskResponse]]:
         """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
         most an hour; after 5 failures that count against its inputs it is split in two, down to the
-        one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown task
-        NOT_FOUND. Optional: an expired lease does the same for a worker that died.
+        one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown
+        task NOT_FOUND. Optional: an expired lease does the same for a worker that died.
         """
 
 def add_MergeTaskServiceServicer_to_server(servicer: MergeTaskServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -578,7 +578,7 @@ class RegisterMergedSegmentRequest(_message.Message):
     MORE_SEGMENTS_FIELD_NUMBER: _builtins.int
     OMIT_STREAMS_FIELD_NUMBER: _builtins.int
     QUARANTINED_FIELD_NUMBER: _builtins.int
-    IDENTITIES_FIELD_NUMBER: _builtins.int
+    DEDUPLICATION_KEYS_FIELD_NUMBER: _builtins.int
     omit_streams: _builtins.bool
     """Leave the streams out of the reply, which are read for it after the commit. In
     RegisterMergedSegments it makes no difference: that reply has none.
@@ -601,14 +601,14 @@ class RegisterMergedSegmentRequest(_message.Message):
 
     @_builtins.property
     def quarantined(self) -> _containers.RepeatedCompositeFieldContainer[Global___QuarantinedRecords]:
-        """Streams of which records that do not conform are in the quarantine instead of in the segments;
+        """Streams of which records that violate the schema are in the quarantine instead of in the segments;
         each one of stream_offsets.
         """
 
     @_builtins.property
-    def identities(self) -> Global___EventIdentities:
-        """The identities of the events of the segments; required of a call with segments if the dataset
-        has each event once, refused otherwise (LAYOUT_CHANGED).
+    def deduplication_keys(self) -> Global___DeduplicationKeys:
+        """The deduplication keys of the segments; required of a call with segments if the dataset
+        is deduplicated, refused otherwise (LAYOUT_CHANGED).
         """
 
     def __init__(
@@ -619,64 +619,66 @@ class RegisterMergedSegmentRequest(_message.Message):
         more_segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
         omit_streams: _builtins.bool = ...,
         quarantined: _abc.Iterable[Global___QuarantinedRecords] | None = ...,
-        identities: Global___EventIdentities | None = ...,
+        deduplication_keys: Global___DeduplicationKeys | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "segment", b"segment"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deduplication_keys", b"deduplication_keys", "segment", b"segment"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "more_segments", b"more_segments", "omit_streams", b"omit_streams", "quarantined", b"quarantined", "segment", b"segment", "stream_offsets", b"stream_offsets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deduplication_keys", b"deduplication_keys", "more_segments", b"more_segments", "omit_streams", b"omit_streams", "quarantined", b"quarantined", "segment", b"segment", "stream_offsets", b"stream_offsets"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RegisterMergedSegmentRequest: _TypeAlias = RegisterMergedSegmentRequest  # noqa: Y015
 
 @_typing.final
-class EventIdentities(_message.Message):
-    """The identities of a registration's events, each named once. One that is claimed already refuses the
-    registration as a whole (EVENTS_CLAIMED); otherwise all are claimed with it. One outside the window
-    of a dataset that refuses such events refuses it too (EVENTS_OUTSIDE_WINDOW).
+class DeduplicationKeys(_message.Message):
+    """The deduplication keys of a registration's events, each named once. One that is claimed already
+    refuses the registration as a whole (DUPLICATE_EVENTS); otherwise all are claimed with it. One
+    outside the window of a dataset that refuses such events refuses it too (EVENTS_OUTSIDE_WINDOW).
     """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     RULE_FIELD_NUMBER: _builtins.int
     DAYS_FIELD_NUMBER: _builtins.int
-    REPEATS_FIELD_NUMBER: _builtins.int
+    DUPLICATES_FIELD_NUMBER: _builtins.int
     STAGED_ID_FIELD_NUMBER: _builtins.int
     STAGED_PARTS_FIELD_NUMBER: _builtins.int
     rule: _builtins.int
-    """The rule of EventIdentity that they were made by."""
-    repeats: _builtins.int
+    """The rule of Deduplication that they were made by."""
+    duplicates: _builtins.int
     """Records of the baby segments that the segments leave out, since their events are rows already."""
     staged_id: _builtins.str
-    """Id under which StageIdentities has stored parts; empty = there are none. NOT_FOUND if one of them is
-    not there.
+    """Id under which StageDeduplicationKeys has stored parts; empty = there are none. NOT_FOUND if one
+    of them is not there.
     """
     staged_parts: _builtins.int
-    """Number of those parts, 1 to 8. Their identities come before `days`, in the order of the parts."""
+    """Number of those parts, 1 to 8. Their deduplication keys come before `days`, in the order of the
+    parts.
+    """
     @_builtins.property
-    def days(self) -> _containers.RepeatedCompositeFieldContainer[Global___DayIdentities]:
-        """At most 250,000 identities in all; further ones come before them, in parts."""
+    def days(self) -> _containers.RepeatedCompositeFieldContainer[Global___DayKeys]:
+        """At most 250,000 deduplication keys in all; further ones come before them, in parts."""
 
     def __init__(
         self,
         *,
         rule: _builtins.int = ...,
-        days: _abc.Iterable[Global___DayIdentities] | None = ...,
-        repeats: _builtins.int = ...,
+        days: _abc.Iterable[Global___DayKeys] | None = ...,
+        duplicates: _builtins.int = ...,
         staged_id: _builtins.str = ...,
         staged_parts: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["days", b"days", "repeats", b"repeats", "rule", b"rule", "staged_id", b"staged_id", "staged_parts", b"staged_parts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["days", b"days", "duplicates", b"duplicates", "rule", b"rule", "staged_id", b"staged_id", "staged_parts", b"staged_parts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___EventIdentities: _TypeAlias = EventIdentities  # noqa: Y015
+Global___DeduplicationKeys: _TypeAlias = DeduplicationKeys  # noqa: Y015
 
 @_typing.final
-class DayIdentities(_message.Message):
-    """Identities of events of one day."""
+class DayKeys(_message.Message):
+    """deduplication keys of one day."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -685,7 +687,7 @@ class DayIdentities(_message.Message):
     day: _builtins.int
     """UTC day of the events, since 1970."""
     hashes: _builtins.bytes
-    """BLAKE2b of 16 bytes of each identity's text (UTF-8), one after the other."""
+    """BLAKE2b of 16 bytes of each deduplication key's text (UTF-8), one after the other."""
     def __init__(
         self,
         *,
@@ -698,12 +700,12 @@ class DayIdentities(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___DayIdentities: _TypeAlias = DayIdentities  # noqa: Y015
+Global___DayKeys: _TypeAlias = DayKeys  # noqa: Y015
 
 @_typing.final
 class QuarantinedRecords(_message.Message):
-    """Records of one stream that were quarantined because they do not conform, or are outside the window
-    of a dataset that refuses such events.
+    """Records of one stream that were quarantined because they violate the schema, or are outside the
+    window of a dataset that refuses such events.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

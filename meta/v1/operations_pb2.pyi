@@ -55,39 +55,39 @@ TIMESTAMP_UNIT_NANOSECONDS: TimestampUnit.ValueType  # 4
 """Nanoseconds since the Unix epoch."""
 Global___TimestampUnit: _TypeAlias = TimestampUnit  # noqa: Y015
 
-class _NonconformingRecords:
+class _SchemaViolations:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
 
-class _NonconformingRecordsEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NonconformingRecords.ValueType], _builtins.type):
+class _SchemaViolationsEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SchemaViolations.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
-    NONCONFORMING_RECORDS_UNSPECIFIED: _NonconformingRecords.ValueType  # 0
+    SCHEMA_VIOLATIONS_UNSPECIFIED: _SchemaViolations.ValueType  # 0
     """Not set: as NULL."""
-    NONCONFORMING_RECORDS_NULL: _NonconformingRecords.ValueType  # 1
+    SCHEMA_VIOLATIONS_NULL: _SchemaViolations.ValueType  # 1
     """The record is a row. The column is null, and the attributes keep the value."""
-    NONCONFORMING_RECORDS_QUARANTINE: _NonconformingRecords.ValueType  # 2
+    SCHEMA_VIOLATIONS_QUARANTINE: _SchemaViolations.ValueType  # 2
     """Nurseries put the record into the quarantine."""
-    NONCONFORMING_RECORDS_REJECT: _NonconformingRecords.ValueType  # 3
+    SCHEMA_VIOLATIONS_REJECT: _SchemaViolations.ValueType  # 3
     """Collectors refuse the record, and tell the sender. Records that nurseries find go to the
     quarantine.
     """
 
-class NonconformingRecords(_NonconformingRecords, metaclass=_NonconformingRecordsEnumTypeWrapper):
+class SchemaViolations(_SchemaViolations, metaclass=_SchemaViolationsEnumTypeWrapper):
     """Treatment of a record with a value, other than null, that does not fit the type of its column of
     the bound schema.
     """
 
-NONCONFORMING_RECORDS_UNSPECIFIED: NonconformingRecords.ValueType  # 0
+SCHEMA_VIOLATIONS_UNSPECIFIED: SchemaViolations.ValueType  # 0
 """Not set: as NULL."""
-NONCONFORMING_RECORDS_NULL: NonconformingRecords.ValueType  # 1
+SCHEMA_VIOLATIONS_NULL: SchemaViolations.ValueType  # 1
 """The record is a row. The column is null, and the attributes keep the value."""
-NONCONFORMING_RECORDS_QUARANTINE: NonconformingRecords.ValueType  # 2
+SCHEMA_VIOLATIONS_QUARANTINE: SchemaViolations.ValueType  # 2
 """Nurseries put the record into the quarantine."""
-NONCONFORMING_RECORDS_REJECT: NonconformingRecords.ValueType  # 3
+SCHEMA_VIOLATIONS_REJECT: SchemaViolations.ValueType  # 3
 """Collectors refuse the record, and tell the sender. Records that nurseries find go to the
 quarantine.
 """
-Global___NonconformingRecords: _TypeAlias = NonconformingRecords  # noqa: Y015
+Global___SchemaViolations: _TypeAlias = SchemaViolations  # noqa: Y015
 
 class _MergeEligibility:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -964,11 +964,11 @@ class DatasetSettings(_message.Message):
     EXCESS_EVENTS_ALLOWED_FIELD_NUMBER: _builtins.int
     FOREIGN_FILES_FIELD_NUMBER: _builtins.int
     BINDING_FIELD_NUMBER: _builtins.int
-    NONCONFORMING_FIELD_NUMBER: _builtins.int
+    SCHEMA_VIOLATIONS_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
     RECORD_IDS_FIELD_NUMBER: _builtins.int
-    EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
-    EVENT_REPEATS_FIELD_NUMBER: _builtins.int
+    DEDUPLICATION_FIELD_NUMBER: _builtins.int
+    DUPLICATES_FIELD_NUMBER: _builtins.int
     TIMESTAMP_UNIT_FIELD_NUMBER: _builtins.int
     AUTOMATIC_COLUMNS_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
@@ -977,7 +977,7 @@ class DatasetSettings(_message.Message):
     """Remaining allowance of events beyond the records that collectors counted. Each registration
     reduces it by its excess; 0 = none is allowed.
     """
-    nonconforming: Global___NonconformingRecords.ValueType
+    schema_violations: Global___SchemaViolations.ValueType
     """Treatment of records with a value that does not fit its column of the bound schema."""
     store: _builtins.str
     """Name of the store of its new segments; empty = the default store. Ignored in requests: a rewrite
@@ -988,7 +988,7 @@ class DatasetSettings(_message.Message):
     stream) and ingested_at (time of receipt). They are in promoted_columns too, with bound = true:
     older segments always have nulls. Unset in replies = false.
     """
-    event_repeats: _builtins.int
+    duplicates: _builtins.int
     """Records that were left out because their events are rows already; ignored in requests."""
     timestamp_unit: Global___TimestampUnit.ValueType
     """Unit of a `timestamp` that is a number, in JSON records whose request names none. Unset in
@@ -1026,9 +1026,9 @@ class DatasetSettings(_message.Message):
         """
 
     @_builtins.property
-    def event_identity(self) -> _common_pb2.EventIdentity:
-        """The identity of events, each of which is one row; replaced as a whole, and an empty column ends it.
-        Unset in replies if each record is a row.
+    def deduplication(self) -> _common_pb2.Deduplication:
+        """The deduplication key of events, each of which is one row; replaced as a whole, and an empty
+        column ends it. Unset in replies if each record is a row.
         """
 
     @_builtins.property
@@ -1049,17 +1049,17 @@ class DatasetSettings(_message.Message):
         excess_events_allowed: _builtins.int | None = ...,
         foreign_files: Global___ForeignFileSettings | None = ...,
         binding: Global___SchemaBinding | None = ...,
-        nonconforming: Global___NonconformingRecords.ValueType | None = ...,
+        schema_violations: Global___SchemaViolations.ValueType | None = ...,
         store: _builtins.str = ...,
         record_ids: _builtins.bool | None = ...,
-        event_identity: _common_pb2.EventIdentity | None = ...,
-        event_repeats: _builtins.int = ...,
+        deduplication: _common_pb2.Deduplication | None = ...,
+        duplicates: _builtins.int = ...,
         timestamp_unit: Global___TimestampUnit.ValueType | None = ...,
         automatic_columns: Global___AutomaticColumns | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_event_identity", b"_event_identity", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_nonconforming", b"_nonconforming", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "event_identity", b"event_identity", "event_repeats", b"event_repeats", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "nonconforming", b"nonconforming", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "store", b"store", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "duplicates", b"duplicates", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "store", b"store", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__automatic_columns: _TypeAlias = _typing.Literal["automatic_columns"]  # noqa: Y015
     _WhichOneofArgType__automatic_columns: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns"]  # noqa: Y015
@@ -1067,8 +1067,8 @@ class DatasetSettings(_message.Message):
     _WhichOneofArgType__binding: _TypeAlias = _typing.Literal["_binding", b"_binding"]  # noqa: Y015
     _WhichOneofReturnType__created_retention: _TypeAlias = _typing.Literal["created_retention"]  # noqa: Y015
     _WhichOneofArgType__created_retention: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention"]  # noqa: Y015
-    _WhichOneofReturnType__event_identity: _TypeAlias = _typing.Literal["event_identity"]  # noqa: Y015
-    _WhichOneofArgType__event_identity: _TypeAlias = _typing.Literal["_event_identity", b"_event_identity"]  # noqa: Y015
+    _WhichOneofReturnType__deduplication: _TypeAlias = _typing.Literal["deduplication"]  # noqa: Y015
+    _WhichOneofArgType__deduplication: _TypeAlias = _typing.Literal["_deduplication", b"_deduplication"]  # noqa: Y015
     _WhichOneofReturnType__event_retention: _TypeAlias = _typing.Literal["event_retention"]  # noqa: Y015
     _WhichOneofArgType__event_retention: _TypeAlias = _typing.Literal["_event_retention", b"_event_retention"]  # noqa: Y015
     _WhichOneofReturnType__excess_events_allowed: _TypeAlias = _typing.Literal["excess_events_allowed"]  # noqa: Y015
@@ -1077,14 +1077,14 @@ class DatasetSettings(_message.Message):
     _WhichOneofArgType__foreign_files: _TypeAlias = _typing.Literal["_foreign_files", b"_foreign_files"]  # noqa: Y015
     _WhichOneofReturnType__ingest_limits: _TypeAlias = _typing.Literal["ingest_limits"]  # noqa: Y015
     _WhichOneofArgType__ingest_limits: _TypeAlias = _typing.Literal["_ingest_limits", b"_ingest_limits"]  # noqa: Y015
-    _WhichOneofReturnType__nonconforming: _TypeAlias = _typing.Literal["nonconforming"]  # noqa: Y015
-    _WhichOneofArgType__nonconforming: _TypeAlias = _typing.Literal["_nonconforming", b"_nonconforming"]  # noqa: Y015
     _WhichOneofReturnType__promoted_columns: _TypeAlias = _typing.Literal["promoted_columns"]  # noqa: Y015
     _WhichOneofArgType__promoted_columns: _TypeAlias = _typing.Literal["_promoted_columns", b"_promoted_columns"]  # noqa: Y015
     _WhichOneofReturnType__record_ids: _TypeAlias = _typing.Literal["record_ids"]  # noqa: Y015
     _WhichOneofArgType__record_ids: _TypeAlias = _typing.Literal["_record_ids", b"_record_ids"]  # noqa: Y015
     _WhichOneofReturnType__records_per_month: _TypeAlias = _typing.Literal["records_per_month"]  # noqa: Y015
     _WhichOneofArgType__records_per_month: _TypeAlias = _typing.Literal["_records_per_month", b"_records_per_month"]  # noqa: Y015
+    _WhichOneofReturnType__schema_violations: _TypeAlias = _typing.Literal["schema_violations"]  # noqa: Y015
+    _WhichOneofArgType__schema_violations: _TypeAlias = _typing.Literal["_schema_violations", b"_schema_violations"]  # noqa: Y015
     _WhichOneofReturnType__timestamp_unit: _TypeAlias = _typing.Literal["timestamp_unit"]  # noqa: Y015
     _WhichOneofArgType__timestamp_unit: _TypeAlias = _typing.Literal["_timestamp_unit", b"_timestamp_unit"]  # noqa: Y015
     _WhichOneofReturnType__tombstone_grace: _TypeAlias = _typing.Literal["tombstone_grace"]  # noqa: Y015
@@ -1096,7 +1096,7 @@ class DatasetSettings(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__created_retention) -> _WhichOneofReturnType__created_retention | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__event_identity) -> _WhichOneofReturnType__event_identity | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__deduplication) -> _WhichOneofReturnType__deduplication | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__event_retention) -> _WhichOneofReturnType__event_retention | None: ...
     @_typing.overload
@@ -1106,13 +1106,13 @@ class DatasetSettings(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ingest_limits) -> _WhichOneofReturnType__ingest_limits | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__nonconforming) -> _WhichOneofReturnType__nonconforming | None: ...
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__promoted_columns) -> _WhichOneofReturnType__promoted_columns | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__record_ids) -> _WhichOneofReturnType__record_ids | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__records_per_month) -> _WhichOneofReturnType__records_per_month | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__schema_violations) -> _WhichOneofReturnType__schema_violations | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__timestamp_unit) -> _WhichOneofReturnType__timestamp_unit | None: ...
     @_typing.overload
@@ -1657,7 +1657,7 @@ class CheckConsistencyResponse(_message.Message):
     NUM_SEGMENTS_FIELD_NUMBER: _builtins.int
     NUM_BABIES_FIELD_NUMBER: _builtins.int
     NUM_STREAMS_FIELD_NUMBER: _builtins.int
-    EVENT_REPEATS_FIELD_NUMBER: _builtins.int
+    DUPLICATES_FIELD_NUMBER: _builtins.int
     checked_through: _builtins.str
     """Key after which an interrupted check resumes."""
     complete: _builtins.bool
@@ -1670,7 +1670,7 @@ class CheckConsistencyResponse(_message.Message):
     """Babies that meta expected there."""
     num_streams: _builtins.int
     """On the last message: streams that are not retired."""
-    event_repeats: _builtins.int
+    duplicates: _builtins.int
     """On the last message: records of all datasets that were left out because their events are rows."""
     @_builtins.property
     def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Finding]:
@@ -1686,11 +1686,11 @@ class CheckConsistencyResponse(_message.Message):
         num_segments: _builtins.int = ...,
         num_babies: _builtins.int = ...,
         num_streams: _builtins.int = ...,
-        event_repeats: _builtins.int = ...,
+        duplicates: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checked_through", b"checked_through", "complete", b"complete", "event_repeats", b"event_repeats", "findings", b"findings", "num_babies", b"num_babies", "num_objects", b"num_objects", "num_segments", b"num_segments", "num_streams", b"num_streams"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checked_through", b"checked_through", "complete", b"complete", "duplicates", b"duplicates", "findings", b"findings", "num_babies", b"num_babies", "num_objects", b"num_objects", "num_segments", b"num_segments", "num_streams", b"num_streams"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3019,8 +3019,8 @@ class DatasetUsage(_message.Message):
     REJECTS_SINCE_FIELD_NUMBER: _builtins.int
     ENFORCED_COLUMNS_FIELD_NUMBER: _builtins.int
     TIMESTAMP_UNIT_FIELD_NUMBER: _builtins.int
-    EVENT_IDENTITY_FIELD_NUMBER: _builtins.int
-    IDENTITY_COLUMN_FIELD_NUMBER: _builtins.int
+    DEDUPLICATION_FIELD_NUMBER: _builtins.int
+    DEDUPLICATION_COLUMN_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
     DUPLICATES_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
@@ -3058,14 +3058,14 @@ class DatasetUsage(_message.Message):
         """The columns that records have to fit, if GetUsageRequest.columns_of names the dataset."""
 
     @_builtins.property
-    def event_identity(self) -> _common_pb2.EventIdentity:
-        """The identity of its events and their window, of a dataset that refuses events outside; unset =
-        it refuses none.
+    def deduplication(self) -> _common_pb2.Deduplication:
+        """The deduplication key of its events and their window, of a dataset that refuses events outside;
+        unset = it refuses none.
         """
 
     @_builtins.property
-    def identity_column(self) -> _common_pb2.PromotedColumn:
-        """The column of the identity, with event_identity."""
+    def deduplication_column(self) -> _common_pb2.PromotedColumn:
+        """The column of the deduplication key, with deduplication."""
 
     def __init__(
         self,
@@ -3081,14 +3081,14 @@ class DatasetUsage(_message.Message):
         rejects_since: _builtins.int = ...,
         enforced_columns: _abc.Iterable[_common_pb2.PromotedColumn] | None = ...,
         timestamp_unit: Global___TimestampUnit.ValueType = ...,
-        event_identity: _common_pb2.EventIdentity | None = ...,
-        identity_column: _common_pb2.PromotedColumn | None = ...,
+        deduplication: _common_pb2.Deduplication | None = ...,
+        deduplication_column: _common_pb2.PromotedColumn | None = ...,
         rows: _builtins.int | None = ...,
         duplicates: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates", "_rows", b"_rows", "duplicates", b"duplicates", "event_identity", b"event_identity", "identity_column", b"identity_column", "ingest_limits", b"ingest_limits", "rows", b"rows"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates", "_rows", b"_rows", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "ingest_limits", b"ingest_limits", "rows", b"rows"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates", "_rows", b"_rows", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "duplicates", b"duplicates", "enforced_columns", b"enforced_columns", "event_identity", b"event_identity", "identity_column", b"identity_column", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "rows", b"rows", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates", "_rows", b"_rows", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "enforced_columns", b"enforced_columns", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "rows", b"rows", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__duplicates: _TypeAlias = _typing.Literal["duplicates"]  # noqa: Y015
     _WhichOneofArgType__duplicates: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates"]  # noqa: Y015
@@ -3816,7 +3816,7 @@ class ListUnmergedBabiesResponse(_message.Message):
     next_cursor: _builtins.str
     """Cursor of the next page; empty on the last one."""
     merged_only: _builtins.bool
-    """The dataset has each event once: no baby segment is listed, since which of their records are rows
+    """The dataset is deduplicated: no baby segment is listed, since which of their records are rows
     of the next version is decided when they are merged.
     """
     @_builtins.property
@@ -5081,20 +5081,22 @@ class CompleteReplayRequest(_message.Message):
 
     OBJECT_KEY_FIELD_NUMBER: _builtins.int
     SEGMENTS_FIELD_NUMBER: _builtins.int
-    IDENTITIES_FIELD_NUMBER: _builtins.int
+    DEDUPLICATION_KEYS_FIELD_NUMBER: _builtins.int
     OUTSIDE_WINDOW_TAKEN_FIELD_NUMBER: _builtins.int
     object_key: _builtins.str
     """Key of the payload's object."""
     outside_window_taken: _builtins.bool
-    """Takes events outside the window of a dataset that refuses them; their identities are not kept."""
+    """Takes events outside the window of a dataset that refuses them; their deduplication keys are not
+    kept.
+    """
     @_builtins.property
     def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]:
         """Segments of the dataset that it was begun for, at most 100; none if it holds no records."""
 
     @_builtins.property
-    def identities(self) -> _nursery_pb2.EventIdentities:
-        """The identities of the events of the segments, as in RegisterMergedSegmentRequest; required if
-        the dataset has each event once (IDENTITIES_REQUIRED).
+    def deduplication_keys(self) -> _nursery_pb2.DeduplicationKeys:
+        """The deduplication keys of the segments, as in RegisterMergedSegmentRequest; required if
+        the dataset is deduplicated (DEDUPLICATION_KEYS_REQUIRED).
         """
 
     def __init__(
@@ -5102,12 +5104,12 @@ class CompleteReplayRequest(_message.Message):
         *,
         object_key: _builtins.str = ...,
         segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
-        identities: _nursery_pb2.EventIdentities | None = ...,
+        deduplication_keys: _nursery_pb2.DeduplicationKeys | None = ...,
         outside_window_taken: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deduplication_keys", b"deduplication_keys"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities", "object_key", b"object_key", "outside_window_taken", b"outside_window_taken", "segments", b"segments"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deduplication_keys", b"deduplication_keys", "object_key", b"object_key", "outside_window_taken", b"outside_window_taken", "segments", b"segments"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5127,8 +5129,8 @@ class CompleteReplayResponse(_message.Message):
 
     @_builtins.property
     def claimed_positions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Places of identities that are claimed already: nothing is registered. Write the segments without
-        these events under other keys, count them as repeats, and complete the replay with them.
+        """Places of deduplication keys that are claimed already: nothing is registered. Write the segments
+        without these events under other keys, count them as repeats, and complete the replay with them.
         """
 
     def __init__(
@@ -5147,27 +5149,27 @@ Global___CompleteReplayResponse: _TypeAlias = CompleteReplayResponse  # noqa: Y0
 
 @_typing.final
 class ClaimEventsRequest(_message.Message):
-    """Identities of events that are rows of a dataset."""
+    """deduplication keys that are rows of a dataset."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_ID_FIELD_NUMBER: _builtins.int
-    IDENTITIES_FIELD_NUMBER: _builtins.int
+    DEDUPLICATION_KEYS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     @_builtins.property
-    def identities(self) -> _nursery_pb2.EventIdentities:
-        """The identities, without repeats. Those of events outside the window are not kept."""
+    def deduplication_keys(self) -> _nursery_pb2.DeduplicationKeys:
+        """The deduplication keys, without duplicates. Those of events outside the window are not kept."""
 
     def __init__(
         self,
         *,
         dataset_id: _builtins.str = ...,
-        identities: _nursery_pb2.EventIdentities | None = ...,
+        deduplication_keys: _nursery_pb2.DeduplicationKeys | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["identities", b"identities"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deduplication_keys", b"deduplication_keys"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "identities", b"identities"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "deduplication_keys", b"deduplication_keys"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5181,7 +5183,7 @@ class ClaimEventsResponse(_message.Message):
 
     CLAIMED_FIELD_NUMBER: _builtins.int
     claimed: _builtins.int
-    """Identities that are claimed by this call, 0 for a repetition."""
+    """Deduplication keys that are claimed by this call, 0 for a repetition."""
     def __init__(
         self,
         *,
@@ -5196,8 +5198,8 @@ class ClaimEventsResponse(_message.Message):
 Global___ClaimEventsResponse: _TypeAlias = ClaimEventsResponse  # noqa: Y015
 
 @_typing.final
-class StageIdentitiesRequest(_message.Message):
-    """A part of the identities of one registration."""
+class StageDeduplicationKeysRequest(_message.Message):
+    """A part of the deduplication keys of one registration."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -5209,15 +5211,15 @@ class StageIdentitiesRequest(_message.Message):
     part: _builtins.int
     """Number of the part, from 0 to 7. A repetition changes nothing."""
     @_builtins.property
-    def days(self) -> _containers.RepeatedCompositeFieldContainer[_nursery_pb2.DayIdentities]:
-        """At most 250,000 identities, none of them in another part."""
+    def days(self) -> _containers.RepeatedCompositeFieldContainer[_nursery_pb2.DayKeys]:
+        """At most 250,000 deduplication keys, none of them in another part."""
 
     def __init__(
         self,
         *,
         staged_id: _builtins.str = ...,
         part: _builtins.int = ...,
-        days: _abc.Iterable[_nursery_pb2.DayIdentities] | None = ...,
+        days: _abc.Iterable[_nursery_pb2.DayKeys] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -5225,11 +5227,11 @@ class StageIdentitiesRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___StageIdentitiesRequest: _TypeAlias = StageIdentitiesRequest  # noqa: Y015
+Global___StageDeduplicationKeysRequest: _TypeAlias = StageDeduplicationKeysRequest  # noqa: Y015
 
 @_typing.final
-class StageIdentitiesResponse(_message.Message):
-    """Response of StageIdentities."""
+class StageDeduplicationKeysResponse(_message.Message):
+    """Response of StageDeduplicationKeys."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -5242,7 +5244,7 @@ class StageIdentitiesResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___StageIdentitiesResponse: _TypeAlias = StageIdentitiesResponse  # noqa: Y015
+Global___StageDeduplicationKeysResponse: _TypeAlias = StageDeduplicationKeysResponse  # noqa: Y015
 
 @_typing.final
 class DropPayloadRequest(_message.Message):
@@ -5490,8 +5492,8 @@ class Refusal(_message.Message):
 
     @_builtins.property
     def claimed_positions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """For EVENTS_CLAIMED: places of the claimed identities in the registration's, over all its days,
-        from 0 on and in order.
+        """For DUPLICATE_EVENTS: places of the claimed deduplication keys in the registration's, over all its
+        days, from 0 on and in order.
         """
 
     def __init__(

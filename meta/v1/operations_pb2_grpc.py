@@ -296,10 +296,10 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.ClaimEventsRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ClaimEventsResponse.FromString,
                 _registered_method=True)
-        self.StageIdentities = channel.unary_unary(
-                '/meta.v1.OperationsService/StageIdentities',
-                request_serializer=meta_dot_v1_dot_operations__pb2.StageIdentitiesRequest.SerializeToString,
-                response_deserializer=meta_dot_v1_dot_operations__pb2.StageIdentitiesResponse.FromString,
+        self.StageDeduplicationKeys = channel.unary_unary(
+                '/meta.v1.OperationsService/StageDeduplicationKeys',
+                request_serializer=meta_dot_v1_dot_operations__pb2.StageDeduplicationKeysRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.StageDeduplicationKeysResponse.FromString,
                 _registered_method=True)
         self.CheckQuarantined = channel.unary_unary(
                 '/meta.v1.OperationsService/CheckQuarantined',
@@ -691,8 +691,8 @@ class OperationsServiceServicer:
 
     def SkipOffset(self, request, context):
         """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
-        writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
-        does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
+        writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the
+        stream does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -749,17 +749,17 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ClaimEvents(self, request, context):
-        """Claims the identities of events that are rows of a dataset with event_identity, such as from before
+        """Claims the deduplication keys that are rows of a dataset with deduplication, such as from before
         the setting. Those that are claimed already stay as they are.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def StageIdentities(self, request, context):
-        """Stores a part of the identities of a registration or replay that has more than one message holds. It
-        claims nothing, and is forgotten an hour later or once the registration is refused. OVERLOADED while
-        too many parts wait.
+    def StageDeduplicationKeys(self, request, context):
+        """Stores a part of the deduplication keys of a registration or replay that has more than one message
+        holds. It claims nothing, and is forgotten an hour later or once the registration is refused.
+        OVERLOADED while too many parts wait.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1103,10 +1103,10 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ClaimEventsRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ClaimEventsResponse.SerializeToString,
             ),
-            'StageIdentities': grpc.unary_unary_rpc_method_handler(
-                    servicer.StageIdentities,
-                    request_deserializer=meta_dot_v1_dot_operations__pb2.StageIdentitiesRequest.FromString,
-                    response_serializer=meta_dot_v1_dot_operations__pb2.StageIdentitiesResponse.SerializeToString,
+            'StageDeduplicationKeys': grpc.unary_unary_rpc_method_handler(
+                    servicer.StageDeduplicationKeys,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.StageDeduplicationKeysRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.StageDeduplicationKeysResponse.SerializeToString,
             ),
             'CheckQuarantined': grpc.unary_unary_rpc_method_handler(
                     servicer.CheckQuarantined,
@@ -2576,7 +2576,7 @@ class OperationsService:
             _registered_method=True)
 
     @staticmethod
-    def StageIdentities(request,
+    def StageDeduplicationKeys(request,
             target,
             options=(),
             channel_credentials=None,
@@ -2589,9 +2589,9 @@ class OperationsService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/meta.v1.OperationsService/StageIdentities',
-            meta_dot_v1_dot_operations__pb2.StageIdentitiesRequest.SerializeToString,
-            meta_dot_v1_dot_operations__pb2.StageIdentitiesResponse.FromString,
+            '/meta.v1.OperationsService/StageDeduplicationKeys',
+            meta_dot_v1_dot_operations__pb2.StageDeduplicationKeysRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.StageDeduplicationKeysResponse.FromString,
             options,
             channel_credentials,
             insecure,

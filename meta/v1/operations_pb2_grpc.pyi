@@ -168,8 +168,8 @@ class OperationsServiceStub:
     """Pages through the streams that cannot pass a baby segment."""
     SkipOffset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.SkipOffsetRequest, _operations_pb2.SkipOffsetResponse]
     """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
-    writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
-    does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
+    writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the
+    stream does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
     """
     HideSegment: _grpc.UnaryUnaryMultiCallable[_operations_pb2.HideSegmentRequest, _operations_pb2.HideSegmentResponse]
     """Hides a live segment whose object is missing or damaged: from a version on no lookup shows it.
@@ -197,13 +197,13 @@ class OperationsServiceStub:
     replayed, or if no registration counts it.
     """
     ClaimEvents: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ClaimEventsRequest, _operations_pb2.ClaimEventsResponse]
-    """Claims the identities of events that are rows of a dataset with event_identity, such as from before
+    """Claims the deduplication keys that are rows of a dataset with deduplication, such as from before
     the setting. Those that are claimed already stay as they are.
     """
-    StageIdentities: _grpc.UnaryUnaryMultiCallable[_operations_pb2.StageIdentitiesRequest, _operations_pb2.StageIdentitiesResponse]
-    """Stores a part of the identities of a registration or replay that has more than one message holds. It
-    claims nothing, and is forgotten an hour later or once the registration is refused. OVERLOADED while
-    too many parts wait.
+    StageDeduplicationKeys: _grpc.UnaryUnaryMultiCallable[_operations_pb2.StageDeduplicationKeysRequest, _operations_pb2.StageDeduplicationKeysResponse]
+    """Stores a part of the deduplication keys of a registration or replay that has more than one message
+    holds. It claims nothing, and is forgotten an hour later or once the registration is refused.
+    OVERLOADED while too many parts wait.
     """
     CheckQuarantined: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
@@ -375,8 +375,8 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Pages through the streams that cannot pass a baby segment."""
     SkipOffset: _aio.UnaryUnaryMultiCallable[_operations_pb2.SkipOffsetRequest, _operations_pb2.SkipOffsetResponse]  # type: ignore[assignment]
     """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
-    writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
-    does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
+    writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the
+    stream does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
     """
     HideSegment: _aio.UnaryUnaryMultiCallable[_operations_pb2.HideSegmentRequest, _operations_pb2.HideSegmentResponse]  # type: ignore[assignment]
     """Hides a live segment whose object is missing or damaged: from a version on no lookup shows it.
@@ -404,13 +404,13 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     replayed, or if no registration counts it.
     """
     ClaimEvents: _aio.UnaryUnaryMultiCallable[_operations_pb2.ClaimEventsRequest, _operations_pb2.ClaimEventsResponse]  # type: ignore[assignment]
-    """Claims the identities of events that are rows of a dataset with event_identity, such as from before
+    """Claims the deduplication keys that are rows of a dataset with deduplication, such as from before
     the setting. Those that are claimed already stay as they are.
     """
-    StageIdentities: _aio.UnaryUnaryMultiCallable[_operations_pb2.StageIdentitiesRequest, _operations_pb2.StageIdentitiesResponse]  # type: ignore[assignment]
-    """Stores a part of the identities of a registration or replay that has more than one message holds. It
-    claims nothing, and is forgotten an hour later or once the registration is refused. OVERLOADED while
-    too many parts wait.
+    StageDeduplicationKeys: _aio.UnaryUnaryMultiCallable[_operations_pb2.StageDeduplicationKeysRequest, _operations_pb2.StageDeduplicationKeysResponse]  # type: ignore[assignment]
+    """Stores a part of the deduplication keys of a registration or replay that has more than one message
+    holds. It claims nothing, and is forgotten an hour later or once the registration is refused.
+    OVERLOADED while too many parts wait.
     """
     CheckQuarantined: _aio.UnaryUnaryMultiCallable[_operations_pb2.CheckQuarantinedRequest, _operations_pb2.CheckQuarantinedResponse]  # type: ignore[assignment]
     """Tells which payloads of records that did not conform are counted by no registration: left by a
@@ -804,8 +804,8 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.SkipOffsetResponse, _abc.Awaitable[_operations_pb2.SkipOffsetResponse]]:
         """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
-        writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
-        does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
+        writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the
+        stream does not wait at this offset, NOT_DRAINED until every dataset has merged all below it.
         """
 
     def HideSegment(
@@ -868,18 +868,18 @@ class OperationsServiceServicer:
         request: _operations_pb2.ClaimEventsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.ClaimEventsResponse, _abc.Awaitable[_operations_pb2.ClaimEventsResponse]]:
-        """Claims the identities of events that are rows of a dataset with event_identity, such as from before
+        """Claims the deduplication keys that are rows of a dataset with deduplication, such as from before
         the setting. Those that are claimed already stay as they are.
         """
 
-    def StageIdentities(
+    def StageDeduplicationKeys(
         self,
-        request: _operations_pb2.StageIdentitiesRequest,
+        request: _operations_pb2.StageDeduplicationKeysRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_operations_pb2.StageIdentitiesResponse, _abc.Awaitable[_operations_pb2.StageIdentitiesResponse]]:
-        """Stores a part of the identities of a registration or replay that has more than one message holds. It
-        claims nothing, and is forgotten an hour later or once the registration is refused. OVERLOADED while
-        too many parts wait.
+    ) -> _typing.Union[_operations_pb2.StageDeduplicationKeysResponse, _abc.Awaitable[_operations_pb2.StageDeduplicationKeysResponse]]:
+        """Stores a part of the deduplication keys of a registration or replay that has more than one message
+        holds. It claims nothing, and is forgotten an hour later or once the registration is refused.
+        OVERLOADED while too many parts wait.
         """
 
     def CheckQuarantined(

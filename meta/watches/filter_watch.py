@@ -1,4 +1,4 @@
-"""Keeps the filters of large runs of identities in the memory of this process."""
+"""Keeps the filters of large runs of deduplication keys in the memory of this process."""
 
 from meta.process import Shutdown
 from meta.store.engine.pool import Database
@@ -7,7 +7,7 @@ from meta.store.registration.run_filters import FILTERS
 # As often as runs are merged, by this server or another.
 PAUSE_SECS = 5.0
 IDLE_SECS_MAX = 15.0
-# Of the processes of a server together: filters of 134 million identities.
+# Of the processes of a server together: filters of 134 million keys.
 BYTES_MAX = 256 * 1024 * 1024
 
 

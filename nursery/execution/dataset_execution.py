@@ -35,8 +35,8 @@ class DatasetExecution:
 
     `index` is its place in the task. `batch` is set while a baby is written in several files:
     they share one batch id, as a catalog's rebuild takes two batches that share a baby for
-    repetitions of each other. `quarantined` are streams with records that do not conform, each with
-    the verdict.
+    repetitions of each other. `quarantined` are streams with records that violate the schema, each
+    with the verdict.
     """
 
     index: int
@@ -50,8 +50,8 @@ class DatasetExecution:
     events: SeenEvents | None = None
 
     def __post_init__(self) -> None:
-        if self.work.spec.identity is not None:
-            self.events = SeenEvents(self.work.spec.identity)
+        if self.work.spec.deduplication is not None:
+            self.events = SeenEvents(self.work.spec.deduplication)
 
     @property
     def unusable(self) -> frozenset[str]:
@@ -82,7 +82,7 @@ class DatasetExecution:
             producer=PRODUCER,
             ranges=ranges,
             quarantined=quarantined_of(self.quarantined, ranges) if self.quarantined else (),
-            event_identity=self.work.spec.identity_column,
+            deduplication=self.work.spec.deduplication_column,
             unusable=self.unusable,
         )
 

@@ -25,8 +25,8 @@ from nursery.execution.quarantine import Quarantine
 from nursery.execution.writing import write_datasets
 from nursery.planning.tasks import Task
 from nursery.results import TaskResult, UnreadableBaby, unreadable_baby
+from segments.deduplication import CLAIMS_MAX
 from segments.errors import ObjectMissing, SegmentsError
-from segments.event_identity import CLAIMS_MAX
 from segments.otlp.wire import UndecodableSlice
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
@@ -142,7 +142,7 @@ class _TaskExecution:
                 continue
             for payload in left_out.undecodable:
                 self._reject(payload)
-            for item, part in left_out.nonconforming:
+            for item, part in left_out.schema_violations:
                 self._quarantine_part(item.dataset, part)
         for dataset in self._datasets:
             if dataset.events is not None and len(dataset.events) > CLAIMS_MAX:

@@ -56,7 +56,7 @@ class Quarantine:
         payload = part.payload
         is_outside = part.cause == OUTSIDE_WINDOW
         key = quarantine_part_key(_key(payload), payload.piece, part.verdict, is_outside=is_outside)
-        detail = part.nonconforming.text(NOTED_MISFITS_MAX)
+        detail = part.schema_violations.text(NOTED_MISFITS_MAX)
         self._put_payload(key, payload, part.cause, detail, dataset_id)
 
     def _put_payload(

@@ -25,11 +25,11 @@ from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore
 
 
-class StillNonconforming(Exception):
+class StillViolating(Exception):
     """Records of the payload are left out for a cause, as by a nursery; the message names them."""
 
     def __init__(self, part: QuarantinedPart) -> None:
-        super().__init__(part.nonconforming.text(NOTED_MISFITS_MAX))
+        super().__init__(part.schema_violations.text(NOTED_MISFITS_MAX))
         self.cause = part.cause
 
 
@@ -64,20 +64,20 @@ def write_payload(
 ) -> DatasetResult:
     """Decode a payload and write its records; `folder` is an empty folder on local disk.
 
-    Events with `claimed` identities are left out. Each attempt has keys of its own. Raises
-    UndecodableSlice, StillNonconforming, StoreError, CorruptObject, and ObjectExists if an object
+    Events with `claimed` deduplication keys are left out. Each attempt has keys of its own. Raises
+    UndecodableSlice, StillViolating, StoreError, CorruptObject, and ObjectExists if an object
     of this attempt holds other bytes.
     """
     work = DatasetWork(dataset_id, spec, ())
     execution = DatasetExecution(0, work)
-    if spec.identity is not None:
-        execution.events = SeenEvents(spec.identity, claimed)
+    if spec.deduplication is not None:
+        execution.events = SeenEvents(spec.deduplication, claimed)
     for piece in payload.pieces():
         left_out = decode_pass(piece.signal, [RoutedPayload(execution, piece)])
         for failed in left_out.undecodable:
             raise UndecodableSlice(failed.error)
-        for _, part in left_out.nonconforming:
-            raise StillNonconforming(part)
+        for _, part in left_out.schema_violations:
+            raise StillViolating(part)
     columns = execution.take_columns()
     # In the footer they would make a rebuild take the file for a copy of the baby's own segment.
     columns.babies = set()

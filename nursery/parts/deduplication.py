@@ -1,4 +1,4 @@
-"""The identities of a move's events, as its registration states them."""
+"""The deduplication keys of a move's events, as its registration states them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,23 +12,23 @@ from meta.v1 import nursery_pb2, operations_pb2
 from nursery import metrics
 from nursery.parts.part import StatedPart
 from nursery.results import DatasetResult, WrittenSegment
-from segments.event_identity import CLAIMS_MAX, HASH_BYTES, IDENTITIES_MAX
+from segments.deduplication import CLAIMS_MAX, DEDUPLICATION_KEYS_MAX, HASH_BYTES
 from segments.ids import new_uuid7
 from segments.parquet.spec import SegmentSpec
 
 log = structlog.get_logger()
-FIELD = "identities"
+FIELD = "deduplication_keys"
 # A part is looked up and claimed in five to ten seconds of a server that is not busy.
 PART_SECS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class TaskEvents:
-    """The identities of the events in one task's segments of a dataset, each once.
+    """The deduplication keys in one task's segments of a dataset, each once.
 
     `hashes` has them one after the other, `days` their UTC days since 1970, and `babies` the place
     of each one's baby in `baby_ids`. `repeats` are records that are left out because their event is
-    a row of these segments, or one already. `without` are rows without an identity.
+    a row of these segments, or one already. `without` are rows without a deduplication key.
     """
 
     spec: SegmentSpec
@@ -36,17 +36,17 @@ class TaskEvents:
     days: Sequence[int]
     babies: Sequence[int]
     baby_ids: tuple[tuple[str, int], ...]
-    repeats: int = 0
+    duplicates: int = 0
     without: int = 0
 
     @property
     def each(self) -> list[bytes]:
-        """The identities."""
+        """The deduplication keys."""
         return [self.hashes[at : at + HASH_BYTES] for at in range(0, len(self.hashes), HASH_BYTES)]
 
     @property
     def number(self) -> int:
-        """The number of identities."""
+        """The number of deduplication keys."""
         return len(self.hashes) // HASH_BYTES
 
 
@@ -58,13 +58,13 @@ def gathered(spec: SegmentSpec, events: SeenEvents) -> TaskEvents:
         events.days,
         events.babies,
         events.baby_ids,
-        events.repeats,
+        events.duplicates,
         events.without,
     )
 
 
 def events_of(result: DatasetResult) -> TaskEvents | None:
-    """Return the events of a task; None for a dataset whose events have no identity."""
+    """Return the events of a task; None for a dataset whose events have no deduplication key."""
     events = result.stated.get(FIELD)
     assert events is None or isinstance(events, TaskEvents)
     return events
@@ -78,7 +78,7 @@ def with_events(
 
 
 def claim_order(results: Sequence[DatasetResult]) -> list[tuple[int, bytes, int]]:
-    """List the identities in the order of the request: by day, each with its task's place first."""
+    """List the keys in the order of the request: by day, each with its task's place first."""
     each = [
         (place, digest, day)
         for place, events in enumerate(map(events_of, results))
@@ -90,43 +90,43 @@ def claim_order(results: Sequence[DatasetResult]) -> list[tuple[int, bytes, int]
 
 def claims_message(
     client: MetaClient, results: Sequence[DatasetResult]
-) -> nursery_pb2.EventIdentities | None:
-    """Name the identities and count the repeats; None for a dataset whose events have none.
+) -> nursery_pb2.DeduplicationKeys | None:
+    """Name the keys and count the duplicates; None for a dataset whose events have none.
 
     More than a message holds are stored at meta before it, in parts. Raises MetaError.
     """
     events = _all_events(results)
     if not events:
         return None
-    identity = events[0].spec.identity
-    assert identity is not None
-    message = nursery_pb2.EventIdentities(
-        rule=identity.rule, repeats=sum(task.repeats for task in events)
+    deduplication = events[0].spec.deduplication
+    assert deduplication is not None
+    message = nursery_pb2.DeduplicationKeys(
+        rule=deduplication.rule, duplicates=sum(task.duplicates for task in events)
     )
     order = claim_order(results)
-    if len(order) <= IDENTITIES_MAX:
+    if len(order) <= DEDUPLICATION_KEYS_MAX:
         message.days.extend(_days(order))
         return message
     message.staged_id = str(new_uuid7())
-    for start in range(0, len(order), IDENTITIES_MAX):
-        client.operations.StageIdentities(
-            operations_pb2.StageIdentitiesRequest(
+    for start in range(0, len(order), DEDUPLICATION_KEYS_MAX):
+        client.operations.StageDeduplicationKeys(
+            operations_pb2.StageDeduplicationKeysRequest(
                 staged_id=message.staged_id,
                 part=message.staged_parts,
-                days=_days(order[start : start + IDENTITIES_MAX]),
+                days=_days(order[start : start + DEDUPLICATION_KEYS_MAX]),
             )
         )
         message.staged_parts += 1
     return message
 
 
-def claim_secs(message: nursery_pb2.EventIdentities) -> float:
+def claim_secs(message: nursery_pb2.DeduplicationKeys) -> float:
     """The time that claims in parts may take; 0 = no more than a call without any."""
     return PART_SECS * message.staged_parts
 
 
 class Deduplication(StatedPart):
-    """Names the identities that the registration claims, and counts the repeats."""
+    """Names the deduplication keys that the registration claims, and counts the duplicates."""
 
     FIELD = FIELD
 
@@ -136,35 +136,38 @@ class Deduplication(StatedPart):
         request: nursery_pb2.RegisterMergedSegmentRequest,
         client: MetaClient,
     ) -> None:
-        """Name the identities; raises MetaError if parts of them cannot be stored."""
+        """Name the deduplication keys; raises MetaError if parts of them cannot be stored."""
         message = claims_message(client, results)
         if message is not None:
-            request.identities.CopyFrom(message)
+            request.deduplication_keys.CopyFrom(message)
 
     def beyond_limits(self, results: Sequence[DatasetResult]) -> str:
         """Name too many events."""
-        identities = sum(events.number for events in _all_events(results))
-        if identities <= CLAIMS_MAX:
+        deduplication_keys = sum(events.number for events in _all_events(results))
+        if deduplication_keys <= CLAIMS_MAX:
             return ""
-        return f"{identities} events of dataset {results[0].dataset_id}, more than {CLAIMS_MAX}"
+        return (
+            f"{deduplication_keys} events of dataset {results[0].dataset_id},"
+            f" more than {CLAIMS_MAX}"
+        )
 
     def timeout_secs(self, request: nursery_pb2.RegisterMergedSegmentRequest) -> float:
-        """The time for identities that came in parts."""
-        return claim_secs(request.identities)
+        """The time for deduplication keys that came in parts."""
+        return claim_secs(request.deduplication_keys)
 
     def count(self, results: Sequence[DatasetResult], dataset_id: str, version: int) -> None:
         """Count the duplicates."""
         events = _all_events(results)
         if not events:
             return
-        duplicates = sum(task.repeats for task in events)
+        duplicates = sum(task.duplicates for task in events)
         metrics.NURSERY_DUPLICATES.inc(duplicates)
         log.info(
             "events_registered",
             dataset_id=dataset_id,
             version=version,
-            repeats=duplicates,
-            without_identity=sum(task.without for task in events),
+            duplicates=duplicates,
+            without_deduplication_key=sum(task.without for task in events),
         )
 
 
@@ -172,8 +175,8 @@ def _all_events(results: Sequence[DatasetResult]) -> list[TaskEvents]:
     return [events for events in map(events_of, results) if events is not None]
 
 
-def _days(order: Sequence[tuple[int, bytes, int]]) -> list[nursery_pb2.DayIdentities]:
+def _days(order: Sequence[tuple[int, bytes, int]]) -> list[nursery_pb2.DayKeys]:
     return [
-        nursery_pb2.DayIdentities(day=day, hashes=b"".join([digest for _, digest, _ in own]))
+        nursery_pb2.DayKeys(day=day, hashes=b"".join([digest for _, digest, _ in own]))
         for day, own in groupby(order, key=lambda item: item[2])
     ]

@@ -63,7 +63,7 @@ def plan(
     """Plan one cycle. `blocked` maps streams to an offset that cannot be read now."""
     pending = pending_streams(streams, blocked or {})
     due = due_datasets(pending, limits, now_nanos)
-    once = frozenset(d for d, spec in specs.items() if spec.identity is not None)
+    once = frozenset(d for d, spec in specs.items() if spec.deduplication is not None)
     shares = choose(pending, due.dataset_ids, limits, now_nanos, once)
     reads = [StreamReads(share.stream, tuple(share.reads)) for share in shares if share.reads]
     tasks = plan_tasks(reads, specs, limits.tasks_max)

@@ -17,7 +17,7 @@ from nursery.planning.streams import BabyRead, IngestStream
 _ADVANCE_SPAN = 512
 # Tasks that may read a baby which no earlier cycle has read, and no later one will.
 READERS_MAX = 2
-# Records that are read at once for a dataset that has each event once: other registrations of the
+# Records that are read at once for a dataset that is deduplicated: other registrations of the
 # dataset wait while these events are looked up, one or two seconds.
 EVENTS_MAX = 100_000
 
@@ -76,7 +76,7 @@ def choose(
 ) -> list[StreamShare]:
     """Choose babies, oldest first over all streams, until a limit is reached.
 
-    `once` are datasets that have each event once.
+    `once` are datasets that are deduplicated.
     """
     shares = [_share(own, due) for own in pending]
     for share, own in zip(shares, pending, strict=True):

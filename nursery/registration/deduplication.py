@@ -1,8 +1,8 @@
 """Deduplication of the events of a move, between its tasks and against earlier registrations.
 
-A registration claims the identities of its events. Of equal ones in the segments of several tasks
-the lowest by stream and offset is kept before that. Events that another registration has claimed
-are removed after a refusal: the segments are written again, and registered again.
+A registration claims the deduplication keys of its events. Of equal ones in the segments of several
+tasks the lowest by stream and offset is kept before that. Events that another registration has
+claimed are removed after a refusal: the segments are written again, and registered again.
 
 All files of a batch that loses rows become files of a new batch. So a catalog that is rebuilt
 from the bucket chooses between the two and prefers the newer one, which was registered. A batch
@@ -40,7 +40,7 @@ TRIES_MAX = 5
 
 
 class EventRegistrations:
-    """Registers finished moves, and leaves repeats of events out of those that have them once."""
+    """Registers finished moves, and leaves duplicates out of those that have them once."""
 
     def __init__(self, registrations: Registrations, stores: Callable[[], Stores]) -> None:
         self._registrations = registrations
@@ -77,7 +77,7 @@ class EventRegistrations:
         return answer
 
     def _distinct(self, move: FinishedMove) -> FinishedMove | None:
-        """Leave out all but the lowest of equal identities in the segments of several tasks."""
+        """Leave out all but the lowest of equal keys in the segments of several tasks."""
         if len(move.results) < 2:
             return move
         lowest: dict[bytes, tuple[tuple[str, int], int]] = {}
@@ -128,7 +128,7 @@ def _left(
             hashes=b"".join([each[place] for place in places]),
             days=[events.days[place] for place in places],
             babies=[events.babies[place] for place in places],
-            repeats=events.repeats + events.number - len(places),
+            duplicates=events.duplicates + events.number - len(places),
         ),
     )
 
@@ -140,7 +140,7 @@ def _without_events(
     excluded: Collection[bytes],
     folder: Path,
 ) -> tuple[WrittenSegment, ...]:
-    """Write the segments of one task and dataset without the events with some identities.
+    """Write the segments of one task and dataset without the events with some deduplication keys.
 
     Batches that have none of them stay. Raises StoreError, CorruptObject.
     """
@@ -199,12 +199,12 @@ def _rewritten(
 def _filtered(
     tables: Mapping[Signal, pa.Table], work: DatasetWork, excluded: Collection[bytes]
 ) -> dict[Signal, pa.Table]:
-    """Leave out log records with some identities, and sections without rows."""
-    identity = work.spec.identity
-    assert identity is not None
+    """Leave out log records with some deduplication keys, and sections without rows."""
+    deduplication = work.spec.deduplication
+    assert deduplication is not None
     left = dict(tables)
     if "logs" in left:
-        hashes = hashes_of(left["logs"].column(identity.column))
+        hashes = hashes_of(left["logs"].column(deduplication.column))
         mask = pa.array([digest not in excluded for digest in hashes], pa.bool_())
         left["logs"] = left["logs"].filter(mask)
     return {signal: table for signal, table in left.items() if table.num_rows}

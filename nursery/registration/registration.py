@@ -52,7 +52,7 @@ class Registered:
 
     response_seq: int | None = None
     excess: str = ""
-    # Positions of identities, in the order of the request, of events that are rows already.
+    # Positions of deduplication keys, in the order of the request, of events that are rows already.
     claimed: Sequence[int] = ()
 
 
@@ -81,7 +81,7 @@ class Registrations:
             return [next(answers) if isinstance(item, _Registration) else item for item in made]
 
     def _made(self, bucket_of: BucketOf, move: FinishedMove) -> _Registration | Registered:
-        """The request of a move, or its outcome if meta did not take its identities."""
+        """The request of a move, or its outcome if meta did not take its deduplication keys."""
         try:
             return _Registration(move, _request(bucket_of, move, self._client))
         except MetaError as error:

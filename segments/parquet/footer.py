@@ -31,8 +31,8 @@ class SegmentFooter:
     """The part of a footer that is known before the first row: dataset, producer and lineage.
 
     `producer` names the program and its version. `quarantined` are baby segments whose records are
-    not all in the file, because others of the same payloads were quarantined. `event_identity` is
-    the column by which its nursery left out repeats of events; "" = it left out none. `unusable`
+    not all in the file, because others of the same payloads were quarantined. `deduplication` is
+    the column by which its nursery left out duplicates; "" = it left out none. `unusable`
     are automatic columns that do not stand for their attribute in the file, by name.
     """
 
@@ -42,7 +42,7 @@ class SegmentFooter:
     ranges: tuple[OffsetSpan, ...] = ()
     format_version: int = FORMAT_VERSION
     quarantined: Quarantined = ()
-    event_identity: str = ""
+    deduplication: str = ""
     unusable: frozenset[str] = frozenset()
 
 
@@ -171,7 +171,7 @@ def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter
         quarantined=lineage.joined_quarantined(
             item for footer in footers for item in footer.quarantined
         ),
-        event_identity=next((f.event_identity for f in footers if f.event_identity), ""),
+        deduplication=next((f.deduplication for f in footers if f.deduplication), ""),
         unusable=frozenset().union(*(footer.unusable for footer in footers)),
     )
     judged = [span for _, spans in footer.quarantined for span in spans]
@@ -202,8 +202,8 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         **footer_columns.encode(stored.promoted, footer.unusable),
         **stored.entries,
     }
-    if footer.event_identity:
-        fields["event_identity"] = footer.event_identity
+    if footer.deduplication:
+        fields["deduplication"] = footer.deduplication
     if stored.times_by_signal is not None:
         fields["signal_times"] = dict(stored.times_by_signal)
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
@@ -237,7 +237,8 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
                 ranges,
                 version,
                 () if quarantined is None else lineage.unpack_quarantined(quarantined),
-                str(json.loads(texts.get("event_identity", b'""'))),
+                # Builds before 0.3.0 wrote it by another name.
+                str(json.loads(texts.get("deduplication", texts.get("event_identity", b'""')))),
                 unusable,
             ),
             {signal: _int(rows[signal]) for signal in SIGNALS if signal in rows},

@@ -54,12 +54,12 @@ class WriterSettings:
         stored: StoredColumns,
         order: Sequence[str],
         shape: Shape,
-        identity: str = "",
+        deduplication: str = "",
         unrepeated: Collection[str] = (),
     ) -> None:
         """`order` is the order of the rows, by columns as they are in memory.
 
-        `identity` is the column of the identities of events, "" = none. Columns that `unrepeated`
+        `deduplication` is the column of the keys of events, "" = none. Columns that `unrepeated`
         names have no dictionary.
         """
         columns = [_plain(c) if c.name in unrepeated else c for c in stored.columns]
@@ -89,7 +89,7 @@ class WriterSettings:
             "write_page_checksum": True,
             "store_schema": False,
             "bloom_filter_options": {
-                c.name: bloom for c in columns if c.has_bloom_filter or c.name == identity
+                c.name: bloom for c in columns if c.has_bloom_filter or c.name == deduplication
             }
             or None,
             "sorting_columns": pq.SortingColumn.from_ordering(
@@ -120,16 +120,16 @@ class ParquetLayout:
         stored: StoredColumns,
         order: Sequence[str],
         first: pa.Table,
-        identity: str = "",
+        deduplication: str = "",
         unrepeated: Collection[str] = (),
     ) -> None:
         """Start the file; `first` is its first row group, whose longest values size the pages.
 
-        `identity` is the column of the identities of events, "" = none. Columns that `unrepeated`
+        `deduplication` is the column of the keys of events, "" = none. Columns that `unrepeated`
         names have no dictionary.
         """
         shape = Shape(_write_batch_rows(first))
-        settings = WriterSettings(stored, order, shape, identity, unrepeated)
+        settings = WriterSettings(stored, order, shape, deduplication, unrepeated)
         self._schema = settings.schema
         self._stored = stored
         self._metadata: list[pq.FileMetaData] = []

@@ -82,7 +82,9 @@ class SmallFormat:
         plain = replace(tiny, has_dictionaries=False)
         # Settings by the most rows of a file, ascending.
         self._settings = {
-            rows_max: WriterSettings(self._stored, self._order, its_shape, spec.identity_column)
+            rows_max: WriterSettings(
+                self._stored, self._order, its_shape, spec.deduplication_column
+            )
             for rows_max, its_shape in (
                 (BARE_ROWS_MAX, replace(plain, is_compressed=False)),
                 (PLAIN_ROWS_MAX, plain),

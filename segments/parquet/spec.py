@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from segments.event_identity import EventIdentity
+from segments.deduplication import Deduplication
 
 RECEIPT = "receipt"
 # Types of automatic columns: values that are read back exactly as the JSON has them.
@@ -52,9 +52,9 @@ class SegmentSpec:
     promoted: tuple[PromotedColumn, ...] = ()
     enforced: frozenset[str] = frozenset()
     store: str = ""
-    identity: EventIdentity | None = None
+    deduplication: Deduplication | None = None
 
     @property
-    def identity_column(self) -> str:
-        """The column that is the identity of events; "" = each record is a row."""
-        return self.identity.column if self.identity is not None else ""
+    def deduplication_column(self) -> str:
+        """The column that is the deduplication key of events; "" = each record is a row."""
+        return self.deduplication.column if self.deduplication is not None else ""

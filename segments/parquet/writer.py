@@ -175,7 +175,7 @@ class SegmentWriter:
                     self._stored,
                     self._order,
                     group,
-                    self._footer.event_identity,
+                    self._footer.deduplication,
                     unrepeated_columns(self._samples or [group], self._promoted),
                 )
             self._writer.write(group)

@@ -64,8 +64,8 @@ class Rebuild:
     numbered: Mapping[str, tuple[PromotedColumn, ...]]
     # Payloads of the quarantine, by object key, whose records are in segments of a dataset.
     replayed: Mapping[str, str] = field(default_factory=dict)
-    # Datasets that had each event once, by the column of the newest segment that says so.
-    event_identities: Mapping[str, str] = field(default_factory=dict)
+    # Datasets that had deduplication, by the column of the newest segment that says so.
+    deduplication_keys: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebuild:
@@ -114,13 +114,13 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         tuple(warnings),
         _specs(live),
         {dataset_id: _numbered(own) for dataset_id, own in by_dataset.items()},
-        event_identities=_event_identities(live),
+        deduplication_keys=_deduplication_columns(live),
     )
 
 
-def _event_identities(live: Iterable[LiveSegment]) -> dict[str, str]:
+def _deduplication_columns(live: Iterable[LiveSegment]) -> dict[str, str]:
     footers = [item.segment.footer for item in _oldest_first(live)]
-    return {own.dataset_id: own.event_identity for own in footers if own.event_identity}
+    return {own.dataset_id: own.deduplication for own in footers if own.deduplication}
 
 
 def _specs(live: Iterable[LiveSegment]) -> dict[str, SegmentSpec]:

@@ -1,4 +1,4 @@
-"""Records that do not conform: a value that is present, not null, and does not fit its column.
+"""Records that violate the schema: a value that is present, not null, and does not fit its column.
 
 `segments.parquet.columns.promoted_values.convert` decides whether a value fits a type, as for the
 column itself: a record conforms exactly if no column is null for a value that its attribute has.
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from segments.event_identity import EventWindow
+from segments.deduplication import EventWindow
 from segments.parquet.columns.promoted_values import JsonValue, Unconvertible, convert
 
 # Misfits that a result lists; further ones are counted by their records.
@@ -19,7 +19,9 @@ _RULE = "1"
 _VERDICT_BYTES = 8
 # Causes of records that are quarantined: a value that does not fit its column of the bound schema,
 # and an event of a time that its dataset refuses.
-NONCONFORMING = "nonconforming"
+SCHEMA_VIOLATION = "schema_violations"
+# The same in notes that builds before 0.3.0 wrote.
+FORMER_SCHEMA_VIOLATION = "nonconforming"
 OUTSIDE_WINDOW = "outside_window"
 
 
@@ -50,8 +52,8 @@ class ColumnMisfit:
 
 
 @dataclass(slots=True)
-class Nonconforming:
-    """The records of a payload that do not conform, ascending, and the first misfits."""
+class SchemaMisfits:
+    """The records of a payload that violate the schema, ascending, and the first misfits."""
 
     records: list[int] = field(default_factory=list)
     misfits: list[ColumnMisfit] = field(default_factory=list)
@@ -97,7 +99,7 @@ def verdict(
     """Name the rule by which a dataset's records are judged, in 16 hexadecimal digits.
 
     Two judgements of one payload under one verdict are equal. `window` is that of a dataset that
-    refuses events outside, with the column of their identity.
+    refuses events outside, with the column of their deduplication key.
     """
     digest = hashlib.blake2b(digest_size=_VERDICT_BYTES)
     digest.update(f"{_RULE}\0{dataset_id}".encode())

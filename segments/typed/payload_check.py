@@ -16,7 +16,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from segments.parquet.columns.promoted_values import CERTAIN_TEXTS, JsonValue
 from segments.signals import Signal
-from segments.typed.conformity import EnforcedColumn, Nonconforming, misfit
+from segments.typed.conformity import EnforcedColumn, SchemaMisfits, misfit
 from segments.v1.otlp_attributes_pb2 import LogAttributes, PointAttributes, SpanAttributes
 
 # Tags of the members of AnyValue.
@@ -47,9 +47,9 @@ class PayloadCheck:
     def __init__(self, columns: Sequence[EnforcedColumn]) -> None:
         self.columns = tuple(columns)
 
-    def nonconforming(self, signal: Signal, payload: bytes) -> Nonconforming:
-        """Find the records of a valid payload that do not conform."""
-        result, first = Nonconforming(), 0
+    def schema_violations(self, signal: Signal, payload: bytes) -> SchemaMisfits:
+        """Find the records of a valid payload that violate the schema."""
+        result, first = SchemaMisfits(), 0
         own = self._lists["record"]
         for resource, scope, records in _lists(signal, payload):
             shared = [*self._lists["resource"].reasons(resource)]

@@ -1,4 +1,4 @@
-"""Finds the rows of a batch that do not conform, if its typed columns have met a misfit."""
+"""Finds the rows of a batch that violate the schema, if its typed columns have met a misfit."""
 
 from __future__ import annotations
 

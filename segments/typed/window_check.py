@@ -1,6 +1,6 @@
 """Checks the times of a logs payload against the window of a dataset's events, for the collector.
 
-A log record without a time of its own, or without an identity, is none that is refused.
+A log record without a time of its own, or without a deduplication key, is none that is refused.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from segments.event_identity import EventWindow
+from segments.deduplication import EventWindow
 from segments.parquet.lineage import day_of
 from segments.typed.conformity import EnforcedColumn, misfit, outside_reason
 from segments.typed.payload_check import json_value
@@ -20,7 +20,7 @@ _TIME_END = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class WindowCheck:
-    """The window of events, and the column of their identity."""
+    """The window of events, and the column of their deduplication key."""
 
     window: EventWindow
     column: EnforcedColumn

@@ -241,7 +241,7 @@ class ExportStamp(_message.Message):
     """Its signal."""
     digest: _builtins.bytes
     """BLAKE3 over token id, signal and payload bytes, first 16 bytes; it identifies a resent export.
-    If records were rejected because they do not conform to a schema, 8 bytes of a digest over
+    If records were rejected because they violate a schema, 8 bytes of a digest over
     their numbers follow: a resend may be judged by another schema.
     """
     received_at: _builtins.int

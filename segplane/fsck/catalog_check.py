@@ -22,7 +22,7 @@ from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor
 from segplane.fsck.footer_check import check_footers
 from segplane.fsck.invariants import Violation
 from segplane.fsck.kept_files import is_kept, kept_ids
-from segplane.fsck.lost_identities import LostIdentity, find_lost
+from segplane.fsck.lost_deduplication_keys import LostDeduplicationKeys, find_lost
 
 OBJECTS_PER_MESSAGE = 1_000
 Row = TypeVar("Row")
@@ -33,7 +33,7 @@ class Report:
     """Result of a check. Orphans are no violation: the janitor deletes them in time.
 
     At most KEPT_MAX violations and orphans are kept; `num_violations` and `num_orphans` count all.
-    `foreign` are objects whose names Segplane does not give, `event_repeats` records that were left
+    `foreign` are objects whose names Segplane does not give, `duplicates` records that were left
     out because their events are rows.
     """
 
@@ -45,9 +45,9 @@ class Report:
     num_violations: int = 0
     num_orphans: int = 0
     foreign: int = 0
-    event_repeats: int = 0
-    # Datasets that had each event once, as their footers say, and have no such setting.
-    lost_identities: list[LostIdentity] = field(default_factory=list)
+    duplicates: int = 0
+    # Datasets that had deduplication, as their footers say, and have no such setting.
+    lost_deduplication_keys: list[LostDeduplicationKeys] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
 
@@ -73,7 +73,9 @@ def check_deep(client: MetaClient, store: ObjectStore, report: Report) -> None:
     """Read every segment's footer, and add what they tell to the report."""
     footers = check_footers(client, store, report.add)
     report.footers = footers.number
-    report.lost_identities = find_lost(client, sorted(footers.identity_columns.items()))
+    report.lost_deduplication_keys = find_lost(
+        client, sorted(footers.deduplication_columns.items())
+    )
 
 
 def check_catalog(
@@ -113,7 +115,7 @@ def report_of(cursor: CatalogCursor) -> Report:
     for kind, key, subject, message, _ in cursor.findings:
         text = f"{key}: {message}" if key else message
         report.violations.append(Violation(_invariant(kind), subject or key, text))
-    report.num_violations, report.event_repeats = cursor.num_findings, cursor.event_repeats
+    report.num_violations, report.duplicates = cursor.num_findings, cursor.duplicates
     report.orphans, report.num_orphans = list(cursor.orphans), cursor.num_orphans
     return report
 
@@ -147,7 +149,7 @@ def _advance(
     cursor.segments += reply.num_segments
     cursor.babies += reply.num_babies
     cursor.streams += reply.num_streams
-    cursor.event_repeats += reply.event_repeats
+    cursor.duplicates += reply.duplicates
     cursor.is_complete = reply.complete
 
 

@@ -53,7 +53,7 @@ class CatalogCursor:
     num_findings: int = 0
     num_orphans: int = 0
     foreign: int = 0
-    event_repeats: int = 0
+    duplicates: int = 0
     findings: list[list[str]] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)

@@ -23,10 +23,10 @@ PAGE = 1_000
 
 @dataclass(slots=True)
 class FootersRead:
-    """The number of footers, and the columns by which their datasets had each event once."""
+    """The number of footers, and the columns by which their datasets had deduplication."""
 
     number: int = 0
-    identity_columns: dict[str, str] = field(default_factory=dict)
+    deduplication_columns: dict[str, str] = field(default_factory=dict)
 
 
 def check_footers(
@@ -48,9 +48,9 @@ def check_footers(
                     unread[segment.segment_id] = str(error)
                     continue
                 footers.number += 1
-                if stored.footer.event_identity:
+                if stored.footer.deduplication:
                     dataset_id = stored.footer.dataset_id
-                    footers.identity_columns[dataset_id] = stored.footer.event_identity
+                    footers.deduplication_columns[dataset_id] = stored.footer.deduplication
                 add(invariants.footer_matches(segment, stored))
                 add(parts.held_twice(segment, stored))
             add(_unreadable(client, unread))

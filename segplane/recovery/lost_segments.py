@@ -23,7 +23,7 @@ from segments.rebuild.plan import LiveSegment, merge_count_of
 from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import segment_row
 from segplane.recovery.returned_streams import Planned, TailOf, streams_of
-from segplane.recovery.unclaimed_identities import UnclaimedIdentities, find_unclaimed
+from segplane.recovery.unclaimed_keys import UnclaimedKeys, find_unclaimed
 from segplane.recovery.unknown_babies import UnknownTail
 from segplane.recovery.unknown_objects import KEYS_AT_ONCE, find_segments
 
@@ -48,8 +48,8 @@ class SegmentsOutcome:
     new_dataset_ids: tuple[str, ...] = ()
     # The unknown streams that came back with segments.
     streams: Mapping[str, UnknownTail] = field(default_factory=dict)
-    # Datasets that have, or had, each event once, without the identities of what came back.
-    unclaimed: tuple[UnclaimedIdentities, ...] = ()
+    # Datasets that have, or had, deduplication, without the deduplication keys of what came back.
+    unclaimed: tuple[UnclaimedKeys, ...] = ()
 
 
 def return_segments(

@@ -14,7 +14,7 @@ from meta.v1 import catalog_pb2, operations_pb2
 from segments.errors import ObjectExists
 from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore
-from segments.typed.conformity import NONCONFORMING, OUTSIDE_WINDOW
+from segments.typed.conformity import OUTSIDE_WINDOW, SCHEMA_VIOLATION
 from segplane.recovery.object_attempts import register_once
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LAYOUTS_MAX = 3
 # Of the key and the records, by the cause.
 _REFUSED = {
-    NONCONFORMING: "{} does not conform to the schema of the dataset ({}): correct the schema,"
+    SCHEMA_VIOLATION: "{} violates the schema of the dataset ({}): correct the schema,"
     " or add --as-is, which leaves such columns null",
     OUTSIDE_WINDOW: "{} has events outside the window of the dataset ({}): lengthen the window,"
     " set --outside-window keep, or add --as-is, which takes them without keeping their keys",
@@ -44,7 +44,7 @@ class EventsTaken(ObjectExists):
     """Events of the objects are rows already: another attempt leaves them out."""
 
 
-class ReplayNonconforming(ReplayRefused):
+class ReplayViolatesSchema(ReplayRefused):
     """Records of the payload would be quarantined again, for a cause."""
 
     def __init__(self, message: str, cause: str) -> None:
@@ -82,12 +82,12 @@ def register_payload(
 ) -> operations_pb2.Replay:
     """Write the records of a payload whose replay was begun, and register them.
 
-    `is_as_is` takes records that do not conform to the dataset's schema, with nulls, and events
+    `is_as_is` takes records that violate the schema to the dataset's schema, with nulls, and events
     outside its window. They are written again if the dataset is bound to a schema in between, or
     its window moves. Raises ReplayRefused, MetaError, SegmentsError.
     """
     # pyarrow is no part of the `cli` extra; only a replay needs it.
-    from nursery.execution.replay import StillNonconforming, replay_keys, write_payload
+    from nursery.execution.replay import StillViolating, replay_keys, write_payload
     from segments.otlp.wire import UndecodableSlice
 
     claimed = set[bytes]()
@@ -113,8 +113,8 @@ def register_payload(
         raise AssertionError("the last try returns or raises")
     except (UndecodableSlice, UnknownLayout) as error:
         raise ReplayUndecodable(f"{key}: {error}") from None
-    except StillNonconforming as error:
-        raise ReplayNonconforming(_REFUSED[error.cause].format(key, error), error.cause) from None
+    except StillViolating as error:
+        raise ReplayViolatesSchema(_REFUSED[error.cause].format(key, error), error.cause) from None
 
 
 def _complete(
@@ -137,10 +137,10 @@ def _complete(
     request = operations_pb2.CompleteReplayRequest(
         object_key=key,
         segments=segments,
-        identities=claims_message(client, [written]),
+        deduplication_keys=claims_message(client, [written]),
         outside_window_taken=is_as_is,
     )
-    secs = claim_secs(request.identities)
+    secs = claim_secs(request.deduplication_keys)
     reply = client.operations.CompleteReplay(request, timeout=secs or None)
     if reply.claimed_positions:
         order = claim_order([written])
@@ -154,9 +154,11 @@ def _layout(client: MetaClient, dataset_id: str, *, is_enforced: bool) -> Segmen
     settings = client.operations.GetDatasetSettings(
         operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id)
     ).settings
-    identity = settings.event_identity if settings.HasField("event_identity") else None
-    spec = read_layout(sharding.fields, settings.promoted_columns.columns, identity=identity)
+    deduplication = settings.deduplication if settings.HasField("deduplication") else None
+    spec = read_layout(
+        sharding.fields, settings.promoted_columns.columns, deduplication=deduplication
+    )
     if is_enforced:
         return spec
-    as_is = spec.identity and replace(spec.identity, window=None)
-    return replace(spec, enforced=frozenset(), identity=as_is)
+    as_is = spec.deduplication and replace(spec.deduplication, window=None)
+    return replace(spec, enforced=frozenset(), deduplication=as_is)

@@ -21,6 +21,7 @@ from segments.keys import QuarantineKey, parse_key, quarantine_note_key
 from segments.signals import Signal
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.open import open_stores
+from segments.typed.conformity import FORMER_SCHEMA_VIOLATION, SCHEMA_VIOLATION
 from segplane.recovery.payload_replay import ReplayRefused, begin_replay, register_payload
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def replay(
     """Register a payload's records in a dataset, once, then delete it from the quarantine.
 
     `file` holds sound bytes of a damaged one; `is_as_is` takes the damaged ones, and records that
-    do not conform; `is_uncounted` takes a payload that no registration counts. Raises
+    violate the schema; `is_uncounted` takes a payload that no registration counts. Raises
     ReplayRefused, MetaError, SegmentsError.
     """
     location, store = open_quarantine(client)
@@ -252,10 +253,16 @@ def _described(store: ObjectStore, info: ObjectInfo, name: QuarantineKey) -> Qua
         name.signal or "",
         info.size_bytes,
         info.modified_at_nanos,
-        str(note.get("cause", "unknown")),
+        _cause(note),
         str(note.get("dataset_id", "")),
         received_at if isinstance(received_at, int) else 0,
     )
+
+
+def _cause(note: dict[str, object]) -> str:
+    """Return the cause and its detail, by the word of today for what builds before 0.3.0 wrote."""
+    cause, colon, detail = str(note.get("cause", "unknown")).partition(":")
+    return f"{SCHEMA_VIOLATION if cause == FORMER_SCHEMA_VIOLATION else cause}{colon}{detail}"
 
 
 def _note(store: ObjectStore, key: str) -> dict[str, object]:

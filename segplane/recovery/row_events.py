@@ -1,4 +1,4 @@
-"""Claims the identities of events that are rows of a dataset without them.
+"""Claims the deduplication keys that are rows of a dataset without them.
 
 They are rows from before the setting, or of a catalog that was rebuilt or has got segments back.
 """
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 CHUNK = 50_000
 
 
-class NoIdentity(Exception):
+class NoDeduplication(Exception):
     """Each record of the dataset is a row; the message is one line."""
 
 
 @dataclass(slots=True)
 class RowEvents:
-    """Rows with an identity that were read, and identities that were not claimed before."""
+    """Rows with a key that were read, and deduplication keys that were not claimed before."""
 
     rows: int = 0
     claimed: int = 0
 
 
 def claim_rows(client: MetaClient, address: str, name: str) -> RowEvents:
-    """Read the log records of a dataset's window, and claim their identities.
+    """Read the log records of a dataset's window, and claim their deduplication keys.
 
-    A repetition claims nothing. Raises NoIdentity, ReadError, MetaError.
+    A repetition claims nothing. Raises NoDeduplication, ReadError, MetaError.
     """
     # pyarrow is no part of the `cli` extra.
     from segplane.read import open_dataset
@@ -43,20 +43,20 @@ def claim_rows(client: MetaClient, address: str, name: str) -> RowEvents:
     dataset_id = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id
     request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
     settings = client.operations.GetDatasetSettings(request).settings
-    if not settings.HasField("event_identity"):
-        raise NoIdentity(
+    if not settings.HasField("deduplication"):
+        raise NoDeduplication(
             f"dataset {name!r} is not deduplicated: see `segplane datasets deduplication`"
         )
-    identity, events, days = settings.event_identity, RowEvents(), dict[bytes, int]()
-    columns = list(dict.fromkeys(("timestamp", identity.column)))
-    start = f"{identity.window_days}d"
+    deduplication, events, days = settings.deduplication, RowEvents(), dict[bytes, int]()
+    columns = list(dict.fromkeys(("timestamp", deduplication.column)))
+    start = f"{deduplication.window_days}d"
     with open_dataset(name, "logs", start, columns=columns, meta_address=address) as dataset:
         for batch in dataset.to_reader():
-            events.rows += _add(days, batch, identity.column)
+            events.rows += _add(days, batch, deduplication.column)
             if len(days) >= CHUNK:
-                events.claimed += _claim(client, dataset_id, identity, days)
+                events.claimed += _claim(client, dataset_id, deduplication, days)
                 days.clear()
-    events.claimed += _claim(client, dataset_id, identity, days)
+    events.claimed += _claim(client, dataset_id, deduplication, days)
     return events
 
 
@@ -78,18 +78,18 @@ def _add(days: dict[bytes, int], batch: pa.RecordBatch, column: str) -> int:
 def _claim(
     client: MetaClient,
     dataset_id: str,
-    identity: common_pb2.EventIdentity,
+    deduplication: common_pb2.Deduplication,
     days: dict[bytes, int],
 ) -> int:
     if not days:
         return 0
     by_day = groupby(sorted(days.items(), key=lambda item: item[1]), key=lambda item: item[1])
-    identities = nursery_pb2.EventIdentities(
-        rule=identity.rule,
+    deduplication_keys = nursery_pb2.DeduplicationKeys(
+        rule=deduplication.rule,
         days=[
-            nursery_pb2.DayIdentities(day=day, hashes=b"".join([digest for digest, _ in own]))
+            nursery_pb2.DayKeys(day=day, hashes=b"".join([digest for digest, _ in own]))
             for day, own in by_day
         ],
     )
-    request = pb.ClaimEventsRequest(dataset_id=dataset_id, identities=identities)
+    request = pb.ClaimEventsRequest(dataset_id=dataset_id, deduplication_keys=deduplication_keys)
     return client.operations.ClaimEvents(request).claimed

@@ -21,9 +21,9 @@ from segments.errors import CorruptObject
 from segments.keys import QuarantineKey, quarantine_key
 from segments.store.interface import ObjectStore
 from segplane.recovery.payload_replay import (
-    ReplayNonconforming,
     ReplayRefused,
     ReplayUndecodable,
+    ReplayViolatesSchema,
     begin_replay,
     register_payload,
 )
@@ -132,7 +132,7 @@ def replay_baby(
             except ReplayUndecodable as error:
                 quarantine.put_payload(payload, "undecodable", str(error), target)
                 quarantined += 1
-            except ReplayNonconforming as error:
+            except ReplayViolatesSchema as error:
                 quarantine.put_payload(payload, error.cause, str(error), target)
                 quarantined += 1
     return ReplayedBaby(

@@ -16,7 +16,7 @@ from tests.support.collector.http import post_to
 from tests.support.collector.process import CollectorProcess, StartCollector
 from tests.support.events_once import DAY_NANOS, bind_once, orders
 from tests.support.meta.dataset_life import set_settings
-from tests.support.nonconforming import REJECT, choose
+from tests.support.schema_violations import REJECT, choose
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.one_meta
@@ -25,8 +25,10 @@ pytestmark = pytest.mark.one_meta
 def set_outside(
     ground: Ground, token: GroundToken, choice: common_pb2.OutsideWindow.ValueType
 ) -> None:
-    identity = common_pb2.EventIdentity(column="order_id", window_days=3, outside_window=choice)
-    change = pb.DatasetSettings(event_identity=identity)
+    deduplication = common_pb2.Deduplication(
+        column="order_id", window_days=3, outside_window=choice
+    )
+    change = pb.DatasetSettings(deduplication=deduplication)
     set_settings(ground.client, token.dataset_id, change)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from meta.client import MetaClient
 from meta.server import server
-from meta.v1.common_pb2 import OUTSIDE_WINDOW_REFUSE, EventIdentity
+from meta.v1.common_pb2 import OUTSIDE_WINDOW_REFUSE, Deduplication
 from meta.v1.ingest_token_pb2 import RevokeIngestTokenRequest
 from meta.v1.operations_pb2 import DatasetSettings
 from tests.support.collector.exports import log_export
@@ -105,8 +105,10 @@ def test_no_event_is_rejected_by_a_window_of_some_time_ago(
     """Its days may be over; a nursery quarantines what is outside."""
     token = ground.new_token()
     bind_once(ground.client, token.dataset_id)
-    identity = EventIdentity(column="order_id", window_days=3, outside_window=OUTSIDE_WINDOW_REFUSE)
-    set_settings(ground.client, token.dataset_id, DatasetSettings(event_identity=identity))
+    deduplication = Deduplication(
+        column="order_id", window_days=3, outside_window=OUTSIDE_WINDOW_REFUSE
+    )
+    set_settings(ground.client, token.dataset_id, DatasetSettings(deduplication=deduplication))
     with collector.stub() as stub:
         stub.export(token.token_secret, orders("a"))
         ground.stop_meta()

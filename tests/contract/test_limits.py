@@ -51,7 +51,7 @@ ELSEWHERE = {
     "`ListUnmergedBabies`: routing of unstamped baby segments, of a page": [
         "meta/test_unmerged_babies_routing.py::test_one_period_more_than_a_page_holds_is_refused"
     ],
-    "`DatasetSettings.event_identity.window_days`": [
+    "`DatasetSettings.deduplication.window_days`": [
         "segplane/test_events_once.py::test_the_column_of_the_identity_stays_while_it_is_one"
     ],
     "characters of `DatasetSettings.foreign_files.time_column`": [
@@ -95,12 +95,14 @@ ROW_OF_FIELD = {
     "GetIngestStreamsForNursery.shard_indexes": (
         "`GetIngestStreamsForNursery.shard_count`, and the number of `shard_indexes`"
     ),
-    "ClaimEvents.identities.days": "identities of a registration",
-    "CompleteReplay.identities.days": "identities of a registration",
-    "RegisterMergedSegment.identities.days": "identities of a registration",
-    "RegisterMergedSegments.registrations.identities.days": "identities of a registration",
-    "SaveSegments.identities.days": "identities of a registration",
-    "StageIdentities.days": "identities of a registration",
+    "ClaimEvents.deduplication_keys.days": "deduplication keys of a registration",
+    "CompleteReplay.deduplication_keys.days": "deduplication keys of a registration",
+    "RegisterMergedSegment.deduplication_keys.days": "deduplication keys of a registration",
+    "RegisterMergedSegments.registrations.deduplication_keys.days": (
+        "deduplication keys of a registration"
+    ),
+    "SaveSegments.deduplication_keys.days": "deduplication keys of a registration",
+    "StageDeduplicationKeys.days": "deduplication keys of a registration",
     "RegisterMergedSegment.more_segments": "segments of `RegisterMergedSegment`",
     "RegisterMergedSegments.registrations.more_segments": (
         "segments of all registrations of `RegisterMergedSegments`"

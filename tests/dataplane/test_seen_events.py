@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataplane.babies.events import SeenEvents, hashes_of, ints_of
-from segments.event_identity import EventIdentity
+from segments.deduplication import Deduplication
 from segments.parquet.lineage import day_of
 
 DAY_NANOS = 86_400 * 10**9
-# An identity or none, a time, and the place of its payload.
+# A deduplication key or none, a time, and the place of its payload.
 Row = tuple[str | None, int, int]
 BABIES = (("one", 4), ("one", 5), ("two", 0))
 _TIMES = st.integers(-3, 3).map(lambda days: days * DAY_NANOS) | st.integers(-(2**62), 2**62)
@@ -27,16 +27,16 @@ _ROWS = st.lists(
 def test_rows_and_identities_are_those_of_a_walk_over_the_rows(
     batches: list[list[Row]], claimed: set[str]
 ) -> None:
-    seen = SeenEvents(EventIdentity(1, "id"), {_hash(name) for name in claimed})
+    seen = SeenEvents(Deduplication(1, "id"), {_hash(name) for name in claimed})
     expected = list[Row]()
-    known, repeats, without = set(claimed), 0, 0
+    known, duplicates, without = set(claimed), 0, 0
 
     for rows in batches:
         kept = list[Row]()
         for row in rows:
             name = row[0]
             without += name is None
-            repeats += name in known
+            duplicates += name in known
             if name not in known:
                 kept.append(row)
             if name is not None and name not in known:
@@ -48,7 +48,7 @@ def test_rows_and_identities_are_those_of_a_walk_over_the_rows(
         distinct = seen.distinct(cut, payloads.slice(1, len(rows)), BABIES)
         assert distinct.column("id").to_pylist() == [name for name, _, _ in kept]
 
-    assert (seen.repeats, seen.without, len(seen)) == (repeats, without, len(expected))
+    assert (seen.duplicates, seen.without, len(seen)) == (duplicates, without, len(expected))
     assert seen.hashes == b"".join(_hash(name) for name, _, _ in expected if name is not None)
     assert list(seen.days) == [day_of(nanos) for _, nanos, _ in expected]
     assert [seen.baby_ids[place] for place in seen.babies] == [BABIES[at] for _, _, at in expected]

@@ -1,4 +1,4 @@
-"""Filters of large runs of identities only spare look-ups: no claim is decided otherwise."""
+"""Filters of large runs of keys only spare look-ups: no claim is decided otherwise."""
 
 import hashlib
 import os
@@ -13,9 +13,9 @@ from meta.commits.transactions import Transactions
 from meta.process import Shutdown
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.registration import (
-    identities,
-    identity_claims,
-    identity_runs,
+    deduplication_claims,
+    deduplication_runs,
+    deduplication_windows,
     kept_hashes,
     run_filters,
 )
@@ -24,7 +24,7 @@ from meta.store.registration.run_filter import RunFilter, masks_of
 from meta.store.registration.run_filters import RunFilters
 from meta.watches import filter_watch
 from meta.watches.filter_watch import FilterWatch
-from tests.support.meta.event_identities import Claims, hash_of
+from tests.support.meta.deduplication_keys import Claims, hash_of
 
 RUN_MIN = 500
 
@@ -32,7 +32,7 @@ RUN_MIN = 500
 @pytest.fixture(autouse=True)
 def filters(monkeypatch: pytest.MonkeyPatch) -> RunFilters:
     """The filters of a server that has just started."""
-    monkeypatch.setattr(identity_runs, "FILTERED_MIN", RUN_MIN)
+    monkeypatch.setattr(deduplication_runs, "FILTERED_MIN", RUN_MIN)
     return start_server(monkeypatch)
 
 
@@ -107,9 +107,9 @@ def test_a_run_with_a_filter_is_merged_before_the_filter_is_dropped(
     database: Database, claims: Claims, filters: RunFilters
 ) -> None:
     """A registration reads the merged run, whatever the filters of the former runs say."""
-    for first in range(0, 600 * identity_runs.FAN_IN, 600):
+    for first in range(0, 600 * deduplication_runs.FAN_IN, 600):
         claims.claim(claims.day(0, *range(first, first + 600)))
-    assert len(filters.apply(claims.key, _kept(0)).uids) == identity_runs.FAN_IN
+    assert len(filters.apply(claims.key, _kept(0)).uids) == deduplication_runs.FAN_IN
     assert claims.merge() == 1
 
     assert claims.claim(claims.day(0, 5_000, 0, 4_799)) == [1, 2]
@@ -126,16 +126,16 @@ def test_another_run_with_the_id_of_a_filtered_one_is_read(
     """Ids are given again after a restore, which a server may survive."""
     claims.claim(claims.day(0, *range(600)))
     with database.write() as tx:
-        (run,) = tx.execute(text("DELETE FROM identity_runs RETURNING id")).scalars()
-        tx.execute(text(f"DELETE FROM {identity_runs.YOUNG}"))  # noqa: S608
-        reset = "SELECT setval(pg_get_serial_sequence('identity_runs', 'id'), :run, false)"
+        (run,) = tx.execute(text("DELETE FROM deduplication_runs RETURNING id")).scalars()
+        tx.execute(text(f"DELETE FROM {deduplication_runs.YOUNG}"))  # noqa: S608
+        reset = "SELECT setval(pg_get_serial_sequence('deduplication_runs', 'id'), :run, false)"
         tx.execute(text(reset), {"run": run})
 
     # The rows come by another server.
     start_server(monkeypatch)
     assert claims.claim(claims.day(0, *range(600, 1_200))) == []
     with database.read() as tx:
-        assert tx.execute(text("SELECT id FROM identity_runs")).scalar_one() == run
+        assert tx.execute(text("SELECT id FROM deduplication_runs")).scalar_one() == run
 
     monkeypatch.setattr(run_filters, "FILTERS", filters)
     assert claims.claim(claims.day(0, *range(1_201))) == list(range(600, 1_200))
@@ -149,7 +149,7 @@ def test_a_run_of_which_pages_are_gone_gets_no_filter(
     start_server(monkeypatch)
     monkeypatch.setattr(run_filters, "PAGES_AT_ONCE", 1)
     with database.write() as tx:
-        tx.execute(text(f"DELETE FROM {identity_runs.YOUNG} WHERE bucket = 1"))  # noqa: S608
+        tx.execute(text(f"DELETE FROM {deduplication_runs.YOUNG} WHERE bucket = 1"))  # noqa: S608
 
     assert refresh(database) == 0
 
@@ -158,9 +158,9 @@ def test_a_claim_that_is_not_committed_leaves_no_filter(
     database: Database, claims: Claims, filters: RunFilters
 ) -> None:
     with database.write() as tx:
-        window = identities.lock_window(tx, claims.key)
+        window = deduplication_windows.lock_window(tx, claims.key)
         assert window is not None
-        identity_claims.claim(tx, window, [claims.day(0, *range(600))])
+        deduplication_claims.claim(tx, window, [claims.day(0, *range(600))])
         refresh(database)
         assert filters.size_bytes, "its run may be committed yet"
         tx.rollback()
@@ -222,7 +222,7 @@ def test_a_server_makes_filters_in_the_background_and_drops_those_of_expired_run
 
     claims.keep(1)
     with database.write() as tx:
-        identity_runs.expire(tx)
+        deduplication_runs.expire(tx)
     assert not watch.run_round()
     assert filters.size_bytes == 0
 

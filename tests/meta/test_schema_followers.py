@@ -91,10 +91,10 @@ def test_the_identity_of_a_deleted_dataset_stays_and_the_refusal_names_the_datas
     identify(meta_client, dataset, "order_id", 3)
     delete(meta_client, dataset)
 
-    with pytest.raises(StillReferenced, match="order_id is the identity") as refused:
+    with pytest.raises(StillReferenced, match="order_id is the deduplication key") as refused:
         update(meta_client, schema, [], ["order_id"])
 
     assert refused.value.metadata["blockers"] == "dataset orders"
     update(meta_client, schema, [price("tax")], ["price"])
     undelete(meta_client, dataset)
-    assert get_settings(meta_client, dataset).event_identity.column == "order_id"
+    assert get_settings(meta_client, dataset).deduplication.column == "order_id"

@@ -12,8 +12,8 @@ from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation, event_claims, quarantined_ranges
 from meta.store.registration.calls import Merge
 from meta.store.registration.conservation import Conservation
+from meta.store.registration.deduplication_windows import DayKeys
 from meta.store.registration.event_claims import EventClaims
-from meta.store.registration.identities import DayIdentities
 from meta.store.registration.parts import PARTS
 from meta.store.registration.registrations import register_batch
 from meta.store.streams.stream_datasets import EntryMove
@@ -21,7 +21,7 @@ from meta.store.versions import clock
 from meta.store.versions.versions import Version
 from segments.offsets import OffsetSpan
 from tests.support.interleaving.in_process_calls import InProcessScene, new_segment
-from tests.support.meta.event_identities import hash_of
+from tests.support.meta.deduplication_keys import hash_of
 
 # Records of a baby segment, and events that an operator allows beyond them.
 RECORDS, ALLOWED = 10, 5
@@ -49,8 +49,8 @@ class Dataset:
 
     def deduplicated(self, *claimed: int) -> "Dataset":
         """Deduplicate its events, some of which are rows already."""
-        self.scene.execute("INSERT INTO dataset_identities VALUES (:k, 7, 'k')", k=self.key)
-        self.scene.execute("UPDATE datasets SET identity_rule = 1 WHERE key = :k", k=self.key)
+        self.scene.execute("INSERT INTO dataset_deduplication VALUES (:k, 7, 'k')", k=self.key)
+        self.scene.execute("UPDATE datasets SET deduplication_rule = 1 WHERE key = :k", k=self.key)
         if claimed:
             (answer,) = one_by_one(self.scene, [self.call(*claimed, rows=len(claimed))])
             assert not isinstance(answer, MetaError)
@@ -77,7 +77,7 @@ class Dataset:
         segment = new_segment(self.id, events=rows)
         stated: dict[str, object] = {}
         if names:
-            day = DayIdentities(self.today, b"".join(map(hash_of, names)))
+            day = DayKeys(self.today, b"".join(map(hash_of, names)))
             stated[event_claims.FIELD] = EventClaims(1, (day,))
         if is_quarantined:
             stated[quarantined_ranges.FIELD] = {stream_id: VERDICT}
@@ -100,9 +100,10 @@ class Dataset:
             self._rows(
                 "SELECT live_segments, all_segments FROM dataset_stats WHERE dataset_key = :k"
             ),
-            self._rows("SELECT records FROM dataset_repeats WHERE dataset_key = :k"),
+            self._rows("SELECT records FROM dataset_duplicates WHERE dataset_key = :k"),
             self._rows(
-                "SELECT day, sum(identities) FROM identity_runs WHERE dataset_key = :k GROUP BY day"
+                "SELECT day, sum(deduplication_keys) FROM deduplication_runs"
+                " WHERE dataset_key = :k GROUP BY day"
             ),
             [
                 self._rows(
@@ -181,7 +182,7 @@ def one_by_one(scene: InProcessScene, calls: Sequence[Merge]) -> Answers:
     ("world", "refused"),
     [
         (_bound_columns, ["", "LAYOUT_CHANGED", ""]),
-        (_deduplication, ["EVENTS_CLAIMED", "", "", "LAYOUT_CHANGED"]),
+        (_deduplication, ["DUPLICATE_EVENTS", "", "", "LAYOUT_CHANGED"]),
         (_conservation, ["", "EXCESS_EVENTS", "", "EXCESS_EVENTS", ""]),
         (_each, None),
     ],

@@ -74,10 +74,12 @@ def test_a_quarantined_slice_has_a_note_beside_it() -> None:
 
 def test_records_of_a_slice_that_are_left_out_have_a_key_for_each_cause() -> None:
     slice_key, verdict = keys.quarantine_key(STREAM, 7, TASK, "logs", 0), "0123456789abcdef"
-    nonconforming = keys.quarantine_part_key(slice_key, 2, verdict)
+    schema_violations = keys.quarantine_part_key(slice_key, 2, verdict)
     outside = keys.quarantine_part_key(slice_key, 2, verdict, is_outside=True)
 
-    names = [parse_key(key) for key in (nonconforming, outside, keys.quarantine_note_key(outside))]
+    names = [
+        parse_key(key) for key in (schema_violations, outside, keys.quarantine_note_key(outside))
+    ]
 
     expected = [(2, verdict, False, False), (2, verdict, True, False), (2, verdict, True, True)]
     for name, parts in zip(names, expected, strict=True):

@@ -25,7 +25,7 @@ def meta_settings(meta_settings: Settings) -> Settings:
 
 @pytest.fixture
 def collector(meta_server: MetaServer) -> CollectorDriver:
-    """Collector of a dataset that has each event once; other modules override it."""
+    """Collector of a dataset that is deduplicated; other modules override it."""
     collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
     bind_once(collector.client, collector.dataset_id)
     return collector

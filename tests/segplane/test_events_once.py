@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from meta.errors import IdentitiesRequired, InvalidArgument, LayoutChanged, StillReferenced
+from meta.errors import DeduplicationKeysRequired, InvalidArgument, LayoutChanged, StillReferenced
 from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as pb
 from nursery.planning import tasks
@@ -15,24 +15,24 @@ from segplane.read.rows.fresh import MergedRecordsOnly
 from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.events_once import (
+    duplicates,
     identify,
     merge,
     more_streams,
     name_of,
     orders,
-    repeats,
     send,
     shard,
 )
 from tests.support.meta import bindings
 from tests.support.meta.server import MetaServer
-from tests.support.nonconforming import QUARANTINE, choose, seen
 from tests.support.nursery.drivers import (
     CollectorDriver,
     nursery,
     run_here,
     write_and_fail,
 )
+from tests.support.schema_violations import QUARANTINE, choose, seen
 from tests.support.visible_segments import find, key_of
 
 
@@ -45,11 +45,11 @@ def test_an_event_that_is_sent_again_is_no_second_row(
     merge(collector)
 
     assert seen(collector) == ["", "", " again", "a", "b", "c again", "d later"]
-    # Acknowledged are nine: rows and repeats together.
-    assert repeats(collector.client, collector.dataset_id) == 2
+    # Acknowledged are nine: rows and duplicates together.
+    assert duplicates(collector.client, collector.dataset_id) == 2
     checked = run("fsck")
     assert checked.exit_code == 0, checked.stdout
-    assert "2 records were left out: their events are rows already" in checked.stdout
+    assert "2 records were skipped: they are duplicates of rows" in checked.stdout
     assert collector.merged() == {collector.dataset_id: 1}
 
 
@@ -60,7 +60,7 @@ def test_baby_segments_of_repeats_alone_are_passed(collector: CollectorDriver) -
     merge(collector)
 
     assert seen(collector) == ["a", "b"]
-    assert repeats(collector.client, collector.dataset_id) == 2
+    assert duplicates(collector.client, collector.dataset_id) == 2
     assert collector.merged() == {collector.dataset_id: 1}
 
 
@@ -85,7 +85,7 @@ def test_of_equal_events_of_one_job_the_lowest_by_stream_and_offset_is_the_row(
     assert len(tasks_seen) == 2
     rows = [text for text in seen(collector) if "x" not in text]
     assert rows == ["a second", "b first", "c first"]
-    assert repeats(collector.client, collector.dataset_id) == 1
+    assert duplicates(collector.client, collector.dataset_id) == 1
 
 
 def test_events_that_another_nursery_registers_meanwhile_are_left_out(
@@ -106,8 +106,8 @@ def test_events_that_another_nursery_registers_meanwhile_are_left_out(
         nursery(client, overtaken, shard=(own, 2)).cycle()
 
     assert seen(collector) == ["a slow", "b fast", "c fast", "d fast"]
-    assert repeats(client, collector.dataset_id) == 2
-    assert [(line["repeats"], line["event"]) for line in lines if "repeats" in line] == [
+    assert duplicates(client, collector.dataset_id) == 2
+    assert [(line["duplicates"], line["event"]) for line in lines if "duplicates" in line] == [
         (0, "events_registered"),
         (2, "events_registered"),
     ]
@@ -124,7 +124,7 @@ def test_a_nursery_that_died_before_its_registration_claims_nothing(
     merge(collector)
 
     assert seen(collector) == ["a", "b"]
-    assert repeats(collector.client, collector.dataset_id) == 1
+    assert duplicates(collector.client, collector.dataset_id) == 1
 
 
 def test_events_outside_the_window_are_rows(collector: CollectorDriver) -> None:
@@ -134,7 +134,7 @@ def test_events_outside_the_window_are_rows(collector: CollectorDriver) -> None:
     merge(collector)
 
     assert seen(collector) == ["new", "old", "old"]
-    assert repeats(collector.client, collector.dataset_id) == 2
+    assert duplicates(collector.client, collector.dataset_id) == 2
 
 
 def test_a_replay_of_the_quarantine_leaves_out_events_that_are_rows(
@@ -153,10 +153,10 @@ def test_a_replay_of_the_quarantine_leaves_out_events_that_are_rows(
     assert done.exit_code == 0, done.stderr
     assert again.exit_code == 1
     assert seen(collector) == ["a replayed", "b", "c replayed"]
-    assert repeats(collector.client, collector.dataset_id) == 2
+    assert duplicates(collector.client, collector.dataset_id) == 2
     send(collector, orders("a", "c"))
     merge(collector)
-    assert repeats(collector.client, collector.dataset_id) == 4
+    assert duplicates(collector.client, collector.dataset_id) == 4
 
 
 def test_rows_from_before_the_setting_get_their_identities(
@@ -179,12 +179,12 @@ def test_rows_from_before_the_setting_get_their_identities(
     shown = run(*command).stdout
     assert ("order_id, for 3 days" in shown, "duplicates" in shown) == (True, True)
     ended = run(*command, "--deduplicate-by", "none", "--json").stdout
-    assert "event_identity" not in json.loads(ended)
+    assert "deduplication" not in json.loads(ended)
     assert refused.exit_code == 1
     assert done.stdout == "stored the keys of 2 of 3 rows\n", done.stderr
     assert again.stdout == "stored the keys of 0 of 3 rows\n"
     assert seen(collector) == ["", "a", "b", "b", "old"]
-    assert repeats(client, dataset_id) == 1
+    assert duplicates(client, dataset_id) == 1
 
 
 def test_ways_in_that_name_no_identities_are_refused(
@@ -201,7 +201,7 @@ def test_ways_in_that_name_no_identities_are_refused(
         cloud_object_key=segment.cloud_object_key,
     )
     new.cloud_object_key.key = "another.parquet"
-    with pytest.raises(IdentitiesRequired):
+    with pytest.raises(DeduplicationKeysRequired):
         client.ingestion.SaveSegments(ingestion_pb2.SaveSegmentsRequest(segments=[new]))
     move = nursery_pb2.StreamOffsetInfo(
         stream_id=collector.stream_id,
@@ -210,7 +210,7 @@ def test_ways_in_that_name_no_identities_are_refused(
         new_merged_offset=1,
     )
     send(collector, orders("b"))
-    with pytest.raises(LayoutChanged, match="names no identities"):
+    with pytest.raises(LayoutChanged, match="names no deduplication keys"):
         client.nursery.RegisterMergedSegment(
             nursery_pb2.RegisterMergedSegmentRequest(segment=new, stream_offsets=[move])
         )
@@ -231,7 +231,7 @@ def test_fresh_records_are_not_read_ahead_of_their_merge(
     assert (reply.merged_only, len(reply.streams)) == (True, 0)
     name = name_of(collector)
     with (
-        pytest.warns(MergedRecordsOnly, match="each event once"),
+        pytest.warns(MergedRecordsOnly, match="deduplicated"),
         open_dataset(name, "logs", fresh=True, meta_address=meta_server.address) as opened,
     ):
         assert opened.to_table()["body"].to_pylist() == ["a"]
@@ -239,23 +239,23 @@ def test_fresh_records_are_not_read_ahead_of_their_merge(
 
 def test_the_column_of_the_identity_stays_while_it_is_one(collector: CollectorDriver) -> None:
     client, dataset_id = collector.client, collector.dataset_id
-    with pytest.raises(StillReferenced, match="order_id is the identity"):
+    with pytest.raises(StillReferenced, match="order_id is the deduplication key"):
         bindings.unbind(client, dataset_id)
     with pytest.raises(InvalidArgument, match="no column of a schema"):
         identify(client, dataset_id, "body")
     identify(client, dataset_id, "order_id", 30)
     with pytest.raises(InvalidArgument, match="window_days"):
         identify(client, dataset_id, "order_id", 31)
-    before = identify(client, dataset_id, "order_id", 5).event_identity
+    before = identify(client, dataset_id, "order_id", 5).deduplication
     send(collector, orders("a"))
     merge(collector)
-    assert identify(client, dataset_id, "order_id", 5).event_identity == before
-    other = identify(client, dataset_id, "price").event_identity
+    assert identify(client, dataset_id, "order_id", 5).deduplication == before
+    other = identify(client, dataset_id, "price").deduplication
     assert (other.column, other.window_days, other.rule > before.rule) == ("price", 7, True)
 
     ended = identify(client, dataset_id, "")
 
-    assert not ended.HasField("event_identity")
+    assert not ended.HasField("deduplication")
     send(collector, orders("a"))
     merge(collector)
     assert seen(collector) == ["a", "a"]

@@ -9,10 +9,10 @@ from meta.errors import EventsOutsideWindow, InvalidArgument
 from meta.v1 import catalog_pb2, common_pb2, nursery_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.command_line import RunCommand
-from tests.support.events_once import DAY_NANOS, identify, merge, orders, repeats, send
+from tests.support.events_once import DAY_NANOS, duplicates, identify, merge, orders, send
 from tests.support.meta.dataset_life import get_settings, set_settings
-from tests.support.nonconforming import QUARANTINE, choose, listed, seen, withheld
 from tests.support.nursery.drivers import CollectorDriver, nursery, write_and_fail
+from tests.support.schema_violations import QUARANTINE, choose, listed, seen, withheld
 
 KEEP, REFUSE = common_pb2.OUTSIDE_WINDOW_KEEP, common_pb2.OUTSIDE_WINDOW_REFUSE
 
@@ -27,8 +27,10 @@ def collector(collector: CollectorDriver) -> CollectorDriver:
 def refuse(
     collector: CollectorDriver, choice: common_pb2.OutsideWindow.ValueType = REFUSE, days: int = 3
 ) -> pb.DatasetSettings:
-    identity = common_pb2.EventIdentity(column="order_id", window_days=days, outside_window=choice)
-    change = pb.DatasetSettings(event_identity=identity)
+    deduplication = common_pb2.Deduplication(
+        column="order_id", window_days=days, outside_window=choice
+    )
+    change = pb.DatasetSettings(deduplication=deduplication)
     return set_settings(collector.client, collector.dataset_id, change)
 
 
@@ -81,7 +83,7 @@ def test_records_that_do_not_conform_are_apart_from_those_outside(
     merge(collector)
 
     causes = sorted(item["cause"].partition(":")[0] for item in listed(run))
-    assert causes == ["nonconforming", "outside_window"]
+    assert causes == ["schema_violations", "outside_window"]
     assert withheld(run) == {"quarantined": (2, 3)}
     assert seen(collector) == ["d"]
 
@@ -101,7 +103,7 @@ def test_a_replay_takes_events_once_they_are_in_the_window(
     assert "outside the window of the dataset (record 0, timestamp: " in refused.stderr
     assert done.exit_code == 0, done.stderr
     assert seen(collector) == ["a", "b"]
-    assert repeats(collector.client, collector.dataset_id) == 1
+    assert duplicates(collector.client, collector.dataset_id) == 1
     assert withheld(run) == {}
     # They were claimed.
     send(collector, orders("a", "b", days_ago=9))
@@ -126,7 +128,7 @@ def test_a_replay_may_take_events_outside(
 
     assert done.exit_code == 0, done.stderr
     assert seen(collector) == ["a", "b"]
-    assert repeats(collector.client, collector.dataset_id) == 1
+    assert duplicates(collector.client, collector.dataset_id) == 1
 
 
 def test_a_nursery_that_died_on_the_day_before_leaves_objects_that_do_not_count(
@@ -146,8 +148,8 @@ def test_meta_refuses_registrations_of_events_outside(collector: CollectorDriver
     """The nursery's window may be that of the day before; its next cycle has the new one."""
     client, dataset_id = collector.client, collector.dataset_id
     send(collector, orders("a"))
-    rule = get_settings(client, dataset_id).event_identity.rule
-    day = nursery_pb2.DayIdentities(day=today() - 3, hashes=bytes(16))
+    rule = get_settings(client, dataset_id).deduplication.rule
+    day = nursery_pb2.DayKeys(day=today() - 3, hashes=bytes(16))
     move = nursery_pb2.StreamOffsetInfo(
         stream_id=collector.stream_id,
         dataset_id=dataset_id,
@@ -156,7 +158,7 @@ def test_meta_refuses_registrations_of_events_outside(collector: CollectorDriver
     )
     request = nursery_pb2.RegisterMergedSegmentRequest(
         stream_offsets=[move],
-        identities=nursery_pb2.EventIdentities(rule=rule, days=[day]),
+        deduplication_keys=nursery_pb2.DeduplicationKeys(rule=rule, days=[day]),
     )
 
     with pytest.raises(EventsOutsideWindow, match="outside the window of the dataset"):
@@ -169,7 +171,7 @@ def test_the_setting_is_shown_and_kept_by_other_changes(
     run: RunCommand, collector: CollectorDriver
 ) -> None:
     client, dataset_id = collector.client, collector.dataset_id
-    before = get_settings(client, dataset_id).event_identity
+    before = get_settings(client, dataset_id).deduplication
     assert (before.outside_window, before.window.last_day) == (REFUSE, today() + 1)
     assert before.window.first_day == today() - 2
     name = dataset_name(collector)
@@ -178,15 +180,15 @@ def test_the_setting_is_shown_and_kept_by_other_changes(
     kept = run("datasets", "deduplication", name, "--outside-window", "keep", "--json").stdout
 
     assert "records outside the window" in shown
-    assert json.loads(kept)["event_identity"]["outside_window"] == "OUTSIDE_WINDOW_UNSPECIFIED"
-    after = get_settings(client, dataset_id).event_identity
+    assert json.loads(kept)["deduplication"]["outside_window"] == "OUTSIDE_WINDOW_UNSPECIFIED"
+    after = get_settings(client, dataset_id).deduplication
     assert (after.window_days, after.rule) == (5, before.rule)
     assert run("datasets", "deduplication", name, "--outside-window", "drop").exit_code == 2
     with pytest.raises(InvalidArgument, match="column is not set"):
         set_settings(
             client,
             dataset_id,
-            pb.DatasetSettings(event_identity=common_pb2.EventIdentity(outside_window=REFUSE)),
+            pb.DatasetSettings(deduplication=common_pb2.Deduplication(outside_window=REFUSE)),
         )
     identify(client, dataset_id, "")
     assert run("datasets", "deduplication", name, "--outside-window", "refuse").exit_code == 2

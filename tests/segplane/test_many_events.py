@@ -1,4 +1,4 @@
-"""More events in one baby segment than a message holds identities of, each of them once."""
+"""More events in one baby segment than a message holds deduplication keys of, each of them once."""
 
 import json
 import time
@@ -11,15 +11,15 @@ from sqlalchemy import create_engine, text
 
 from nursery.parts import deduplication
 from tests.support.command_line import RunCommand
-from tests.support.events_once import more_streams, orders, repeats, send, shard
-from tests.support.nonconforming import QUARANTINE, choose
+from tests.support.events_once import duplicates, more_streams, orders, send, shard
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here
+from tests.support.schema_violations import QUARANTINE, choose
 from tests.support.visible_segments import find, texts
 
 
 @pytest.fixture
 def few_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deduplication, "IDENTITIES_MAX", 2)
+    monkeypatch.setattr(deduplication, "DEDUPLICATION_KEYS_MAX", 2)
 
 
 @pytest.mark.usefixtures("few_in_a_message")
@@ -40,10 +40,10 @@ def test_events_in_several_parts_are_claimed_with_one_registration(
     nursery(client, overtaken, shard=(own, 2)).cycle()
 
     assert texts(client, collector.store) == ["a fast", "b", "c", "d", "e fast", "f fast", "g fast"]
-    assert repeats(client, collector.dataset_id) == 4
+    assert duplicates(client, collector.dataset_id) == 4
     send(collector, orders(*"bcd", "h", text=" later"))
     nursery(client).cycle()
-    assert repeats(client, collector.dataset_id) == 7
+    assert duplicates(client, collector.dataset_id) == 7
     assert texts(client, collector.store)[-1] == "h later"
 
 
@@ -57,9 +57,11 @@ def test_parts_of_a_refused_registration_do_not_wait(
     send(collector, orders(*"cdef"))
     nursery(collector.client).cycle()
 
-    assert repeats(collector.client, collector.dataset_id) == 1
+    assert duplicates(collector.client, collector.dataset_id) == 1
     with create_engine(database_url).connect() as connection:
-        parts = connection.execute(text("SELECT staged_id, part FROM staged_identities")).all()
+        parts = connection.execute(
+            text("SELECT staged_id, part FROM staged_deduplication_keys")
+        ).all()
     assert parts == []
 
 
@@ -78,7 +80,7 @@ def test_a_replay_claims_its_events_in_several_parts(
 
     assert done.exit_code == 0, done.stderr
     assert texts(collector.client, collector.store) == ["a", "b", "c", "d", "e first"]
-    assert repeats(collector.client, collector.dataset_id) == 2
+    assert duplicates(collector.client, collector.dataset_id) == 2
 
 
 def test_two_nurseries_with_half_repeats_do_not_starve_each_other(
@@ -99,14 +101,14 @@ def test_two_nurseries_with_half_repeats_do_not_starve_each_other(
         assert merged == [{collector.dataset_id: number}] * 2
 
     assert len(texts(client, collector.store)) == 3 * 60
-    assert repeats(client, collector.dataset_id) == 3 * 20
+    assert duplicates(client, collector.dataset_id) == 3 * 20
 
 
 @pytest.mark.slow
 def test_one_export_of_many_tiny_events_is_registered(
     run: RunCommand, collector: CollectorDriver
 ) -> None:
-    """It passes a message's identities, 250,000; half of them are sent again in the next one."""
+    """It passes a message's keys, 250,000; half of them are sent again in the next one."""
     number = 260_000
     send(collector, tiny_events(0, number))
     nursery(collector.client).cycle()
@@ -115,7 +117,7 @@ def test_one_export_of_many_tiny_events_is_registered(
 
     rows = sum(segment.number_of_events for segment in find(collector.client))
     assert rows == number + number // 2
-    assert repeats(collector.client, collector.dataset_id) == number // 2
+    assert duplicates(collector.client, collector.dataset_id) == number // 2
     assert collector.merged() == {collector.dataset_id: 1}
     checked = run("fsck")
     assert checked.exit_code == 0, checked.stdout

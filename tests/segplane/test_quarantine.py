@@ -18,8 +18,8 @@ from segplane.recovery.quarantine import QuarantineFilter, list_page
 from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
-from tests.support.nonconforming import seen
 from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, logs, nursery
+from tests.support.schema_violations import seen
 from tests.support.visible_segments import find, key_of
 
 CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="why")
@@ -99,7 +99,7 @@ def test_payloads_are_listed_by_stream_dataset_and_cause_in_pages(
     }
     pages = [listed(run, "--limit", "2"), listed(run, "--limit", "2", "--after", keys[1])]
     assert [item["key"] for page in pages for item in page] == keys
-    assert f"more may follow: --after {keys[1]}" in run("quarantine", "list", "--limit", "2").stdout
+    assert f"more may follow: --after {keys[1]}" in run("quarantine", "list", "--limit", "2").stderr
     shown = run("quarantine", "show", key_in(collector))
     assert "undecodable: " in shown.stdout
 

@@ -25,7 +25,8 @@ from segplane.read import open_dataset
 from tests.segplane.test_catalog_rebuild import on, rebuild
 from tests.support.merge_worker.local_merges import merge_all
 from tests.support.meta.dataset_life import get_settings, set_settings
-from tests.support.nonconforming import (
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, write_and_fail
+from tests.support.schema_violations import (
     CONFORMING,
     NULL,
     OTHERS,
@@ -39,7 +40,6 @@ from tests.support.nonconforming import (
     send,
     withheld,
 )
-from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, write_and_fail
 from tests.support.visible_segments import find, key_of
 
 CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="why")

@@ -19,8 +19,8 @@ from tests.segplane.test_rebuilt_quarantine import (
     running,
 )
 from tests.support.merge_worker.local_merges import merge_all
-from tests.support.nonconforming import NULL, QUARANTINE, choose, correct, listed, seen, send
 from tests.support.nursery.drivers import CollectorDriver, nursery, write_and_fail
+from tests.support.schema_violations import NULL, QUARANTINE, choose, correct, listed, seen, send
 from tests.support.visible_segments import find, key_of
 
 __all__ = ["rebuilt"]

@@ -1,4 +1,4 @@
-"""Segments that come back have no identities: the report names the datasets and what to do."""
+"""Segments that come back have no keys: the report names the datasets and what to do."""
 
 import json
 from pathlib import Path
@@ -9,10 +9,10 @@ from meta.client import MetaClient
 from meta.config import Settings
 from meta.v1 import catalog_pb2
 from segments.keys import baby_key
-from segplane.fsck.lost_identities import once_again
+from segplane.fsck.lost_deduplication_keys import once_again
 from segplane.recovery import lost_segments, unknown_babies
 from segplane.recovery.row_events import claim_rows
-from tests.support.events_once import bind_once, orders, repeats
+from tests.support.events_once import bind_once, duplicates, orders
 from tests.support.meta import backups
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, texts
 from tests.support.reconciling import command, running, with_lifetimes
@@ -79,4 +79,4 @@ def test_a_reconciliation_names_the_datasets_whose_events_came_back_without_iden
         nursery(tools.meta).cycle()
         assert claimed.claimed == 1
         assert texts(again) == ["after", "before"]
-        assert repeats(tools.meta, known.dataset_id) == 2
+        assert duplicates(tools.meta, known.dataset_id) == 2

@@ -1,4 +1,4 @@
-"""Records, rows and duplicates of a dataset that has each event once."""
+"""Records, rows and duplicates of a dataset that is deduplicated."""
 
 import json
 

@@ -11,8 +11,8 @@ from tests.segplane.test_segment_repairs import damage, forged, path_of, segment
 from tests.support.command_line import RunCommand
 from tests.support.meta.dataset_life import set_settings
 from tests.support.meta.server import MetaServer
-from tests.support.nonconforming import seen
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
+from tests.support.schema_violations import seen
 from tests.support.visible_segments import find
 
 

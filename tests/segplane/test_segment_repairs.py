@@ -20,9 +20,9 @@ from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.merge_worker.case import Case
 from tests.support.meta.server import MetaServer
-from tests.support.nonconforming import seen
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
 from tests.support.parquet.old_footers import without_signal_times
+from tests.support.schema_violations import seen
 from tests.support.visible_segments import find, key_of
 
 

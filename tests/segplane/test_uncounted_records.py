@@ -8,7 +8,8 @@ from meta.errors import NothingToRepair
 from meta.v1 import operations_pb2 as pb
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
-from tests.support.nonconforming import (
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, write_and_fail
+from tests.support.schema_violations import (
     CONFORMING,
     NULL,
     OTHERS,
@@ -21,7 +22,6 @@ from tests.support.nonconforming import (
     send,
     withheld,
 )
-from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, write_and_fail
 
 CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="why")
 

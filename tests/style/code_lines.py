@@ -36,7 +36,7 @@ _HEAD = """\
 
 @dataclass(slots=True)
 class Density:
-    """How densely code is written."""
+    """Lines a statement and statements a function, of all code."""
 
     lines: int = 0
     statements: int = 0

@@ -1,4 +1,4 @@
-"""A dataset that has each event once, and orders with an identity."""
+"""A dataset that is deduplicated, and orders with a deduplication key."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ DAY_NANOS = 86_400 * 10**9
 def orders(*names: str, text: str = "", days_ago: int = 0, price: str = "") -> bytes:
     """Make a payload of one log record for each name, which is its order_id; "" = it has none.
 
-    A `price` is a text, which does not conform.
+    A `price` is a text, which violates the schema.
     """
     data = LogsData()
     records = data.resource_logs.add().scope_logs.add().log_records
@@ -36,7 +36,7 @@ def orders(*names: str, text: str = "", days_ago: int = 0, price: str = "") -> b
 
 
 def bind_once(client: MetaClient, dataset_id: str, days: int = 3) -> str:
-    """Bind a dataset to a schema with an order_id, by which it has each event once."""
+    """Bind a dataset to a schema with an order_id, by which it is deduplicated."""
     schema = bindings.create(
         client,
         f"schema-{dataset_id}",
@@ -49,25 +49,25 @@ def bind_once(client: MetaClient, dataset_id: str, days: int = 3) -> str:
 
 
 def identify(client: MetaClient, dataset_id: str, column: str, days: int = 0) -> pb.DatasetSettings:
-    identity = common_pb2.EventIdentity(column=column, window_days=days)
-    return set_settings(client, dataset_id, pb.DatasetSettings(event_identity=identity))
+    deduplication = common_pb2.Deduplication(column=column, window_days=days)
+    return set_settings(client, dataset_id, pb.DatasetSettings(deduplication=deduplication))
 
 
-def repeats(client: MetaClient, dataset_id: str) -> int:
-    return get_settings(client, dataset_id).event_repeats
+def duplicates(client: MetaClient, dataset_id: str) -> int:
+    return get_settings(client, dataset_id).duplicates
 
 
 def claim_event(client: Any, dataset_id: str) -> None:
-    """Have each event of a dataset once, stage an identity, and claim one of its rows."""
+    """Have each event of a dataset once, stage a deduplication key, and claim one of its rows."""
     bind_once(client, dataset_id)
-    rule = get_settings(client, dataset_id).event_identity.rule
-    day = nursery_pb2.DayIdentities(day=time.time_ns() // DAY_NANOS, hashes=bytes(16))
-    identities = nursery_pb2.EventIdentities(rule=rule, days=[day])
-    client.operations.StageIdentities(
-        pb.StageIdentitiesRequest(staged_id=str(new_uuid7()), days=[day])
+    rule = get_settings(client, dataset_id).deduplication.rule
+    day = nursery_pb2.DayKeys(day=time.time_ns() // DAY_NANOS, hashes=bytes(16))
+    deduplication_keys = nursery_pb2.DeduplicationKeys(rule=rule, days=[day])
+    client.operations.StageDeduplicationKeys(
+        pb.StageDeduplicationKeysRequest(staged_id=str(new_uuid7()), days=[day])
     )
     client.operations.ClaimEvents(
-        pb.ClaimEventsRequest(dataset_id=dataset_id, identities=identities)
+        pb.ClaimEventsRequest(dataset_id=dataset_id, deduplication_keys=deduplication_keys)
     )
 
 

@@ -8,12 +8,12 @@ from uuid import UUID
 from meta.services.catalog import (
     automatic_columns,
     dataset_columns,
-    event_identity,
+    deduplication_setting,
     promoted_columns,
 )
 from meta.services.catalog.automatic_columns import AutomaticSetting
 from meta.services.catalog.dataset_columns import PROMOTED_FIELD
-from meta.services.catalog.event_identity import IdentitySetting
+from meta.services.catalog.deduplication_setting import DeduplicationSetting
 from meta.store.catalog import bindings, datasets
 from meta.store.catalog.bindings import Binding
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
@@ -24,9 +24,9 @@ from meta.v1 import operations_pb2
 
 @dataclass(frozen=True, slots=True)
 class ColumnChanges:
-    """Typed and automatic columns, record ids and identity; a binding if `rebinds`. None = as is.
+    """Typed and automatic columns, record ids and key; a binding if `rebinds`. None = as is.
 
-    `enforces` says that the treatment of records that do not conform is set.
+    `enforces` says that the treatment of records that violate the schema is set.
     """
 
     promoted: tuple[PromotedColumnRow, ...] | None
@@ -34,7 +34,7 @@ class ColumnChanges:
     binding: Binding | None
     enforces: bool
     record_ids: bool | None
-    identity: IdentitySetting | None
+    deduplication: DeduplicationSetting | None
     automatic: AutomaticSetting | None
 
     @classmethod
@@ -46,34 +46,34 @@ class ColumnChanges:
         rebinds = settings.HasField("binding")
         binding = dataset_columns.checked_binding(settings.binding) if rebinds else None
         record_ids = settings.record_ids if settings.HasField("record_ids") else None
-        enforces = settings.HasField("nonconforming")
-        identity = None
-        if settings.HasField("event_identity"):
-            identity = event_identity.checked(settings.event_identity)
+        enforces = settings.HasField("schema_violations")
+        deduplication = None
+        if settings.HasField("deduplication"):
+            deduplication = deduplication_setting.checked(settings.deduplication)
         automatic = None
         if settings.HasField("automatic_columns"):
             automatic = automatic_columns.checked(settings.automatic_columns)
-        return cls(promoted, rebinds, binding, enforces, record_ids, identity, automatic)
+        return cls(promoted, rebinds, binding, enforces, record_ids, deduplication, automatic)
 
     @property
     def is_changed(self) -> bool:
         """Whether the dataset's row has to be locked for its columns."""
-        given = (self.promoted, self.record_ids, self.identity, self.automatic)
+        given = (self.promoted, self.record_ids, self.deduplication, self.automatic)
         return self.rebinds or self.enforces or any(change is not None for change in given)
 
     def apply(self, tx: Transaction, dataset_id: UUID) -> None:
         """Store the changes; the caller holds the dataset's row."""
-        if self.identity == event_identity.NO_IDENTITY:
+        if self.deduplication == deduplication_setting.NO_DEDUPLICATION:
             # First: the binding may end with it.
-            self.identity.apply(tx, dataset_id)
+            self.deduplication.apply(tx, dataset_id)
         if self.rebinds:
             dataset_columns.bind(tx, dataset_id, self.binding)
         if self.record_ids is not None:
             dataset_columns.set_record_ids(tx, dataset_id, has_ids=self.record_ids)
         if self.promoted is not None:
             dataset_columns.promote(tx, dataset_id, self.promoted)
-        if self.identity is not None:
-            self.identity.apply(tx, dataset_id)
+        if self.deduplication is not None:
+            self.deduplication.apply(tx, dataset_id)
         if self.automatic is not None:
             self.automatic.apply(tx, dataset_id)
         if self.enforces:
@@ -85,7 +85,7 @@ class ColumnChanges:
         return (
             self.promoted in (None, dataset_columns.current(tx, dataset_id))
             and self.record_ids in (None, dataset_columns.has_record_ids(tx, dataset_id))
-            and (self.identity is None or self.identity.is_in_effect(tx, dataset_id))
+            and (self.deduplication is None or self.deduplication.is_in_effect(tx, dataset_id))
             and (self.automatic is None or self.automatic.is_in_effect(tx, dataset_id))
             and (not self.rebinds or self.binding == bindings.read(tx, dataset_id))
         )

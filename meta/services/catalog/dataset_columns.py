@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Sequence
 from uuid import UUID
 
 from meta.errors import InvalidArgument, QuotaExceeded, RaceLost
-from meta.services.catalog import event_identity, promoted_columns
+from meta.services.catalog import deduplication_setting, promoted_columns
 from meta.services.catalog.promoted_columns import RECEIPT_COLUMNS
 from meta.services.messages import checks
 from meta.store.access import audit
@@ -61,13 +61,13 @@ def checked_binding(message: operations_pb2.SchemaBinding) -> Binding | None:
     return Binding(schema_id, version, tuple(attributes))
 
 
-def checked_nonconforming(value: int) -> int:
-    """Check what becomes of records that do not conform; 0 = null."""
-    if value not in operations_pb2.NonconformingRecords.values():
-        field = "settings.nonconforming"
+def checked_schema_violations(value: int) -> int:
+    """Check what becomes of records that violate the schema; 0 = null."""
+    if value not in operations_pb2.SchemaViolations.values():
+        field = "settings.schema_violations"
         raise InvalidArgument(f"{value} is not null, quarantine or reject", field=field)
-    is_null = value == operations_pb2.NONCONFORMING_RECORDS_NULL
-    return operations_pb2.NONCONFORMING_RECORDS_UNSPECIFIED if is_null else value
+    is_null = value == operations_pb2.SCHEMA_VIOLATIONS_NULL
+    return operations_pb2.SCHEMA_VIOLATIONS_UNSPECIFIED if is_null else value
 
 
 def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.SchemaBinding | None:
@@ -289,7 +289,7 @@ def _replace(tx: Transaction, columns: dict[UUID, list[PromotedColumnRow]]) -> V
     for dataset_id, own in columns.items():
         kept = [LinkColumn(column.name, column.kql_type) for column in own]
         link_columns.check_promoted(tx, dataset_id, kept)
-        event_identity.check_kept(tx, dataset_id, own)
+        deduplication_setting.check_kept(tx, dataset_id, own)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, own)
     # Nurseries read the columns: equal response_seq must mean equal columns.
     version = versions.allocate(tx)

@@ -14,11 +14,11 @@ from meta.errors import InvalidArgument
 from meta.services.catalog import (
     automatic_columns,
     dataset_columns,
+    deduplication_setting,
     entry_versions,
-    event_identity,
 )
 from meta.services.catalog.column_changes import ColumnChanges
-from meta.services.catalog.dataset_columns import checked_nonconforming
+from meta.services.catalog.dataset_columns import checked_schema_violations
 from meta.services.messages import checks, convert, ingest_limits
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
@@ -27,7 +27,7 @@ from meta.store.catalog.dataset_settings import DatasetSettings
 from meta.store.deletion import baselines, dataset_deletion
 from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
-from meta.store.registration import conservation, identities
+from meta.store.registration import conservation, deduplication_windows
 from meta.v1 import operations_pb2
 
 COLUMN_CHARACTERS_MAX = 255
@@ -131,8 +131,8 @@ def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> d
         changes["records_per_month"] = checks.count(
             settings.records_per_month, "settings.records_per_month", low=-1
         )
-    if settings.HasField("nonconforming"):
-        changes["nonconforming"] = checked_nonconforming(settings.nonconforming)
+    if settings.HasField("schema_violations"):
+        changes["schema_violations"] = checked_schema_violations(settings.schema_violations)
     if settings.HasField("timestamp_unit"):
         if settings.timestamp_unit not in operations_pb2.TimestampUnit.values():
             unit = settings.timestamp_unit
@@ -197,14 +197,14 @@ def _version(settings: operations_pb2.DatasetSettings) -> str:
 def _people_set(settings: operations_pb2.DatasetSettings) -> operations_pb2.DatasetSettings:
     """The settings without what changes by itself.
 
-    That is the allowance, the repeats, the window and the columns of older segments.
+    That is the allowance, the duplicates, the window and the columns of older segments.
     """
     content = operations_pb2.DatasetSettings()
     content.CopyFrom(settings)
     content.ClearField("excess_events_allowed")
-    content.ClearField("event_repeats")
-    if content.HasField("event_identity"):
-        content.event_identity.ClearField("window")
+    content.ClearField("duplicates")
+    if content.HasField("deduplication"):
+        content.deduplication.ClearField("window")
     listed = [c for c in content.automatic_columns.columns if c.written]
     if content.HasField("automatic_columns"):
         del content.automatic_columns.columns[:]
@@ -245,12 +245,13 @@ def _message(
         foreign_files=_foreign_files(settings),
         binding=dataset_columns.message_of(tx, dataset_id),
         # As before if it is the usual one.
-        nonconforming=operations_pb2.NonconformingRecords.ValueType(settings.nonconforming) or None,
+        schema_violations=operations_pb2.SchemaViolations.ValueType(settings.schema_violations)
+        or None,
         timestamp_unit=operations_pb2.TimestampUnit.ValueType(settings.timestamp_unit) or None,
         record_ids=dataset_columns.has_record_ids(tx, dataset_id) or None,
         store=dataset.store,
-        event_identity=event_identity.message_of(tx, dataset_id),
-        event_repeats=identities.count_repeats(tx, dataset.key),
+        deduplication=deduplication_setting.message_of(tx, dataset_id),
+        duplicates=deduplication_windows.count_duplicates(tx, dataset.key),
         automatic_columns=automatic_columns.message_of(tx, dataset_id),
     )
 

@@ -16,7 +16,7 @@ from meta.store.checks.stored_objects import LAST_KEY, KeySpan, StoredObject
 from meta.store.deletion import orphans
 from meta.store.deletion.orphans import Question
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identities
+from meta.store.registration import deduplication_windows
 from meta.store.versions import clock
 from meta.v1 import operations_pb2 as pb
 from segments.inventory.findings import FINDINGS, Finding, difference
@@ -80,13 +80,13 @@ async def check_consistency(
             async for counted in stepped(_count_streams(server)):
                 streams += counted
             repeats = await asyncio.to_thread(
-                server.transactions.read, identities.count_all_repeats
+                server.transactions.read, deduplication_windows.count_all_duplicates
             )
             yield pb.CheckConsistencyResponse(
                 checked_through=through,
                 complete=True,
                 num_streams=streams,
-                event_repeats=repeats,
+                duplicates=repeats,
             )
             return
 

@@ -6,7 +6,7 @@ import grpc
 
 from meta.errors import EventsClaimed, InvalidArgument
 from meta.services.damage.damage import acceptance_of, consent_of
-from meta.services.messages import checks, convert, event_identities
+from meta.services.messages import checks, convert, deduplication_keys
 from meta.services.server_parts import ServerParts
 from meta.store.damage import held_payloads, replays
 from meta.store.damage.replays import QuarantinedPayload, Replay
@@ -49,9 +49,9 @@ def complete_replay(
     ]
     checks.distinct([segment.object_key for segment in new], "segments")
     claims = None
-    if request.HasField("identities"):
+    if request.HasField("deduplication_keys"):
         claims = replace(
-            event_identities.checked_claims(request.identities, "identities"),
+            deduplication_keys.checked_claims(request.deduplication_keys, "deduplication_keys"),
             takes_outside=request.outside_window_taken,
         )
     try:

@@ -10,7 +10,7 @@ from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
 from meta.errors import InvalidArgument, Unavailable
 from meta.services.messages import checks, segment_facts
-from meta.services.messages.event_identities import identity_message
+from meta.services.messages.deduplication_keys import deduplication_message
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.catalog.datasets import Dataset
 from meta.store.segments.segments import NewSegment, SegmentRow
@@ -22,7 +22,7 @@ from meta.v1 import (
     nursery_pb2,
     segment_lookup_pb2,
 )
-from segments.event_identity import EventWindow
+from segments.deduplication import EventWindow
 from segments.keys import baby_prefix, join_key, merged_prefix, store_of
 from segments.location import StoreLocation, Stores, StoreUnknown
 
@@ -204,7 +204,9 @@ def dataset_info(
         cloud_object_prefix=merged_place(stores, dataset.id, dataset.store),
         sharding_fields=sharding_messages(layout.sharding_fields),
         promoted_columns=promoted_messages(layout.promoted_columns),
-        event_identity=None if dataset.identity_rule is None else identity_message(dataset, window),
+        deduplication=None
+        if dataset.deduplication_rule is None
+        else deduplication_message(dataset, window),
     )
 
 

@@ -15,7 +15,7 @@ from meta.services.server_parts import ServerParts
 from meta.store.registration.calls import Merge
 from meta.store.versions.versions import Version
 from meta.v1 import operations_pb2 as pb
-from segments.event_identity import HASH_BYTES, IDENTITIES_MAX
+from segments.deduplication import DEDUPLICATION_KEYS_MAX, HASH_BYTES
 
 REGISTRATIONS_MAX = 1_000
 SEGMENTS_MAX = 1_000
@@ -46,8 +46,10 @@ def _checked(
     checks.count(segments, "registrations.segments", high=SEGMENTS_MAX)
     moves = sum([len(item.stream_offsets) for item in items])
     checks.count(moves, "registrations.stream_offsets", high=MOVES_MAX)
-    hashes = sum([len(day.hashes) for item in items for day in item.identities.days])
-    checks.count(hashes // HASH_BYTES, "registrations.identities", high=IDENTITIES_MAX)
+    hashes = sum([len(day.hashes) for item in items for day in item.deduplication_keys.days])
+    checks.count(
+        hashes // HASH_BYTES, "registrations.deduplication_keys", high=DEDUPLICATION_KEYS_MAX
+    )
     caller, stores = access.caller(), server.settings.stores
     checked: list[Merge | InvalidArgument] = []
     for item in items:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from meta.errors import InvalidArgument
-from meta.services.messages import checks, event_identities
+from meta.services.messages import checks, deduplication_keys
 from meta.store.registration import event_claims, quarantined_ranges
 from meta.store.streams.stream_datasets import EntryMove
 from meta.v1 import nursery_pb2
@@ -20,8 +20,8 @@ def checked(
     stated: dict[str, object] = {}
     if request.quarantined:
         stated[quarantined_ranges.FIELD] = _quarantined(request, moves)
-    if request.HasField("identities"):
-        claims = event_identities.checked_claims(request.identities, "identities")
+    if request.HasField("deduplication_keys"):
+        claims = deduplication_keys.checked_claims(request.deduplication_keys, "deduplication_keys")
         stated[event_claims.FIELD] = claims
     return stated
 

@@ -16,7 +16,7 @@ from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.store.catalog import automatic_columns, dataset_layouts, datasets
 from meta.store.catalog.datasets import Dataset
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identities
+from meta.store.registration import deduplication_windows
 from meta.store.streams import stream_reads
 from meta.store.streams.merged_offsets import EntryRow
 from meta.store.streams.stream_reads import CheckpointRow, PeriodRow, StreamRow
@@ -259,8 +259,8 @@ def dataset_infos(
     layouts = dataset_layouts.read(tx, [row.id for row in rows])
     columned = [row.id for row in rows if row.has_automatic_columns]
     automatic = automatic_columns.read_written(tx, columned)
-    once = [row.key for row in rows if row.identity_rule is not None]
-    windows = identities.read_refused_outside(tx, once)
+    once = [row.key for row in rows if row.deduplication_rule is not None]
+    windows = deduplication_windows.read_refused_outside(tx, once)
     infos = {
         row.id: convert.dataset_info(stores, row, layouts[row.id], windows.get(row.key))
         for row in rows

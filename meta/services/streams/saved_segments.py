@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from meta.errors import InvalidArgument
-from meta.services.messages import event_identities
+from meta.services.messages import deduplication_keys
 from meta.store.access import audit
 from meta.store.engine.pool import Transaction
 from meta.store.registration import event_claims, parts, registration_state
@@ -20,25 +20,25 @@ from meta.v1 import ingestion_pb2
 def checked_claims(
     request: ingestion_pb2.SaveSegmentsRequest, new: Sequence[NewSegment]
 ) -> EventClaims | None:
-    """Check the identities of the events of segments; None if the call names none.
+    """Check the deduplication keys of segments; None if the call names none.
 
     Raises InvalidArgument.
     """
-    if not request.HasField("identities"):
+    if not request.HasField("deduplication_keys"):
         return None
-    claims = event_identities.checked_claims(request.identities, "identities")
-    if claims.repeats:
-        raise InvalidArgument("no baby segment has them", field="identities.repeats")
+    claims = deduplication_keys.checked_claims(request.deduplication_keys, "deduplication_keys")
+    if claims.duplicates:
+        raise InvalidArgument("no baby segment has them", field="deduplication_keys.duplicates")
     if len({segment.dataset_id for segment in new}) > 1:
-        raise InvalidArgument("the segments are of several datasets", field="identities")
+        raise InvalidArgument("the segments are of several datasets", field="deduplication_keys")
     return claims
 
 
 def save(tx: Transaction, new: Sequence[NewSegment], named: EventClaims | None) -> list[UUID]:
-    """Register segments that are not registered, with the identities of their events.
+    """Register segments that are not registered, with the deduplication keys of their events.
 
     A repetition claims nothing. Raises the refusals of keys, ForeignRefused, LayoutChanged,
-    EventsClaimed, IdentitiesRequired.
+    EventsClaimed, DeduplicationKeysRequired.
     """
     stated = {} if named is None else {event_claims.FIELD: named}
     by_dataset: dict[UUID, list[NewSegment]] = {}

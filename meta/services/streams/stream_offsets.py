@@ -12,7 +12,7 @@ from meta.services.messages import (
     checks,
     convert,
     cursors,
-    event_identities,
+    deduplication_keys,
     ingest_limits,
     reply_bounds,
 )
@@ -21,7 +21,7 @@ from meta.store.catalog import dataset_layouts, datasets, usage
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lineage
 from meta.store.lookup.lineage import Place, Whereabouts
-from meta.store.registration import identities, record_counts
+from meta.store.registration import deduplication_windows, record_counts
 from meta.store.streams import commits, streams
 from meta.store.streams.stream_reads import NO_ID
 from meta.v1 import common_pb2, operations_pb2
@@ -151,7 +151,9 @@ def get_usage(
             )
         if request.with_rows:
             _add_counts(tx, reply)
-        _add_windows(tx, reply, [u.identity_key for u in used_by_id.values() if u.identity_key])
+        _add_windows(
+            tx, reply, [u.deduplication_key for u in used_by_id.values() if u.deduplication_key]
+        )
         return reply
 
     reply = server.transactions.read(work)
@@ -170,7 +172,7 @@ def _add_windows(
     tx: Transaction, reply: operations_pb2.GetUsageResponse, once: Sequence[int]
 ) -> None:
     """Add the windows of the datasets with some keys that refuse events outside."""
-    windows = identities.read_refused_outside(tx, once)
+    windows = deduplication_windows.read_refused_outside(tx, once)
     if not windows:
         return
     ids = [UUID(used.dataset_id) for used in reply.usage]
@@ -181,10 +183,10 @@ def _add_windows(
         if dataset is None:
             continue
         columns = layouts[dataset.id].promoted_columns
-        named = [column for column in columns if column.name == dataset.identity_column]
-        identity = event_identities.identity_message(dataset, windows[dataset.key])
-        used.event_identity.CopyFrom(identity)
-        used.identity_column.CopyFrom(convert.promoted_messages(named)[0])
+        named = [column for column in columns if column.name == dataset.deduplication_column]
+        deduplication = deduplication_keys.deduplication_message(dataset, windows[dataset.key])
+        used.deduplication.CopyFrom(deduplication)
+        used.deduplication_column.CopyFrom(convert.promoted_messages(named)[0])
 
 
 def _enforced(tx: Transaction, dataset_id: UUID) -> list[common_pb2.PromotedColumn]:

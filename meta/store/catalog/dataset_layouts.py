@@ -31,7 +31,8 @@ FIELD_ID_MIN = 1_000
 # ATTRIBUTE_SCOPE_RECEIPT of the contract: columns that follow from how a record was received.
 RECEIPT_SCOPE = 100
 _FIELD_ID_STEP = 2
-# Values of datasets.nonconforming from here on keep records that do not conform from being rows.
+# Values of datasets.schema_violations from here on keep records that violate the schema from being
+# rows.
 ENFORCED_MIN = 2
 
 
@@ -102,7 +103,7 @@ _COLUMNS = (
         promoted_field_ids.c.field_id,
         func.coalesce(promoted_field_ids.c.is_bound, false()),
         promoted_columns.c.is_of_schema,
-        and_(promoted_columns.c.is_of_schema, datasets.c.nonconforming >= ENFORCED_MIN),
+        and_(promoted_columns.c.is_of_schema, datasets.c.schema_violations >= ENFORCED_MIN),
     )
     .join(datasets, datasets.c.id == promoted_columns.c.dataset_id)
     .outerjoin(

@@ -30,8 +30,8 @@ class DatasetSettings:
     # Of objects that clients register without facts; "" = timestamp.
     refuses_foreign: bool = False
     foreign_time_column: str = ""
-    # A number of NonconformingRecords, 0 = null.
-    nonconforming: int = 0
+    # A number of SchemaViolations, 0 = null.
+    schema_violations: int = 0
     # A number of TimestampUnit, 0 = by the magnitude.
     timestamp_unit: int = 0
 
@@ -48,11 +48,11 @@ _READ: Select[*tuple[Any, ...]] = select(
     datasets.c.event_lead_max_secs,
     datasets.c.refuses_foreign,
     datasets.c.foreign_time_column,
-    datasets.c.nonconforming,
+    datasets.c.schema_violations,
     datasets.c.timestamp_unit,
 ).where(datasets.c.id == bindparam("dataset"))
-_IDENTITY_COLUMN: Select[*tuple[Any, ...]] = select(
-    datasets.c.identity_column, datasets.c.name
+_DEDUPLICATION_COLUMN: Select[*tuple[Any, ...]] = select(
+    datasets.c.deduplication_column, datasets.c.name
 ).where(datasets.c.id == bindparam("dataset"))
 _WRITE = (
     update(datasets)
@@ -69,7 +69,7 @@ _WRITE = (
         event_lead_max_secs=bindparam("event_lead_max_secs_"),
         refuses_foreign=bindparam("refuses_foreign_"),
         foreign_time_column=bindparam("foreign_time_column_"),
-        nonconforming=bindparam("nonconforming_"),
+        schema_violations=bindparam("schema_violations_"),
         timestamp_unit=bindparam("timestamp_unit_"),
     )
 )
@@ -82,13 +82,13 @@ def read(tx: Transaction, dataset_id: UUID) -> DatasetSettings:
     return DatasetSettings(*values)
 
 
-def read_identity_column(tx: Transaction, dataset_id: UUID) -> tuple[str, str]:
-    """Return the column of the identities of a dataset's events, "" = none, and the dataset's name.
+def read_deduplication_column(tx: Transaction, dataset_id: UUID) -> tuple[str, str]:
+    """Return the column of the keys of a dataset's events, "" = none, and the dataset's name.
 
     The dataset may be deleted.
     """
-    row = tx.execute(_IDENTITY_COLUMN, {"dataset": dataset_id}).one()
-    return row.identity_column, row.name
+    row = tx.execute(_DEDUPLICATION_COLUMN, {"dataset": dataset_id}).one()
+    return row.deduplication_column, row.name
 
 
 def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:
@@ -106,7 +106,7 @@ def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:
         "event_lead_max_secs_": settings.event_lead_max_secs,
         "refuses_foreign_": settings.refuses_foreign,
         "foreign_time_column_": settings.foreign_time_column,
-        "nonconforming_": settings.nonconforming,
+        "schema_violations_": settings.schema_violations,
         "timestamp_unit_": settings.timestamp_unit,
     }
     tx.execute(_WRITE, values)

@@ -27,9 +27,9 @@ class Dataset:
     is_default: bool
     # Name of the store of its new segments; "" = the default store.
     store: str = ""
-    # The rule and the column of the identities of its events; None = they have none.
-    identity_rule: int | None = None
-    identity_column: str = ""
+    # The rule and the column of the deduplication keys of its events; None = they have none.
+    deduplication_rule: int | None = None
+    deduplication_column: str = ""
     has_automatic_columns: bool = False
 
 
@@ -39,8 +39,8 @@ _COLUMNS = (
     datasets.c.name,
     datasets.c.is_default,
     datasets.c.store,
-    datasets.c.identity_rule,
-    datasets.c.identity_column,
+    datasets.c.deduplication_rule,
+    datasets.c.deduplication_column,
     datasets.c.has_automatic_columns,
 )
 _LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
@@ -87,7 +87,7 @@ _PLACE = (
 _IDENTIFY = (
     update(datasets)
     .where(datasets.c.id == bindparam("dataset"))
-    .values(identity_rule=bindparam("rule"), identity_column=bindparam("column"))
+    .values(deduplication_rule=bindparam("rule"), deduplication_column=bindparam("column"))
 )
 _CHANGED = (
     _LIVE.where(datasets.c.changed_version > bindparam("since"))
@@ -175,10 +175,10 @@ def placed(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, str]:
     }
 
 
-def identity_rules(tx: Transaction, dataset_ids: Iterable[UUID]) -> list[int]:
-    """The rules of the datasets among some that have each event once."""
+def deduplication_rules(tx: Transaction, dataset_ids: Iterable[UUID]) -> list[int]:
+    """The rules of the datasets among some that are deduplicated."""
     rows = tx.execute(_BY_IDS, {"ids": list(dataset_ids)})
-    return [row.identity_rule for row in rows if row.identity_rule is not None]
+    return [row.deduplication_rule for row in rows if row.deduplication_rule is not None]
 
 
 def place(tx: Transaction, dataset_id: UUID, store: str) -> None:
@@ -187,7 +187,7 @@ def place(tx: Transaction, dataset_id: UUID, store: str) -> None:
 
 
 def identify(tx: Transaction, dataset_id: UUID, rule: int | None, column: str) -> None:
-    """Set the rule and column of the identities of events; the caller holds the dataset's row."""
+    """Set the rule and column of the deduplication keys; the caller holds the dataset's row."""
     tx.execute(_IDENTIFY, {"dataset": dataset_id, "rule": rule, "column": column})
 
 

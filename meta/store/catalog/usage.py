@@ -14,7 +14,7 @@ from meta.store.engine import pg_arrays
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, Transaction
 
 SLOTS = 64
-# A value of datasets.nonconforming.
+# A value of datasets.schema_violations.
 REJECT = 3
 # Threads of a process that add to rows of their own.
 LANES = COMMIT_BATCHES_MAX
@@ -34,12 +34,12 @@ class TokenUsage:
     limit: int
     name: str
     ingest_limits: tuple[int, int, int, int, int]
-    # The version of its last change if it rejects records that do not conform, else 0.
+    # The version of its last change if it rejects records that violate the schema, else 0.
     rejects_since: int = 0
     # A number of TimestampUnit.
     timestamp_unit: int = 0
-    # The key of a dataset whose events have an identity.
-    identity_key: int | None = None
+    # The key of a dataset whose events have a deduplication key.
+    deduplication_key: int | None = None
 
 
 _ADD = text(
@@ -53,8 +53,8 @@ _READ = (
     "SELECT d.id, d.name, m AS month, d.records_per_month, d.ingest_bytes_per_sec,"
     " d.ingest_exports_in_flight, d.ingest_memory_bytes, d.event_age_max_secs,"
     " d.event_lead_max_secs,"
-    " d.nonconforming, d.changed_version, d.timestamp_unit,"
-    " CASE WHEN d.identity_rule IS NOT NULL THEN d.key END AS identity_key,"
+    " d.schema_violations, d.changed_version, d.timestamp_unit,"
+    " CASE WHEN d.deduplication_rule IS NOT NULL THEN d.key END AS deduplication_key,"
     " coalesce((SELECT sum(u.records)"
     " FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m), 0)::bigint AS records"
     " FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m"
@@ -124,7 +124,7 @@ def _usage(row: Row[Any]) -> TokenUsage:
         row.records_per_month,
         row.name,
         ingest_limits,
-        row.changed_version if row.nonconforming == REJECT else 0,
+        row.changed_version if row.schema_violations == REJECT else 0,
         row.timestamp_unit,
-        row.identity_key,
+        row.deduplication_key,
     )

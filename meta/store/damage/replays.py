@@ -121,12 +121,12 @@ def complete(
     tx: Transaction,
     payload: QuarantinedPayload,
     new: Sequence[NewSegment],
-    event_identities: EventClaims | None = None,
+    deduplication_keys: EventClaims | None = None,
 ) -> Replay:
     """Register the objects of a replay; a repetition returns the first call's result.
 
     Raises NothingToRepair unless it was begun, InvalidArgument for another dataset's objects,
-    LayoutChanged, EventsClaimed, IdentitiesRequired, and the errors of a registration.
+    LayoutChanged, EventsClaimed, DeduplicationKeysRequired, and the errors of a registration.
     """
     datasets.lock_shared(tx, [segment.dataset_id for segment in new])
     replay = _locked(tx, payload)
@@ -140,7 +140,7 @@ def complete(
             f"the replay goes to dataset {replay.dataset_id}", field="segments.dataset_id"
         )
     if replay.dataset_id is not None:
-        stated = {} if event_identities is None else {event_claims.FIELD: event_identities}
+        stated = {} if deduplication_keys is None else {event_claims.FIELD: deduplication_keys}
         _settle_parts(tx, Merge(replay.dataset_id, tuple(new), (), stated=stated))
     claims = segments.claim(tx, new) if new else ()
     segments.raise_refusal(claims)

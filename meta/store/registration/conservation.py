@@ -86,7 +86,7 @@ class Conservation(Part):
 
 
 def events_of(merge: Merge) -> int:
-    """The records that a call accounts for: rows of its segments, and repeats of rows."""
+    """The records that a call accounts for: rows of its segments, and duplicates of rows."""
     rows = sum([segment.number_of_events for segment in merge.segments])
     return rows + event_claims.repeats_of(merge)
 

@@ -1,4 +1,4 @@
-"""The part of a registration that keeps each event a row once: its identities, and repeats."""
+"""The part of a registration that keeps each event a row once: its keys, and duplicates."""
 
 import heapq
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -7,38 +7,38 @@ from itertools import pairwise
 from uuid import UUID
 
 from meta.errors import (
+    DeduplicationKeysRequired,
     EventsClaimed,
     EventsOutsideWindow,
-    IdentitiesRequired,
     InvalidArgument,
     LayoutChanged,
     MetaError,
     NotFound,
 )
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identities, staged_identities
+from meta.store.registration import deduplication_windows, staged_deduplication_keys
 from meta.store.registration.calls import Merge
-from meta.store.registration.identities import DayIdentities, IdentityWindow
+from meta.store.registration.deduplication_windows import DayKeys, DeduplicationWindow
 from meta.store.registration.part import Part
-from meta.store.registration.staged_identities import StagedParts
-from segments.event_identity import HASH_BYTES, EventWindow
+from meta.store.registration.staged_deduplication_keys import StagedParts
+from segments.deduplication import HASH_BYTES, EventWindow
 
-FIELD = "identities"
-# Positions of claimed identities in the metadata of a refusal: 7 KB.
+FIELD = "deduplication_keys"
+# Positions of claimed deduplication keys in the metadata of a refusal: 7 KB.
 NAMED_POSITIONS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class EventClaims:
-    """Identities that a registration claims, by the rule that they were made by.
+    """Deduplication keys that a registration claims, by the rule that they were made by.
 
     Each is named once. `repeats` are the records of the baby segments that the segments leave out
     because their events are rows already. `staged` are parts that come before `days`.
     """
 
     rule: int
-    days: tuple[DayIdentities, ...] = ()
-    repeats: int = 0
+    days: tuple[DayKeys, ...] = ()
+    duplicates: int = 0
     staged: StagedParts | None = None
     # Whether a dataset that refuses events outside its window takes them.
     takes_outside: bool = False
@@ -46,19 +46,19 @@ class EventClaims:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to look up or to count."""
-        return not self.days and not self.repeats and self.staged is None
+        return not self.days and not self.duplicates and self.staged is None
 
-    def parts(self, tx: Transaction) -> Iterator[Sequence[DayIdentities]]:
-        """Read the identities, as many at a time as a message holds."""
+    def parts(self, tx: Transaction) -> Iterator[Sequence[DayKeys]]:
+        """Read the deduplication keys, as many at a time as a message holds."""
         if self.staged is not None:
-            yield from staged_identities.read(tx, self.staged)
+            yield from staged_deduplication_keys.read(tx, self.staged)
         yield self.days
 
 
 class DeduplicatedEvents(Part):
-    """Claims of identities. A batch has a dataset of calls that claim some once."""
+    """Claims of deduplication keys. A batch has a dataset of calls that claim some once."""
 
-    COLUMNS = ("identity_rule",)
+    COLUMNS = ("deduplication_rule",)
 
     @classmethod
     def conflict_keys(cls, merges: Sequence[Merge]) -> Sequence[Sequence[Hashable]]:
@@ -73,16 +73,16 @@ class DeduplicatedEvents(Part):
             if call.dataset is not None and _claims_some(call.merge)
         }
         self._windows = {
-            dataset_id: identities.lock_window(self._tx, keys[dataset_id])
+            dataset_id: deduplication_windows.lock_window(self._tx, keys[dataset_id])
             for dataset_id in sorted(keys)
         }
 
     def check(self) -> None:
-        """Refuse claims by another rule than the dataset's, and of identities that are claimed."""
+        """Refuse claims by another rule than the dataset's, and of keys that are claimed."""
         for call in self._calls:
             if not call.is_open or call.dataset is None:
                 continue
-            claims, rule = claims_of(call.merge), call.dataset.columns["identity_rule"]
+            claims, rule = claims_of(call.merge), call.dataset.columns["deduplication_rule"]
             if claims is not None:
                 window = self._windows.get(call.merge.dataset_id)
                 call.answer = _refusal(self._tx, call.merge.dataset_id, claims, rule, window)
@@ -90,7 +90,7 @@ class DeduplicatedEvents(Part):
                 call.answer = _unnamed(call.merge)
 
     def write(self) -> None:
-        """Claim the identities of open calls, and remove the parts of others."""
+        """Claim the deduplication keys of open calls, and remove the parts of others."""
         for call in self._calls:
             claims = claims_of(call.merge)
             if claims is None:
@@ -105,8 +105,8 @@ class DeduplicatedEvents(Part):
     @classmethod
     def describe(cls, merge: Merge) -> Mapping[str, object]:
         """The number of records that the segments leave out."""
-        repeats = repeats_of(merge)
-        return {"duplicates": repeats} if repeats else {}
+        duplicates = repeats_of(merge)
+        return {"duplicates": duplicates} if duplicates else {}
 
 
 def claims_of(merge: Merge) -> EventClaims | None:
@@ -119,7 +119,7 @@ def claims_of(merge: Merge) -> EventClaims | None:
 def repeats_of(merge: Merge) -> int:
     """Records of the baby segments that the segments of a call leave out."""
     claims = claims_of(merge)
-    return 0 if claims is None else claims.repeats
+    return 0 if claims is None else claims.duplicates
 
 
 def _claims_some(merge: Merge) -> bool:
@@ -128,14 +128,14 @@ def _claims_some(merge: Merge) -> bool:
 
 
 def _unnamed(merge: Merge) -> MetaError:
-    """The refusal of segments without identities: a nursery reads the layout again."""
+    """The refusal of segments without deduplication keys: a nursery reads the layout again."""
     if merge.moves:
         return LayoutChanged(
-            "the dataset has each event once, and the call names no identities",
+            "the dataset is deduplicated, and the call names no deduplication keys",
             dataset_id=merge.dataset_id,
         )
-    return IdentitiesRequired(
-        "the dataset has each event once (event_identity), and this call names no identities"
+    return DeduplicationKeysRequired(
+        "the dataset is deduplicated (deduplication), and this call names no deduplication keys"
     )
 
 
@@ -144,20 +144,26 @@ def _refusal(
     dataset_id: UUID,
     claims: EventClaims,
     rule: int | None,
-    window: IdentityWindow | None,
+    window: DeduplicationWindow | None,
 ) -> MetaError | None:
     """The refusal of claims; `rule` is None where each record is a row.
 
-    Parts that are not there are refused too, and identities of events outside the window of a
+    Parts that are not there are refused too, and deduplication keys outside the window of a
     dataset that refuses such, or named twice.
     """
     if claims.rule != rule or (window is None and not claims.is_empty):
-        return LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
-    if claims.staged is not None and not staged_identities.lock(tx, claims.staged):
-        return NotFound("staged identities are not there: stage them again", dataset_id=dataset_id)
+        return LayoutChanged(
+            "events have other deduplication keys now, or none", dataset_id=dataset_id
+        )
+    if claims.staged is not None and not staged_deduplication_keys.lock(tx, claims.staged):
+        return NotFound(
+            "staged deduplication keys are not there: stage them again", dataset_id=dataset_id
+        )
     if claims.staged is not None and _is_named_twice(claims.parts(tx)):
         # Of the parts of one call none is claimed yet, so the look-up finds nothing of it.
-        return InvalidArgument("an identity is in two parts", field="identities.staged_id")
+        return InvalidArgument(
+            "a deduplication key is in two parts", field="deduplication_windows.staged_id"
+        )
     if window is not None and window.refuses_outside and not claims.takes_outside:
         outside = sorted({day for day in _days(tx, claims) if not window.has(day)})
         if outside:
@@ -171,8 +177,8 @@ def _refusal(
     return _claimed(dataset_id, claimed) if claimed else None
 
 
-def _is_named_twice(parts: Iterable[Sequence[DayIdentities]]) -> bool:
-    """Whether two parts name one identity; each by itself names none twice.
+def _is_named_twice(parts: Iterable[Sequence[DayKeys]]) -> bool:
+    """Whether two parts name one deduplication key; each by itself names none twice.
 
     Sorted and packed: as a set, the most that there may be would take 300 MB.
     """
@@ -185,51 +191,53 @@ def _each(hashes: bytes) -> Iterator[bytes]:
 
 
 def _days(tx: Transaction, claims: EventClaims) -> list[int]:
-    """The days of the identities of all parts."""
-    staged = [] if claims.staged is None else staged_identities.days(tx, claims.staged)
+    """The days of the deduplication keys of all parts."""
+    staged = [] if claims.staged is None else staged_deduplication_keys.days(tx, claims.staged)
     return [*staged, *(day.day for day in claims.days)]
 
 
-def _find_claimed(tx: Transaction, window: IdentityWindow, claims: EventClaims) -> list[int]:
-    """The positions, over all parts, of the identities that were claimed before."""
-    from meta.store.registration import identity_claims
+def _find_claimed(tx: Transaction, window: DeduplicationWindow, claims: EventClaims) -> list[int]:
+    """The positions, over all parts, of the deduplication keys that were claimed before."""
+    from meta.store.registration import deduplication_claims
 
     claimed, first = list[int](), 0
     for days in claims.parts(tx):
-        claimed += [first + place for place in identity_claims.find_claimed(tx, window, days)]
+        claimed += [first + place for place in deduplication_claims.find_claimed(tx, window, days)]
         first += sum(day.number for day in days)
     return claimed
 
 
-def claim(tx: Transaction, claims: EventClaims, window: IdentityWindow) -> None:
-    """Claim the identities, none of which is claimed, and count the repeats."""
-    from meta.store.registration import identity_claims
+def claim(tx: Transaction, claims: EventClaims, window: DeduplicationWindow) -> None:
+    """Claim the deduplication keys, none of which is claimed, and count the duplicates."""
+    from meta.store.registration import deduplication_claims
 
     for days in claims.parts(tx):
-        identity_claims.claim(tx, window, days)
+        deduplication_claims.claim(tx, window, days)
     forget_parts(tx, claims)
-    identities.add_repeats(tx, window, claims.repeats)
+    deduplication_windows.add_duplicates(tx, window, claims.duplicates)
 
 
 def forget_parts(tx: Transaction, claims: EventClaims) -> None:
     """Remove the parts of a call that was decided; another try stores its own."""
     if claims.staged is not None:
-        staged_identities.remove(tx, claims.staged)
+        staged_deduplication_keys.remove(tx, claims.staged)
 
 
 def claim_rows(
     tx: Transaction, dataset_id: UUID, claims: EventClaims, dataset_key: int, rule: int | None
 ) -> int:
-    """Claim those identities of rows that are not claimed yet; returns how many.
+    """Claim those deduplication keys of rows that are not claimed yet; returns how many.
 
     The caller holds the dataset. Raises LayoutChanged for another rule than the dataset's.
     """
-    from meta.store.registration import identity_claims
+    from meta.store.registration import deduplication_claims
 
-    window = identities.lock_window(tx, dataset_key)
+    window = deduplication_windows.lock_window(tx, dataset_key)
     if window is None or claims.rule != rule:
-        raise LayoutChanged("events have other identities now, or none", dataset_id=dataset_id)
-    claimed = set(identity_claims.find_claimed(tx, window, claims.days))
+        raise LayoutChanged(
+            "events have other deduplication keys now, or none", dataset_id=dataset_id
+        )
+    claimed = set(deduplication_claims.find_claimed(tx, window, claims.days))
     left, position = [], 0
     for day in claims.days:
         own = [
@@ -239,8 +247,8 @@ def claim_rows(
         ]
         position += day.number
         if own and window.has(day.day):
-            left.append(DayIdentities(day.day, b"".join(own)))
-    identity_claims.claim(tx, window, left)
+            left.append(DayKeys(day.day, b"".join(own)))
+    deduplication_claims.claim(tx, window, left)
     return sum(day.number for day in left)
 
 

@@ -1,4 +1,4 @@
-"""Identities as they are kept: keyed hashes of 16 bytes, as arrays of two numbers each."""
+"""Deduplication keys as they are kept: keyed hashes of 16 bytes, as arrays of two numbers each."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from meta.store.registration.identities import SECRET_BYTES
-from segments.event_identity import HASH_BYTES
+from meta.store.registration.deduplication_windows import SECRET_BYTES
+from segments.deduplication import HASH_BYTES
 
 # A row for each hash: its first 8 bytes and its last, as big-endian numbers.
 KeptHashes: TypeAlias = npt.NDArray[np.uint64]

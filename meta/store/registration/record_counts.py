@@ -23,7 +23,7 @@ _READ = text("""
     SELECT d.id,
            coalesce((SELECT sum(s.number_of_events) FROM segments s
                      WHERE s.dataset_key = d.key AND s.tombstone_version IS NULL), 0)::bigint,
-           coalesce((SELECT r.records FROM dataset_repeats r WHERE r.dataset_key = d.key), 0)
+           coalesce((SELECT r.records FROM dataset_duplicates r WHERE r.dataset_key = d.key), 0)
     FROM datasets d WHERE d.id = ANY(cast(:datasets AS uuid[]))
 """)
 

@@ -1,13 +1,14 @@
-"""A Bloom filter of the identities of one run."""
+"""A Bloom filter of the deduplication keys of one run."""
 
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from meta.store.registration.identity_runs import FILTER_BYTES
+from meta.store.registration.deduplication_runs import FILTER_BYTES
 
-# With 4 of 16 bits an identity, in one word, 5 of 1,000 other identities seem present.
+# With 4 of 16 bits a deduplication key, in one word, 5 of 1,000 other deduplication keys seem
+# present.
 _PROBE_BITS, _PROBES = 6, 4
 # Of an element of an array in Postgres' binary form: its length, and the hash.
 _ELEMENT_BYTES, _LENGTH_BYTES, _HALF_BYTES = 20, 4, 8
@@ -18,10 +19,10 @@ Halves: TypeAlias = npt.NDArray[np.uint64]
 class RunFilter:
     """32 bits of a hash name its word, the next ones its bits."""
 
-    def __init__(self, dataset_key: int, identities: int) -> None:
+    def __init__(self, dataset_key: int, deduplication_keys: int) -> None:
         self.dataset_key = dataset_key
         self.num_added = 0
-        self._words: Halves = np.zeros(-(-identities * FILTER_BYTES // 8), np.uint64)
+        self._words: Halves = np.zeros(-(-deduplication_keys * FILTER_BYTES // 8), np.uint64)
 
     @property
     def size_bytes(self) -> int:

@@ -1,8 +1,8 @@
-"""Filters of large runs of identities, in the memory of a process.
+"""Filters of large runs of deduplication keys, in the memory of a process.
 
-A look-up reads only those of such runs that may have one of its identities. A run never changes and
-its `uid` is random, so a filter is right as long as its run is there, also after a restore. Nothing
-depends on a filter: a run without one is read.
+A look-up reads only those of such runs that may have one of its deduplication keys. A run never
+changes and its `uid` is random, so a filter is right as long as its run is there, also after a
+restore. Nothing depends on a filter: a run without one is read.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 
 from meta.store.engine.pool import BINARY, Database
-from meta.store.registration import identity_runs
-from meta.store.registration.identity_runs import OF_DAYS, YOUNG, LargeRun
+from meta.store.registration import deduplication_runs
+from meta.store.registration.deduplication_runs import OF_DAYS, YOUNG, LargeRun
 
 if TYPE_CHECKING:
     from meta.store.registration.kept_hashes import KeptHashes
@@ -81,7 +81,7 @@ class RunFilters:
         """
         from meta.store.registration.run_filter import RunFilter
 
-        if len(hashes) >= identity_runs.FILTERED_MIN:
+        if len(hashes) >= deduplication_runs.FILTERED_MIN:
             run_filter = RunFilter(dataset_key, len(hashes))
             run_filter.add(hashes[:, 0])
             self._put(uid, run_filter)
@@ -98,7 +98,7 @@ class RunFilters:
         were made.
         """
         with database.read() as tx:
-            runs = identity_runs.list_large(tx, bytes_max)
+            runs = deduplication_runs.list_large(tx, bytes_max)
         uids = {run.uid for run in runs}
         with self._changes:
             self._bytes_max = bytes_max
@@ -134,15 +134,15 @@ FILTERS = RunFilters()
 def _made(database: Database, run: LargeRun, is_stopped: Callable[[], bool]) -> RunFilter | None:
     """The filter of a run, read in parts; None if it was merged or dropped meanwhile, or at a stop.
 
-    Pages of a run go with it, so fewer identities are read then.
+    Pages of a run go with it, so fewer deduplication keys are read then.
     """
     from meta.store.registration.run_filter import RunFilter
 
-    made = RunFilter(run.dataset_key, run.identities)
+    made = RunFilter(run.dataset_key, run.deduplication_keys)
     for low in range(0, 1 << run.bits, PAGES_AT_ONCE):
         if is_stopped():
             return None
         values = {"run": run.id, "low": low, "high": low + PAGES_AT_ONCE - 1}
         with database.read() as tx:
             made.add_elements(bytes(tx.execute(_READS[run.table], values).scalar_one() or b""))
-    return made if made.num_added == run.identities else None
+    return made if made.num_added == run.deduplication_keys else None

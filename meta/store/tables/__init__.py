@@ -27,15 +27,15 @@ from meta.store.tables.catalog import (
 from meta.store.tables.checks import damaged_objects, scrub_state
 from meta.store.tables.clock import clock_gaps, clock_state
 from meta.store.tables.columns import metadata
-from meta.store.tables.gateway import table_objects, table_snapshots
-from meta.store.tables.identities import (
-    dataset_identities,
-    dataset_repeats,
-    day_identity_pages,
-    identity_runs,
-    staged_identities,
-    young_identity_pages,
+from meta.store.tables.deduplication import (
+    dataset_deduplication,
+    dataset_duplicates,
+    day_deduplication_pages,
+    deduplication_runs,
+    staged_deduplication_keys,
+    young_deduplication_pages,
 )
+from meta.store.tables.gateway import table_objects, table_snapshots
 from meta.store.tables.losses import losses, parked_streams, quarantined_ranges, replays
 from meta.store.tables.merges import (
     merge_attempts,
@@ -90,18 +90,18 @@ __all__ = [
     "clock_gaps",
     "clock_state",
     "damaged_objects",
-    "dataset_identities",
-    "dataset_repeats",
+    "dataset_deduplication",
+    "dataset_duplicates",
     "dataset_stats",
     "dataset_usage",
     "dataset_visibility",
     "datasets",
-    "day_identity_pages",
+    "day_deduplication_pages",
+    "deduplication_runs",
     "deletion_brakes",
     "denied_calls",
     "excess_allowances",
     "former_layouts",
-    "identity_runs",
     "ingest_streams",
     "ingest_tokens",
     "lineage_ends",
@@ -139,7 +139,7 @@ __all__ = [
     "segment_lineage",
     "segments",
     "sharding_fields",
-    "staged_identities",
+    "staged_deduplication_keys",
     "stream_datasets",
     "stream_heads",
     "stream_removals",
@@ -152,5 +152,5 @@ __all__ = [
     "witness_state",
     "worker_settings",
     "workers",
-    "young_identity_pages",
+    "young_deduplication_pages",
 ]

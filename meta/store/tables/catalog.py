@@ -53,15 +53,15 @@ datasets = Table(
     # Of objects that clients register without facts; "" = timestamp.
     Column("refuses_foreign", Boolean, nullable=False, server_default=text("false")),
     Column("foreign_time_column", Text, nullable=False, server_default=text("''")),
-    # Treatment of records that do not conform: 0 null, 2 quarantine, 3 reject.
-    Column("nonconforming", SmallInteger, nullable=False, server_default=text("0")),
+    # Treatment of records that violate the schema: 0 null, 2 quarantine, 3 reject.
+    Column("schema_violations", SmallInteger, nullable=False, server_default=text("0")),
     # Name of the store of its new segments; "" = the default store.
     Column("store", Text, nullable=False, server_default=text("''")),
     # Field ids of the bound columns that it has now, which each new segment must have; NULL = none.
     Column("bound_field_ids", ARRAY(Integer)),
-    # The number of the rule by which its events have identities, NULL = none, and their column.
-    Column("identity_rule", BigInteger),
-    Column("identity_column", Text, nullable=False, server_default=text("''")),
+    # The number of the rule of its deduplication keys, NULL = none, and their column.
+    Column("deduplication_rule", BigInteger),
+    Column("deduplication_column", Text, nullable=False, server_default=text("''")),
     # Of times that are numbers in JSON records: a number of TimestampUnit.
     Column("timestamp_unit", SmallInteger, nullable=False, server_default=text("0")),
     # Whether new segments have automatic columns, and readers use those that segments have.

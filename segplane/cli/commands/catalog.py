@@ -26,7 +26,7 @@ command(app, "catalog reconcile --dry-run")(reconcile)
 NOT_IN_THE_BUCKET = """
 The bucket does not hold the following, which has to be set again: dataset names (--names), ingest
 tokens and their routing, stores of new segments, retention, quotas, weights of sharding fields
-(only their order is known), schemas, views, projections and links, and what keeps each event once.
+(only their order is known), schemas, views, projections and links, and what keeps deduplication.
 Deleted datasets come back.
 Streams come back stopped: collectors register for new ones.
 """
@@ -104,7 +104,7 @@ def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
 
 
 def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Iterator[str]:
-    from segplane.fsck.lost_identities import once_again
+    from segplane.fsck.lost_deduplication_keys import once_again
 
     segments = Counter(live.segment.footer.dataset_id for live in plan.segments)
     rows, sizes = Counter[str](), Counter[str]()
@@ -145,7 +145,7 @@ def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Itera
             yield (f"left out: {dropped.key}: {dropped.reason}")
     for warning in plan.warnings:
         yield (f"warning: {warning}")
-    for dataset_id, column in sorted(plan.event_identities.items()):
+    for dataset_id, column in sorted(plan.deduplication_keys.items()):
         yield (once_again(dataset_id, named[dataset_id], column))
     yield (NOT_IN_THE_BUCKET)
     if version is None:
@@ -156,7 +156,7 @@ def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Itera
 
 
 def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dict[str, object]:
-    from segplane.fsck.lost_identities import once_again
+    from segplane.fsck.lost_deduplication_keys import once_again
 
     return {
         "version": version,
@@ -180,13 +180,13 @@ def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dic
         ],
         "dropped": [{"object_key": entry.key, "reason": entry.reason} for entry in plan.dropped],
         "warnings": list(plan.warnings),
-        "event_identities": [
+        "deduplication_keys": [
             {
                 "dataset_id": dataset_id,
                 "name": named[dataset_id],
                 "column": column,
                 "what_to_do": once_again(dataset_id, named[dataset_id], column),
             }
-            for dataset_id, column in sorted(plan.event_identities.items())
+            for dataset_id, column in sorted(plan.deduplication_keys.items())
         ],
     }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from segments.store.interface import ObjectStore
     from segplane.recovery.gone_segments import Decision, GoneSegments
     from segplane.recovery.reconcile import ReconcileReport
-    from segplane.recovery.unclaimed_identities import UnclaimedIdentities
+    from segplane.recovery.unclaimed_keys import UnclaimedKeys
 
 ALL = "all"
 NEXT_STEP = """
@@ -199,8 +199,8 @@ def _lines(report: "ReconcileReport", *, is_dry_run: bool) -> Iterator[str]:
         yield (NEXT_STEP.strip())
 
 
-def _unclaimed_line(dataset: "UnclaimedIdentities") -> str:
-    from segplane.fsck.lost_identities import once_again
+def _unclaimed_line(dataset: "UnclaimedKeys") -> str:
+    from segplane.fsck.lost_deduplication_keys import once_again
 
     if not dataset.is_set:
         return once_again(dataset.dataset_id, dataset.dataset_name, dataset.column)

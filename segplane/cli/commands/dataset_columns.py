@@ -26,7 +26,7 @@ Promote = Annotated[
     ),
 ]
 FIELDS = (
-    *("binding", "nonconforming", "promoted_columns", "record_ids", "timestamp_unit"),
+    *("binding", "schema_violations", "promoted_columns", "record_ids", "timestamp_unit"),
     *("automatic_columns", "foreign_files"),
 )
 _COLUMN = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
@@ -98,7 +98,7 @@ def columns(
         raise usage("--schema-version and --read need --schema")
     promote_columns(change, promote, is_none=promote_none)
     change.set_fields(
-        nonconforming=_number(schema_violations, pb.NonconformingRecords, "NONCONFORMING_RECORDS"),
+        schema_violations=_number(schema_violations, pb.SchemaViolations, "SCHEMA_VIOLATIONS"),
         record_ids=record_ids,
         timestamp_unit=_number(timestamp_unit, pb.TimestampUnit, "TIMESTAMP_UNIT"),
         automatic_columns__enabled=automatic_columns and automatic_columns is Switch.ON,
@@ -182,8 +182,8 @@ def column_facts(client: MetaClient, settings: "pb.DatasetSettings") -> Iterator
         schema = client.catalog.GetSchema(request).name
         is_newest = "" if binding.HasField("version") else ", the newest"
         yield "schema", f"{schema} version {binding.version_in_force}{is_newest}"
-    if settings.nonconforming:
-        yield "schema violations", _short(pb.NonconformingRecords.Name(settings.nonconforming))
+    if settings.schema_violations:
+        yield "schema violations", _short(pb.SchemaViolations.Name(settings.schema_violations))
     if settings.timestamp_unit:
         unit = pb.TimestampUnit.Name(settings.timestamp_unit).removeprefix("TIMESTAMP_UNIT_")
         yield "timestamp unit", Unit[unit]

@@ -45,41 +45,41 @@ def deduplication(
     is_off = deduplicate_by == NO_COLUMN
     if is_off:
         # Set, and empty.
-        change.settings.event_identity.SetInParent()
+        change.settings.deduplication.SetInParent()
     outside = outside_window and common_pb2.OutsideWindow.Value(
         f"OUTSIDE_WINDOW_{outside_window.name}"
     )
     change.set_fields(
-        event_identity__column=None if is_off else deduplicate_by,
-        event_identity__window_days=deduplicate_days,
-        event_identity__outside_window=outside,
+        deduplication__column=None if is_off else deduplicate_by,
+        deduplication__window_days=deduplicate_days,
+        deduplication__outside_window=outside,
     )
-    if (deduplicate_days or outside) and not change.settings.event_identity.column:
+    if (deduplicate_days or outside) and not change.settings.deduplication.column:
         raise usage("--deduplicate-days and --outside-window need --deduplicate-by COLUMN")
     reply = change.send(expected_version)
-    fields = ("event_identity", "event_repeats")
+    fields = ("deduplication", "duplicates")
     return settings_answer(reply, fields, deduplication_facts(reply.settings))
 
 
 def deduplication_facts(settings: "pb.DatasetSettings") -> Iterator[Fact]:
     """Yield what is set, and the number of duplicates."""
-    identity = settings.event_identity
-    if settings.HasField("event_identity"):
-        yield "deduplication", f"by {identity.column}, for {identity.window_days} days"
-    if identity.outside_window == common_pb2.OUTSIDE_WINDOW_REFUSE:
+    deduplication = settings.deduplication
+    if settings.HasField("deduplication"):
+        yield "deduplication", f"by {deduplication.column}, for {deduplication.window_days} days"
+    if deduplication.outside_window == common_pb2.OUTSIDE_WINDOW_REFUSE:
         yield "records outside the window", "refused"
-    if settings.event_repeats:
-        yield "duplicates", settings.event_repeats
+    if settings.duplicates:
+        yield "duplicates", settings.duplicates
 
 
 def claim_keys(client: MetaClient, name: Dataset, address: str) -> Answer:
     """Store the deduplication keys of existing rows, such as those from before the setting."""
     from segplane.read.errors import ReadError
-    from segplane.recovery.row_events import NoIdentity, claim_rows
+    from segplane.recovery.row_events import NoDeduplication, claim_rows
 
     try:
         outcome = claim_rows(client, address, name)
-    except (NoIdentity, ReadError) as error:
+    except (NoDeduplication, ReadError) as error:
         complain(str(error))
         raise typer.Exit(EXIT_REFUSED) from None
     return Answer(outcome, [f"stored the keys of {outcome.claimed} of {outcome.rows} rows"])

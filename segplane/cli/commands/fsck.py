@@ -189,9 +189,9 @@ def _lines(
     yield from repairs
     if report.foreign:
         yield f"{report.foreign} objects bear names that Segplane does not give"
-    if report.event_repeats:
-        yield f"{report.event_repeats} records were skipped: they are duplicates of rows"
-    for lost in report.lost_identities:
+    if report.duplicates:
+        yield f"{report.duplicates} records were skipped: they are duplicates of rows"
+    for lost in report.lost_deduplication_keys:
         yield lost.line()
     for kind in withheld:
         yield from kind.lines()

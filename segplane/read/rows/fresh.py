@@ -12,13 +12,13 @@ from segments.signals import TRAITS
 
 _PAGE = 10_000
 MERGED_ONLY = (
-    "the dataset has each event once: fresh records are left out, since which of them are rows is"
+    "the dataset is deduplicated: fresh records are left out, since which of them are rows is"
     " known once they are merged"
 )
 
 
 class MergedRecordsOnly(UserWarning):
-    """Fresh records were asked for of a dataset that has each event once: there are none."""
+    """Fresh records were asked for of a dataset that is deduplicated: there are none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class _FreshDataset:
     index: int = 0
     columns: DatasetColumns = field(default_factory=DatasetColumns)
     unconverted: Counter[str] = field(default_factory=Counter)
-    # meta lists no baby segments of datasets that have each event once.
+    # meta lists no baby segments of datasets that are deduplicated.
     events: SeenEvents | None = None
 
 
@@ -104,7 +104,7 @@ class FreshReading:
         pending, self._pending, self._pending_bytes = self._pending, defaultdict(list), 0
         for signal, routed in pending.items():
             left_out = decode_pass(signal, routed)
-            self.left_out += len(left_out.undecodable) + len(left_out.nonconforming)
+            self.left_out += len(left_out.undecodable) + len(left_out.schema_violations)
         columns, self._dataset.columns = self._dataset.columns, DatasetColumns()
         for signal in columns.signals:
             for rows in columns.tables[signal]:

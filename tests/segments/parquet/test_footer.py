@@ -60,7 +60,7 @@ def offsets(items: list[OffsetSpan] | tuple[OffsetSpan, ...]) -> set[tuple[str, 
 def test_a_footer_survives_the_file(found: list[OffsetSpan]) -> None:
     part = BatchPart("x", 2, 2)
     footer = SegmentFooter(
-        "dataset", "producer", (part,), coalesce(found), event_identity="order_id"
+        "dataset", "producer", (part,), coalesce(found), deduplication="order_id"
     )
 
     assert decode_footer(encode_footer(stored(footer))) == stored(footer)
@@ -78,7 +78,7 @@ def test_a_merge_carries_everything_of_its_inputs(
             "p",
             (BatchPart("x", 1), BatchPart("x", 2, 2)),
             coalesce(second),
-            event_identity="order_id",
+            deduplication="order_id",
         ),
     ]
 
@@ -86,7 +86,7 @@ def test_a_merge_carries_everything_of_its_inputs(
 
     assert merged.batches == (BatchPart("x", 1), BatchPart("x", 2, 2))
     assert offsets(merged.ranges) == offsets(first) | offsets(second)
-    assert merged.event_identity == "order_id"
+    assert merged.deduplication == "order_id"
 
 
 def test_a_merge_of_more_lineage_than_a_footer_takes_is_refused_at_once(

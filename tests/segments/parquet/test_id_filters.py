@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from segments.event_identity import EventIdentity
+from segments.deduplication import Deduplication
 from segments.parquet.small_writer import small_format
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.parquet.writer import SegmentWriter
@@ -17,7 +17,7 @@ COLUMNS = tuple(
     for number, name in enumerate(("order_id", "Api_Key", "event", "city"))
 )
 PLAIN = SegmentSpec((), COLUMNS)
-ONCE = replace(PLAIN, identity=EventIdentity(7, "event"))
+ONCE = replace(PLAIN, deduplication=Deduplication(7, "event"))
 IDS = {"order_id", "Api_Key"}
 
 
@@ -36,8 +36,8 @@ def filters_of(file: pq.ParquetFile) -> set[str]:
 def test_texts_named_as_ids_and_the_identity_of_events_have_filters(tmp_path: Path) -> None:
     for spec, expected in ((PLAIN, IDS), (ONCE, IDS | {"event"})):
         path = tmp_path / f"{len(expected)}.parquet"
-        # The worker that merges knows the identity by the footers alone.
-        footer = replace(FOOTER, event_identity=spec.identity_column)
+        # The worker that merges knows the deduplication key by the footers alone.
+        footer = replace(FOOTER, deduplication=spec.deduplication_column)
         with SegmentWriter(path, ["logs"], PLAIN, footer) as writer:
             writer.write("logs", rows_of("logs", 50, PLAIN))
             writer.close()

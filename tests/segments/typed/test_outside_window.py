@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from collector.intake.conformity import RecordRules, reject_nonconforming
+from collector.intake.conformity import RecordRules, reject_schema_violations
 from dataplane.babies.columns import DatasetColumns
 from dataplane.babies.decoding import RoutedPayload, decode_pass
 from dataplane.babies.events import SeenEvents
 from dataplane.babies.payload import Payload
 from dataplane.babies.reads import DatasetWork
-from segments.event_identity import EventIdentity, EventWindow
+from segments.deduplication import Deduplication, EventWindow
 from segments.otlp.content import read_facts
 from segments.parquet.lineage import DAY_NANOS
 from segments.parquet.spec import PromotedColumn, SegmentSpec
-from segments.typed.conformity import OUTSIDE_WINDOW, EnforcedColumn, Nonconforming, verdict
+from segments.typed.conformity import OUTSIDE_WINDOW, EnforcedColumn, SchemaMisfits, verdict
 from segments.typed.window_check import WindowCheck
 from tests.support.examples import examples
 
@@ -60,16 +60,16 @@ class _Dataset:
 def spec_of(kql_type: str, scope: str, *, enforced: bool) -> SegmentSpec:
     column = PromotedColumn("id_", kql_type, scope, "id")
     names = frozenset(("id_",)) if enforced else frozenset()
-    return SegmentSpec((), (column,), names, "", EventIdentity(1, "id_", WINDOW))
+    return SegmentSpec((), (column,), names, "", Deduplication(1, "id_", WINDOW))
 
 
 def decoded(body: bytes, spec: SegmentSpec, received_at: int) -> tuple[_Dataset, list[Any]]:
-    assert spec.identity is not None
-    dataset = _Dataset(DatasetWork("d", spec, ()), SeenEvents(spec.identity))
+    assert spec.deduplication is not None
+    dataset = _Dataset(DatasetWork("d", spec, ()), SeenEvents(spec.deduplication))
     payload = Payload("s", 0, "t", "logs", 0, body, received_at, len(body), is_validated=True)
     left_out = decode_pass("logs", [RoutedPayload(dataset, payload)])
     assert not left_out.undecodable
-    return dataset, [part for _, part in left_out.nonconforming]
+    return dataset, [part for _, part in left_out.schema_violations]
 
 
 def payload_of(rnd: random.Random) -> bytes:
@@ -109,16 +109,18 @@ def test_collectors_reject_what_nurseries_quarantine(
     check = WindowCheck(WINDOW, column)
 
     dataset, parts = decoded(body, spec, received_at=START)
-    judged = reject_nonconforming("logs", body, RecordRules((column,) if enforced else (), check))
+    judged = reject_schema_violations(
+        "logs", body, RecordRules((column,) if enforced else (), check)
+    )
 
-    found = judged.nonconforming or Nonconforming()
-    quarantined = sorted(record for part in parts for record in part.nonconforming.records)
+    found = judged.schema_violations or SchemaMisfits()
+    quarantined = sorted(record for part in parts for record in part.schema_violations.records)
     assert found.records == quarantined
     outside = [part for part in parts if part.cause == OUTSIDE_WINDOW]
-    assert found.num_outside == sum(len(part.nonconforming.records) for part in outside)
+    assert found.num_outside == sum(len(part.schema_violations.records) for part in outside)
     assert dataset.events is not None
     all_records = read_facts("logs", body).num_records
-    assert dataset.rows() + dataset.events.repeats + len(quarantined) == all_records
+    assert dataset.rows() + dataset.events.duplicates + len(quarantined) == all_records
     if check.is_inside(read_facts("logs", body).times):
         assert not outside
     # The remaining records are inside.

@@ -223,20 +223,20 @@ def _(world: World, n: int) -> None:
     world.client.operations.CheckQuarantined(ops.CheckQuarantinedRequest(object_keys=[key] * n))
 
 
-@of("parts of identities (`StageIdentities`)")
+@of("parts of deduplication keys (`StageDeduplicationKeys`)")
 def _(world: World, n: int) -> None:
     (staged_id,) = ids(1)
     for part in range(n):
-        world.client.operations.StageIdentities(
-            ops.StageIdentitiesRequest(staged_id=staged_id, part=part)
+        world.client.operations.StageDeduplicationKeys(
+            ops.StageDeduplicationKeysRequest(staged_id=staged_id, part=part)
         )
 
 
-@of("identities of a registration")
+@of("deduplication keys of a registration")
 def _(world: World, n: int) -> None:
     stream, dataset = committed(world)
     own = uuid4().bytes[:8]
-    day = nursery_pb2.DayIdentities(
+    day = nursery_pb2.DayKeys(
         day=20_000, hashes=b"".join([own + k.to_bytes(8, "big") for k in range(n)])
     )
     request = nursery_pb2.RegisterMergedSegmentRequest(
@@ -248,11 +248,11 @@ def _(world: World, n: int) -> None:
                 new_merged_offset=0,
             )
         ],
-        identities=nursery_pb2.EventIdentities(rule=1, days=[day]),
+        deduplication_keys=nursery_pb2.DeduplicationKeys(rule=1, days=[day]),
     )
     world.execute(
-        "UPDATE datasets SET identity_rule = 1 WHERE id = cast(:dataset AS uuid)",
-        "INSERT INTO dataset_identities (dataset_key, days) SELECT key, 7 FROM datasets"
+        "UPDATE datasets SET deduplication_rule = 1 WHERE id = cast(:dataset AS uuid)",
+        "INSERT INTO dataset_deduplication (dataset_key, days) SELECT key, 7 FROM datasets"
         " WHERE id = cast(:dataset AS uuid) ON CONFLICT DO NOTHING",
         dataset=dataset,
     )
@@ -260,6 +260,6 @@ def _(world: World, n: int) -> None:
         world.client.nursery.RegisterMergedSegment(request)
     finally:
         world.execute(
-            "UPDATE datasets SET identity_rule = NULL WHERE id = cast(:dataset AS uuid)",
+            "UPDATE datasets SET deduplication_rule = NULL WHERE id = cast(:dataset AS uuid)",
             dataset=dataset,
         )

@@ -1,4 +1,4 @@
-"""Records that do not conform to a bound schema: quarantined alone, counted, replayed once."""
+"""Records that violate a bound schema: quarantined alone, counted, replayed once."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,8 @@ from nursery.execution.execute import execute
 from segplane.read import open_dataset
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
-from tests.support.nonconforming import (
+from tests.support.nursery.drivers import BUDGET, CollectorDriver, dataset, nursery, write_and_fail
+from tests.support.schema_violations import (
     CONFORMING,
     NULL,
     OTHERS,
@@ -28,7 +29,6 @@ from tests.support.nonconforming import (
     send,
     withheld,
 )
-from tests.support.nursery.drivers import BUDGET, CollectorDriver, dataset, nursery, write_and_fail
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def collector(meta_server: MetaServer) -> CollectorDriver:
 
 @pytest.mark.parametrize("choice", [QUARANTINE, REJECT], ids=["quarantine", "reject"])
 def test_records_that_do_not_conform_are_quarantined_alone_before_their_offset_is_passed(
-    run: RunCommand, collector: CollectorDriver, choice: pb.NonconformingRecords.ValueType
+    run: RunCommand, collector: CollectorDriver, choice: pb.SchemaViolations.ValueType
 ) -> None:
     bind(collector.client, collector.dataset_id, choice)
     send(collector, *PRICES)
@@ -49,14 +49,14 @@ def test_records_that_do_not_conform_are_quarantined_alone_before_their_offset_i
     (item,) = listed(run)
     assert bodies(collector.store.get(item["key"])) == OTHERS
     assert item["cause"] == (
-        "nonconforming: record 1, price: a text that is no long;"
+        "schema_violations: record 1, price: a text that is no long;"
         " record 4, price: a text that is no long"
     )
     assert collector.merged() == {collector.dataset_id: 0}
     # Acknowledged are five: rows and quarantine together.
     assert withheld(run) == {"quarantined": (1, 2)}
     counted = [line for line in lines if line["event"] == "slices_quarantined"]
-    assert [(line["cause"], line["count"]) for line in counted] == [("nonconforming", 1)]
+    assert [(line["cause"], line["count"]) for line in counted] == [("schema_violations", 1)]
 
 
 def test_null_keeps_the_record_and_counts_the_values_by_column(
@@ -212,4 +212,4 @@ def test_the_setting_is_shown_and_set_with_the_binding(run: RunCommand) -> None:
     assert "schema violations  reject\n" in again.stdout
     assert "reject" in run(*command).stdout
     back = run(*command, "--schema-violations", "null", "--json")
-    assert "nonconforming" not in json.loads(back.stdout)
+    assert "schema_violations" not in json.loads(back.stdout)

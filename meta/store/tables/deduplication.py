@@ -1,4 +1,4 @@
-"""Identities of events that datasets have claimed, in runs by day."""
+"""deduplication keys that datasets have claimed, in runs by day."""
 
 from sqlalchemy import (
     BigInteger,
@@ -22,29 +22,30 @@ from meta.store.tables.columns import metadata, now
 SLOTS = 32
 
 # Datasets in which each event is a row once; the row is locked by each claim.
-dataset_identities = Table(
-    "dataset_identities",
+dataset_deduplication = Table(
+    "dataset_deduplication",
     metadata,
     Column("dataset_key", Integer, primary_key=True, autoincrement=False),
-    # Days for which an identity is kept, by the time of its event.
+    # Days for which a deduplication key is kept, by the time of its event.
     Column("days", SmallInteger, nullable=False),
-    # Secret of the hashes that are kept: no sender can choose the page that an identity is in.
+    # Secret of the hashes that are kept: no sender can choose the page that a deduplication key is
+    # in.
     Column("key", LargeBinary, nullable=False, server_default=text("''")),
     # Whether events of other days are refused.
     Column("refuses_outside", Boolean, nullable=False, server_default=text("false")),
 )
 
 # The ledger's entry of records that were left out because they were rows already; kept permanently.
-dataset_repeats = Table(
-    "dataset_repeats",
+dataset_duplicates = Table(
+    "dataset_duplicates",
     metadata,
     Column("dataset_key", Integer, primary_key=True, autoincrement=False),
     Column("records", BigInteger, nullable=False),
 )
 
 # Sorted hashes of one day of a dataset, in 2^bits pages by their first bits.
-identity_runs = Table(
-    "identity_runs",
+deduplication_runs = Table(
+    "deduplication_runs",
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     # Random: no other run has it, as one might have the id after a restore.
@@ -54,23 +55,27 @@ identity_runs = Table(
     Column("day", Integer, nullable=False),
     Column("tier", SmallInteger, nullable=False),
     Column("bits", SmallInteger, nullable=False),
-    Column("identities", BigInteger, nullable=False),
+    Column("deduplication_keys", BigInteger, nullable=False),
     # The run is in the table of young pages; others are in that of their day.
     Column("is_young", Boolean, nullable=False),
     # Its tier has as many runs as are merged into one.
     Column("is_due", Boolean, nullable=False),
 )
 Index(
-    "identity_runs_dataset_key_day_tier_index",
-    identity_runs.c.dataset_key,
-    identity_runs.c.day,
-    identity_runs.c.tier,
+    "deduplication_runs_dataset_key_day_tier_index",
+    deduplication_runs.c.dataset_key,
+    deduplication_runs.c.day,
+    deduplication_runs.c.tier,
 )
-Index("identity_runs_due_index", identity_runs.c.id, postgresql_where=identity_runs.c.is_due)
+Index(
+    "deduplication_runs_due_index",
+    deduplication_runs.c.id,
+    postgresql_where=deduplication_runs.c.is_due,
+)
 
-# Parts of a registration's identities that came before it; they are not claimed yet.
-staged_identities = Table(
-    "staged_identities",
+# Parts of a registration's deduplication keys that came before it; they are not claimed yet.
+staged_deduplication_keys = Table(
+    "staged_deduplication_keys",
     metadata,
     Column("staged_id", Uuid, nullable=False),
     Column("part", SmallInteger, nullable=False),
@@ -95,5 +100,5 @@ def _pages(name: str) -> Table:
     )
 
 
-young_identity_pages = _pages("identity_pages")
-day_identity_pages = tuple(_pages(f"identity_pages_{slot:02}") for slot in range(SLOTS))
+young_deduplication_pages = _pages("deduplication_pages")
+day_deduplication_pages = tuple(_pages(f"deduplication_pages_{slot:02}") for slot in range(SLOTS))

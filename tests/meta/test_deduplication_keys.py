@@ -1,4 +1,4 @@
-"""Identities of events are claimed once in a window of days, whatever is merged or dropped."""
+"""deduplication keys are claimed once in a window of days, whatever is merged or dropped."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,16 @@ from sqlalchemy import text
 from meta.commits.transactions import Transactions
 from meta.process import Shutdown
 from meta.store.engine.pool import Database, DatabaseSettings
-from meta.store.registration import identities, identity_claims, identity_runs, run_filters
-from meta.store.registration.identities import IdentityWindow
-from meta.store.registration.identity_runs import MergedRuns
-from meta.watches.identity_watch import IdentityWatch
-from tests.support.meta.event_identities import DAYS, Claims
+from meta.store.registration import (
+    deduplication_claims,
+    deduplication_runs,
+    deduplication_windows,
+    run_filters,
+)
+from meta.store.registration.deduplication_runs import MergedRuns
+from meta.store.registration.deduplication_windows import DeduplicationWindow
+from meta.watches.deduplication_watch import DeduplicationWatch
+from tests.support.meta.deduplication_keys import DAYS, Claims
 
 
 @pytest.fixture
@@ -78,25 +83,25 @@ def test_runs_of_more_and_of_fewer_pages_than_hashes_are_looked_up(claims: Claim
 def test_full_tiers_are_merged_in_steps_and_lose_nothing(
     claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identity_runs, "STEP_HASHES", 300)
+    monkeypatch.setattr(deduplication_runs, "STEP_HASHES", 300)
     for first in range(0, 4_800, 300):
         assert claims.claim(claims.day(0, *range(first, first + 300))) == []
         claims.merge()
 
-    assert claims.runs() < 2 * identity_runs.FAN_IN
+    assert claims.runs() < 2 * deduplication_runs.FAN_IN
     assert claims.claim(claims.day(0, *range(4_801))) == list(range(4_800))
     assert claims.claim(claims.day(0, 4_800)) == []
 
 
 def test_a_merge_leaves_no_pages_of_its_runs(claims: Claims) -> None:
-    for name in range(identity_runs.FAN_IN):
+    for name in range(deduplication_runs.FAN_IN):
         claims.claim(claims.day(1, name))
     pages = claims.young_pages()
 
     assert claims.merge() == 1
 
     assert claims.runs() == 1
-    assert claims.young_pages() == pages - identity_runs.FAN_IN + 1
+    assert claims.young_pages() == pages - deduplication_runs.FAN_IN + 1
 
 
 def test_a_day_that_is_over_becomes_one_run_in_its_own_table(
@@ -106,7 +111,7 @@ def test_a_day_that_is_over_becomes_one_run_in_its_own_table(
     claims.claim(claims.day(1, *range(200, 300)))
     claims.claim(claims.day(0, 300))
 
-    assert transactions.write(identity_runs.merge_over) == MergedRuns(2, 300)
+    assert transactions.write(deduplication_runs.merge_over) == MergedRuns(2, 300)
 
     assert claims.runs() == 2
     assert claims.pages_of_day(1) == 2
@@ -117,10 +122,10 @@ def test_late_events_do_not_have_their_day_merged_again(
     transactions: Transactions, claims: Claims
 ) -> None:
     claims.claim(claims.day(1, *range(200)))
-    assert transactions.write(identity_runs.merge_over) == MergedRuns(1, 200)
+    assert transactions.write(deduplication_runs.merge_over) == MergedRuns(1, 200)
     claims.claim(claims.day(1, *range(200, 500)))
 
-    assert transactions.write(identity_runs.merge_over) is None
+    assert transactions.write(deduplication_runs.merge_over) is None
 
     assert claims.claim(claims.day(0, *range(501))) == list(range(500))
 
@@ -130,18 +135,18 @@ def test_a_day_that_no_dataset_retains_is_dropped_as_a_whole(transactions: Trans
     claims.claim(claims.day(20, 1), claims.day(0, 2))
     beside = Claims(transactions, days=30)
     beside.claim(beside.day(20, 1))
-    while transactions.write(identity_runs.merge_over) is not None:
+    while transactions.write(deduplication_runs.merge_over) is not None:
         pass
     claims.claim(claims.day(20, 3))
 
     claims.keep(7)
-    transactions.write(identity_runs.expire)
+    transactions.write(deduplication_runs.expire)
     assert (claims.runs(), claims.pages_of_day(20)) == (1, 1)
     assert claims.claim(claims.day(0, 2)) == [0]
     assert claims.claim(claims.day(0, 1, 3)) == []
 
     beside.keep(7)
-    transactions.write(identity_runs.expire)
+    transactions.write(deduplication_runs.expire)
     assert claims.pages_of_day(20) == 0
 
 
@@ -149,16 +154,16 @@ def test_a_server_merges_and_expires_in_the_background(
     transactions: Transactions, claims: Claims
 ) -> None:
     claims.claim(claims.day(2, 1_000))
-    for name in range(identity_runs.FAN_IN):
+    for name in range(deduplication_runs.FAN_IN):
         claims.claim(claims.day(0, name))
     claims.keep(1)
 
-    IdentityWatch(transactions, Shutdown()).run_round()
+    DeduplicationWatch(transactions, Shutdown()).run_round()
 
     assert claims.runs() == 1
 
 
-@pytest.mark.parametrize("many", [identity_claims.MANY, 1])
+@pytest.mark.parametrize("many", [deduplication_claims.MANY, 1])
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(
@@ -176,19 +181,19 @@ def test_claims_are_those_of_a_dict(
     many: int,
     steps: list[list[tuple[int, int]] | str],
 ) -> None:
-    """Whatever is merged and expired in between, an identity is claimed once while it is kept."""
-    monkeypatch.setattr(identity_claims, "MANY", many)
-    monkeypatch.setattr(identity_runs, "PAGE_HASHES", 4)
-    monkeypatch.setattr(identity_runs, "FILTERED_MIN", 3)
+    """Whatever is merged and expired in between, a key is claimed once while it is kept."""
+    monkeypatch.setattr(deduplication_claims, "MANY", many)
+    monkeypatch.setattr(deduplication_runs, "PAGE_HASHES", 4)
+    monkeypatch.setattr(deduplication_runs, "FILTERED_MIN", 3)
     claims, model = Claims(transactions), dict[int, int]()
 
     for step in steps:
         if step == "merge":
             claims.merge()
         elif step == "merge days that are over":
-            transactions.write(identity_runs.merge_over)
+            transactions.write(deduplication_runs.merge_over)
         elif step == "expire":
-            transactions.write(identity_runs.expire)
+            transactions.write(deduplication_runs.expire)
         elif step == "make filters":
             run_filters.FILTERS.refresh(transactions.database, 1_000_000)
         elif isinstance(step, list):
@@ -208,11 +213,11 @@ def test_a_registration_during_a_merge_finds_what_the_merge_holds(
     transactions: Transactions, claims: Claims
 ) -> None:
     """Runs and their pages are read in one snapshot, before or after the merge."""
-    for name in range(identity_runs.FAN_IN):
+    for name in range(deduplication_runs.FAN_IN):
         claims.claim(claims.day(0, name))
 
     with transactions.database.write() as merge:
-        assert identity_runs.merge_due(merge) is not None
+        assert deduplication_runs.merge_due(merge) is not None
         assert claims.claim(claims.day(0, *range(9))) == list(range(8))
         assert claims.claim(claims.day(0, 11)) == []
 
@@ -222,13 +227,13 @@ def test_a_registration_during_a_merge_finds_what_the_merge_holds(
 def test_a_run_that_is_too_large_is_not_merged(
     claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identity_runs, "RUN_MAX", identity_runs.FAN_IN - 1)
-    for name in range(identity_runs.FAN_IN):
+    monkeypatch.setattr(deduplication_runs, "RUN_MAX", deduplication_runs.FAN_IN - 1)
+    for name in range(deduplication_runs.FAN_IN):
         claims.claim(claims.day(0, name))
 
     claims.merge()
 
-    assert claims.runs() == identity_runs.FAN_IN
+    assert claims.runs() == deduplication_runs.FAN_IN
     assert claims.claim(claims.day(0, *range(9))) == list(range(8))
 
 
@@ -237,13 +242,13 @@ def test_two_registrations_of_a_dataset_claim_one_after_the_other(
 ) -> None:
     """The second one waits for the lock and then sees what the first one claimed."""
     with transactions.database.write() as first:
-        window = identities.lock_window(first, claims.key)
-        assert isinstance(window, IdentityWindow)
-        identity_claims.claim(first, window, [claims.day(0, 1)])
+        window = deduplication_windows.lock_window(first, claims.key)
+        assert isinstance(window, DeduplicationWindow)
+        deduplication_claims.claim(first, window, [claims.day(0, 1)])
 
         with transactions.database.write() as second:
             second.execute(text("SET LOCAL lock_timeout = '50ms'"))
             with pytest.raises(Exception, match="lock timeout"):
-                identities.lock_window(second, claims.key)
+                deduplication_windows.lock_window(second, claims.key)
 
     assert claims.claim(claims.day(0, 1)) == [0]

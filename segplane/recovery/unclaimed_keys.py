@@ -1,4 +1,4 @@
-"""Datasets with returned rows whose events have no identity: identities are not in the bucket."""
+"""Datasets with returned rows whose events have no key: the bucket has no deduplication keys."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from segplane.recovery.returned_streams import Planned
 
 
 @dataclass(frozen=True, slots=True)
-class UnclaimedIdentities:
-    """A dataset that has each event once by a column, or had so if the setting is not there."""
+class UnclaimedKeys:
+    """A dataset that is deduplicated by a column, or had so if the setting is not there."""
 
     dataset_id: str
     dataset_name: str
@@ -21,20 +21,20 @@ class UnclaimedIdentities:
 
 def find_unclaimed(
     transactions: Transactions, returning: Iterable[Planned]
-) -> tuple[UnclaimedIdentities, ...]:
-    """Find the datasets whose restored rows have no stored identities.
+) -> tuple[UnclaimedKeys, ...]:
+    """Find the datasets whose restored rows have no stored deduplication keys.
 
-    Each has an event identity, or had one.
+    Each has an deduplication key, or had one.
     """
     unclaimed = (_of(transactions, dataset) for dataset in returning)
     return tuple(filter(None, unclaimed))
 
 
-def _of(transactions: Transactions, planned: Planned) -> UnclaimedIdentities | None:
+def _of(transactions: Transactions, planned: Planned) -> UnclaimedKeys | None:
     id_, footers = planned.dataset_id, (segment.footer for segment in planned.choice.chosen)
-    column = next((f.event_identity for f in footers if f.event_identity), "")
+    column = next((f.deduplication for f in footers if f.deduplication), "")
     dataset = transactions.read(lambda tx: datasets.find_either(tx, UUID(id_)))
-    if dataset is not None and dataset.identity_column:
-        return UnclaimedIdentities(id_, dataset.name, dataset.identity_column, is_set=True)
+    if dataset is not None and dataset.deduplication_column:
+        return UnclaimedKeys(id_, dataset.name, dataset.deduplication_column, is_set=True)
     name = f"reconciled-{id_}" if dataset is None else dataset.name
-    return UnclaimedIdentities(id_, name, column, is_set=False) if column else None
+    return UnclaimedKeys(id_, name, column, is_set=False) if column else None

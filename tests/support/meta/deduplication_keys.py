@@ -1,4 +1,4 @@
-"""Claims of identities of events, made in the store of this process."""
+"""Claims of deduplication keys, made in the store of this process."""
 
 import hashlib
 from itertools import count
@@ -7,9 +7,9 @@ from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identities, identity_claims, identity_runs
-from meta.store.registration.identities import DayIdentities
-from meta.store.tables.identities import SLOTS
+from meta.store.registration import deduplication_claims, deduplication_runs, deduplication_windows
+from meta.store.registration.deduplication_windows import DayKeys
+from meta.store.tables.deduplication import SLOTS
 from meta.store.versions import clock
 
 DAYS = 3
@@ -26,48 +26,48 @@ class Claims:
         self.today = transactions.read(clock.now_nanos) // (86_400 * 10**9)
 
     def keep(self, days: int) -> None:
-        """Retain identities for so many days from now on."""
+        """Retain deduplication keys for so many days from now on."""
         self._execute(
-            "INSERT INTO dataset_identities (dataset_key, days) VALUES (:key, :days)"
+            "INSERT INTO dataset_deduplication (dataset_key, days) VALUES (:key, :days)"
             " ON CONFLICT (dataset_key) DO UPDATE SET days = excluded.days",
             {"key": self.key, "days": days},
         )
 
-    def claim(self, *days: DayIdentities) -> list[int]:
-        """Claim identities unless some are claimed; returns the positions of those."""
+    def claim(self, *days: DayKeys) -> list[int]:
+        """Claim deduplication keys unless some are claimed; returns the positions of those."""
 
         def work(tx: Transaction) -> list[int]:
-            window = identities.lock_window(tx, self.key)
+            window = deduplication_windows.lock_window(tx, self.key)
             assert window is not None
-            claimed = identity_claims.find_claimed(tx, window, days)
+            claimed = deduplication_claims.find_claimed(tx, window, days)
             if not claimed:
-                identity_claims.claim(tx, window, days)
+                deduplication_claims.claim(tx, window, days)
             return claimed
 
         return self.transactions.write(work)
 
-    def day(self, ago: int, *names: int) -> DayIdentities:
-        """Identities of a day."""
-        return DayIdentities(self.today - ago, b"".join(map(hash_of, names)))
+    def day(self, ago: int, *names: int) -> DayKeys:
+        """Deduplication keys of a day."""
+        return DayKeys(self.today - ago, b"".join(map(hash_of, names)))
 
     def merge(self) -> int:
         """Merge what is due; returns the number of merges."""
         merges = 0
-        while self.transactions.write(identity_runs.merge_due) is not None:
+        while self.transactions.write(deduplication_runs.merge_due) is not None:
             merges += 1
         return merges
 
     def runs(self) -> int:
         """The runs of the dataset."""
-        return int(self._scalar("SELECT count(*) FROM identity_runs WHERE dataset_key = :key"))
+        return int(self._scalar("SELECT count(*) FROM deduplication_runs WHERE dataset_key = :key"))
 
     def young_pages(self) -> int:
         """Pages of young runs, of all datasets."""
-        return self._scalar(f"SELECT count(*) FROM {identity_runs.YOUNG}")  # noqa: S608
+        return self._scalar(f"SELECT count(*) FROM {deduplication_runs.YOUNG}")  # noqa: S608
 
     def pages_of_day(self, ago: int) -> int:
         """Pages in the table of a day, of all datasets."""
-        table = identity_runs.OF_DAYS[(self.today - ago) % SLOTS]
+        table = deduplication_runs.OF_DAYS[(self.today - ago) % SLOTS]
         return self._scalar(f"SELECT count(*) FROM {table}")  # noqa: S608
 
     def _execute(self, statement: str, values: dict[str, int]) -> None:

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from meta.config import Settings
 from segplane.__main__ import app
-from segplane.fsck.lost_identities import once_again
+from segplane.fsck.lost_deduplication_keys import once_again
 from tests.support.command_line import RunCommand
 from tests.support.events_once import bind_once, identify, orders
 from tests.support.meta.server import MetaServer
@@ -33,12 +33,12 @@ def test_a_rebuild_and_fsck_name_the_datasets_that_had_each_event_once(
     printed = run("fsck", "--deep")
 
     text = once_again(once.dataset_id, f"rebuilt-{once.dataset_id}", "order_id")
-    (named,) = planned["event_identities"]
+    (named,) = planned["deduplication_keys"]
     assert (named["dataset_id"], named["column"]) == (once.dataset_id, "order_id")
     assert named["what_to_do"] == text
     assert text in shown.splitlines()
-    assert before["lost_identities"] == []
-    (named,) = lost["lost_identities"]
+    assert before["lost_deduplication_keys"] == []
+    (named,) = lost["lost_deduplication_keys"]
     assert (named["dataset_id"], named["column"]) == (once.dataset_id, "order_id")
     assert printed.exit_code == 0
     assert f"`segplane datasets claim-keys {named['name']}`" in printed.stdout

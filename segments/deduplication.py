@@ -1,18 +1,18 @@
-"""The identity of events: of the log records with one value of a column one is a row."""
+"""The deduplication key of events: of the log records with one value of a column one is a row."""
 
 from dataclasses import dataclass
 from datetime import date
 
 _EPOCH = date(1970, 1, 1).toordinal()
-# A hash of an identity.
+# A hash of a deduplication key.
 HASH_BYTES = 16
-# Identities of one message: 4 MB. The next registration of the dataset waits while they are looked
-# up, at most five seconds, so nurseries take fewer of them where they can.
-IDENTITIES_MAX = 250_000
+# Deduplication keys of one message: 4 MB. The next registration of the dataset waits while they are
+# looked up, at most five seconds, so nurseries take fewer of them where they can.
+DEDUPLICATION_KEYS_MAX = 250_000
 # Parts that may come before a registration; a baby segment of our collectors needs three.
 STAGED_PARTS_MAX = 8
-# Identities of one registration.
-CLAIMS_MAX = IDENTITIES_MAX * STAGED_PARTS_MAX
+# Deduplication keys of one registration.
+CLAIMS_MAX = DEDUPLICATION_KEYS_MAX * STAGED_PARTS_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class EventWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class EventIdentity:
-    """The promoted column that is the identity, and the number of the rule in meta.
+class Deduplication:
+    """The promoted column that is the deduplication key, and the number of the rule in meta.
 
     `window` is that of a dataset that refuses events outside; None = it keeps them.
     """

@@ -148,7 +148,7 @@ def _bind(client: MetaClient, name: str) -> None:
             dataset_id=dataset.id,
             settings=pb.DatasetSettings(
                 binding=pb.SchemaBinding(schema_id=schema.id),
-                nonconforming=pb.NONCONFORMING_RECORDS_REJECT,
+                schema_violations=pb.SCHEMA_VIOLATIONS_REJECT,
             ),
         )
     )

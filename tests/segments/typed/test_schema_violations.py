@@ -1,4 +1,4 @@
-"""Records that do not conform: found alike by collectors and nurseries, and taken out alone."""
+"""Records that violate the schema: found alike by collectors and nurseries, and taken out alone."""
 
 import random
 from collections import Counter
@@ -26,7 +26,7 @@ from segments.typed.conformity import (
     MISFITS_MAX,
     ColumnMisfit,
     EnforcedColumn,
-    Nonconforming,
+    SchemaMisfits,
     verdict,
 )
 from segments.typed.division import divide
@@ -82,7 +82,7 @@ def decoded(
     payload = Payload("s", 0, "t", signal, 0, body, 1, len(body), is_validated=True)
     left_out = decode_pass(signal, [RoutedPayload(dataset, payload)])
     assert not left_out.undecodable
-    return dataset, [part for _, part in left_out.nonconforming]
+    return dataset, [part for _, part in left_out.schema_violations]
 
 
 def with_values(signal: Signal, rnd: random.Random) -> bytes:
@@ -129,14 +129,14 @@ def test_rows_and_quarantined_records_are_the_records_of_the_payload(
     aside: Counter[str] = Counter()
     for part in parts:
         aside += decoded(signal, part.payload.body, SegmentSpec(promoted=promoted))[0].rows()
-        assert len(part.nonconforming.records) == aside.total()
+        assert len(part.schema_violations.records) == aside.total()
     assert none == []
     assert kept.rows() + aside == every.rows()
     assert not kept.unconverted
     # Collectors find the same records without Arrow, and pass on the same rows.
     check = PayloadCheck([EnforcedColumn(*column.definition) for column in promoted])
-    found = check.nonconforming(signal, body)
-    assert found == (parts[0].nonconforming if parts else Nonconforming())
+    found = check.schema_violations(signal, body)
+    assert found == (parts[0].schema_violations if parts else SchemaMisfits())
     rest, _ = divide(signal, body, frozenset(found.records))
     assert decoded(signal, rest, spec)[0].rows() == kept.rows()
     assert decoded(signal, rest, spec)[1] == []
@@ -151,7 +151,7 @@ def test_collectors_and_columns_judge_each_value_by_one_rule(kql_type: str) -> N
     body = data.SerializeToString()
     column = PromotedColumn("a", kql_type, "record", "a")
 
-    found = PayloadCheck([EnforcedColumn(*column.definition)]).nonconforming("logs", body)
+    found = PayloadCheck([EnforcedColumn(*column.definition)]).schema_violations("logs", body)
     dataset, _ = decoded("logs", body, SegmentSpec(promoted=(column,)))
 
     assert len(found.records) == dataset.unconverted["a"]
@@ -167,7 +167,7 @@ def test_a_long_text_is_judged_by_its_kind_and_not_by_its_length() -> None:
     records.add().attributes.add(key="n").value.string_value = "x" * 3_069
     check = PayloadCheck([EnforcedColumn("n", "long", "record", "n")])
 
-    judged = check.nonconforming("logs", data.SerializeToString())
+    judged = check.schema_violations("logs", data.SerializeToString())
 
     assert records[0].attributes[0].value.ByteSize() == 3_072
     assert judged.misfits == [ColumnMisfit(0, "n", "a text that is no long")]
@@ -188,7 +188,7 @@ def test_a_guid_that_is_certain_converts(text: bytes) -> None:
 def test_a_column_without_a_rule_of_kinds_is_none_of_the_types() -> None:
     """The same types are listed where kinds of values are told by three bytes."""
     for kql_type in TYPES:
-        PayloadCheck([EnforcedColumn("c", kql_type, "record", "c")]).nonconforming("logs", b"")
+        PayloadCheck([EnforcedColumn("c", kql_type, "record", "c")]).schema_violations("logs", b"")
     with pytest.raises((Unconvertible, KeyError)):
         convert("x", "unknown")
 
@@ -206,7 +206,7 @@ def test_of_attributes_of_one_name_the_first_is_judged() -> None:
                 added.string_value = str(value)
     check = PayloadCheck([EnforcedColumn("n", "long", "record", "n")])
 
-    found = check.nonconforming("logs", data.SerializeToString())
+    found = check.schema_violations("logs", data.SerializeToString())
 
     assert found.misfits == [ColumnMisfit(1, "n", "a text that is no long")]
 
@@ -219,7 +219,7 @@ def test_the_first_hundred_misfits_are_listed_and_all_records_counted(number: in
         records.add().attributes.add(key="n").value.string_value = "secret"
     check = PayloadCheck([EnforcedColumn("n", "long", "record", "n")])
 
-    found = check.nonconforming("logs", data.SerializeToString())
+    found = check.schema_violations("logs", data.SerializeToString())
 
     assert len(found.misfits) == MISFITS_MAX
     assert found.records == list(range(number))

@@ -1,4 +1,4 @@
-"""Registrations that claim identities of events: refused as a whole, and in any order once."""
+"""Registrations that claim deduplication keys: refused as a whole, and in any order once."""
 
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -14,10 +14,10 @@ from meta.errors import (
 )
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identities
+from meta.store.registration import deduplication_windows
 from meta.store.registration.calls import Merge
+from meta.store.registration.deduplication_windows import DayKeys, RetainedDays
 from meta.store.registration.event_claims import FIELD, EventClaims
-from meta.store.registration.identities import DayIdentities, RetainedDays
 from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions import clock
@@ -25,7 +25,7 @@ from meta.store.versions.versions import Version
 from segments.offsets import OffsetSpan
 from tests.support.interleaving.in_process_calls import InProcessScene, new_segment, register
 from tests.support.interleaving.interleaver import Interleaver, Work
-from tests.support.meta.event_identities import hash_of
+from tests.support.meta.deduplication_keys import hash_of
 
 # Records of a baby segment.
 RECORDS = 10
@@ -42,8 +42,10 @@ class Once:
         self.dataset_id = self.scene.dataset()
         self.key = self._read(lambda tx: datasets.get(tx, self.dataset_id).key)
         self.today = self._read(clock.now_nanos) // (86_400 * 10**9)
-        self.scene.execute("INSERT INTO dataset_identities VALUES (:key, 7, 'k')", key=self.key)
-        self.scene.execute("UPDATE datasets SET identity_rule = 1 WHERE key = :key", key=self.key)
+        self.scene.execute("INSERT INTO dataset_deduplication VALUES (:key, 7, 'k')", key=self.key)
+        self.scene.execute(
+            "UPDATE datasets SET deduplication_rule = 1 WHERE key = :key", key=self.key
+        )
 
     def stream(self) -> UUID:
         """Make a stream with a baby segment."""
@@ -54,19 +56,19 @@ class Once:
         stream_id: UUID,
         *names: int,
         segment: NewSegment | None = None,
-        repeats: int = 0,
+        duplicates: int = 0,
         rule: int = 1,
         days_ago: int = 0,
     ) -> Version:
-        """Register a segment of a stream's baby segment, whose events have these identities."""
-        rows = RECORDS - repeats
+        """Register a segment of a stream's baby segment, whose events have these keys."""
+        rows = RECORDS - duplicates
         segments = () if rows <= 0 else (segment or new_segment(self.dataset_id, events=rows),)
-        day = DayIdentities(self.today - days_ago, b"".join(map(hash_of, names)))
+        day = DayKeys(self.today - days_ago, b"".join(map(hash_of, names)))
         merge = Merge(
             self.dataset_id,
             segments,
             (EntryMove(self.dataset_id, OffsetSpan(str(stream_id), 0, 0), 1),),
-            stated={FIELD: EventClaims(rule, (day,) if names else (), repeats)},
+            stated={FIELD: EventClaims(rule, (day,) if names else (), duplicates)},
         )
         return register(self.scene.transactions, merge)
 
@@ -75,14 +77,14 @@ class Once:
 
         def work(tx: Transaction) -> int:
             datasets.lock_columns(tx, [self.dataset_id])
-            identities.keep(tx, self.key, RetainedDays(7, refuses_outside=True), None)
+            deduplication_windows.keep(tx, self.key, RetainedDays(7, refuses_outside=True), None)
             return 0
 
         return self.scene.transactions.write(work)
 
-    def repeats(self) -> int:
+    def duplicates(self) -> int:
         """The ledger's entry."""
-        return self._read(lambda tx: identities.count_repeats(tx, self.key))
+        return self._read(lambda tx: deduplication_windows.count_duplicates(tx, self.key))
 
     def rows(self) -> int:
         """Rows that readers see."""
@@ -119,47 +121,47 @@ def test_a_registration_with_a_claimed_identity_is_refused_as_a_whole(once: Once
     assert refusal.value.metadata.items() >= {("claimed", "2"), ("positions", "1,3")}
     assert once.scene.merged_offset(second, once.dataset_id) == -1
     assert once.rows() == RECORDS
-    # None of its other identities are claimed.
-    once.register(second, 9, 8, repeats=2)
+    # None of its other deduplication keys are claimed.
+    once.register(second, 9, 8, duplicates=2)
 
 
 def test_acknowledged_records_are_rows_or_repeats(once: Once) -> None:
     once.register(once.stream(), *range(RECORDS))
-    once.register(once.stream(), 100, 101, repeats=RECORDS - 2)
+    once.register(once.stream(), 100, 101, duplicates=RECORDS - 2)
 
-    assert (once.rows(), once.repeats()) == (RECORDS + 2, RECORDS - 2)
+    assert (once.rows(), once.duplicates()) == (RECORDS + 2, RECORDS - 2)
 
 
 def test_baby_segments_of_repeats_alone_are_passed_and_counted_once(once: Once) -> None:
     once.register(once.stream(), *range(RECORDS))
     stream_id = once.stream()
 
-    version = once.register(stream_id, repeats=RECORDS)
+    version = once.register(stream_id, duplicates=RECORDS)
 
-    assert once.register(stream_id, repeats=RECORDS) == version
+    assert once.register(stream_id, duplicates=RECORDS) == version
     assert once.scene.merged_offset(stream_id, once.dataset_id) == 0
-    assert (once.rows(), once.repeats()) == (RECORDS, RECORDS)
+    assert (once.rows(), once.duplicates()) == (RECORDS, RECORDS)
 
 
 def test_rows_and_repeats_are_no_more_than_the_records_of_the_baby_segments(once: Once) -> None:
     segment = new_segment(once.dataset_id, events=RECORDS)
 
     with pytest.raises(ExcessEvents):
-        once.register(once.stream(), 1, segment=segment, repeats=1)
+        once.register(once.stream(), 1, segment=segment, duplicates=1)
     with pytest.raises(ExcessEvents):
-        once.register(once.stream(), repeats=RECORDS + 1)
+        once.register(once.stream(), duplicates=RECORDS + 1)
 
-    assert once.repeats() == 0
+    assert once.duplicates() == 0
     once.register(once.stream(), 1)
 
 
 def test_a_repeated_call_is_answered_as_the_first_one(once: Once) -> None:
     stream_id, segment = once.stream(), new_segment(once.dataset_id, events=RECORDS - 4)
 
-    version = once.register(stream_id, 1, 2, segment=segment, repeats=4)
+    version = once.register(stream_id, 1, 2, segment=segment, duplicates=4)
 
-    assert once.register(stream_id, 1, 2, segment=segment, repeats=4) == version
-    assert once.repeats() == 4
+    assert once.register(stream_id, 1, 2, segment=segment, duplicates=4) == version
+    assert once.duplicates() == 4
 
 
 def test_a_refused_move_claims_nothing(once: Once) -> None:
@@ -173,8 +175,10 @@ def test_a_refused_move_claims_nothing(once: Once) -> None:
 
 
 def test_a_dataset_whose_events_have_no_identity_refuses_them(once: Once) -> None:
-    once.scene.execute("DELETE FROM dataset_identities WHERE dataset_key = :key", key=once.key)
-    once.scene.execute("UPDATE datasets SET identity_rule = NULL WHERE key = :key", key=once.key)
+    once.scene.execute("DELETE FROM dataset_deduplication WHERE dataset_key = :key", key=once.key)
+    once.scene.execute(
+        "UPDATE datasets SET deduplication_rule = NULL WHERE key = :key", key=once.key
+    )
 
     with pytest.raises(LayoutChanged):
         once.register(once.stream(), 1)
@@ -207,7 +211,7 @@ def test_of_two_registrations_with_one_identity_exactly_one_claims_it(
         assert [type(answer) for answer in answers].count(int) == 1
         place = answers.index(refusals[0])
         assert once.scene.merged_offset(streams[place], once.dataset_id) == -1
-        once.register(streams[place], name + 1 + place, repeats=1)
+        once.register(streams[place], name + 1 + place, duplicates=1)
 
 
 def test_an_event_outside_is_registered_before_the_setting_or_never(
@@ -217,7 +221,7 @@ def test_an_event_outside_is_registered_before_the_setting_or_never(
     streams = list[UUID]()
 
     def make() -> tuple[Work, Work]:
-        once.scene.execute("UPDATE dataset_identities SET refuses_outside = false")
+        once.scene.execute("UPDATE dataset_deduplication SET refuses_outside = false")
         stream = once.stream()
         streams.append(stream)
         return lambda: once.register(stream, len(streams), days_ago=9), once.refuse_outside

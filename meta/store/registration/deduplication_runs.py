@@ -1,4 +1,4 @@
-"""Runs of claimed identities: sorted hashes in pages, merged by size, dropped by day.
+"""Runs of claimed deduplication keys: sorted hashes in pages, merged by size, dropped by day.
 
 Eight young runs of a tier become one of the next tier. Once a day is over, its young runs become
 one in the table of the day, which is dropped as a whole. A page holds the hashes of a run that
@@ -14,13 +14,17 @@ from sqlalchemy import TextClause, text
 
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.tables.identities import SLOTS, day_identity_pages, young_identity_pages
+from meta.store.tables.deduplication import (
+    SLOTS,
+    day_deduplication_pages,
+    young_deduplication_pages,
+)
 from meta.store.versions.clock import NOW, ago
-from segments.event_identity import HASH_BYTES
+from segments.deduplication import HASH_BYTES
 
 # Room that merges leave in the young table is used again; those of days have none to leave.
-YOUNG = young_identity_pages.name
-OF_DAYS = tuple(table.name for table in day_identity_pages)
+YOUNG = young_deduplication_pages.name
+OF_DAYS = tuple(table.name for table in day_deduplication_pages)
 PAGE_HASHES = 224
 # Runs of a tier that are merged at once, 2^3. Fewer would be merged more often; with more, more
 # would be looked up.
@@ -44,9 +48,11 @@ PREFIX = (
 TODAY = f"floor(extract(epoch FROM {NOW}) / 86400)::int"
 FIRST_DAY = f"(floor(extract(epoch FROM {ago('{days} * 86400')}) / 86400)::int + 1)"
 _ADD_RUN = text("""
-    INSERT INTO identity_runs (dataset_key, day, tier, bits, identities, is_young, is_due)
-    SELECT :dataset, :day, :tier, :bits, :identities, :is_young, :is_young AND (
-      SELECT count(*) FROM identity_runs WHERE dataset_key = :dataset AND day = :day
+    INSERT INTO deduplication_runs (
+      dataset_key, day, tier, bits, deduplication_keys, is_young, is_due
+    )
+    SELECT :dataset, :day, :tier, :bits, :deduplication_keys, :is_young, :is_young AND (
+      SELECT count(*) FROM deduplication_runs WHERE dataset_key = :dataset AND day = :day
         AND tier = :tier AND is_young) >= :others
     RETURNING id, uid::text
 """)
@@ -72,28 +78,30 @@ _MERGE = """
     WHERE high > low
 """
 _DUE = text("""
-    SELECT dataset_key, day, tier FROM identity_runs WHERE is_due
+    SELECT dataset_key, day, tier FROM deduplication_runs WHERE is_due
     ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
 """)
 # Done once for each day: later its young runs are those of late events, and stay few.
 _OVER = text(f"""
-    SELECT dataset_key, day, max(tier) AS tier FROM identity_runs
+    SELECT dataset_key, day, max(tier) AS tier FROM deduplication_runs
     WHERE day < {TODAY}
-    GROUP BY dataset_key, day HAVING bool_and(is_young) AND sum(identities) <= :largest
+    GROUP BY dataset_key, day HAVING bool_and(is_young) AND sum(deduplication_keys) <= :largest
     ORDER BY day, dataset_key LIMIT 1
 """)  # noqa: S608
 _TAKE = text("""
-    SELECT id, bits, identities FROM identity_runs
+    SELECT id, bits, deduplication_keys FROM deduplication_runs
     WHERE dataset_key = :dataset AND day = :day AND tier <= :tier AND is_young
     ORDER BY id FOR UPDATE SKIP LOCKED
 """)
-_REMOVE_RUNS = text("DELETE FROM identity_runs WHERE id = ANY(cast(:runs AS bigint[]))")
-_NOT_DUE = text("UPDATE identity_runs SET is_due = false WHERE id = ANY(cast(:runs AS bigint[]))")
+_REMOVE_RUNS = text("DELETE FROM deduplication_runs WHERE id = ANY(cast(:runs AS bigint[]))")
+_NOT_DUE = text(
+    "UPDATE deduplication_runs SET is_due = false WHERE id = ANY(cast(:runs AS bigint[]))"
+)
 _REMOVE_PAGES = "DELETE FROM {pages} WHERE run = ANY(cast(:runs AS bigint[]))"
 EXPIRED_MAX = 1_000
 _EXPIRE = text(f"""
-    DELETE FROM identity_runs WHERE id IN (
-      SELECT r.id FROM identity_runs r LEFT JOIN dataset_identities i USING (dataset_key)
+    DELETE FROM deduplication_runs WHERE id IN (
+      SELECT r.id FROM deduplication_runs r LEFT JOIN dataset_deduplication i USING (dataset_key)
         LEFT JOIN datasets d ON d.key = r.dataset_key
       WHERE i.dataset_key IS NULL OR d.purged_at IS NOT NULL
         OR r.day < {FIRST_DAY.format(days="i.days")}
@@ -102,11 +110,11 @@ _EXPIRE = text(f"""
 """)  # noqa: S608
 # Smaller runs first: each filter spares the same look-ups.
 _LARGE = text("""
-    SELECT r.uid::text AS uid, r.id, r.dataset_key, r.day, r.bits, r.identities, r.is_young
-    FROM identity_runs r JOIN dataset_identities USING (dataset_key)
-    WHERE r.identities >= :least ORDER BY r.identities, r.id LIMIT :most
+    SELECT r.uid::text AS uid, r.id, r.dataset_key, r.day, r.bits, r.deduplication_keys, r.is_young
+    FROM deduplication_runs r JOIN dataset_deduplication USING (dataset_key)
+    WHERE r.deduplication_keys >= :least ORDER BY r.deduplication_keys, r.id LIMIT :most
 """)
-_EMPTY = text("SELECT meta_empty_identity_pages(:slot)")
+_EMPTY = text("SELECT meta_empty_deduplication_pages(:slot)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +126,7 @@ class LargeRun:
     dataset_key: int
     day: int
     bits: int
-    identities: int
+    deduplication_keys: int
     is_young: bool
 
     @property
@@ -129,10 +137,10 @@ class LargeRun:
 
 @dataclass(frozen=True, slots=True)
 class MergedRuns:
-    """A merge that was made: how many runs became one, and its identities."""
+    """A merge that was made: how many runs became one, and its deduplication keys."""
 
     runs: int
-    identities: int
+    deduplication_keys: int
 
 
 def merge_due(tx: Transaction) -> MergedRuns | None:
@@ -161,21 +169,21 @@ def _merge(
 ) -> MergedRuns:
     """Merge young runs up to a tier, unless another server does or they are too large."""
     rows = tx.execute(_TAKE, {"dataset": dataset_key, "day": day, "tier": tier}).all()
-    identities = sum(row.identities for row in rows)
+    deduplication_keys = sum(row.deduplication_keys for row in rows)
     runs = pg_arrays.numbers([row.id for row in rows])
-    if len(rows) < runs_min or identities > RUN_MAX:
+    if len(rows) < runs_min or deduplication_keys > RUN_MAX:
         tx.execute(_NOT_DUE, {"runs": runs})
         return MergedRuns(0, 0)
     # Removed before the new run is added, because that counts the runs of its tier.
     tx.execute(_REMOVE_RUNS, {"runs": runs})
-    run, _, bits = add_run(tx, dataset_key, day, identities, is_young=is_young)
+    run, _, bits = add_run(tx, dataset_key, day, deduplication_keys, is_young=is_young)
     values = {"run": run, "runs": runs, "run_bits": pg_arrays.numbers([row.bits for row in rows])}
-    steps = min(1 << bits, -(-identities // STEP_HASHES))
+    steps = min(1 << bits, -(-deduplication_keys // STEP_HASHES))
     merge = _statement(_MERGE, YOUNG if is_young else OF_DAYS[day % SLOTS])
     for first, end in pairwise([(step << bits) // steps for step in range(steps + 1)]):
         tx.execute(merge, values | _step(range(first, end), bits))
     tx.execute(_statement(_REMOVE_PAGES, YOUNG), {"runs": runs})
-    return MergedRuns(len(rows), identities)
+    return MergedRuns(len(rows), deduplication_keys)
 
 
 def expire(tx: Transaction) -> int:
@@ -201,7 +209,7 @@ def list_large(tx: Transaction, filter_bytes_max: int) -> list[LargeRun]:
     most = filter_bytes_max // (FILTER_BYTES * FILTERED_MIN)
     rows = tx.execute(_LARGE, {"least": FILTERED_MIN, "most": most})
     runs = [LargeRun(*row) for row in rows]
-    sizes = accumulate(FILTER_BYTES * run.identities for run in runs)
+    sizes = accumulate(FILTER_BYTES * run.deduplication_keys for run in runs)
     return runs[: sum(size <= filter_bytes_max for size in sizes)]
 
 
@@ -225,16 +233,16 @@ def _page_ends(buckets: Iterable[int], bits: int) -> list[bytes]:
 
 
 def add_run(
-    tx: Transaction, dataset_key: int, day: int, identities: int, *, is_young: bool
+    tx: Transaction, dataset_key: int, day: int, deduplication_keys: int, *, is_young: bool
 ) -> tuple[int, str, int]:
     """Add the row of a run; returns its id, its `uid` and the bits of its pages."""
-    bits = min(BITS_MAX, max(0, (identities - 1) // PAGE_HASHES).bit_length())
+    bits = min(BITS_MAX, max(0, (deduplication_keys - 1) // PAGE_HASHES).bit_length())
     values = {
         "dataset": dataset_key,
         "day": day,
-        "tier": max(0, (identities // TIER_MIN).bit_length() - 1) // 3,
+        "tier": max(0, (deduplication_keys // TIER_MIN).bit_length() - 1) // 3,
         "bits": bits,
-        "identities": identities,
+        "deduplication_keys": deduplication_keys,
         "is_young": is_young,
         "others": FAN_IN - 1,
     }

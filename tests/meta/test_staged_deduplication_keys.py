@@ -1,4 +1,4 @@
-"""Identities that come before their registration, in parts."""
+"""Deduplication keys that come before their registration, in parts."""
 
 from collections.abc import Iterator
 from uuid import UUID, uuid4
@@ -10,11 +10,11 @@ from meta.commits.transactions import Transactions
 from meta.errors import Overloaded
 from meta.process import Shutdown
 from meta.store.engine.pool import Database, DatabaseSettings
-from meta.store.registration import staged_identities
-from meta.store.registration.identities import DayIdentities
-from meta.store.registration.staged_identities import StagedParts
-from meta.watches.identity_watch import IdentityWatch
-from tests.support.meta.event_identities import hash_of
+from meta.store.registration import staged_deduplication_keys
+from meta.store.registration.deduplication_windows import DayKeys
+from meta.store.registration.staged_deduplication_keys import StagedParts
+from meta.watches.deduplication_watch import DeduplicationWatch
+from tests.support.meta.deduplication_keys import hash_of
 
 
 @pytest.fixture
@@ -24,18 +24,20 @@ def transactions(database_url: str) -> Iterator[Transactions]:
     database.close()
 
 
-def part(*names: int) -> tuple[DayIdentities, ...]:
+def part(*names: int) -> tuple[DayKeys, ...]:
     """The names of two days."""
     hashes = [hash_of(name) for name in names]
-    return DayIdentities(7, b"".join(hashes[:1])), DayIdentities(9, b"".join(hashes[1:]))
+    return DayKeys(7, b"".join(hashes[:1])), DayKeys(9, b"".join(hashes[1:]))
 
 
 def stage(transactions: Transactions, staged_id: UUID, number: int, *names: int) -> None:
-    transactions.write(lambda tx: staged_identities.stage(tx, staged_id, number, part(*names)))
+    transactions.write(
+        lambda tx: staged_deduplication_keys.stage(tx, staged_id, number, part(*names))
+    )
 
 
 def are_complete(transactions: Transactions, parts: StagedParts) -> bool:
-    return transactions.write(lambda tx: staged_identities.lock(tx, parts))
+    return transactions.write(lambda tx: staged_deduplication_keys.lock(tx, parts))
 
 
 def test_parts_are_read_as_they_were_stored(transactions: Transactions) -> None:
@@ -46,7 +48,7 @@ def test_parts_are_read_as_they_were_stored(transactions: Transactions) -> None:
     stage(transactions, parts.id, 0, 9, 9)
 
     assert are_complete(transactions, parts)
-    assert transactions.read(lambda tx: list(staged_identities.read(tx, parts))) == [
+    assert transactions.read(lambda tx: list(staged_deduplication_keys.read(tx, parts))) == [
         part(1, 2, 3),
         part(4, 5),
     ]
@@ -55,21 +57,21 @@ def test_parts_are_read_as_they_were_stored(transactions: Transactions) -> None:
 def test_parts_that_wait_are_bounded_and_forgotten(
     transactions: Transactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staged_identities, "STAGED_MAX", 2)
+    monkeypatch.setattr(staged_deduplication_keys, "STAGED_MAX", 2)
     old, young = uuid4(), uuid4()
     stage(transactions, old, 0, 1, 2)
     stage(transactions, young, 0, 3, 4)
-    with pytest.raises(Overloaded, match="2 parts of identities wait"):
+    with pytest.raises(Overloaded, match="2 parts of deduplication keys wait"):
         stage(transactions, young, 1, 5, 6)
     # A repetition takes no room.
     stage(transactions, young, 0, 3, 4)
     age = text(
-        "UPDATE staged_identities SET staged_at = staged_at - interval '2 hours'"
+        "UPDATE staged_deduplication_keys SET staged_at = staged_at - interval '2 hours'"
         " WHERE staged_id = :id"
     )
     transactions.write(lambda tx: tx.execute(age, {"id": old}))
 
-    IdentityWatch(transactions, Shutdown()).run_round()
+    DeduplicationWatch(transactions, Shutdown()).run_round()
 
     assert [are_complete(transactions, StagedParts(i, 1)) for i in (old, young)] == [False, True]
     stage(transactions, young, 1, 5, 6)

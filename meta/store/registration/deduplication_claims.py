@@ -1,7 +1,7 @@
-"""Claims of identities: the look-up in all days that are retained, and the run of new ones.
+"""Claims of deduplication keys: the look-up in all days that are retained, and the run of new ones.
 
 Only this module, `kept_hashes` and `run_filter` use numpy, which takes 0.2 s to import: servers
-import them once a dataset has each event once.
+import them once a dataset is deduplicated.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from sqlalchemy import TextClause, text
 
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identity_runs, kept_hashes, run_filters
-from meta.store.registration.identities import DayIdentities, IdentityWindow
-from meta.store.registration.identity_runs import OF_DAYS, PREFIX, YOUNG
+from meta.store.registration import deduplication_runs, kept_hashes, run_filters
+from meta.store.registration.deduplication_runs import OF_DAYS, PREFIX, YOUNG
+from meta.store.registration.deduplication_windows import DayKeys, DeduplicationWindow
 from meta.store.registration.kept_hashes import KeptHashes
-from meta.store.tables.identities import SLOTS
+from meta.store.tables.deduplication import SLOTS
 
-# So many identities are compared with whole runs too; fewer are not worth its planning.
+# So many deduplication keys are compared with whole runs too; fewer are not worth its planning.
 MANY = 256
 _CUT = text(f"""
     INSERT INTO {YOUNG} (run, bucket, hashes)
@@ -48,7 +48,8 @@ _HAS = """
 _IS_FILTERED = "r.uid = ANY(cast(:filtered AS uuid[]))"
 # For a run with a filter: the page of each hash that it may have.
 _PASSED = f"""
-    SELECT f.n FROM given CROSS JOIN (identity_runs r JOIN filters USING (uid)) CROSS JOIN LATERAL (
+    SELECT f.n FROM given
+    CROSS JOIN (deduplication_runs r JOIN filters USING (uid)) CROSS JOIN LATERAL (
       SELECT n FROM (
         SELECT n, all_hashes[n] AS h, {PREFIX.format("all_hashes[n]")} AS prefix
         FROM unnest(passed) AS n OFFSET 0) p CROSS JOIN LATERAL ({_HAS}) c OFFSET 0) f
@@ -56,13 +57,13 @@ _PASSED = f"""
 """  # noqa: S608
 # For another of more pages than half the hashes: the page of each hash by its key.
 _FEW = f"""
-    SELECT f.n FROM identity_runs r CROSS JOIN LATERAL (
+    SELECT f.n FROM deduplication_runs r CROSS JOIN LATERAL (
       SELECT n FROM each CROSS JOIN LATERAL ({_HAS}) c OFFSET 0) f
     WHERE r.dataset_key = :dataset AND r.bits > :bits AND NOT {_IS_FILTERED} AND {{runs}}
 """  # noqa: S608
 # For a smaller run: all its pages, and of each the hashes between its first and its last.
 _MANY = f"""
-    SELECT f.n FROM identity_runs r CROSS JOIN given CROSS JOIN LATERAL (
+    SELECT f.n FROM deduplication_runs r CROSS JOIN given CROSS JOIN LATERAL (
       SELECT n FROM (
         SELECT hashes, generate_series(
           greatest(width_bucket(hashes[1], all_hashes), 1),
@@ -74,9 +75,9 @@ _MANY = f"""
 
 
 def find_claimed(
-    tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentities]
+    tx: Transaction, window: DeduplicationWindow, claims: Sequence[DayKeys]
 ) -> list[int]:
-    """The positions, in order, of the identities that were claimed before, over all days given."""
+    """The positions, in order, of the keys that were claimed before, over all days given."""
     given = kept_hashes.joined([kept_hashes.keyed(window.key, day.hashes) for day in claims])
     if not len(given):
         return []
@@ -99,8 +100,8 @@ def find_claimed(
     return sorted(order[list(claimed)].tolist())
 
 
-def claim(tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentities]) -> None:
-    """Claim distinct identities, none of them claimed; those outside the window are not kept."""
+def claim(tx: Transaction, window: DeduplicationWindow, claims: Sequence[DayKeys]) -> None:
+    """Claim distinct keys, none of them claimed; those outside the window are not kept."""
     for day in claims:
         if window.has(day.day) and day.hashes:
             hashes = kept_hashes.keyed(window.key, day.hashes)
@@ -109,7 +110,7 @@ def claim(tx: Transaction, window: IdentityWindow, claims: Sequence[DayIdentitie
             run_filters.FILTERS.add(uid, window.dataset_key, ordered)
 
 
-def _lookup(window: IdentityWindow, bits: int, *, is_filtered: bool) -> TextClause:
+def _lookup(window: DeduplicationWindow, bits: int, *, is_filtered: bool) -> TextClause:
     """A statement over the tables of a window's days: a planner would open all of them."""
     young = f"r.is_young AND r.day BETWEEN {window.first} AND {window.last}"
     tables = {YOUNG: young} | {
@@ -125,7 +126,7 @@ def _lookup(window: IdentityWindow, bits: int, *, is_filtered: bool) -> TextClau
 
 def _add_run(tx: Transaction, dataset_key: int, day: int, hashes: KeptHashes) -> str:
     """Write a young run of distinct hashes, in order; returns its `uid`."""
-    run, uid, bits = identity_runs.add_run(tx, dataset_key, day, len(hashes), is_young=True)
+    run, uid, bits = deduplication_runs.add_run(tx, dataset_key, day, len(hashes), is_young=True)
     # The lowest hashes of pages after the first; the shift is of 64 bits if there is no such page.
     starts = np.arange(1, 1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
     lows = np.concatenate([[0], np.searchsorted(hashes[:, 0], starts)])

@@ -1,6 +1,6 @@
 """Datasets whose segments say that each event was a row once, and that have no such setting now.
 
-A rebuilt catalog has neither the setting nor the identities that were claimed.
+A rebuilt catalog has neither the setting nor the deduplication keys that were claimed.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from meta.v1 import operations_pb2 as pb
 
 
 @dataclass(frozen=True, slots=True)
-class LostIdentity:
+class LostDeduplicationKeys:
     """A dataset without the setting, and the column that its segments name."""
 
     dataset_id: str
@@ -36,10 +36,12 @@ def once_again(dataset_id: str, name: str, column: str) -> str:
     )
 
 
-def find_lost(client: MetaClient, identities: Iterable[tuple[str, str]]) -> list[LostIdentity]:
+def find_lost(
+    client: MetaClient, deduplication_keys: Iterable[tuple[str, str]]
+) -> list[LostDeduplicationKeys]:
     """Find the datasets without the setting among some with their columns. Raises MetaError."""
-    lost: list[LostIdentity] = []
-    for dataset_id, column in identities:
+    lost: list[LostDeduplicationKeys] = []
+    for dataset_id, column in deduplication_keys:
         request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
         try:
             settings = client.operations.GetDatasetSettings(request).settings
@@ -47,6 +49,6 @@ def find_lost(client: MetaClient, identities: Iterable[tuple[str, str]]) -> list
         except NotFound:
             # It was deleted meanwhile.
             continue
-        if not settings.HasField("event_identity"):
-            lost.append(LostIdentity(dataset_id, name, column))
+        if not settings.HasField("deduplication"):
+            lost.append(LostDeduplicationKeys(dataset_id, name, column))
     return lost

@@ -1,4 +1,4 @@
-"""Collectors reject the records that do not conform to a bound schema, and say which and why."""
+"""Collectors reject the records that violate a bound schema, and say which and why."""
 
 import json
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
     ExportLogsServiceResponse,
 )
 
-from collector.intake.conformity import NAMED_MAX, RecordRules, reject_nonconforming
+from collector.intake.conformity import NAMED_MAX, RecordRules, reject_schema_violations
 from collector.otlp.export import JUDGED_OTHERWISE
 from meta.v1 import operations_pb2 as pb
 from segments.typed.conformity import EnforcedColumn
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.http import post_to
 from tests.support.collector.process import CollectorProcess, StartCollector
-from tests.support.nonconforming import NULL, QUARANTINE, REJECT, bind, choose, correct, orders
+from tests.support.schema_violations import NULL, QUARANTINE, REJECT, bind, choose, correct, orders
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.one_meta
@@ -125,7 +125,7 @@ def test_an_export_that_was_stored_whole_stays_a_repeat_under_a_stricter_schema(
 
 @pytest.mark.parametrize("choice", [NULL, QUARANTINE], ids=["null", "quarantine"])
 def test_only_a_dataset_that_rejects_has_records_rejected(
-    ground: Ground, start_collector: StartCollector, choice: pb.NonconformingRecords.ValueType
+    ground: Ground, start_collector: StartCollector, choice: pb.SchemaViolations.ValueType
 ) -> None:
     token = ground.new_token()
     bind(ground.client, token.dataset_id, choice)
@@ -161,7 +161,7 @@ def test_json_records_are_answered_with_their_place_in_the_request(
 def test_the_answer_names_a_bounded_number_of_records(number: int) -> None:
     rules = RecordRules((EnforcedColumn("price", "long", "record", "price"),))
 
-    judged = reject_nonconforming("logs", orders(*["x"] * number), rules)
+    judged = reject_schema_violations("logs", orders(*["x"] * number), rules)
 
     assert judged.num_rejected == number
     assert judged.cause.count("price") == NAMED_MAX

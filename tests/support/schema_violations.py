@@ -1,4 +1,4 @@
-"""A dataset that is bound to a schema, and orders of which some do not conform to it."""
+"""A dataset that is bound to a schema, and orders of which some violate the schema to it."""
 
 import json
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from tests.support.nursery.drivers import NOW, CollectorDriver
 from tests.support.visible_segments import texts
 
 NULL, QUARANTINE, REJECT = (
-    pb.NONCONFORMING_RECORDS_NULL,
-    pb.NONCONFORMING_RECORDS_QUARANTINE,
-    pb.NONCONFORMING_RECORDS_REJECT,
+    pb.SCHEMA_VIOLATIONS_NULL,
+    pb.SCHEMA_VIOLATIONS_QUARANTINE,
+    pb.SCHEMA_VIOLATIONS_REJECT,
 )
 
 PRICES = (1, "two", 3, "4", "five")
@@ -55,7 +55,7 @@ def bodies(payload: bytes) -> list[str]:
     ]
 
 
-def bind(client: MetaClient, dataset_id: str, choice: pb.NonconformingRecords.ValueType) -> str:
+def bind(client: MetaClient, dataset_id: str, choice: pb.SchemaViolations.ValueType) -> str:
     """Bind a dataset to a schema of its own with a price; returns the schema's id."""
     schema = bindings.create(client, f"schema-{dataset_id}", price("price"))
     bindings.bind(client, dataset_id, schema)
@@ -64,9 +64,9 @@ def bind(client: MetaClient, dataset_id: str, choice: pb.NonconformingRecords.Va
 
 
 def choose(
-    client: MetaClient, dataset_id: str, choice: pb.NonconformingRecords.ValueType
+    client: MetaClient, dataset_id: str, choice: pb.SchemaViolations.ValueType
 ) -> pb.DatasetSettings:
-    return set_settings(client, dataset_id, pb.DatasetSettings(nonconforming=choice))
+    return set_settings(client, dataset_id, pb.DatasetSettings(schema_violations=choice))
 
 
 def correct(client: MetaClient, schema: str, names: Sequence[str] = ("price",)) -> None:

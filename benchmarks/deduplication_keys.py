@@ -1,8 +1,8 @@
-"""Identities of events: bytes and CPU for each, with many present in a week's window.
+"""deduplication keys: bytes and CPU for each, with many present in a week's window.
 
-Every registration brings identities of its own, in the order of their days; runs are merged as they
-become due. Then registrations of new events are timed with all of them present. Merges, of which
-some are large, and filters are averaged over all identities.
+Every registration brings deduplication keys of its own, in the order of their days; runs are merged
+as they become due. Then registrations of new events are timed with all of them present. Merges, of
+which some are large, and filters are averaged over all deduplication keys.
 The CPU is that of Postgres and of meta's store, which runs in this process. Days pass in seconds
 here, so the table of young runs is vacuumed at the end of each, which autovacuum does every minute.
 """
@@ -19,12 +19,17 @@ from benchmarks.harness.server import bench_postgres
 from meta import migrations
 from meta.commits.transactions import Transactions
 from meta.store.engine.pool import Database, DatabaseSettings, Transaction
-from meta.store.registration import identities, identity_claims, identity_runs, run_filters
-from meta.store.registration.identities import SECRET_BYTES, DayIdentities
-from meta.store.registration.identity_runs import MergedRuns
+from meta.store.registration import (
+    deduplication_claims,
+    deduplication_runs,
+    deduplication_windows,
+    run_filters,
+)
+from meta.store.registration.deduplication_runs import MergedRuns
+from meta.store.registration.deduplication_windows import SECRET_BYTES, DayKeys
 from meta.store.versions import clock
 from meta.watches import filter_watch
-from segments.event_identity import HASH_BYTES
+from segments.deduplication import HASH_BYTES
 
 IDENTITIES = int(os.environ.get("BENCH_IDENTITIES", "4000000"))
 DAYS = int(os.environ.get("BENCH_IDENTITY_DAYS", "7"))
@@ -33,23 +38,23 @@ TIMED_BATCHES = 8
 BYTES_MAX = 40
 _KEY = 1
 _SWITCH_ON = text(
-    "INSERT INTO dataset_identities (dataset_key, days, key) VALUES (:key, :days, :secret)"
+    "INSERT INTO dataset_deduplication (dataset_key, days, key) VALUES (:key, :days, :secret)"
 )
-_VACUUM = text(f"VACUUM {identity_runs.YOUNG}")
+_VACUUM = text(f"VACUUM {deduplication_runs.YOUNG}")
 _SIZE = text("SELECT pg_total_relation_size(cast(:name AS regclass))")
 
 
 def run() -> list[Result]:
-    """Fill a window, then claim new identities."""
+    """Fill a window, then claim new deduplication keys."""
     filled_micros, size_bytes, new_micros = _measure()
-    present = f"{IDENTITIES:,} identities of {DAYS} days present"
+    present = f"{IDENTITIES:,} deduplication keys of {DAYS} days present"
     return [
         compare(
             "event_identities_bytes",
             size_bytes / IDENTITIES,
             BYTES_MAX,
             reference_name=f"bound, {present}",
-            unit="bytes an identity",
+            unit="bytes a deduplication key",
             bar=1.0,
             higher_is_better=False,
         ),
@@ -58,7 +63,7 @@ def run() -> list[Result]:
             new_micros,
             filled_micros,
             reference_name=f"while they were claimed and merged; {present}",
-            unit="microseconds of CPU of Postgres and meta an identity",
+            unit="microseconds of CPU of Postgres and meta a deduplication key",
             higher_is_better=False,
         ),
     ]
@@ -83,7 +88,7 @@ def _measure() -> tuple[float, int, float]:
 
 
 class _Scene:
-    """A database in which one dataset claims identities."""
+    """A database in which one dataset claims deduplication keys."""
 
     def __init__(self, database: Database, postgres_pid: int) -> None:
         self._database, self._postgres_pid = database, postgres_pid
@@ -94,7 +99,7 @@ class _Scene:
         self._today = self._transactions.read(clock.now_nanos) // (86_400 * 10**9)
 
     def fill(self) -> float:
-        """Claim all identities and merge what is due; CPU microseconds for each."""
+        """Claim all deduplication keys and merge what is due; CPU microseconds for each."""
         began = self._cpu_micros()
         former = first_day = self._today - DAYS + 1
         for first in range(0, IDENTITIES, BATCH):
@@ -102,13 +107,13 @@ class _Scene:
             if day > former:
                 self._end_day()
             self._claim(day)
-            self._merge(identity_runs.merge_due)
+            self._merge(deduplication_runs.merge_due)
             former = day
         print(f"  filters: {run_filters.FILTERS.size_bytes / 1e6:.0f} MB", flush=True)
         return (self._cpu_micros() - began) / IDENTITIES
 
     def claim_new(self) -> float:
-        """Claim new identities of today; CPU microseconds for each, with the mean of merges."""
+        """Claim new keys of today; CPU microseconds for each, with the mean of merges."""
         began = self._cpu_micros()
         for _ in range(TIMED_BATCHES):
             self._claim(self._today)
@@ -124,12 +129,12 @@ class _Scene:
         return self._transactions.read(
             lambda tx: sum(
                 int(tx.execute(_SIZE, {"name": name}).scalar_one())
-                for name in (identity_runs.YOUNG, *identity_runs.OF_DAYS)
+                for name in (deduplication_runs.YOUNG, *deduplication_runs.OF_DAYS)
             )
         )
 
     def _end_day(self) -> None:
-        self._merge(identity_runs.merge_over)
+        self._merge(deduplication_runs.merge_over)
         began = self._cpu_micros()
         with self._database.single() as tx:
             tx.execute(_VACUUM)
@@ -148,12 +153,12 @@ class _Scene:
         return (cpu_seconds(self._postgres_pid) + time.process_time()) * 1e6
 
     def _claim(self, day: int) -> None:
-        claims = [DayIdentities(day, os.urandom(HASH_BYTES * BATCH))]
+        claims = [DayKeys(day, os.urandom(HASH_BYTES * BATCH))]
         self._transactions.write(lambda tx: _claim(tx, claims))
 
 
-def _claim(tx: Transaction, claims: Sequence[DayIdentities]) -> None:
-    window = identities.lock_window(tx, _KEY)
+def _claim(tx: Transaction, claims: Sequence[DayKeys]) -> None:
+    window = deduplication_windows.lock_window(tx, _KEY)
     assert window is not None
-    assert not identity_claims.find_claimed(tx, window, claims)
-    identity_claims.claim(tx, window, claims)
+    assert not deduplication_claims.find_claimed(tx, window, claims)
+    deduplication_claims.claim(tx, window, claims)

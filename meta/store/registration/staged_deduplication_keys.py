@@ -1,4 +1,4 @@
-"""Parts of the identities of one registration, stored before it: a message does not hold them all.
+"""Parts of the keys of one registration, stored before it: a message does not hold them all.
 
 They claim nothing. The registration reads and removes them; those of a caller that died are
 forgotten.
@@ -15,35 +15,37 @@ from sqlalchemy.dialects.postgresql import BYTEA
 from meta.errors import Overloaded
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.registration.identities import DayIdentities
+from meta.store.registration.deduplication_windows import DayKeys
 from meta.store.versions.clock import ago
-from segments.event_identity import HASH_BYTES
+from segments.deduplication import HASH_BYTES
 
 # Staged lists of all callers: 1 GB. Each registration has 8 at most.
 STAGED_MAX = 256
 # A registration follows its parts within seconds.
 KEPT_SECS = 3_600
 _STAGE = text("""
-    INSERT INTO staged_identities (staged_id, part, days, numbers, hashes)
+    INSERT INTO staged_deduplication_keys (staged_id, part, days, numbers, hashes)
     SELECT :id, :part, cast(:days AS integer[]), cast(:numbers AS integer[]), :hashes
-    WHERE (SELECT count(*) FROM staged_identities) < :most
+    WHERE (SELECT count(*) FROM staged_deduplication_keys) < :most
     ON CONFLICT DO NOTHING
 """).bindparams(bindparam("hashes", type_=BYTEA))
 _IS_STAGED = text(
-    "SELECT EXISTS (SELECT FROM staged_identities WHERE staged_id = :id AND part = :part)"
+    "SELECT EXISTS (SELECT FROM staged_deduplication_keys WHERE staged_id = :id AND part = :part)"
 )
 # Locked, so that they neither expire nor serve a second call until they are claimed.
 _LOCK = text(
-    "SELECT part FROM staged_identities WHERE staged_id = :id AND part < :parts FOR UPDATE"
+    "SELECT part FROM staged_deduplication_keys WHERE staged_id = :id AND part < :parts FOR UPDATE"
 )
 _READ = text(
-    "SELECT days, numbers, hashes FROM staged_identities WHERE staged_id = :id AND part = :part"
+    "SELECT days, numbers, hashes FROM staged_deduplication_keys"
+    " WHERE staged_id = :id AND part = :part"
 )
 _DAYS = text(
-    "SELECT DISTINCT unnest(days) FROM staged_identities WHERE staged_id = :id AND part < :parts"
+    "SELECT DISTINCT unnest(days) FROM staged_deduplication_keys"
+    " WHERE staged_id = :id AND part < :parts"
 )
-_REMOVE = text("DELETE FROM staged_identities WHERE staged_id = :id")
-_EXPIRE = text(f"DELETE FROM staged_identities WHERE staged_at < {ago(str(KEPT_SECS))}")  # noqa: S608
+_REMOVE = text("DELETE FROM staged_deduplication_keys WHERE staged_id = :id")
+_EXPIRE = text(f"DELETE FROM staged_deduplication_keys WHERE staged_at < {ago(str(KEPT_SECS))}")  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class StagedParts:
     number: int
 
 
-def stage(tx: Transaction, staged_id: UUID, part: int, days: Sequence[DayIdentities]) -> None:
+def stage(tx: Transaction, staged_id: UUID, part: int, days: Sequence[DayKeys]) -> None:
     """Store a part; a repetition changes nothing. Raises Overloaded while too many wait."""
     values = {
         "id": staged_id,
@@ -67,7 +69,7 @@ def stage(tx: Transaction, staged_id: UUID, part: int, days: Sequence[DayIdentit
     if tx.execute(_STAGE, values).rowcount:
         return
     if not tx.execute(_IS_STAGED, {"id": staged_id, "part": part}).scalar_one():
-        raise Overloaded(f"{STAGED_MAX} parts of identities wait for their registrations")
+        raise Overloaded(f"{STAGED_MAX} parts of deduplication keys wait for their registrations")
 
 
 def lock(tx: Transaction, parts: StagedParts) -> bool:
@@ -77,18 +79,18 @@ def lock(tx: Transaction, parts: StagedParts) -> bool:
 
 
 def days(tx: Transaction, parts: StagedParts) -> list[int]:
-    """List the days of the identities of all parts."""
+    """List the days of the deduplication keys of all parts."""
     values = {"id": parts.id, "parts": parts.number}
     return list(tx.execute(_DAYS, values).scalars())
 
 
-def read(tx: Transaction, parts: StagedParts) -> Iterator[tuple[DayIdentities, ...]]:
-    """Read the identities, one part at a time."""
+def read(tx: Transaction, parts: StagedParts) -> Iterator[tuple[DayKeys, ...]]:
+    """Read the deduplication keys, one part at a time."""
     for part in range(parts.number):
         row = tx.execute(_READ, {"id": parts.id, "part": part}).one()
         hashes, ends = bytes(row.hashes), list(accumulate(row.numbers))
         yield tuple(
-            DayIdentities(day, hashes[(end - number) * HASH_BYTES : end * HASH_BYTES])
+            DayKeys(day, hashes[(end - number) * HASH_BYTES : end * HASH_BYTES])
             for day, number, end in zip(row.days, row.numbers, ends, strict=True)
         )
 

@@ -1,4 +1,4 @@
-"""Background merges of runs of identities, and removal of those that no dataset retains."""
+"""Background merges of runs of deduplication keys, and removal of those that no dataset retains."""
 
 from collections.abc import Callable
 
@@ -7,18 +7,18 @@ import structlog
 from meta.commits.transactions import Transactions
 from meta.process import Shutdown
 from meta.store.engine.pool import Transaction
-from meta.store.registration import identity_runs, staged_identities
-from meta.store.registration.identity_runs import MergedRuns
+from meta.store.registration import deduplication_runs, staged_deduplication_keys
+from meta.store.registration.deduplication_runs import MergedRuns
 
 log = structlog.get_logger()
 PAUSE_SECS = 5.0
-# While no runs are due, as long as no dataset has each event once.
+# While no runs are due, as long as no dataset is deduplicated.
 IDLE_SECS_MAX = 15.0
 # In every twelfth round expired runs are removed, and days that are over are merged.
 SLOW_EVERY_ROUNDS = 12
 
 
-class IdentityWatch:
+class DeduplicationWatch:
     """Keeps the runs few and the days within their windows; servers take turns."""
 
     def __init__(self, transactions: Transactions, shutdown: Shutdown) -> None:
@@ -30,9 +30,9 @@ class IdentityWatch:
         """Merge all runs that are due, each merge in a transaction of its own; False if none is."""
         if self._rounds % SLOW_EVERY_ROUNDS == 0:
             self._expire()
-            self._merge_all(identity_runs.merge_over)
+            self._merge_all(deduplication_runs.merge_over)
         self._rounds += 1
-        return self._merge_all(identity_runs.merge_due)
+        return self._merge_all(deduplication_runs.merge_due)
 
     def _merge_all(self, merge: Callable[[Transaction], MergedRuns | None]) -> bool:
         is_any = False
@@ -44,9 +44,9 @@ class IdentityWatch:
         return is_any
 
     def _expire(self) -> None:
-        removed = identity_runs.EXPIRED_MAX
-        while removed == identity_runs.EXPIRED_MAX and not self._shutdown.is_requested:
-            removed = self._transactions.write(identity_runs.expire)
+        removed = deduplication_runs.EXPIRED_MAX
+        while removed == deduplication_runs.EXPIRED_MAX and not self._shutdown.is_requested:
+            removed = self._transactions.write(deduplication_runs.expire)
             if removed:
-                log.info("identities_expired", runs=removed)
-        self._transactions.write(staged_identities.expire)
+                log.info("deduplication_keys_expired", runs=removed)
+        self._transactions.write(staged_deduplication_keys.expire)

@@ -140,6 +140,7 @@ lint: $(READY) gen-check ## ruff, sizes, documentation, mypy --strict, import co
 	$(BIN)/python -m pytest -q --no-header --noconftest -p no:cacheprovider tests/style tests/docs
 	$(BIN)/mypy $(PACKAGES) distributions tests benchmarks
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m tests.style.code_lines
 	$(BIN)/buf lint
 	$(BIN)/buf format -d --exit-code
 	$(BIN)/buf breaking --against tests/contract/baseline.binpb

@@ -37,13 +37,9 @@ def of_handler(handler: Any, rpc: str) -> Execute:
 
 def _in_thread(handler: Any, rpc: str) -> Execute:
     def work(raw: bytes, context: Context, cost: CallCost) -> bytes:
-        began_secs = time.thread_time()
-        try:
-            with telemetry.span(rpc):
-                reply = handler.unary_unary(parse(raw, handler.request_deserializer), context)
-                return _serialized(handler, reply)
-        finally:
-            cost.cpu_secs += time.thread_time() - began_secs
+        with cost.counted(), telemetry.span(rpc):
+            reply = handler.unary_unary(parse(raw, handler.request_deserializer), context)
+            return _serialized(handler, reply)
 
     async def execute(raw: bytes, context: Context, cost: CallCost) -> bytes:
         deadline = time.monotonic() + VERSION_WAIT_SECS

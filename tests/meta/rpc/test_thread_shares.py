@@ -6,9 +6,13 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import cast
 
+import grpc
 import pytest
 
+from meta.rpc.execution import of_handler
+from meta.rpc.request_id import Context
 from meta.rpc.thread_shares import COUNT_PAUSE_SECS, STALL_SECS, CallCost, ThreadShares
 
 MOST = 4
@@ -223,16 +227,19 @@ def test_a_call_that_computes_is_not_passed_on_a_busy_server() -> None:
         await work.use("other", 0.1)
         has_begun, may_end = threading.Event(), threading.Event()
 
-        def compute(cost: CallCost) -> None:
-            with cost.counted():
-                has_begun.set()
-                while not may_end.is_set():
-                    sum(range(1_000))
+        def compute(request: bytes, context: Context) -> bytes:
+            has_begun.set()
+            while not may_end.is_set():
+                sum(range(1_000))
+            return request
+
+        execute = of_handler(grpc.unary_unary_rpc_method_handler(compute, bytes, bytes), "Compute")
 
         async def computing() -> None:
             cost = CallCost()
             async with work.shares.thread("gateway", cost):
-                await asyncio.to_thread(compute, cost)
+                # The function ignores its context.
+                await execute(b"", cast("Context", None), cost)
 
         task = asyncio.create_task(computing())
         await asyncio.to_thread(has_begun.wait)
@@ -250,9 +257,11 @@ def test_a_call_that_computes_is_not_passed_on_a_busy_server() -> None:
                 work.now = real + time.monotonic() - began
                 await asyncio.sleep(STALL_SECS)
 
-        assert work.running == []
+        # A thread that goes on would keep the loop from ending.
         may_end.set()
+        passed_it = list(work.running)
         end.set()
         await asyncio.gather(task, *tasks)
+        assert passed_it == []
 
     in_loop(test)

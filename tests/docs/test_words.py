@@ -20,7 +20,7 @@ QUOTING = ("docs/glossary.md", "docs/contributing/style.md", "CHANGELOG.md")
 # Names of 0.1.0 that stay for a release.
 KEPT = ("segplane_janitor_chore_failures_total", "chore_failed", "META_BEAT_LEASE_SECS")
 # Records keep their text.
-RECORDS = ("CHANGELOG.md", "docs/adr/")
+RECORDS = ("CHANGELOG.md", "docs/adr/", "docs/releases/")
 PARAGRAPH_WORDS_MAX = 90
 PARAGRAPH_SEMICOLONS_MAX = 2
 _CODE = re.compile(r"`[^`]+`")

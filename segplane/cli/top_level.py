@@ -16,46 +16,62 @@ if TYPE_CHECKING:
 
 # Modules of segplane.cli.commands, each with its commands or groups and their help.
 COMMANDS = {
-    "running": {
+    "run.running": {
         "dev": "Run Postgres, meta, a collector, a gateway and the workers until Ctrl-C.",
         "serve": "Run meta alone until Ctrl-C, on the embedded Postgres or META_DATABASE_URL.",
         "migrate": "Upgrade the database to this release's schema, as meta does at start.",
     },
-    "demo": {"demo": "Ingest this machine's logs and Segplane's own, and check every record."},
-    "datasets": {"datasets": "Create, list, set up and delete datasets."},
-    "iceberg": {"iceberg": "Read datasets as Iceberg tables."},
-    "tokens": {"tokens": "Create, list, route and revoke ingest tokens."},
-    "streams": {"streams": "Show ingest streams and their offsets; pass what cannot be read."},
-    "segments": {"segments": "Find merged segments, as a query engine does; repair damaged ones."},
-    "tasks": {"tasks": "Show, plan and release merge tasks."},
-    "workers": {"workers": "List workers, and give settings to a worker or a class of workers."},
-    "rewrites": {"rewrites": "List, pause, resume, cancel and bound rewrites of segments."},
-    "pins": {"pins": "List and release pins: versions that readers keep from being deleted."},
-    "quarantine": {"quarantine": "List payloads that could not be merged, replay or drop them."},
-    "deletion": {"deletion": "Show the state of deletion; hold and release it."},
-    "catalog": {"catalog": "Bring the catalog back from the bucket after a restore or a loss."},
-    "schemas": {"schemas": "Create, list, change and delete schemas."},
-    "projections": {"projections": "Create, list, change and delete projections (docs/kql.md)."},
-    "views": {"views": "Create, change, link and list views, print them as SQL."},
-    "query": {"query": "Ask datasets and views in KQL (docs/kql.md) or SQL."},
-    "access": {"access": "Create, list and revoke access tokens of services and people."},
-    "reading": {
+    "run.demo": {"demo": "Ingest this machine's logs and Segplane's own, and check every record."},
+    "define.datasets": {"datasets": "Create, list, set up and delete datasets."},
+    "read.iceberg": {"iceberg": "Read datasets as Iceberg tables."},
+    "send.tokens": {"tokens": "Create, list, route and revoke ingest tokens."},
+    "operate.streams": {
+        "streams": "Show ingest streams and their offsets; pass what cannot be read."
+    },
+    "read.segments": {
+        "segments": "Find merged segments, as a query engine does; repair damaged ones."
+    },
+    "operate.tasks": {"tasks": "Show, plan and release merge tasks."},
+    "operate.workers": {
+        "workers": "List workers, and give settings to a worker or a class of workers."
+    },
+    "operate.rewrites": {"rewrites": "List, pause, resume, cancel and bound rewrites of segments."},
+    "read.pins": {"pins": "List and release pins: versions that readers keep from being deleted."},
+    "repair.quarantine": {
+        "quarantine": "List payloads that could not be merged, replay or drop them."
+    },
+    "operate.deletion": {"deletion": "Show the state of deletion; hold and release it."},
+    "repair.catalog": {
+        "catalog": "Bring the catalog back from the bucket after a restore or a loss."
+    },
+    "define.schemas": {"schemas": "Create, list, change and delete schemas."},
+    "define.projections": {
+        "projections": "Create, list, change and delete projections (docs/kql.md)."
+    },
+    "define.views": {"views": "Create, change, link and list views, print them as SQL."},
+    "read.query": {"query": "Ask datasets and views in KQL (docs/kql.md) or SQL."},
+    "access.access": {"access": "Create, list and revoke access tokens of services and people."},
+    "read.reading": {
         "read": "Write the records of a dataset to a file.",
         "sql": "Query datasets and views in DuckDB's SQL. Nothing is written.",
     },
-    "delivery": {"test-send": "Send log records and wait until readers see each of them once."},
-    "login": {
+    "send.delivery": {
+        "test-send": "Send log records and wait until readers see each of them once."
+    },
+    "access.login": {
         "login": "Log in to a meta and keep the credential for later commands.",
         "logout": "Forget the credential that `segplane login` has saved.",
         "whoami": "Show as whom meta knows this caller, and by which credential.",
     },
-    "audit": {"audit": "List and follow the audit log: each change and its author."},
-    "stats": {"stats": "Count segments, bytes and merge tasks."},
-    "fsck": {"fsck": "Compare meta with the object store. Exit code 1 if anything is wrong."},
-    "losses": {"losses": "List the records that operators have accepted to lose."},
-    "config": {"config": "Show the settings of processes."},
-    "spark_env": {"spark-env": "Pack this environment's packages for executors of Spark."},
-    "version": {"version": "Print the version."},
+    "access.audit": {"audit": "List and follow the audit log: each change and its author."},
+    "read.stats": {"stats": "Count segments, bytes and merge tasks."},
+    "repair.fsck": {
+        "fsck": "Compare meta with the object store. Exit code 1 if anything is wrong."
+    },
+    "repair.losses": {"losses": "List the records that operators have accepted to lose."},
+    "run.config": {"config": "Show the settings of processes."},
+    "run.spark_env": {"spark-env": "Pack this environment's packages for executors of Spark."},
+    "run.version": {"version": "Print the version."},
 }
 _MODULES = {name: module for module, names in COMMANDS.items() for name in names}
 _HELP = {name: text for names in COMMANDS.values() for name, text in names.items()}

@@ -11,7 +11,7 @@ from meta.config import Settings
 from meta.errors import DeletionHeld, InvalidArgument, Unavailable, VersionExpired
 from meta.v1 import ingest_token_pb2, operations_pb2
 from segments.store.open import open_store
-from segplane.cli.commands import deletion
+from segplane.cli.commands.operate import deletion
 from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta import rollback
 from tests.support.meta.rollback import (

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from segments.location import StoreLocation
 from segplane.__main__ import app
-from segplane.cli.commands.running import DEV_BANNER
+from segplane.cli.commands.run.running import DEV_BANNER
 from segplane.cli.iceberg_settings import ENGINES, CatalogAddress, settings_of
 from segplane.stack import addresses
 from segplane.stack.addresses import StackAddresses

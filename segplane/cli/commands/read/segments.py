@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from segplane.cli.command import command, group
-from segplane.cli.commands.reading import refusals
-from segplane.cli.commands.segment_repairs import hide, replace, revert, unhide
+from segplane.cli.commands.read.reading import refusals
+from segplane.cli.commands.repair.segment_repairs import hide, replace, revert, unhide
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.messages import MetaClient, common_pb2, operations_pb2
 from segplane.cli.messages import segment_lookup_pb2 as pb

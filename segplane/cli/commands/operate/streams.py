@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from segplane.cli.command import command, group
-from segplane.cli.commands.losses import LOSS_COLUMNS
+from segplane.cli.commands.repair.losses import LOSS_COLUMNS
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient, operations_pb2
 from segplane.cli.messages import nursery_pb2 as pb

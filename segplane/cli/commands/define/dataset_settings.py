@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from segplane.cli.commands.dataset_columns import (
+from segplane.cli.commands.define.dataset_columns import (
     Promote,
     column_facts,
     promote_columns,
     promoted_table,
 )
-from segplane.cli.commands.dataset_deduplication import deduplication_facts
+from segplane.cli.commands.define.dataset_deduplication import deduplication_facts
 from segplane.cli.entry_changes import ExpectedVersion
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb

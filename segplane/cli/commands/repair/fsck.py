@@ -56,7 +56,7 @@ def fsck(
         repair: Repair what needs no judgement; say what is left to you.
         orphan_age_secs: Age of an orphan. With --repair, a writer that is slower is refused.
     """
-    from segplane.cli.commands import fsck_data
+    from segplane.cli.commands.repair import fsck_data
     from segplane.fsck.check_cursor import CatalogCursor
 
     if data and (deep or repair):
@@ -91,7 +91,7 @@ def _run(
     is_deep: bool,
     is_repair: bool,
 ) -> Answer:
-    from segplane.cli.commands import fsck_data
+    from segplane.cli.commands.repair import fsck_data
     from segplane.fsck import catalog_check as checks
     from segplane.fsck.check_cursor import KEPT_MAX
     from segplane.fsck.kept_files import find_kept

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meta.errors import MetaError
-from segplane.cli.commands.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
+from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.options import Reason
 from segplane.cli.output import Answer, AsJson, facts

@@ -12,8 +12,8 @@ from meta.errors import MetaError
 from meta.process.environment import environment
 from meta.process.exits import ConfigError
 from segplane.cli.command import command, group
-from segplane.cli.commands.catalog_reconcile import reconcile, store_of_options
-from segplane.cli.commands.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
+from segplane.cli.commands.repair.catalog_reconcile import reconcile, store_of_options
+from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.output import Answer, facts, size_text, table
 from segplane.stack.defaults import DEFAULT_DATA_DIR

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import typer
 
-from segplane.cli.commands import rewrites
+from segplane.cli.commands.operate import rewrites
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.messages import MetaClient, operations_pb2
 from segplane.cli.messages import janitor_pb2 as pb

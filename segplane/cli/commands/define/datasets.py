@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from segplane.cli.commands.dataset_columns import columns
-from segplane.cli.commands.dataset_deduplication import claim_keys, deduplication
-from segplane.cli.commands.dataset_placement import placement
-from segplane.cli.commands.dataset_settings import limits, retention, settings
-from segplane.cli.commands.dataset_sharding import shard
-from segplane.cli.commands.reading import preview
-from segplane.cli.commands.stats import segment_facts
+from segplane.cli.commands.define.dataset_columns import columns
+from segplane.cli.commands.define.dataset_deduplication import claim_keys, deduplication
+from segplane.cli.commands.define.dataset_placement import placement
+from segplane.cli.commands.define.dataset_settings import limits, retention, settings
+from segplane.cli.commands.define.dataset_sharding import shard
+from segplane.cli.commands.read.reading import preview
+from segplane.cli.commands.read.stats import segment_facts
 from segplane.cli.connection import EXIT_REFUSED, complain
 from segplane.cli.messages import MetaClient, catalog_pb2, janitor_pb2, operations_pb2
 from segplane.cli.nouns import Noun

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from segplane.cli.command import command, group
-from segplane.cli.commands.reading import refusals
+from segplane.cli.commands.read.reading import refusals
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.options import LocalStackDir
 from segplane.stack.defaults import DEFAULT_DATA_DIR

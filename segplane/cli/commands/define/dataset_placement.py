@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import typer
 
-from segplane.cli.commands import rewrites
+from segplane.cli.commands.operate import rewrites
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.options import Dataset, dataset_id

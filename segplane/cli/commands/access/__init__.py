@@ -1,0 +1,1 @@
+"""Commands for credentials and the audit log."""

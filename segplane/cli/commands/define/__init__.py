@@ -1,0 +1,1 @@
+"""Commands that define datasets, schemas, views and projections."""

@@ -1,0 +1,1 @@
+"""Commands that operate the pipeline: streams, tasks, workers, deletion."""

@@ -1,0 +1,1 @@
+"""Commands that read records, and find the segments that have them."""

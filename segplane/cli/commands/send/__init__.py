@@ -1,0 +1,1 @@
+"""Commands for senders: ingest tokens and test deliveries."""

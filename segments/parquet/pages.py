@@ -16,9 +16,11 @@ import pyarrow.parquet as pq
 
 # Numbers of Thrift's compact protocol, and of fields and words of Parquet's PageHeader.
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 4, 5, 6, 7, 8, 12
-_TYPE, _SIZE, _STORED_SIZE, _CRC, _DATA_HEADER, _NUM_VALUES = 1, 2, 3, 4, 5, 1
+_TYPE, _SIZE, _STORED_SIZE, _CRC, _DATA_HEADER, _NUM_VALUES, _ENCODING = 1, 2, 3, 4, 5, 1, 2
 _DATA_PAGE = 0
 _PLAIN, _RLE = 0, 3
+# Encodings that keep each text in one piece; DELTA_BYTE_ARRAY shares prefixes.
+_WHOLE_TEXTS = frozenset([_PLAIN, 6])
 _UNCOMPRESSED = "UNCOMPRESSED"
 _CODECS = frozenset(["ZSTD", _UNCOMPRESSED])
 
@@ -53,6 +55,8 @@ def pages_of(chunk: memoryview, column: pq.ColumnChunkMetaData, rows_end: int) -
         data = header.get(_DATA_HEADER)
         if header.get(_TYPE) != _DATA_PAGE or not isinstance(data, dict):
             raise UnknownPages("a page is no data page of version 1")
+        if _number(data, _ENCODING) not in _WHOLE_TEXTS:
+            raise UnknownPages("a page does not have its texts in one piece each")
         end, end_row = content + _number(header, _STORED_SIZE), row + _number(data, _NUM_VALUES)
         if not content <= end <= len(chunk) or not row < end_row <= column.num_values:
             raise UnknownPages("pages have other sizes than the chunk")

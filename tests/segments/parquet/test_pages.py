@@ -87,8 +87,10 @@ def test_pages_of_other_kinds_are_not_read(tmp_path: Path) -> None:
     coded = Chunk(tmp_path / "a.parquet", use_dictionary=["body"], column_encoding=None)
     packed = Chunk(tmp_path / "b.parquet", "gzip")
     second = Chunk(tmp_path / "c.parquet", data_page_version="2.0")
+    # A text is behind the prefix that it shares with the one before: it is nowhere as a whole.
+    shared = Chunk(tmp_path / "d.parquet", column_encoding={"body": "DELTA_BYTE_ARRAY"})
 
-    for chunk in (coded, packed, second):
+    for chunk in (coded, packed, second, shared):
         with pytest.raises(UnknownPages):
             chunk.pages()
 

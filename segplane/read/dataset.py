@@ -112,9 +112,7 @@ class OpenDataset:
         It shares the pin: closing either closes both.
         """
         signals = signals_of(signal)
-        files = tuple(
-            file for file in self._files if file.signals is None or signals[0] in file.signals
-        )
+        files = tuple(file for file in self._files if file.may_have(signals[0]))
         return replace(self, signals=signals, _files=files, _column_names=None)
 
     def body_has(self, text: str) -> OpenDataset:

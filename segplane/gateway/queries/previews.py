@@ -1,4 +1,4 @@
-"""GET /v1/datasets/NAME/preview: the newest records of a dataset."""
+"""GET /v1/datasets/NAME/preview: the newest records of each signal of a dataset."""
 
 from starlette.requests import Request
 

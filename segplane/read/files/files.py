@@ -46,7 +46,8 @@ class DatasetFile:
 
     `start_time` and `end_time` bound its event times in nanoseconds, both inclusive; of one signal
     if the reader asked for one. `signals` and `format_version` are None if meta does not know them,
-    and so is `promoted`, the columns that the file has in addition to the format's.
+    and so is `promoted`, the columns that the file has in addition to the format's. `signal_rows`
+    are the rows of each of `signals`.
     """
 
     segment_id: str
@@ -66,6 +67,15 @@ class DatasetFile:
     # Spans of rows that may have the terms of a query, in their order; None = all.
     spans: tuple[IndexedSpan, ...] | None = None
     num_spans_left_out: int = 0
+    signal_rows: tuple[int, ...] = ()
+
+    def rows_of(self, signal: Signal) -> int:
+        """Return the number of rows of a signal, 0 if that is not known."""
+        return dict(zip(self.signals or (), self.signal_rows, strict=False)).get(signal, 0)
+
+    def may_have(self, signal: Signal) -> bool:
+        """Return whether the file may have rows of a signal."""
+        return self.signals is None or signal in self.signals
 
 
 def signals_of(signal: str | None) -> tuple[Signal, ...]:
@@ -98,17 +108,23 @@ def find_files(
 
 
 def newest_files(files: Sequence[DatasetFile], limit: int) -> tuple[DatasetFile, ...]:
-    """Return the files whose time bounds can hold one of the `limit` newest rows.
+    """Return the files whose time bounds can hold one of the `limit` newest rows of a signal.
 
     Rows of the files that begin last are counted until there are enough: files that end before them
     have none of the newest. A file of others counts for none, since it may be left out.
     """
+    newest = {file.segment_id for signal in SIGNALS for file in _newest_of(signal, files, limit)}
+    return tuple(file for file in files if file.segment_id in newest)
+
+
+def _newest_of(signal: Signal, files: Sequence[DatasetFile], limit: int) -> Iterable[DatasetFile]:
+    having = [file for file in files if file.may_have(signal)]
     rows = 0
-    for file in sorted(files, key=lambda file: -file.start_time):
-        rows += 0 if file.foreign is not None else file.rows
+    for file in sorted(having, key=lambda file: -file.start_time):
+        rows += 0 if file.foreign is not None else file.rows_of(signal)
         if rows >= limit:
-            return tuple(other for other in files if other.end_time >= file.start_time)
-    return tuple(files)
+            return (other for other in having if other.end_time >= file.start_time)
+    return having
 
 
 def _pages(
@@ -141,9 +157,10 @@ def file_of(
     """Return a segment as a file; `layouts` are those of its page."""
     prefix = segment.cloud_object_key.prefix
     times, rows, present = segment.time_range, segment.number_of_events, None
+    counts: tuple[int, ...] = ()
     if segment.HasField("facts"):
         facts = {_NAMES[f.signal]: f for f in segment.facts.signals if f.signal in _NAMES}
-        present = tuple(facts)
+        present, counts = tuple(facts), tuple(f.number_of_events for f in facts.values())
         own = [facts[signal] for signal in signals if signal in facts]
         if own and len(signals) == 1:
             times, rows = own[0].time_range, own[0].number_of_events
@@ -161,6 +178,7 @@ def file_of(
         layouts[segment.layout] if segment.HasField("layout") else None,
         _mark(segment),
         Facts(segment.written_facts.SerializeToString()),
+        signal_rows=counts,
     )
 
 

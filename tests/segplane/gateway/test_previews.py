@@ -46,8 +46,9 @@ def test_a_preview_has_the_newest_records_with_the_values_of_queries(
     default = gateway.get(path_of("web")).json
 
     with open_dataset("web", meta_address=meta_server.address) as web:
-        newest = web.newest(20).to_pylist()
-    queried = gateway.query("web | top 20 by timestamp desc").json
+        each = [web.of_signal(signal).newest(20).to_pylist() for signal in web.signals]
+    newest = [record for records in each for record in records]
+    queried = gateway.query("web | top 40 by timestamp desc").json
     by_span = {row["span_id"]: row for row in queried if row["span_id"]}
     assert [row["timestamp_nanos"] for row in rows] == [row["timestamp_nanos"] for row in newest]
     assert [set(row) for row in rows] == [
@@ -59,7 +60,8 @@ def test_a_preview_has_the_newest_records_with_the_values_of_queries(
             assert {n: v for n, v in row.items() if n in same and n != "duration"} == {
                 n: v for n, v in same.items() if v is not None and n in row and n != "duration"
             }
-    assert default == rows[:10]
+    assert len(rows) > 20
+    assert default == [*rows[:10], *rows[len(each[0]) : len(each[0]) + 10]]
 
 
 def test_the_limit_of_a_preview_is_one_to_a_thousand(

@@ -1,5 +1,6 @@
 """`python -m collector`: OTLP in, baby segments out."""
 
+import meta.process.bare_structlog
 import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 
 # isort: split

@@ -1,5 +1,6 @@
 """`python -m merge_worker`: compacts merged segments, one merge task a core."""
 
+import meta.process.bare_structlog
 import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 
 # isort: split

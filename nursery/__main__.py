@@ -1,5 +1,6 @@
 """`python -m nursery`: turns baby segments into merged segments until SIGTERM."""
 
+import meta.process.bare_structlog
 import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 
 # isort: split

@@ -125,7 +125,7 @@ def claim_secs(message: nursery_pb2.DeduplicationKeys) -> float:
     return PART_SECS * message.staged_parts
 
 
-class Deduplication(StatedPart):
+class DeduplicationPart(StatedPart):
     """Names the deduplication keys that the registration claims, and counts the duplicates."""
 
     FIELD = FIELD

@@ -30,7 +30,7 @@ class UnknownPages(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DataPage:
     """A data page: its bytes in the chunk, with its header, and its rows in the row group."""
 
     start: int
@@ -42,7 +42,9 @@ class Page:
     end_row: int
 
 
-def pages_of(chunk: memoryview, column: pq.ColumnChunkMetaData, rows_end: int) -> Iterator[Page]:
+def pages_of(
+    chunk: memoryview, column: pq.ColumnChunkMetaData, rows_end: int
+) -> Iterator[DataPage]:
     """Yield the pages of the first rows of an optional, flat column, in order.
 
     Raises UnknownPages if they are of another kind.
@@ -61,7 +63,7 @@ def pages_of(chunk: memoryview, column: pq.ColumnChunkMetaData, rows_end: int) -
         if not content <= end <= len(chunk) or not row < end_row <= column.num_values:
             raise UnknownPages("pages have other sizes than the chunk")
         size, crc = _number(header, _SIZE), header.get(_CRC)
-        yield Page(start, content, end, size, crc, row, end_row)
+        yield DataPage(start, content, end, size, crc, row, end_row)
         start, row = end, end_row
 
 
@@ -77,7 +79,7 @@ class ChunkWithout:
         self,
         chunk: memoryview,
         column: pq.ColumnChunkMetaData,
-        pages: Sequence[Page],
+        pages: Sequence[DataPage],
         size_bytes: int,
     ) -> None:
         """`pages` are in order; `size_bytes` is the size of the file."""
@@ -121,7 +123,7 @@ class ChunkWithout:
         self.closed = True
 
 
-def uncompressed(chunk: memoryview, page: Page, compression: str) -> bytes:
+def uncompressed(chunk: memoryview, page: DataPage, compression: str) -> bytes:
     """Return the content of a page: levels, and values in their encoding.
 
     Raises OSError for a page that is damaged.

@@ -1,5 +1,6 @@
 """`python -m segplane.gateway`: serves datasets to query engines over HTTP."""
 
+import meta.process.bare_structlog
 import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 
 # isort: split

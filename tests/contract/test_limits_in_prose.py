@@ -49,8 +49,8 @@ ROWS = {
     "in which up to 100 snapshots": "`HandOutTable.versions`",
     "table has at most 10,000 snapshots": "snapshots of a dataset's table",
     "its window (1 to 30": "`DatasetSettings.deduplication.window_days`",
-    "call names at most 250,000 deduplication keys": "deduplication keys of a registration",
-    "deduplication keys in up to 8 parts": "parts of deduplication keys (`StageDeduplicationKeys`)",
+    "call names at most 250,000 deduplication": "deduplication keys of a registration",
+    "keys in up to 8 parts": "parts of deduplication keys (`StageDeduplicationKeys`)",
     "its links, at most 1,000 of": "links of a projection that gets a new text",
 }
 # Bounds of ages, of replies and of what the server does by itself; other tests show them.

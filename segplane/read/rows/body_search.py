@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from kql.functions.folding import ASCII_ALPHANUMERIC, folded_term_pattern
 from kql.regex import plainly_folded
 from segments.location import StoreLocation
-from segments.parquet.pages import ChunkWithout, Page, UnknownPages, pages_of, uncompressed
+from segments.parquet.pages import ChunkWithout, DataPage, UnknownPages, pages_of, uncompressed
 from segments.token_index.place import IndexedSpan
 from segments.token_index.terms import searched_terms, term_hash
 from segplane.read.files.files import DatasetFile
@@ -112,7 +112,7 @@ class BodySearch:
         column: pq.ColumnChunkMetaData,
         first: int,
         spans: Sequence[IndexedSpan],
-    ) -> list[Page]:
+    ) -> list[DataPage]:
         """Return the pages of some spans that have the text's part in any case."""
         ranges = [(span.start - first, span.end - first) for span in spans]
         pages = []

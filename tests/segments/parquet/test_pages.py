@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from segments.parquet.pages import ChunkWithout, Page, UnknownPages, pages_of, uncompressed
+from segments.parquet.pages import ChunkWithout, DataPage, UnknownPages, pages_of, uncompressed
 
 TEXTS = [None if n % 7 == 3 else f"text {n} of {n % 13} " * (n % 5 + 1) for n in range(3_000)]
 
@@ -37,10 +37,10 @@ class Chunk:
         start = self.column.data_page_offset
         self.content = path.read_bytes()[start : start + self.column.total_compressed_size]
 
-    def pages(self, rows_end: int = len(TEXTS)) -> list[Page]:
+    def pages(self, rows_end: int = len(TEXTS)) -> list[DataPage]:
         return list(pages_of(memoryview(self.content), self.column, rows_end))
 
-    def texts(self, pages: Sequence[Page]) -> list[str | None]:
+    def texts(self, pages: Sequence[DataPage]) -> list[str | None]:
         chunk: Any = ChunkWithout(memoryview(self.content), self.column, pages, self.size_bytes)
         file = pq.ParquetFile(chunk, metadata=self.footer, page_checksum_verification=True)
         texts: list[str | None] = file.read_row_group(0, ["body"])["body"].to_pylist()

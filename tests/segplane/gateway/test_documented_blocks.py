@@ -43,7 +43,7 @@ TESTS: dict[tuple[str, str, int], str] = {
     ("docs/reading/http.md", "json", 0): f"{GRAFANA}::test_a_panel_shows_the_dashboards_time",
     **{
         ("docs/reading/notebooks.md", "python", n): f"{RECIPES}::test_the_examples_of_the_page_run"
-        for n in range(4)
+        for n in range(5)
     },
     ("docs/reading/python.md", "yaml", 0): f"{HERE}::test_libraries_of_python_read",
     ("docs/reading/python.md", "python", 0): f"{HERE}::test_libraries_of_python_read",

@@ -51,7 +51,7 @@ def start(meta_server: MetaServer, query_pool: SharedPool) -> Iterator[Start]:
 
 def processes() -> list[int]:
     """Return the processes of queries that run."""
-    launchers = [pid for pid in children_of(os.getpid()) if "queries.launcher" in command_of(pid)]
+    launchers = [pid for pid in children_of(os.getpid()) if "processes.launcher" in command_of(pid)]
     pids = [pid for launcher in launchers for pid in children_of(launcher)]
     return [pid for pid in pids if name_of(pid) == RUNNING_NAME and is_alive(pid)]
 

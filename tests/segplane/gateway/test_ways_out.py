@@ -46,7 +46,7 @@ def test_no_statement_leads_out(gateway: GatewayServer, segments: SegmentWriter)
 def test_a_process_cannot_get_out_or_take_more() -> None:
     script = """
 import os, socket, subprocess
-from segplane.gateway.queries import sandbox
+from segplane.gateway.queries.processes import sandbox
 sandbox.enter(64 << 20, 1 << 20)
 for attempt in (socket.socket, lambda: subprocess.run(["true"]), lambda: os.kill(os.getppid(), 0)):
     try:

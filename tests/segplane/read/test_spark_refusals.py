@@ -72,7 +72,7 @@ def test_a_task_without_the_ca_file_says_what_it_cannot_read(
     server: GuardedServer, authority: Authority, meta_settings: Settings, tmp_path: Path
 ) -> None:
     store = Path("/", meta_settings.location.path)
-    store.mkdir()
+    store.mkdir(exist_ok=True)
     logs = CatalogDriver(server.admin).dataset("logs")
     SegmentWriter(server.admin, logs, tmp_path).write()
     options = {

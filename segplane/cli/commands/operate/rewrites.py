@@ -32,7 +32,7 @@ MIB = 1024 * 1024
 _FOLLOW_SECS = 1.0
 
 
-class State(StrEnum):
+class RewriteState(StrEnum):
     """A state that a rewrite is given."""
 
     RUNNING = "running"
@@ -77,7 +77,7 @@ def show(client: MetaClient, rewrite_id: RewriteId, follow: Follow = False) -> A
 def update(
     client: MetaClient,
     rewrite_id: RewriteId,
-    state: State | None = None,
+    state: RewriteState | None = None,
     tasks_max: TasksMax = None,
     mib_per_sec: MiBPerSec = None,
 ) -> Answer:
@@ -110,7 +110,7 @@ def created(client: MetaClient, request: "pb.CreateRewriteJobRequest", *, follow
 
 def _followed(client: MetaClient, rewrite: "pb.RewriteJob") -> "pb.RewriteJob":
     """Print progress to standard error until a rewrite has ended or is paused."""
-    while _state(rewrite) == State.RUNNING:
+    while _state(rewrite) == RewriteState.RUNNING:
         print(_progress(rewrite), file=sys.stderr)
         time.sleep(_FOLLOW_SECS)
         rewrite = _get(client, rewrite.id)

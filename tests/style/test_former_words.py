@@ -11,7 +11,7 @@ FORMER = re.compile(
     r"|[Nn]onconforming|NONCONFORMING|each event once"
 )
 SUFFIXES = {".py", ".proto", ".md"}
-# What was written stays: history, decisions, migrations, and names in files of builds before 0.3.0.
+# Records stay as they are: history, decisions, migrations, names in files of builds before 0.3.0.
 KEPT = (
     *("CHANGELOG.md", "docs/adr/", "docs/glossary.md", "docs/releases/", "meta/migrations/"),
     *(

@@ -158,7 +158,7 @@ gen: $(READY) ## Generate the committed stubs from protos/
 		--python_out=$(or $(OUT),.) --grpc_python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) --mypy_grpc_out=quiet,generate_concrete_servicer_stubs:$(or $(OUT),.) $(wildcard protos/meta/v1/*.proto)
 	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy \
 		--python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) $(wildcard protos/segments/v1/*.proto)
-	$(if $(OUT),,$(BIN)/python -m kql.docs > docs/kql.md)
+	$(if $(OUT),,$(BIN)/python -m kql.docs docs/kql.md)
 
 gen-check: $(READY) ## Prove that the stubs are what protos/ generates and the base requirements what they demand
 	@rm -rf build/gen && mkdir -p build/gen && $(MAKE) --no-print-directory -s gen OUT=build/gen

@@ -1,6 +1,7 @@
 """Refusals of the query language, each with a place and with what to do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 _SHOWN_CHARACTERS_MAX = 80
@@ -12,9 +13,6 @@ class KqlError(ValueError):
     `offset` is the index of the offending character; `at` adds the text's line and column, both
     counted from 1.
     """
-
-    # A column that is not there might be in another dataset.
-    is_unknown_column = False
 
     def __init__(self, offset: int, what: str, hint: str) -> None:
         super().__init__(f"{what}; {hint}")
@@ -43,13 +41,20 @@ class KqlError(ValueError):
 
 
 class UnknownColumn(KqlError):
-    """A column that the input does not have."""
-
-    is_unknown_column = True
+    """A column that the input does not have, and that another dataset might have."""
 
 
 class NotOnEngine(KqlError):
     """A part of the subset that an engine cannot evaluate as KQL defines it."""
+
+
+@contextmanager
+def located(text: str) -> Iterator[None]:
+    """Give refusals of the block their line and column in a text."""
+    try:
+        yield
+    except KqlError as error:
+        raise error.at(text) from None
 
 
 def quoted(text: str) -> str:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kql.catalog.table import OPERATORS
 from kql.dataset_table import SIGNAL_COLUMNS
-from kql.errors import KqlError, quoted, suggestion
+from kql.errors import KqlError, UnknownColumn, located, quoted, suggestion
 from kql.functions import user_functions
 from kql.functions.arithmetic import convert
 from kql.functions.scalars import check as check_value
@@ -49,17 +50,15 @@ LEVELS_MAX = 45
 def compile_query(text: str, tables: Mapping[str, Table | CheckedQuery], now: int) -> CheckedQuery:
     """Check a query; `now` is microseconds since 1970. Raises KqlError."""
     query = parse_query(text)
-    names = query.names
-    context = Context(tables, now, names.scalars, names.tables, names.functions)
-    return _located(text, lambda: check_pipeline(query.pipeline, context))
+    with located(text):
+        return check_pipeline(query.pipeline, Context(tables, now, check_pipeline, query.names))
 
 
 def compile_projection(text: str, table: Table) -> CheckedQuery:
     """Check a projection over a table. Raises KqlError."""
     query = _row_by_row(text)
-    start = CheckedQuery(Scan(table, table.columns), table.columns, promoted=table.promoted)
-    context = Context({}, None)
-    return _located(text, lambda: check_pipeline(query.pipeline, context, start))
+    with located(text):
+        return check_pipeline(query.pipeline, Context({}, None, check_pipeline), _rows_of(table))
 
 
 def check_projection(text: str, schema: Columns, table: Table) -> None:
@@ -67,14 +66,10 @@ def check_projection(text: str, schema: Columns, table: Table) -> None:
 
     Raises KqlError; a name that is unknown ends the check without one.
     """
-    query = _row_by_row(text)
-    start = CheckedQuery(Scan(table, table.columns), table.columns)
     try:
-        state = check_pipeline(query.pipeline, Context({}, None), start)
-    except KqlError as error:
-        if error.is_unknown_column:
-            return
-        raise error.at(text) from None
+        state = compile_projection(text, replace(table, promoted=()))
+    except UnknownColumn:
+        return
     check_output(text, state.columns, schema)
 
 
@@ -99,13 +94,6 @@ def _row_by_row(text: str) -> ParsedQuery:
             what = f"a projection has no {operator.name}: it maps row by row"
             raise KqlError(operator.offset, what, f"use {allowed}").at(text)
     return query
-
-
-def _located(text: str, check: Callable[[], CheckedQuery]) -> CheckedQuery:
-    try:
-        return check()
-    except KqlError as error:
-        raise error.at(text) from None
 
 
 def only_columns(state: CheckedQuery, names: Sequence[str]) -> CheckedQuery:
@@ -178,7 +166,7 @@ def _over(operator: syntax.Operator, state: CheckedQuery, context: Context) -> C
     if operator.name == "where":
         plain, operator = subqueries.split(operator, state, context)
         state = state if plain is None else check(plain, state, context)
-    operator, with_values = subqueries.joined(operator, state, context, check_pipeline)
+    operator, with_values = subqueries.joined(operator, state, context)
     return _shown(check(operator, with_values, context), with_values, state)
 
 
@@ -190,10 +178,9 @@ def _shown(query: CheckedQuery, inner: CheckedQuery, state: CheckedQuery) -> Che
 
 def scan(table: syntax.Name, context: Context) -> CheckedQuery:
     """Return all rows of a dataset or view, or of a pipeline that let named."""
-    if table.name in context.pipelines:
-        names = list(context.pipelines)
-        earlier = {n: context.pipelines[n] for n in names[: names.index(table.name)]}
-        return check_pipeline(context.pipelines[table.name], replace(context, pipelines=earlier))
+    if table.name in context.names.tables:
+        inner = replace(context, names=context.names.tables_before(table.name))
+        return inner.pipeline(context.names.tables[table.name])
     if table.name not in context.tables:
         if (records := _of_signal(table, context)) is not None:
             return records
@@ -202,11 +189,11 @@ def scan(table: syntax.Name, context: Context) -> CheckedQuery:
     table_or_view = context.tables[table.name]
     if isinstance(table_or_view, CheckedQuery):
         return table_or_view
-    return CheckedQuery(
-        Scan(table_or_view, table_or_view.columns),
-        table_or_view.columns,
-        promoted=table_or_view.promoted,
-    )
+    return _rows_of(table_or_view)
+
+
+def _rows_of(table: Table) -> CheckedQuery:
+    return CheckedQuery(Scan(table, table.columns), table.columns, promoted=table.promoted)
 
 
 def _missing(name: str, context: Context) -> str:
@@ -214,7 +201,7 @@ def _missing(name: str, context: Context) -> str:
     dataset = name.rpartition(".")[0]
     if dataset and dataset in context.tables:
         return f"there are {', '.join(f'{dataset}.{signal}' for signal in SIGNAL_COLUMNS)}"
-    return suggestion(name, [*context.tables, *context.pipelines], "segplane datasets list")
+    return suggestion(name, [*context.tables, *context.names.tables], "segplane datasets list")
 
 
 def _of_signal(name: syntax.Name, context: Context) -> CheckedQuery | None:
@@ -227,7 +214,7 @@ def _of_signal(name: syntax.Name, context: Context) -> CheckedQuery | None:
         return None
     of_signal = SIGNAL_COLUMNS[signal]
     of_others = set().union(*SIGNAL_COLUMNS.values()) - of_signal
-    every = CheckedQuery(Scan(table, table.columns), table.columns, promoted=table.promoted)
+    every = _rows_of(table)
     tested = Apply("eq", (ColumnValue("signal", "string"), Constant(signal, "string")), "bool")
     records = every.over(RowFilter(every.relation, tested, table.columns))
     own = {p.name for p in table.promoted}
@@ -242,24 +229,20 @@ def _source(
         case syntax.Name():
             return scan(source, context)
         case syntax.TableCall():
-            return user_functions.table(source, context, check_value, check_pipeline)
+            return user_functions.table(source, context, check_value)
         case _:
             return check_pipeline(source, context)
 
 
 def _invoke(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     assert operator.call is not None
-    return user_functions.table(operator.call, context, check_value, check_pipeline, state)
+    return user_functions.table(operator.call, context, check_value, state)
 
 
 def _beginning(operator: syntax.Operator, context: Context) -> CheckedQuery:
     if operator.name == "print" and subqueries.are_in(operator, _NOTHING, context):
         return _over(replace(operator, name="project"), _NOTHING, context)
-    if operator.name == "search":
-        return searching.search(operator, None, context, check_pipeline)
-    if operator.name == "union":
-        return combining.union(operator, None, context, check_pipeline)
-    return _BEGINNINGS[operator.name](operator, context)
+    return _BEGINNINGS[operator.name](operator, None, context)
 
 
 # One row without a column that a query sees.
@@ -270,19 +253,6 @@ _NOTHING = CheckedQuery(ConstantRows(((Constant(0, "long"),),), _ROW), {})
 def _where(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     tested = condition(operator.items[0].expression, state.scope(context))
     return state.over(RowFilter(state.relation, tested, state.relation.columns))
-
-
-def _combined(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    combine = combining.union if operator.name == "union" else combining.join
-    return combine(operator, state, context, check_pipeline)
-
-
-def _search(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    return searching.search(operator, state, context, check_pipeline)
-
-
-def _top_nested(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    return nested_tops.top_nested(operator, state, context, _over)
 
 
 def _ignored(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:
@@ -296,14 +266,15 @@ def _misplaced(operator: syntax.Operator, _state: CheckedQuery, _context: Contex
 
 # Operators that keep the order of their rows, so that it is there to look at.
 _WINDOWED = frozenset(["extend", "project", "where"])
-_BEGINNINGS: dict[str, Callable[[syntax.Operator, Context], CheckedQuery]] = {
+Check = Callable[[syntax.Operator, Any, Context], CheckedQuery]
+_BEGINNINGS: dict[str, Check] = {
     "print": constants.print_row,
     "datatable": constants.datatable,
     "range": constants.value_range,
+    "union": combining.union,
+    "search": searching.search,
 }
-
-
-_CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQuery]] = {
+_CHECKS: dict[str, Check] = {
     "where": _where,
     "extend": columns.extend,
     "project": columns.project,
@@ -317,18 +288,18 @@ _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQue
     "summarize": columns.summarize,
     "sort": rowsets.sort,
     "top": rowsets.top,
-    "top-nested": _top_nested,
+    "top-nested": nested_tops.top_nested,
     "take": rowsets.take,
     "sample": rowsets.take,
     "sample-distinct": rowsets.sample_distinct,
     "make-series": make_series.make_series,
     "distinct": rowsets.distinct,
     "count": rowsets.count,
-    "union": _combined,
-    "search": _search,
-    "join": _combined,
-    "lookup": _combined,
-    **dict.fromkeys(_BEGINNINGS, _misplaced),
+    "union": combining.union,
+    "search": searching.search,
+    "join": combining.join,
+    "lookup": combining.join,
+    **dict.fromkeys(("print", "datatable", "range"), _misplaced),
     "getschema": rowsets.get_schema,
     "render": _ignored,
     "serialize": windows.serialize,

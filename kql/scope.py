@@ -1,6 +1,6 @@
 """Names while a pipeline is checked: an expression's scope, the relation's columns, new names."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
@@ -118,22 +118,38 @@ class CheckBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """Columns, constants of `let`, the time, and whether aggregates may stand here.
+class Context:
+    """Tables, names of let, the time and the limits of a whole query.
 
     `now` is in microseconds since 1970 and None in a projection, whose rows must not depend on when
     it runs.
     """
 
-    columns: Columns
-    scalars: Mapping[str, syntax.Expression] = field(default_factory=dict)
-    now: int | None = None
-    functions: Mapping[str, syntax.UserFunction] = field(default_factory=dict)
+    # A view is the relation that it stands for.
+    tables: Mapping[str, "Table | CheckedQuery"]
+    now: int | None
+    # Checks a pipeline within the query; the last argument is the input of one without a source.
+    check: Callable[[syntax.QueryPipeline, "Context", "CheckedQuery | None"], "CheckedQuery"]
+    names: syntax.Names = field(default_factory=syntax.Names)
     # Parameters of the function whose body this is.
     bound: Mapping[str, Expression] = field(default_factory=dict)
+    budget: CheckBudget = field(default_factory=CheckBudget)
+
+    def pipeline(
+        self, pipeline: syntax.QueryPipeline, start: "CheckedQuery | None" = None
+    ) -> "CheckedQuery":
+        """Check a pipeline within the query."""
+        return self.check(pipeline, self, start)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Columns that an expression may name, and whether aggregates may stand here."""
+
+    columns: Columns
+    context: Context
     promoted: tuple[Promoted, ...] = ()
     is_aggregated: bool = False
-    budget: CheckBudget = field(default_factory=CheckBudget)
 
     def plain(self) -> "Scope":
         """Return the scope of an aggregate's arguments, in which no aggregate may stand."""
@@ -153,36 +169,6 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """Tables, names of let, the time and the limits of a whole query."""
-
-    # A view is the relation that it stands for.
-    tables: Mapping[str, "Table | CheckedQuery"]
-    now: int | None
-    scalars: Mapping[str, syntax.Expression] = field(default_factory=dict)
-    pipelines: Mapping[str, syntax.QueryPipeline] = field(default_factory=dict)
-    functions: Mapping[str, syntax.UserFunction] = field(default_factory=dict)
-    bound: Mapping[str, Expression] = field(default_factory=dict)
-    budget: CheckBudget = field(default_factory=CheckBudget)
-
-    def scope(self, columns: Columns) -> Scope:
-        """Return the scope of an expression over these columns."""
-        return Scope(
-            columns, self.scalars, self.now, self.functions, self.bound, budget=self.budget
-        )
-
-    def within(self, names: syntax.Names, bound: Mapping[str, Expression]) -> "Context":
-        """Return the scope of a function's body."""
-        return replace(
-            self,
-            scalars=names.scalars,
-            pipelines=names.tables,
-            functions=names.functions,
-            bound=bound,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class CheckedQuery:
     """A relation with its columns that the query can see.
 
@@ -197,8 +183,7 @@ class CheckedQuery:
 
     def scope(self, context: Context, *, is_aggregated: bool = False) -> Scope:
         """Return the scope of an expression over this relation."""
-        scope = context.scope(self.columns)
-        return replace(scope, promoted=self.promoted, is_aggregated=is_aggregated)
+        return Scope(self.columns, context, self.promoted, is_aggregated)
 
     def select(
         self,

@@ -3,9 +3,10 @@
 A signature is written `int long -> real: template`. Words before the arrow are parameters: a type,
 `number`, `ordered`, `any`, or `T`, which all arguments of that word share. `const` means that the
 argument is known before the query runs, `regex` that it is a regular expression, `?` that it may be
-left out, `...` that the last may be repeated. The template is the name of an SQL pattern of each
+left out, `...` that the last may be repeated, `...64` at most so often. The template is the name of an SQL pattern of each
 engine, by default the function's own name; a rule of `kql.functions.calls` serves cases that no
-signature describes.
+signature describes. The words of its `taken` parameters are those of `kql.functions.arguments`: each
+argument is converted, or refused in words of its own.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ class Function:
     summary: str
     signatures: tuple[str, ...] = ()
     rule: str = ""
+    # Parameters whose words convert, as a signature without alternatives.
+    taken: str = ""
     is_aggregate: bool = False
     # now() and ago() differ from run to run: a projection's rows must not.
     is_row_by_row: bool = True
@@ -27,7 +30,8 @@ class Function:
     @property
     def shown(self) -> str:
         """The signatures, for people."""
-        shown = (s.partition(":")[0].strip() for s in self.signatures)
+        given = self.signatures or ((self.taken,) if self.taken else ())
+        shown = (s.partition(":")[0].strip() for s in given)
         return "; ".join(shown) or "see below"
 
 
@@ -39,6 +43,8 @@ class Parameter:
     is_constant: bool = False
     is_optional: bool = False
     is_repeated: bool = False
+    # Of a repeated one, how many arguments there are at most; 0 = any number.
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +66,10 @@ def signature(text: str, name: str) -> Signature:
         if word == "const":
             is_constant = True
             continue
-        bare = word.rstrip("?.")
-        parameters.append(
-            Parameter(bare, is_constant or bare == "regex", "?" in word, word.endswith("..."))
-        )
+        bare, dots, most = word.partition("...")
+        bare = bare.rstrip("?")
+        is_known = is_constant or bare == "regex"
+        parameters.append(Parameter(bare, is_known, "?" in word, bool(dots), int(most or 0)))
         is_constant = False
     return Signature(tuple(parameters), result, template or name)
 
@@ -73,9 +79,16 @@ def scalar(name: str, summary: str, *signatures: str) -> Function:
     return Function(name, summary, signatures)
 
 
-def ruled(name: str, summary: str, rule: str, *, is_aggregate: bool = False) -> Function:
-    """Return a function whose type a rule says."""
-    return Function(name, summary, rule=rule, is_aggregate=is_aggregate)
+def ruled(
+    name: str, summary: str, rule: str, taken: str = "", *, is_aggregate: bool = False
+) -> Function:
+    """Return a function whose type a rule says, of parameters that convert."""
+    return Function(name, summary, rule=rule, taken=taken, is_aggregate=is_aggregate)
+
+
+def taking(name: str, summary: str, taken: str, *, is_aggregate: bool = False) -> Function:
+    """Return a function of parameters that convert, whose type is written behind them."""
+    return Function(name, summary, taken=taken, is_aggregate=is_aggregate)
 
 
 def aggregate(name: str, summary: str, *signatures: str) -> Function:

@@ -1,17 +1,106 @@
-"""Arguments of a call: their number, and those that are known before the query runs."""
+"""Arguments of a call: their number, conversions, and those known before the query runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 from kql import regex
+from kql.catalog.signatures import Function, signature
 from kql.errors import KqlError, quoted
-from kql.functions.arithmetic import Operands, convert, unified
+from kql.functions.arithmetic import Operands, convert, or_empty, text, unified, widen
 from kql.scope import Argument
-from kql.typed import Columns, ColumnValue, Constant, Expression
+from kql.typed import Apply, Columns, ColumnValue, Constant, Expression
+from kql.types import KqlType
 
 Arguments = list[Argument]
 
 
-def need(name: str, arguments: Arguments, offset: int, low: int, high: int | None = None) -> None:
-    """Check the number of arguments."""
-    high = low if high is None else high
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a function that a rule writes out."""
+
+    name: str
+    arguments: Arguments
+    offset: int = 0
+
+    def apply(self, template: str, type_: KqlType, *arguments: Expression) -> Apply:
+        """Return a part of what the call is made of, or all of it."""
+        return Apply(template, arguments, type_, self.offset, self.name)
+
+
+def taken(function: Function, arguments: Arguments, offset: int) -> Arguments:
+    """Return the arguments as the words of a function's parameters convert them."""
+    parameters = signature(function.taken, function.name).parameters
+    low = sum(not parameter.is_optional for parameter in parameters)
+    _need(function.name, arguments, offset, low, parameters[-1].most or len(parameters))
+    every = chain(parameters, repeat(parameters[-1]))
+    return [
+        replace(argument, value=_WORDS[parameter.type](function.name, argument))
+        for parameter, argument in zip(every, arguments, strict=False)
+    ]
+
+
+def whole(number: int | None) -> Constant:
+    """Return a whole number that is known beforehand."""
+    return Constant(number, "long")
+
+
+def as_json(name: str, argument: Argument) -> Expression:
+    """Return a value as JSON text: times and timespans as texts, null as null."""
+    value = argument.value
+    if value.type in _JSON:
+        return Apply(_JSON[value.type], (value,), "dynamic", argument.offset, name)
+    shown = convert(value, "string", argument.offset, name)
+    return Apply("quoted_json", (shown,), "dynamic", argument.offset, name)
+
+
+_JSON = {
+    "bool": "bool_to_json", "int": "long_to_json", "long": "long_to_json", "real": "real_to_json",
+    "string": "string_to_json", "dynamic": "dynamic_to_json",
+}  # fmt: skip
+
+
+def _as(type_: KqlType) -> Callable[[str, Argument], Expression]:
+    return lambda name, argument: convert(argument.value, type_, argument.offset, name)
+
+
+def _of_type(type_: KqlType, what: str, hint: str) -> Callable[[str, Argument], Expression]:
+    """Return what takes values that widen to a type, and refuses others in these words."""
+
+    def value(name: str, argument: Argument) -> Expression:
+        widened = widen(argument.value, type_)
+        if widened is None:
+            argument.fail(what.format(name=name, type=argument.value.type), hint)
+        return widened
+
+    return value
+
+
+series = _of_type(
+    "dynamic", "a series is dynamic, this is {type}", "write dynamic([1, 2]) or make_list(...)"
+)
+whole_number = _of_type("long", "a whole number is needed, this is {type}", "use tolong()")
+time = _of_type("datetime", "a time is needed, this is {type}", "use todatetime()")
+_string = _of_type("string", "it takes a text, not {type}", "use tostring()")
+_WORDS: dict[str, Callable[[str, Argument], Expression]] = {
+    "any": lambda _name, argument: argument.value,
+    "text": lambda name, argument: text(argument.value, argument.offset, name),
+    "string": lambda name, argument: or_empty(_string(name, argument)),
+    "json": as_json,
+    "array": _of_type(
+        "dynamic", "{name} takes dynamic values, this is {type}",
+        "write parse_json(...) or dynamic([...])",
+    ),
+    "series": series,
+    "whole": whole_number,
+    "time": time,
+    "as_string": _as("string"),
+    "as_datetime": _as("datetime"),
+    "as_timespan": _as("timespan"),
+}  # fmt: skip
+
+
+def _need(name: str, arguments: Arguments, offset: int, low: int, high: int) -> None:
     if not low <= len(arguments) <= high:
         expected = str(low) if low == high else f"{low} to {high}"
         raise KqlError(

@@ -2,11 +2,19 @@
 
 from collections.abc import Callable
 
-from kql.catalog.signatures import Parameter, Signature, signature
+from kql.catalog.signatures import Function, Parameter, Signature, signature
 from kql.errors import KqlError, suggestion
 from kql.functions import composed, dynamics, rules, spans
-from kql.functions.arguments import Arguments, constant_text, need, one_type, pattern
-from kql.functions.arithmetic import convert, text, widen
+from kql.functions.arguments import (
+    Arguments,
+    Call,
+    as_json,
+    constant_text,
+    one_type,
+    pattern,
+    taken,
+)
+from kql.functions.arithmetic import convert, widen
 from kql.scope import Argument
 from kql.typed import Apply, Choice, Constant, Expression, Member
 from kql.types import ALIASES, DAY_NANOS, NUMBERS, ORDERED, TYPES, KqlType
@@ -146,120 +154,107 @@ _DIFFERENCES = {
 }
 
 
-def typed(name: str, rule: str, arguments: Arguments, offset: int) -> Expression:
-    """Return the call of a function by its rule."""
+def typed(function: Function, arguments: Arguments, offset: int) -> Expression:
+    """Return the call of a function by its rule, or by the words of its parameters."""
+    name, rule = function.name, function.rule
+    if function.taken:
+        arguments = taken(function, arguments, offset)
     if rule.startswith("to "):
-        need(name, arguments, offset, 1)
         return convert(arguments[0].value, ALIASES[rule[3:]], arguments[0].offset, name)
-    return _RULES[rule](name, arguments, offset)
+    if rule:
+        return _RULES[rule](Call(name, arguments, offset))
+    called, values = signature(function.taken, name), [a.value for a in arguments]
+    return Apply(called.template, tuple(values), _result(called, values), offset, name)
 
 
-def _iff(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 3)
-    return _case(name, arguments, offset)
-
-
-def _case(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 3, 101)
-    if len(arguments) % 2 == 0:
-        raise KqlError(offset, f"{name} has no last value", "end it with a value for all else")
-    conditions, values = arguments[:-1:2], [*arguments[1::2], arguments[-1]]
+def _case(call: Call) -> Expression:
+    if len(call.arguments) % 2 == 0:
+        raise KqlError(
+            call.offset, f"{call.name} has no last value", "end it with a value for all else"
+        )
+    conditions, values = call.arguments[:-1:2], [*call.arguments[1::2], call.arguments[-1]]
     for condition in conditions:
         if condition.value.type != "bool":
             condition.fail(f"a condition is needed, this is {condition.value.type}", "compare it")
-    unified_values = one_type(name, values)
+    unified_values = one_type(call.name, values)
     branches = zip((c.value for c in conditions), unified_values[:-1], strict=True)
     return Choice(tuple(branches), unified_values[-1], unified_values[-1].type)
 
 
-def _coalesce(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2, 64)
-    values = one_type(name, arguments)
+def _coalesce(call: Call) -> Expression:
+    values = one_type(call.name, call.arguments)
     if values[0].type == "string":
         *first, last = values
-        values = [*(Apply("null_if_empty", (v,), "string", offset, name) for v in first), last]
-    return Apply("coalesce", tuple(values), values[-1].type, offset, name)
+        values = [*(call.apply("null_if_empty", "string", v) for v in first), last]
+    return call.apply("coalesce", values[-1].type, *values)
 
 
-def _is_null(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1)
-    value = arguments[0].value
+def _is_null(call: Call) -> Expression:
+    value = call.arguments[0].value
     if value.type == "string":
-        instead = "isempty" if name == "isnull" else "isnotempty"
-        arguments[0].fail("no string is null", f"write {instead}(...)")
+        instead = "isempty" if call.name == "isnull" else "isnotempty"
+        call.arguments[0].fail("no string is null", f"write {instead}(...)")
     if value.type == "dynamic":
-        value = convert(value, "string", offset, name)
-    return Apply("isnull" if name == "isnull" else "isnotnull", (value,), "bool", offset, name)
+        value = convert(value, "string", call.offset, call.name)
+    return call.apply(call.name, "bool", value)
 
 
-def _delimited(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2, 64)
-    return composed.delimited(arguments, offset)
+def _delimited(call: Call) -> Expression:
+    delimiter, *values = (a.value for a in call.arguments)
+    parts = [part for value in values for part in (delimiter, value)]
+    return call.apply("strcat", "string", *parts[1:])
 
 
-def _part_of_date(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1)
-    time = convert(arguments[0].value, "datetime", arguments[0].offset, name)
-    return composed.part_of_date(name, time, offset)
+def _part_of_date(call: Call) -> Expression:
+    return composed.part_of_date(call.name, call.arguments[0].value, call.offset)
 
 
-def _attribute(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2)
-    attributes = arguments[0]
+def _attribute(call: Call) -> Expression:
+    attributes = call.arguments[0]
     if attributes.value.type != "dynamic":
         attributes.fail(
             f"attributes are dynamic, this is {attributes.value.type}",
             "write attribute(attributes, 'user.id')",
         )
-    key = dynamics.member_key(constant_text(arguments[1]), arguments[1].offset)
-    return dynamics.as_text(Member(attributes.value, (key,)), offset, name)
+    key = dynamics.member_key(constant_text(call.arguments[1]), call.arguments[1].offset)
+    return dynamics.as_text(Member(attributes.value, (key,)), call.offset, call.name)
 
 
-def _strcat(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1, 64)
-    values = tuple(text(a.value, a.offset, name) for a in arguments)
-    return Apply("strcat", values, "string", offset, name)
-
-
-def _trim(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2)
-    given, subject = arguments
+def _trim(call: Call) -> Expression:
+    given, subject = call.arguments
     if not isinstance(given.value, Constant) or given.value.type != "string":
         given.fail("the pattern has to be known before the query runs", "write a text in quotes")
     pattern(str(given.value.value), given)
     inside = f"(?:{given.value.value})+"
     ends = {"trim": rf"\A{inside}|{inside}\z", "trim_start": rf"\A{inside}"}
-    whole = pattern(ends.get(name, rf"{inside}\z"), given)
-    value = convert(subject.value, "string", subject.offset, name)
+    whole = pattern(ends.get(call.name, rf"{inside}\z"), given)
     rewrite = Constant("", "string", "rewrite")
-    return Apply("replace_regex", (value, whole, rewrite), "string", offset, name)
+    return call.apply("replace_regex", "string", subject.value, whole, rewrite)
 
 
-def _datetime_diff(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 3)
-    part = constant_text(arguments[0]).lower()
-    times = [convert(a.value, "datetime", a.offset, name) for a in arguments[1:]]
+def _datetime_diff(call: Call) -> Expression:
+    part = constant_text(call.arguments[0]).lower()
+    times = [a.value for a in call.arguments[1:]]
     if part in _CALENDAR:
-        numbers = [Apply(f"{part}_number", (t,), "long", offset, name) for t in times]
+        numbers = [call.apply(f"{part}_number", "long", t) for t in times]
     elif part in _DIFFERENCES or part == "nanosecond":
         if part == "week":
-            times = [Apply("startofweek", (t,), "datetime", offset, name) for t in times]
+            times = [call.apply("startofweek", "datetime", t) for t in times]
         width = Constant(_DIFFERENCES.get(part, 1_000) // 1_000, "long")
-        numbers = [Apply("unit_number", (t, width), "long", offset, name) for t in times]
+        numbers = [call.apply("unit_number", "long", t, width) for t in times]
     else:
         hint = suggestion(part, [*_CALENDAR, *_DIFFERENCES], "write 'hour', 'day', 'month'")
-        arguments[0].fail(f"there is no part of a time {part[:40]!r}", hint)
-    difference = Apply("subtract", tuple(numbers), "long", offset, name)
+        call.arguments[0].fail(f"there is no part of a time {part[:40]!r}", hint)
+    difference = call.apply("subtract", "long", *numbers)
     if part != "nanosecond":
         return difference
-    return Apply("multiply", (difference, Constant(1_000, "long")), "long", offset, name)
+    return call.apply("multiply", "long", difference, Constant(1_000, "long"))
 
 
-def _format_datetime(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2)
-    time = convert(arguments[0].value, "datetime", arguments[0].offset, name)
-    whole = convert(time, "string", offset, name)
-    layout, pieces, position = constant_text(arguments[1]), list[Expression](), 0
+def _format_datetime(call: Call) -> Expression:
+    time = call.arguments[0].value
+    whole = convert(time, "string", call.offset, call.name)
+    layout, pieces, position = constant_text(call.arguments[1]), list[Expression](), 0
     while position < len(layout):
         piece = next((p for p in _PIECES if layout.startswith(p, position)), "")
         if piece:
@@ -268,12 +263,12 @@ def _format_datetime(name: str, arguments: Arguments, offset: int) -> Expression
             pieces.append(Constant(layout[position], "string"))
         else:
             hint = f"formats are made of {', '.join(_PIECES)} and signs between them"
-            arguments[1].fail(f"{layout[position]!r} is no part of a format", hint)
+            call.arguments[1].fail(f"{layout[position]!r} is no part of a format", hint)
         position += len(piece) or 1
     if not 0 < len(pieces) <= 64:
-        arguments[1].fail("a format has 1 to 64 parts", "write 'yyyy-MM-dd HH:mm:ss'")
-    shown = Apply("strcat", tuple(pieces), "string", offset, name)
-    is_null = Apply("isnull", (time,), "bool", offset, name)
+        call.arguments[1].fail("a format has 1 to 64 parts", "write 'yyyy-MM-dd HH:mm:ss'")
+    shown = call.apply("strcat", "string", *pieces)
+    is_null = call.apply("isnull", "bool", time)
     return Choice(((is_null, Constant("", "string")),), shown, "string")
 
 
@@ -296,9 +291,8 @@ def _formatted(piece: str, whole: Expression, time: Expression) -> Expression:
     return Apply("replace_regex", (cut, *zero), "string")
 
 
-def _percentile(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2)
-    value, rank = arguments
+def _percentile(call: Call) -> Expression:
+    value, rank = call.arguments
     if value.value.type not in (*NUMBERS, "timespan", "datetime"):
         value.fail(f"{value.value.type} has no percentiles", "convert it to a number first")
     percent = rank.value.value if isinstance(rank.value, Constant) else None
@@ -307,21 +301,21 @@ def _percentile(name: str, arguments: Arguments, offset: int) -> Expression:
     share = Constant(percent / 100, "real")
     subject = value.value
     if subject.type == "int":
-        subject = convert(subject, "long", value.offset, name)
+        subject = convert(subject, "long", value.offset, call.name)
     template = "percentile_real" if subject.type == "real" else "percentile"
-    return Apply(template, (subject, share), subject.type, offset, name)
+    return call.apply(template, subject.type, subject, share)
 
 
-def _percentiles_array(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2, 21)
-    value, *ranks = arguments
+def _percentiles_array(call: Call) -> Expression:
+    value, *ranks = call.arguments
     if len(ranks) == 1 and ranks[0].value.type == "dynamic":
         listed = rules.texts.constant_list(ranks[0])
         ranks = [Argument(_rank(each), ranks[0].offset) for each in listed[:21]]
-    percentiles = [
-        Argument(_percentile("percentile", [value, rank], offset), offset) for rank in ranks
-    ]
-    return rules.arrays.pack_array("", percentiles, offset)
+    values: Arguments = []
+    for rank in ranks:
+        percentile = _percentile(Call("percentile", [value, rank], call.offset))
+        values.append(Argument(as_json("", Argument(percentile, call.offset)), call.offset))
+    return rules.arrays.pack_array(Call("", values, call.offset))
 
 
 def _rank(value: object) -> Constant:
@@ -338,8 +332,7 @@ def extreme(name: str, key: Expression, value: Expression, offset: int) -> Expre
     return Apply(template, (value, key), value.type, offset, name)
 
 
-_RULES: dict[str, Callable[[str, Arguments, int], Expression]] = {
-    "iff": _iff,
+_RULES: dict[str, Callable[[Call], Expression]] = {
     "case": _case,
     "coalesce": _coalesce,
     "isnull": _is_null,
@@ -347,7 +340,6 @@ _RULES: dict[str, Callable[[str, Arguments, int], Expression]] = {
     "attribute": _attribute,
     "strcat_delim": _delimited,
     "part_of_date": _part_of_date,
-    "strcat": _strcat,
     "trim": _trim,
     "datetime_diff": _datetime_diff,
     "format_datetime": _format_datetime,

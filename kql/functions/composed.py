@@ -1,24 +1,12 @@
-"""Functions that are made of the patterns of others: parts of dates, texts with a delimiter."""
+"""Parts of dates, which are made of the patterns of others."""
 
 from collections.abc import Callable
 
-from kql.functions.arithmetic import text
-from kql.scope import Argument
 from kql.typed import Apply, Constant, Expression
 from kql.types import DAY_NANOS
 
 _HOUR_MICROS = 3_600 * 10**6
 _DAY_MICROS = DAY_NANOS // 1_000
-
-
-def delimited(arguments: list[Argument], offset: int) -> Expression:
-    """Return the values as texts with a delimiter between them."""
-    delimiter, *values = arguments
-    between = text(delimiter.value, delimiter.offset, "strcat_delim")
-    parts: list[Expression] = []
-    for value in values:
-        parts += [between, text(value.value, value.offset, "strcat_delim")]
-    return Apply("strcat", tuple(parts[1:]), "string", offset, "strcat_delim")
 
 
 def part_of_date(name: str, time: Expression, offset: int) -> Expression:

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from math import isnan
 
+from kql.catalog.table import FUNCTIONS
 from kql.functions import calls as functions
 from kql.functions import dynamics
 from kql.functions.arithmetic import Operands, convert, equal, or_empty, unequal, unified
@@ -11,8 +12,6 @@ from kql.functions.folding import folded_constant, folded_value
 from kql.scope import Argument
 from kql.typed import Among, Apply, Constant, Expression, Logic, Not
 from kql.types import LONG_MAX, NUMBERS, Value
-
-_SET, _SET_RULE = "set_has_element", "array_index_of"
 
 
 def among(left: Argument, options: list[Argument], operator: str, offset: int) -> Expression:
@@ -24,7 +23,7 @@ def among(left: Argument, options: list[Argument], operator: str, offset: int) -
     if len(options) == 1 and options[0].value.type == "dynamic":
         array = options[0]
         if not isinstance(array.value, Constant) and not ignores_case:
-            is_member = functions.typed(_SET, _SET_RULE, [array, left], offset)
+            is_member = functions.typed(FUNCTIONS["set_has_element"], [array, left], offset)
             return Not(is_member) if is_not else is_member
         options = _elements(array)
     is_mixed = left.value.type == "dynamic" and len({o.value.type for o in options}) > 1

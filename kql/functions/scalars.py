@@ -8,7 +8,7 @@ from kql.dataset_table import COMPUTED
 from kql.errors import KqlError, UnknownColumn, quoted, suggestion
 from kql.functions import arithmetic, user_functions
 from kql.functions import calls as functions
-from kql.functions.arguments import constant_text, need, pattern, with_flags
+from kql.functions.arguments import constant_text, pattern, taken, with_flags
 from kql.functions.arithmetic import Operands, convert
 from kql.functions.dynamics import member_key
 from kql.functions.folding import folded_constant, folded_term_pattern, folded_value, term_pattern
@@ -38,9 +38,10 @@ _BOUNDED = {
 
 def check(expression: syntax.Expression, scope: Scope) -> Expression:
     """Return an expression with its type. Raises KqlError with an offset."""
-    with scope.budget.level(expression.offset):
+    budget = scope.context.budget
+    with budget.level(expression.offset):
         checked = with_promoted(_checked(expression, scope), scope.promoted)
-        scope.budget.check_size(checked, expression.offset)
+        budget.check_size(checked, expression.offset)
         return checked
 
 
@@ -86,14 +87,13 @@ def _name(name: syntax.Name, scope: Scope) -> Expression:
         raise KqlError(name.offset, f"column {quoted(name.name)} is not aggregated", hint)
     if name.name in scope.columns:
         return ColumnValue(name.name, scope.columns[name.name])
-    if name.name in scope.bound:
-        return scope.bound[name.name]
-    if name.name in scope.scalars:
-        # A let sees those before it only, so this ends.
-        earlier = dict(scope.scalars)
-        for later in list(earlier)[list(earlier).index(name.name) :]:
-            del earlier[later]
-        return check(scope.scalars[name.name], replace(scope, columns={}, scalars=earlier))
+    context = scope.context
+    if name.name in context.bound:
+        return context.bound[name.name]
+    scalars = context.names.scalars
+    if name.name in scalars:
+        inner = replace(context, names=context.names.scalars_before(name.name))
+        return check(scalars[name.name], replace(scope, columns={}, context=inner))
     if name.name in COMPUTED:
         sources, computed = COMPUTED[name.name]
         if all(scope.columns.get(source) == type_ for source, type_ in sources.items()):
@@ -103,7 +103,7 @@ def _name(name: syntax.Name, scope: Scope) -> Expression:
             key = name.name[len(container) + 1 :]
             return Member(ColumnValue(container, "dynamic"), (member_key(key, name.offset),))
     hint = slips.column(name.name) or suggestion(
-        name.name, [*scope.columns, *scope.scalars], _columns(scope)
+        name.name, [*scope.columns, *scalars], _columns(scope)
     )
     raise UnknownColumn(name.offset, f"there is no column {quoted(name.name)}", hint)
 
@@ -167,7 +167,7 @@ def _call(call: syntax.Call, scope: Scope) -> Expression:
             arguments=(*given, syntax.Call(name="typeof", arguments=(syntax.Literal() as named,)))
         ):
             return _as_type(replace(call, arguments=tuple(given)), named, scope)
-    if call.name in scope.functions:
+    if call.name in scope.context.names.functions:
         return user_functions.value(call, scope, check)
     return _built_in(call, scope)
 
@@ -175,7 +175,7 @@ def _call(call: syntax.Call, scope: Scope) -> Expression:
 def _built_in(call: syntax.Call, scope: Scope) -> Expression:
     function = FUNCTIONS.get(call.name)
     if function is None:
-        hint = slips.function(call.name, [*FUNCTIONS, *scope.functions])
+        hint = slips.function(call.name, [*FUNCTIONS, *scope.context.names.functions])
         raise KqlError(call.offset, f"there is no function {quoted(call.name)}", hint)
     if function.rule == "arg" or call.name == "percentiles":
         hint = "it stands in summarize only, and not within an expression"
@@ -196,8 +196,8 @@ def _built_in(call: syntax.Call, scope: Scope) -> Expression:
         return _column_if_exists(call, arguments, inner)
     if call.name == "pack_all" and not arguments:
         arguments = _named_columns(call, inner)
-    if function.rule:
-        return functions.typed(call.name, function.rule, arguments, call.offset)
+    if function.rule or function.taken:
+        return functions.typed(function, arguments, call.offset)
     typed = functions.applied(call.name, function.signatures, arguments, call.offset)
     return normalized(typed)
 
@@ -213,7 +213,7 @@ def _as_type(call: syntax.Call, named: syntax.Literal, scope: Scope) -> Expressi
 
 def _column_if_exists(call: syntax.Call, arguments: list[Argument], scope: Scope) -> Expression:
     """Return a column, as the type of the value that stands for it if there is none."""
-    need(call.name, arguments, call.offset, 2)
+    arguments = taken(FUNCTIONS[call.name], arguments, call.offset)
     name, otherwise = constant_text(arguments[0]), arguments[1]
     if name not in scope.columns or scope.is_aggregated:
         return otherwise.value
@@ -237,7 +237,8 @@ def _without_star(call: syntax.Call) -> tuple[syntax.Expression, ...]:
 
 
 def _time(call: syntax.Call, scope: Scope) -> Expression:
-    if scope.now is None:
+    now = scope.context.now
+    if now is None:
         hint = "write a constant time, or ask for it in the query over the view"
         raise KqlError(call.offset, f"a projection's rows do not depend on {call.name}()", hint)
     arguments = [argument(a, scope) for a in call.arguments]
@@ -247,7 +248,7 @@ def _time(call: syntax.Call, scope: Scope) -> Expression:
     shift = checked.arguments[0] if checked.arguments else Constant(0, "timespan")
     assert isinstance(shift, Constant)
     assert isinstance(shift.value, int)
-    value = scope.now + (shift.value if call.name == "now" else -shift.value) // 1_000
+    value = now + (shift.value if call.name == "now" else -shift.value) // 1_000
     if not DATETIME_MIN <= value <= DATETIME_MAX:
         raise KqlError(call.offset, "the time is beyond the years 1 to 9999", "take a shorter span")
     return Constant(value, "datetime")

@@ -15,40 +15,38 @@ from kql.typed import Constant, Expression
 from kql.types import fits
 
 CheckValue = Callable[[syntax.Expression, Scope], Expression]
-CheckTable = Callable[[syntax.QueryPipeline, Context], CheckedQuery]
 
 
 def value(call: syntax.Call, scope: Scope, check: CheckValue) -> Expression:
     """Return the value of a call of a function."""
-    function = scope.functions[call.name]
+    context = scope.context
+    function = context.names.functions[call.name]
     if isinstance(function.body, syntax.QueryPipeline):
         hint = f"take its value: toscalar({call.name}(...))"
         raise KqlError(call.offset, f"{quoted(call.name)} yields a table", hint)
     items = [syntax.Item(argument) for argument in call.arguments]
     given = _given(call.name, function, items, call.offset)
-    outer = replace(scope, columns={}, promoted=(), is_aggregated=False)
+    outer = Scope({}, context)
     bound = {}
     for parameter in function.parameters:
         argument = given.get(parameter.name)
         # A default has the function's scope, and no row.
         place = outer if argument is None else scope
         bound[parameter.name] = _bound(call.name, parameter, argument, place, check, call.offset)
-    names = function.names
-    inner = replace(outer, scalars=names.scalars, functions=names.functions, bound=bound)
-    return check(function.body, inner)
+    return check(function.body, Scope({}, replace(context, names=function.names, bound=bound)))
 
 
 def table(
     call: TableCall,
     context: Context,
     check_value: CheckValue,
-    check_table: CheckTable,
     piped: CheckedQuery | None = None,
 ) -> CheckedQuery:
     """Return the table of a call; `piped` is the first argument of invoke."""
-    function = context.functions.get(call.name)
+    functions = context.names.functions
+    function = functions.get(call.name)
     if function is None:
-        hint = suggestion(call.name, context.functions, "name it before: let f = () { ... };")
+        hint = suggestion(call.name, functions, "name it before: let f = () { ... };")
         raise KqlError(call.offset, f"there is no function {quoted(call.name)} of let", hint)
     if not isinstance(function.body, syntax.QueryPipeline):
         raise KqlError(call.offset, f"{quoted(call.name)} yields a value", "print it")
@@ -61,22 +59,21 @@ def table(
         tables[parameters[0].name] = _fitting(parameters[0], piped, call.offset)
         function = replace(function, parameters=parameters[1:])
     given = _given(call.name, function, call.arguments, call.offset)
-    scope = context.scope({})
     bound: dict[str, Expression] = {}
     for parameter in function.parameters:
         argument = given.get(parameter.name)
         if parameter.type is not None:
             bound[parameter.name] = _bound(
-                call.name, parameter, argument, scope, check_value, call.offset
+                call.name, parameter, argument, Scope({}, context), check_value, call.offset
             )
         else:
-            state = _table_of(call, parameter, argument, context, check_table)
+            state = _table_of(call, parameter, argument, context)
             tables[parameter.name] = _fitting(parameter, state, call.offset)
-    inner = context.within(function.names, bound)
-    pipelines = {n: p for n, p in inner.pipelines.items() if n not in tables}
-    inner = replace(inner, tables={**context.tables, **tables}, pipelines=pipelines)
+    named = {n: p for n, p in function.names.tables.items() if n not in tables}
+    names = replace(function.names, tables=named)
+    inner = replace(context, tables={**context.tables, **tables}, names=names, bound=bound)
     assert isinstance(function.body, syntax.QueryPipeline)
-    return check_table(function.body, inner)
+    return inner.pipeline(function.body)
 
 
 def _given(
@@ -125,13 +122,12 @@ def _table_of(
     parameter: FunctionParameter,
     given: syntax.Expression | None,
     context: Context,
-    check: CheckTable,
 ) -> CheckedQuery:
     match given:
         case syntax.Subquery():
-            return check(given.pipeline, context)
+            return context.pipeline(given.pipeline)
         case syntax.Name():
-            return check(syntax.QueryPipeline(given.offset, given), context)
+            return context.pipeline(syntax.QueryPipeline(given.offset, given))
         case _:
             what = f"{call.name} needs a table for {quoted(parameter.name)}"
             raise KqlError(call.offset, what, "write a dataset's name, or (dataset | ...)")

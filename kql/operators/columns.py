@@ -6,7 +6,7 @@ from dataclasses import replace
 from kql.catalog.table import FUNCTIONS
 from kql.errors import KqlError, quoted
 from kql.functions import calls as functions
-from kql.functions.arguments import need
+from kql.functions.arguments import taken
 from kql.functions.arithmetic import or_empty
 from kql.functions.scalars import argument
 from kql.scope import CheckedQuery, Context, Scope, check_names, fresh, implied_name, rank_name
@@ -188,11 +188,11 @@ def _aggregates(item: syntax.Item, scope: Scope, by: Values) -> list[tuple[str, 
 
 
 def _percentiles(call: syntax.Call, name: str | None, scope: Scope) -> list[tuple[str, Expression]]:
-    need(call.name, [argument(a, scope) for a in call.arguments], call.offset, 2, 21)
-    value, *ranks = (argument(a, scope) for a in call.arguments)
+    arguments = [argument(a, scope) for a in call.arguments]
+    value, *ranks = taken(FUNCTIONS[call.name], arguments, call.offset)
     columns: list[tuple[str, Expression]] = []
     for rank, written in zip(ranks, call.arguments[1:], strict=True):
-        typed = functions.typed("percentile", "percentile", [value, rank], call.offset)
+        typed = functions.typed(FUNCTIONS["percentile"], [value, rank], call.offset)
         base = f"percentile_{implied_name(call.arguments[0])}_{rank_name(written)}"
         # A name is that of the first column alone, as in Kusto.
         columns.append((base if columns or name is None else name, typed))

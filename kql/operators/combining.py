@@ -1,6 +1,5 @@
 """Checker of the operators that make columns of texts or combine tables: parse, union, join."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -112,7 +111,6 @@ def _flags(operator: syntax.Operator, kind: str) -> str:
     return "".join(sorted(set(flags) - set("Us")))
 
 
-Check = Callable[[syntax.QueryPipeline, Context], CheckedQuery]
 Side = Literal["left", "right"]
 _KINDS = (
     "innerunique", "inner", "leftouter", "rightouter", "fullouter",
@@ -121,9 +119,7 @@ _KINDS = (
 _SWAPPED = {"rightsemi": "leftsemi", "rightanti": "leftanti"}
 
 
-def union(
-    operator: syntax.Operator, state: CheckedQuery | None, context: Context, check: Check
-) -> CheckedQuery:
+def union(operator: syntax.Operator, state: CheckedQuery | None, context: Context) -> CheckedQuery:
     """Return the rows of all inputs: columns by name, null if an input lacks one."""
     unknown = set(operator.parameters) - {"kind", "isfuzzy", "withsource"}
     if unknown:
@@ -131,7 +127,7 @@ def union(
     kind = operator.parameters.get("kind", "outer")
     if kind not in ("outer", "inner"):
         raise KqlError(operator.offset, f"union has no kind {quoted(kind)}", "write outer or inner")
-    inputs = [*([state] if state else []), *(check(s, context) for s in operator.sources)]
+    inputs = [*([state] if state else []), *map(context.pipeline, operator.sources)]
     if column := operator.parameters.get("withsource"):
         names = [*(["union_arg0"] if state else []), *map(_source_name, operator.sources)]
         named = (name or f"union_arg{place}" for place, name in enumerate(names))
@@ -185,16 +181,14 @@ def _with_columns(state: CheckedQuery, columns: Columns) -> Relation:
     return Select(state.relation, values, columns)
 
 
-def join(
-    operator: syntax.Operator, state: CheckedQuery, context: Context, check: Check
-) -> CheckedQuery:
+def join(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     """Return pairs of rows with equal keys."""
     is_lookup = operator.name == "lookup"
     kind = operator.parameters.get("kind", "leftouter" if is_lookup else "innerunique")
     if kind not in (("leftouter", "inner") if is_lookup else _KINDS):
         hint = suggestion(kind, _KINDS, f"write one of {', '.join(_KINDS)}")
         raise KqlError(operator.offset, f"{operator.name} has no kind {quoted(kind)}", hint)
-    left, right = state, check(operator.sources[0], context)
+    left, right = state, context.pipeline(operator.sources[0])
     keys = [_key(item.expression, left, right) for item in operator.items]
     kind = "leftanti" if kind == "anti" else kind
     if kind in _SWAPPED:

@@ -9,7 +9,7 @@ from kql.errors import KqlError, quoted
 from kql.functions.arithmetic import convert
 from kql.functions.scalars import argument
 from kql.operators import columns
-from kql.scope import Argument, CheckedQuery, Context, check_names
+from kql.scope import Argument, CheckedQuery, Context, Scope, check_names
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Capture
 from kql.typed import Columns, Constant, ConstantRows, Expression, RowFilter
@@ -20,18 +20,18 @@ ROWS_MAX = 1_000
 _STEP_OF: dict[KqlType, KqlType] = {"datetime": "timespan"}
 
 
-def print_row(operator: syntax.Operator, context: Context) -> CheckedQuery:
+def print_row(operator: syntax.Operator, _: None, context: Context) -> CheckedQuery:
     """Return one row of values."""
     items = tuple(
         replace(item, name=item.name or f"print_{index}")
         for index, item in enumerate(operator.items)
     )
-    values = columns.values(items, context.scope({}))
+    values = columns.values(items, Scope({}, context))
     types = {name: value.type for name, value in values.items()}
     return CheckedQuery(ConstantRows((tuple(values.values()),), types), types)
 
 
-def datatable(operator: syntax.Operator, context: Context) -> CheckedQuery:
+def datatable(operator: syntax.Operator, _: None, context: Context) -> CheckedQuery:
     """Return the rows of a datatable."""
     declared = [part for part in operator.parts if isinstance(part, Capture)]
     types: dict[str, KqlType] = {}
@@ -44,7 +44,7 @@ def datatable(operator: syntax.Operator, context: Context) -> CheckedQuery:
         what = f"{len(operator.items)} values do not fill rows of {len(declared)} columns"
         raise KqlError(operator.offset, what, "write a value for each column of each row")
     values = [
-        _declared(argument(item.expression, context.scope({})), declared[index % len(declared)])
+        _declared(argument(item.expression, Scope({}, context)), declared[index % len(declared)])
         for index, item in enumerate(operator.items)
     ]
     width = len(declared)
@@ -52,9 +52,9 @@ def datatable(operator: syntax.Operator, context: Context) -> CheckedQuery:
     return _rows(rows, types, operator.offset)
 
 
-def value_range(operator: syntax.Operator, context: Context) -> CheckedQuery:
+def value_range(operator: syntax.Operator, _: None, context: Context) -> CheckedQuery:
     """Return a row for each value of a range."""
-    first, last, step = (argument(i.expression, context.scope({})) for i in operator.items)
+    first, last, step = (argument(i.expression, Scope({}, context)) for i in operator.items)
     type_ = _type_of(first, last, step)
     name = operator.items[0].name or ""
     start, end, width = (_number(part) for part in (first, last, step))

@@ -16,7 +16,7 @@ from kql.functions.arithmetic import convert
 from kql.functions.scalars import argument
 from kql.operators import columns
 from kql.operators.combining import Side
-from kql.scope import Argument, CheckedQuery, Context, check_names, fresh, implied_name
+from kql.scope import Argument, CheckedQuery, Context, Scope, check_names, fresh, implied_name
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Infix, Item
 from kql.typed import (
@@ -92,7 +92,7 @@ def _names(items: tuple[Item, ...]) -> list[str]:
 
 def _points(operator: syntax.Operator, context: Context) -> tuple[list[int | float], KqlType]:
     """Return the beginnings of the steps, and their type."""
-    scope = context.scope({})
+    scope = Scope({}, context)
     first, end, step = (argument(item.expression, scope) for item in operator.axis[1:])
     type_ = first.value.type
     if type_ not in ("datetime", "timespan", "int", "long", "real"):
@@ -139,7 +139,7 @@ def _grouped(operator: syntax.Operator, state: CheckedQuery, context: Context) -
 
 
 def _defaults(operator: syntax.Operator, values: Mapping[str, KqlType], context: Context) -> Values:
-    written = [argument(item.expression, context.scope({})) for item in operator.items[1::2]]
+    written = [argument(item.expression, Scope({}, context)) for item in operator.items[1::2]]
     if len(written) != len(values):
         hint = "write one aggregate that gives one column for each"
         raise KqlError(operator.offset, "an aggregate gives several columns", hint)

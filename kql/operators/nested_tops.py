@@ -4,7 +4,6 @@ Written from operators: each level aggregates by all columns so far, is joined w
 the level before kept, and numbers its rows within each of those.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kql.errors import KqlError, quoted
@@ -18,8 +17,6 @@ from kql.syntax.tree import Call, Expression, Infix, Item, Key, Literal, Name
 from kql.typed import ColumnValue, Join
 from kql.typed import Expression as TypedExpression
 from kql.types import KqlType
-
-Over = Callable[[syntax.Operator, CheckedQuery, Context], CheckedQuery]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +34,7 @@ class _Level:
         return not (isinstance(self.count, Literal) and self.count.value is None)
 
 
-def top_nested(
-    operator: syntax.Operator, state: CheckedQuery, context: Context, over: Over
-) -> CheckedQuery:
+def top_nested(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     """Return a row for each value of the last column that is kept."""
     levels, state = _levels(operator, replace(state, order=()), context)
     kept: CheckedQuery | None = None
@@ -49,7 +44,7 @@ def top_nested(
         grouped = columns.summarize(summarized, state, context)
         parents = [each.column for each in levels[:place]]
         joined = grouped if kept is None else _joined(kept, grouped, parents, operator, context)
-        kept = _first(joined, level, parents, operator, context, over)
+        kept = _first(joined, level, parents, operator, context)
     assert kept is not None
     shown = [name for each in levels for name in (each.column, str(each.aggregate.name))]
     every = kept.everything()
@@ -122,7 +117,6 @@ def _first(
     parents: list[str],
     operator: syntax.Operator,
     context: Context,
-    over: Over,
 ) -> CheckedQuery:
     """Keep the first rows of each earlier value."""
     if not level.has_count:
@@ -143,4 +137,5 @@ def _first(
     number = Call(offset, "row_number", (Literal(offset, 1, "long"), begins))
     few = Infix(offset, "<=", number, (level.count,))
     where = replace(operator, name="where", items=(Item(few),), keys=())
-    return replace(over(where, ordered, context), order=())
+    few_rows = context.pipeline(syntax.QueryPipeline(offset, None, (where,)), ordered)
+    return replace(few_rows, order=())

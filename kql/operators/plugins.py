@@ -12,7 +12,7 @@ from kql.catalog.table import FUNCTIONS
 from kql.errors import KqlError, quoted, suggestion
 from kql.functions.scalars import argument
 from kql.operators import columns, combining
-from kql.scope import CheckedQuery, Context
+from kql.scope import CheckedQuery, Context, Scope
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Capture, Infix, Item, Literal, Name, Path, TableCall
 from kql.typed import ColumnValue, Constant, Expression
@@ -44,7 +44,7 @@ def _bag_unpack(
     bag, *others = call.arguments or (_refuse(call, "bag_unpack(column, 'prefix')"),)
     prefix = ""
     if others:
-        written = argument(others[0].expression, context.scope({})).value
+        written = argument(others[0].expression, Scope({}, context)).value
         if not isinstance(written, Constant) or written.type != "string" or len(others) > 1:
             _refuse(call, "bag_unpack(column, 'prefix')")
         prefix = str(written.value)

@@ -1,6 +1,5 @@
 """Checker of search: rows with a text in some column, of a table or of several."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from kql.errors import KqlError, quoted
@@ -11,20 +10,17 @@ from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Infix, Literal, Star
 from kql.typed import RowFilter
 
-Check = Callable[[syntax.QueryPipeline, Context], CheckedQuery]
 _TABLE = "$table"
 
 
-def search(
-    operator: syntax.Operator, state: CheckedQuery | None, context: Context, check: Check
-) -> CheckedQuery:
+def search(operator: syntax.Operator, state: CheckedQuery | None, context: Context) -> CheckedQuery:
     """Return the rows that match; of several tables with the name of theirs, as $table."""
     if state is None:
         if not operator.sources:
             hint = "write search in (dataset, ...) 'text', or dataset | search 'text'"
             raise KqlError(operator.offset, "search has no table", hint)
         union = replace(operator, name="union", parameters={"withsource": _TABLE})
-        state = combining.union(union, None, context, check)
+        state = combining.union(union, None, context)
     elif operator.sources:
         what = "search has tables before it and in brackets"
         raise KqlError(operator.offset, what, "leave one of them out")

@@ -4,7 +4,7 @@ Each becomes a join of the operator's input, with a column that the expression t
 walks a query (rights, times, columns, every engine) sees a subquery as any other table.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from kql.errors import UnknownColumn, quoted
@@ -28,7 +28,6 @@ from kql.typed import (
 )
 from kql.types import NUMBERS, KqlType
 
-Check = Callable[[syntax.QueryPipeline, Context], CheckedQuery]
 _AMONG = frozenset(["in", "!in", "in~", "!in~"])
 # Their items are a number of rows, which is not a row's own value.
 _COUNTED = frozenset(["take", "top", "sample", "sample-distinct", "top-nested"])
@@ -58,10 +57,10 @@ def split(
 
 
 def joined(
-    operator: syntax.Operator, state: CheckedQuery, context: Context, check: Check
+    operator: syntax.Operator, state: CheckedQuery, context: Context
 ) -> tuple[syntax.Operator, CheckedQuery]:
     """Return an operator without queries, over an input that has their values as columns."""
-    rewriter = _Rewriter(state, context, check)
+    rewriter = _Rewriter(state, context)
     items, by = operator.items, tuple(map(rewriter.item, operator.by))
     if operator.name not in _COUNTED:
         items = tuple(map(rewriter.item, items))
@@ -92,7 +91,7 @@ def _holds(expression: syntax.Expression, state: CheckedQuery, context: Context)
 def _lets(context: Context) -> frozenset[str]:
     """Return the names of let whose values hold a query; each sees those before it."""
     names: frozenset[str] = frozenset()
-    for name, expression in context.scalars.items():
+    for name, expression in context.names.scalars.items():
         if _has_query(expression, {}, context, names):
             names |= {name}
     return names
@@ -108,20 +107,7 @@ def _has_query(
             return name in lets and name not in columns
         case syntax.Infix() if _table(expression, columns, context) is not None:
             return True
-    parts: list[syntax.Expression] = []
-
-    def keep(part: syntax.Expression) -> syntax.Expression:
-        parts.append(part)
-        return part
-
-    syntax.rebuilt(expression, keep)
-    return any(_has_query(part, columns, context, lets) for part in parts)
-
-
-def _before(scalars: Mapping[str, syntax.Expression], name: str) -> dict[str, syntax.Expression]:
-    """Return what let named before a name, and that it may refer to."""
-    names = list(scalars)
-    return {n: scalars[n] for n in names[: names.index(name)]}
+    return any(_has_query(part, columns, context, lets) for part in syntax.parts(expression))
 
 
 def _table(infix: syntax.Infix, columns: Columns, context: Context) -> syntax.QueryPipeline | None:
@@ -131,9 +117,9 @@ def _table(infix: syntax.Infix, columns: Columns, context: Context) -> syntax.Qu
     right = infix.right[0]
     if isinstance(right, syntax.Subquery):
         return right.pipeline
-    if not isinstance(right, syntax.Name) or right.name in {**columns, **context.scalars}:
+    if not isinstance(right, syntax.Name) or right.name in {**columns, **context.names.scalars}:
         return None
-    if right.name in context.pipelines or right.name in context.tables:
+    if right.name in context.names.tables or right.name in context.tables:
         return syntax.QueryPipeline(right.offset, right)
     return None
 
@@ -144,7 +130,6 @@ class _Rewriter:
 
     state: CheckedQuery
     context: Context
-    check: Check
     # The same `let` in several places is computed once.
     _scalars: dict[int, syntax.Call] = field(default_factory=dict)
     _lets: dict[str, syntax.Expression] = field(default_factory=dict)
@@ -160,7 +145,7 @@ class _Rewriter:
             return expression
         match expression:
             case syntax.Name(name=name):
-                return self._let(name, self.context.scalars)
+                return self._let(name, self.context.names)
             case syntax.Call(name="toscalar", arguments=(syntax.Subquery() as query,)):
                 return self._scalar(query)
             case syntax.Infix():
@@ -169,15 +154,15 @@ class _Rewriter:
                     return self._among(expression, table)
         return syntax.rebuilt(expression, self.rewrite)
 
-    def _let(self, name: str, scalars: Mapping[str, syntax.Expression]) -> syntax.Expression:
+    def _let(self, name: str, names: syntax.Names) -> syntax.Expression:
         """Write out a value of `let` that holds a query: it sees those before it, no column."""
         if name in self._lets:
             return self._lets[name]
-        earlier = _before(scalars, name)
+        earlier = names.scalars_before(name)
 
         def written(part: syntax.Expression) -> syntax.Expression:
             match part:
-                case syntax.Name() if part.name in earlier:
+                case syntax.Name() if part.name in earlier.scalars:
                     return self._let(part.name, earlier)
                 case syntax.Name():
                     what = f"there is no value {quoted(part.name)}"
@@ -187,7 +172,7 @@ class _Rewriter:
                 case _:
                     return syntax.rebuilt(part, written)
 
-        self._lets[name] = written(scalars[name])
+        self._lets[name] = written(names.scalars[name])
         return self._lets[name]
 
     def _scalar(self, query: syntax.Subquery) -> syntax.Call:
@@ -195,7 +180,7 @@ class _Rewriter:
         known = self._scalars.get(id(query))
         if known is not None:
             return known
-        inner = self.check(query.pipeline, self.context)
+        inner = self.context.pipeline(query.pipeline)
         first = next(iter(inner.columns))
         row = Limit(inner.relation, 1, inner.order, inner.relation.columns)
         value = Select(row, {_KEY: _column(inner, first)}, {_KEY: inner.columns[first]})
@@ -207,7 +192,7 @@ class _Rewriter:
     def _among(self, infix: syntax.Infix, table: syntax.QueryPipeline) -> syntax.Call:
         """Join whether a value is among those of a table's first column; null is among none."""
         left = argument(self.rewrite(infix.left), self.state.scope(self.context))
-        inner = self.check(table, self.context)
+        inner = self.context.pipeline(table)
         value, key = _comparable(left, _column(inner, next(iter(inner.columns))), infix)
         keys: Relation = Select(inner.relation, {_KEY: key}, {_KEY: key.type})
         if key.type == "real":

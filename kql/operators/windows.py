@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from kql.catalog.table import FUNCTIONS
 from kql.errors import KqlError
-from kql.functions.arguments import need
+from kql.functions.arguments import taken
 from kql.functions.arithmetic import convert, or_empty
 from kql.functions.scalars import argument, condition
 from kql.operators import columns
@@ -90,14 +90,7 @@ def _is_numbered(state: CheckedQuery) -> bool:
 def _calls(expression: syntax.Expression) -> bool:
     if isinstance(expression, syntax.Call) and expression.name in WINDOWS:
         return True
-    parts: list[syntax.Expression] = []
-
-    def keep(part: syntax.Expression) -> syntax.Expression:
-        parts.append(part)
-        return part
-
-    syntax.rebuilt(expression, keep)
-    return any(map(_calls, parts))
+    return any(map(_calls, syntax.parts(expression)))
 
 
 @dataclass(slots=True)
@@ -145,6 +138,7 @@ class _Windows:
 
     def _column(self, call: syntax.Call) -> str:
         arguments = [argument(a, self.state.scope(self.context)) for a in call.arguments]
+        arguments = taken(FUNCTIONS[call.name], arguments, call.offset)
         value = _VALUES[call.name](self, call, arguments)
         return self._add(_NAME, value)
 
@@ -159,7 +153,6 @@ class _Windows:
 
     def neighbour(self, call: syntax.Call, arguments: list[Argument]) -> Expression:
         """Return a value of an earlier or later row."""
-        need(call.name, arguments, call.offset, 1, 3)
         value, *others = arguments
         of_value = or_empty(value.value) if value.value.type == "string" else value.value
         given = _constant(others[0], 0, OFFSET_MAX) if others else Constant(1, "long")
@@ -175,7 +168,6 @@ class _Windows:
 
     def number(self, call: syntax.Call, arguments: list[Argument]) -> Expression:
         """Return the number of the row, which may begin again."""
-        need(call.name, arguments, call.offset, 0, 2)
         start = (
             _constant(arguments[0], -OFFSET_MAX, OFFSET_MAX) if arguments else Constant(1, "long")
         )
@@ -189,7 +181,6 @@ class _Windows:
 
     def sum(self, call: syntax.Call, arguments: list[Argument]) -> Expression:
         """Return the sum up to the row, which may begin again."""
-        need(call.name, arguments, call.offset, 1, 2)
         term = arguments[0]
         type_ = term.value.type
         if type_ not in _SUMMED:
@@ -202,7 +193,6 @@ class _Windows:
 
     def rank(self, call: syntax.Call, arguments: list[Argument]) -> Expression:
         """Return how many different values there are up to the row, which may begin again."""
-        need(call.name, arguments, call.offset, 1)
         value = arguments[0].value
         value = or_empty(value) if value.type == "string" else value
         changed = Apply("is_changed", (value, self._row), "bool", call.offset, call.name)

@@ -12,6 +12,7 @@ _COMPARISONS = {
     "le": "(<0> <= <1>)",
     "gt": "(<0> > <1>)",
     "ge": "(<0> >= <1>)",
+    "strcmp": "CASE WHEN (<0> < <1>) THEN CAST(-1 AS BIGINT) WHEN (<0> > <1>) THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END",
     # Engines take NaN as the greatest; in KQL a comparison with it is false.
     "lt_real": "(<0> < <1> AND NOT ISNAN(<0>) AND NOT ISNAN(<1>))",
     "le_real": "(<0> <= <1> AND NOT ISNAN(<0>) AND NOT ISNAN(<1>))",
@@ -54,6 +55,8 @@ _CONVERSIONS = {
     "to_real": "CAST(<0> AS DOUBLE)",
     "bool_to_int": "CAST(<0> AS INT)",
     "bool_to_long": "CAST(<0> AS BIGINT)",
+    "long_to_int": "TRY_CAST(<0> AS INT)",
+    "to_string": "CAST(<0> AS VARCHAR)",
     "bool_to_real": "CASE WHEN <0> THEN 1E0 WHEN NOT <0> THEN 0E0 END",
     "to_bool": "(<0> <> 0)",
     "string_to_bool": "CASE WHEN LOWER(<0>) IN ('true', '1') THEN TRUE"
@@ -73,6 +76,9 @@ _TEXTS = {
     "tolower": "LOWER(<0>)",
     "toupper": "UPPER(<0>)",
     "replace_string": "CASE WHEN <1> = '' THEN <0> ELSE REPLACE(<0>, <1>, <2>) END",
+    "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",
+    "substring_of": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END, LEAST(GREATEST(<2>, 0), 1000000000))",
+    "extract": "COALESCE(REGEXP_EXTRACT(<2>, <0>, <1>), '')",
     "slice": "SUBSTRING(<0>, <1>, <2>)",
 }
 _AGGREGATES = {

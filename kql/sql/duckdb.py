@@ -50,10 +50,8 @@ PATTERNS = {
     "quarter_number": "(YEAR(<0> AT TIME ZONE 'UTC') * 4 + QUARTER(<0> AT TIME ZONE 'UTC'))",
     "month_number": "(YEAR(<0> AT TIME ZONE 'UTC') * 12 + MONTH(<0> AT TIME ZONE 'UTC'))",
     "round": "ROUND(<0>, <1>)",
-    "long_to_int": "TRY_CAST(<0> AS INT)",
     "real_to_int": "TRY_CAST(TRUNC(<0>) AS INT)",
     "real_to_long": "TRY_CAST(TRUNC(<0>) AS BIGINT)",
-    "to_string": "CAST(<0> AS VARCHAR)",
     "real_to_string": "CASE WHEN ABS(<0>) < 1E15 AND <0> = TRUNC(<0>)"
     " THEN CAST(CAST(<0> AS BIGINT) AS VARCHAR) ELSE CAST(<0> AS VARCHAR) END",
     "datetime_to_string": f"({_TEXT_TIME} || '0Z')",
@@ -80,8 +78,6 @@ PATTERNS = {
     # TO_JSON writes NaN and infinities without quotes, and the lists hold no texts.
     "stored_list": "REGEXP_REPLACE(CAST(TO_JSON(<0>) AS VARCHAR), '(NaN|-?Infinity)', '\"\\1\"', 'g')",
     "split": "CAST(TO_JSON(STRING_SPLIT(COALESCE(<0>, ''), <1>)) AS VARCHAR)",
-    "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",
-    "substring_of": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END, LEAST(GREATEST(<2>, 0), 1000000000))",
     "contains": "CONTAINS(<0>, <1>)",
     "startswith": "STARTS_WITH(<0>, <1>)",
     "endswith": "ENDS_WITH(<0>, <1>)",
@@ -91,7 +87,6 @@ PATTERNS = {
     "term_cs": "(CONTAINS(<0>, <2>) AND REGEXP_MATCHES(<0>, <1>))",
     # It is not null if the conversion of the text to a number is not.
     "text_whole": "TRUNC(TRY_CAST(<0> AS DOUBLE))",
-    "extract": "COALESCE(REGEXP_EXTRACT(<2>, <0>, <1>), '')",
     "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>, 'g')",
     "sum": "COALESCE(TRY_CAST(SUM(<0>) AS BIGINT), CASE WHEN COUNT(<0>) = 0 THEN 0 END)",
     "sumif": "COALESCE(TRY_CAST(SUM(CASE WHEN <1> THEN <0> END) AS BIGINT),"

@@ -57,13 +57,15 @@ def _types(**others: str) -> dict[KqlType, str]:
             "datetime": others.get("datetime", "TIMESTAMPTZ")}  # fmt: skip
 
 
-def _of_duckdb(patterns: Mapping[str, str]) -> dict[str, str]:
-    return {name: with_unique_parameters(text) for name, text in patterns.items()}
-
-
 def _of_trino(patterns: Mapping[str, str]) -> dict[str, str]:
-    """Return patterns with Trino's name of ISNAN."""
-    return {name: text.replace("ISNAN(", "IS_NAN(") for name, text in patterns.items()}
+    """Return patterns with Trino's names of functions and types."""
+
+    def written(text: str) -> str:
+        for word, own in trino.WORDS.items():
+            text = text.replace(word, own)
+        return text
+
+    return {name: written(text) for name, text in patterns.items()}
 
 
 def _reals(patterns: Mapping[str, str]) -> dict[str, str]:
@@ -98,21 +100,16 @@ def _bracket_path(quote: str) -> Callable[[tuple[str | int, ...]], str]:
     return path
 
 
+_MODULES = (metric_patterns, range_patterns, value_patterns, array_patterns, series_patterns)
+_SHARED = {**COMMON, **WINDOWS}
+_DUCKDB = {n: p for module in _MODULES for n, p in module.DUCKDB.items()} | duckdb.PATTERNS
+_SPARK = {n: p for module in _MODULES for n, p in module.SPARK.items()} | spark.PATTERNS
+_TRINO = {**range_patterns.TRINO, **value_patterns.TRINO}
+_TRINO |= {name: _DUCKDB[name] for name in trino.LIKE_DUCKDB}
 ENGINES: dict[EngineName, Engine] = {
     "duckdb": Engine(
         "duckdb",
-        _of_duckdb(
-            {
-                **COMMON,
-                **WINDOWS,
-                **metric_patterns.DUCKDB,
-                **range_patterns.DUCKDB,
-                **value_patterns.DUCKDB,
-                **array_patterns.DUCKDB,
-                **series_patterns.DUCKDB,
-                **duckdb.PATTERNS,
-            }
-        ),
+        {name: with_unique_parameters(text) for name, text in (_SHARED | _DUCKDB).items()},
         _types(),
         regex.to_re2,
         str,
@@ -122,17 +119,9 @@ ENGINES: dict[EngineName, Engine] = {
     ),
     "spark": Engine(
         "spark",
-        {
-            **COMMON,
-            **WINDOWS,
-            **metric_patterns.SPARK,
-            **range_patterns.SPARK,
-            **value_patterns.SPARK,
-            **array_patterns.SPARK,
-            **series_patterns.SPARK,
-            **spark.PATTERNS,
-            **_reals(spark.PATTERNS),
-        },
+        {n: p.replace("VARCHAR", "STRING") for n, p in _SHARED.items()}
+        | _SPARK
+        | _reals(spark.PATTERNS),
         _types(string="STRING", datetime="TIMESTAMP"),
         regex.to_java,
         _java_rewrite,
@@ -141,11 +130,7 @@ ENGINES: dict[EngineName, Engine] = {
     ),
     "trino": Engine(
         "trino",
-        {
-            **_of_trino({**COMMON, **WINDOWS, **range_patterns.TRINO, **value_patterns.TRINO}),
-            **trino.PATTERNS,
-            **_reals(trino.PATTERNS),
-        },
+        _of_trino(_SHARED | _TRINO) | trino.PATTERNS | _reals(trino.PATTERNS),
         _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
         regex.to_trino,
         _java_rewrite,

@@ -58,10 +58,8 @@ PATTERNS = {
     "month_number": f"(YEAR({_DATE}) * 12 + MONTH({_DATE}))",
     "round": "ROUND(<0>, <1>)",
     "isnan": "ISNAN(<0>)",
-    "long_to_int": "TRY_CAST(<0> AS INT)",
     "real_to_int": "TRY_CAST(<0> AS INT)",
     "real_to_long": "TRY_CAST(<0> AS BIGINT)",
-    "to_string": "CAST(<0> AS STRING)",
     "real_to_string": "CASE WHEN ABS(<0>) < 1E15 AND <0> = FLOOR(<0>)"
     " THEN CAST(CAST(<0> AS BIGINT) AS STRING) ELSE CAST(<0> AS STRING) END",
     "datetime_to_string": f"CONCAT(CAST({_DATE} AS STRING), 'T',"
@@ -92,8 +90,6 @@ PATTERNS = {
     "elements": f"EXPLODE_OUTER(COALESCE(TRANSFORM({_VARIANTS}, v -> TO_JSON(v)), {_PROPERTIES}))",
     "stored_list": "TO_JSON(<0>)",
     "split": "TO_JSON(SPLIT(COALESCE(<0>, ''), <2>, -1))",
-    "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",
-    "substring_of": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END, LEAST(GREATEST(<2>, 0), 1000000000))",
     # Java makes two characters of the first one, and a sign of its own of a sigma at an end.
     "tolower": "LOWER(TRANSLATE(<0>, 'İΣ', 'iσ'))",
     "contains": "CONTAINS(<0>, <1>)",
@@ -102,7 +98,6 @@ PATTERNS = {
     "match": "(<0> RLIKE <1>)",
     "term": "(<0> RLIKE <1>)",
     "term_cs": "(<0> RLIKE <1>)",
-    "extract": "COALESCE(REGEXP_EXTRACT(<2>, <0>, <1>), '')",
     "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>)",
     "sum": "COALESCE(TRY_SUM(CAST(<0> AS BIGINT)), CASE WHEN COUNT(<0>) = 0 THEN 0L END)",
     "sumif": "COALESCE(TRY_SUM(CAST(CASE WHEN <1> THEN <0> END AS BIGINT)),"

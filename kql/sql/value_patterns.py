@@ -141,11 +141,6 @@ SPARK = {
 }  # fmt: skip
 # The rest is not written for Trino: it is refused there by name.
 TRINO = {
-    **{name: _COMMON[name] for name in (
-        "sign", "ceiling", "exp2", "exp10", "sin", "cos", "tan", "cot", "asin", "acos", "atan",
-        "atan2", "degrees", "radians", "pi", "isfinite", "isinf", "replace_plain", "pad_zeros",
-        "translate",
-    )},
     "repeat": "CASE WHEN LENGTH(<0>) * <1> <= 1048576 THEN ARRAY_JOIN(REPEAT(<0>, CAST(<1> AS INTEGER)), '') ELSE '' END",
     "greatest": "ARRAY_MAX(FILTER(ARRAY[<*>], v -> v IS NOT NULL))",
     "least": "ARRAY_MIN(FILTER(ARRAY[<*>], v -> v IS NOT NULL))",
@@ -158,7 +153,6 @@ TRINO = {
     "binary_not": "BITWISE_NOT(<0>)",
     "binary_shift_left": "CASE WHEN <1> >= 0 THEN BITWISE_LEFT_SHIFT(<0>, CAST(<1> % 64 AS INTEGER)) END",
     "binary_shift_right": "CASE WHEN <1> >= 0 THEN BITWISE_RIGHT_SHIFT_ARITHMETIC(<0>, CAST(<1> % 64 AS INTEGER)) END",
-    "position": "STRPOS(<0>, <1>)",
     "count_matches": "REGEXP_COUNT(<0>, <1>)",
     "reverse": "REVERSE(<0>)",
     "to_hex": "LOWER(REGEXP_REPLACE(TO_HEX(TO_BIG_ENDIAN_64(<0>)), '^0+(?=.)', ''))",
@@ -166,8 +160,6 @@ TRINO = {
     "base64_encode_tostring": "TO_BASE64(TO_UTF8(<0>))",
     "ipv4_number": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN REDUCE(SPLIT(SPLIT_PART(<0>, '/', 1), '.'), BIGINT '0',"
     " (a, b) -> a * 256 + TRY_CAST(b AS BIGINT), a -> a) END",
-    "ipv4_prefix": "COALESCE(TRY_CAST(NULLIF(SPLIT_PART(<0>, '/', 2), '') AS BIGINT), 32)",
-    "timespan_part": "(ABS(<0> / 100) / <1> % <2>)",
     "timespan_to_string": "TRANSFORM(ARRAY[<0> / 100], t -> CASE WHEN t IS NOT NULL THEN "
     + _span("{0} / {1}", "VARCHAR") + " END)[1]",
     "micros_to_datetime": f"CASE WHEN <0> {_BOUNDS} THEN CAST(FROM_UNIXTIME_NANOS(CAST(<0> AS DECIMAL(38, 0)) * 1000)"

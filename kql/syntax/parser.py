@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from kql.catalog.table import OPERATORS, SYNONYMS
-from kql.errors import KqlError, quoted
+from kql.errors import located, quoted
 from kql.syntax import slips
 from kql.syntax.operator_parser import OperatorParser
 from kql.syntax.tokens import TokenStream
@@ -30,19 +30,14 @@ _PARAMETERS = frozenset(["kind", "withsource", "isfuzzy", "hint"])
 
 def parse_query(text: str) -> ParsedQuery:
     """Return the tree of a query. Raises KqlError with line and column."""
-    return _located(text, lambda: _Parser(text).query())
+    with located(text):
+        return _Parser(text).query()
 
 
 def parse_projection(text: str) -> ParsedQuery:
     """Return the tree of a projection, which has no source. Raises KqlError likewise."""
-    return _located(text, lambda: _Parser(text).projection())
-
-
-def _located(text: str, parse: Callable[[], ParsedQuery]) -> ParsedQuery:
-    try:
-        return parse()
-    except KqlError as error:
-        raise error.at(text) from None
+    with located(text):
+        return _Parser(text).projection()
 
 
 class _Parser(OperatorParser):
@@ -225,7 +220,9 @@ class _Parser(OperatorParser):
             hint = slips.operator(token.text, [*OPERATORS, *SYNONYMS])
             stream.fail(f"there is no operator {quoted(token.text)}", hint)
         stream.take()
-        return _READERS[OPERATORS[name].shape](self, token.offset, name)
+        # The shape is the name of the method that reads it.
+        read: Callable[[int, str], Operator] = getattr(self, OPERATORS[name].shape)
+        return read(token.offset, name)
 
     def join(self, offset: int, name: str) -> Operator:
         parameters = self._parameters()
@@ -270,30 +267,3 @@ def _pipelines(
     sources: Sequence[Name | TableCall | QueryPipeline],
 ) -> tuple[QueryPipeline, ...]:
     return tuple(s if isinstance(s, QueryPipeline) else QueryPipeline(s.offset, s) for s in sources)
-
-
-_READERS: dict[str, Callable[[_Parser, int, str], Operator]] = {
-    "condition": _Parser.value,
-    "count": _Parser.value,
-    "items": _Parser.columns,
-    "optional": _Parser.optional,
-    "series": _Parser.series,
-    "search": _Parser.search,
-    "evaluate": _Parser.evaluate,
-    "sample": _Parser.sample,
-    "top_nested": _Parser.top_nested,
-    "names": _Parser.names,
-    "renames": _Parser.rename,
-    "parse": _Parser.parse,
-    "expand": _Parser.expand,
-    "summarize": _Parser.summarize,
-    "sort": _Parser.sort,
-    "top": _Parser.top,
-    "bare": _Parser.bare,
-    "datatable": _Parser.datatable,
-    "range": _Parser.range,
-    "ignored": _Parser.ignored,
-    "join": _Parser.join,
-    "union": _Parser.union,
-    "invoke": _Parser.invoke,
-}

@@ -1,7 +1,9 @@
 """The syntax tree of pipelines and scalar expressions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import TypeVar
 
 from kql.types import KqlType, Value
 
@@ -76,6 +78,19 @@ class Subquery:
 
 
 Expression = Literal | Name | Star | Path | Call | Infix | Negation | Subquery
+
+
+def parts(expression: Expression) -> Iterator[Expression]:
+    """Yield the expressions directly below one."""
+    match expression:
+        case Path():
+            yield expression.base
+        case Call():
+            yield from expression.arguments
+        case Infix():
+            yield from (expression.left, *expression.right)
+        case Negation():
+            yield expression.operand
 
 
 def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
@@ -196,9 +211,24 @@ class Names:
     tables: dict[str, QueryPipeline] = field(default_factory=dict)
     functions: dict[str, UserFunction] = field(default_factory=dict)
 
+    def scalars_before(self, name: str) -> "Names":
+        """Return what the value of a name sees: a let sees those before it only."""
+        return replace(self, scalars=_before(self.scalars, name))
+
+    def tables_before(self, name: str) -> "Names":
+        """Return what the table of a name sees of the other tables."""
+        return replace(self, tables=_before(self.tables, name))
+
     def copy(self) -> "Names":
         """Return these names by themselves."""
         return Names(dict(self.scalars), dict(self.tables), dict(self.functions))
+
+
+Named = TypeVar("Named")
+
+
+def _before(named: Mapping[str, Named], name: str) -> dict[str, Named]:
+    return dict(takewhile(lambda item: item[0] != name, named.items()))
 
 
 @dataclass(frozen=True, slots=True)

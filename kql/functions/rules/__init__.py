@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-from kql.functions.arguments import Arguments
+from kql.functions.arguments import Call
 from kql.functions.rules import arrays, networks, numbers, series, texts, times
 from kql.typed import Expression
 
-Rule = Callable[[str, Arguments, int], Expression]
-RULES: dict[str, Rule] = {
+RULES: dict[str, Callable[[Call], Expression]] = {
     **arrays.RULES,
     **networks.RULES,
     **numbers.RULES,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kql.errors import KqlError
-from kql.functions.arguments import Arguments, constant_whole, need
+from kql.functions.arguments import Call, constant_whole, whole
 from kql.functions.arithmetic import convert, text
 from kql.functions.rules.texts import constant_list
 from kql.scope import Argument
@@ -31,19 +31,15 @@ def _call(template: str, type_: KqlType, *arguments: Expression) -> Apply:
     return Apply(template, arguments, type_)
 
 
-def _whole(number: int | None) -> Constant:
-    return Constant(number, "long")
-
-
 def _read(written: str) -> _Address:
     """Return an address that is known before the query runs."""
     match = _PATTERN.match(written)
     if match is None:
-        return _Address(_whole(None), _whole(32))
+        return _Address(whole(None), whole(32))
     number = 0
     for part in match.groups()[:4]:
         number = number * 256 + int(part)
-    return _Address(_whole(number), _whole(int(match[5] or 32)))
+    return _Address(whole(number), whole(int(match[5] or 32)))
 
 
 def _address(name: str, argument: Argument) -> _Address:
@@ -60,63 +56,60 @@ def _address(name: str, argument: Argument) -> _Address:
 def _masked(number: Expression, prefix: Expression) -> Expression:
     """Return the network of an address."""
     if isinstance(prefix, Constant):
-        mask: Expression = _whole(-(1 << (32 - int(prefix.value or 0))))
+        mask: Expression = whole(-(1 << (32 - int(prefix.value or 0))))
     else:
-        bits = _call("subtract", "long", _whole(32), prefix)
-        width = _call("binary_shift_left", "long", _whole(1), bits)
-        mask = _call("subtract", "long", _whole(0), width)
+        bits = _call("subtract", "long", whole(32), prefix)
+        width = _call("binary_shift_left", "long", whole(1), bits)
+        mask = _call("subtract", "long", whole(0), width)
     if isinstance(number, Constant) and isinstance(mask, Constant):
         known = None if number.value is None else int(number.value) & int(mask.value or 0)
-        return _whole(known)
+        return whole(known)
     return _call("binary_and", "long", number, mask)
 
 
-def _parse(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1)
-    address = _address(name, arguments[0])
+def _parse(call: Call) -> Expression:
+    address = _address(call.name, call.arguments[0])
     return _masked(address.number, address.prefix)
 
 
-def _suffix(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1)
-    address = _address(name, arguments[0])
+def _suffix(call: Call) -> Expression:
+    address = _address(call.name, call.arguments[0])
     is_valid = _call("isnotnull", "bool", address.number)
-    return Choice(((is_valid, address.prefix),), _whole(None), "long")
+    return Choice(((is_valid, address.prefix),), whole(None), "long")
 
 
 def _shortest(prefixes: list[Expression]) -> Expression:
     known = [int(p.value or 0) for p in prefixes if isinstance(p, Constant)]
     others = [p for p in prefixes if not isinstance(p, Constant)]
     if not others:
-        return _whole(min(known))
-    values = [*others, *([_whole(min(known))] if known else [])]
+        return whole(min(known))
+    values = [*others, *([whole(min(known))] if known else [])]
     return values[0] if len(values) == 1 else _call("least", "long", *values)
 
 
-def _sides(name: str, arguments: Arguments, offset: int) -> tuple[Expression, Expression]:
+def _sides(call: Call) -> tuple[Expression, Expression]:
     """Return the networks of two addresses by the shortest prefix."""
-    need(name, arguments, offset, 2, 3)
-    a, b = (_address(name, argument) for argument in arguments[:2])
+    a, b = (_address(call.name, argument) for argument in call.arguments[:2])
     prefixes = [a.prefix, b.prefix]
-    if len(arguments) == 3:
-        prefixes.append(_given_prefix(name, arguments[2]))
+    if len(call.arguments) == 3:
+        prefixes.append(_given_prefix(call.name, call.arguments[2]))
     prefix = _shortest(prefixes)
     return _masked(a.number, prefix), _masked(b.number, prefix)
 
 
 def _given_prefix(name: str, argument: Argument) -> Expression:
     if isinstance(argument.value, Constant):
-        return _whole(constant_whole(argument, 0, 32))
+        return whole(constant_whole(argument, 0, 32))
     if argument.value.type not in ("int", "long"):
         argument.fail(f"a prefix is a whole number, this is {argument.value.type}", "write 24")
     return convert(argument.value, "long", argument.offset, name)
 
 
-def _compare(name: str, arguments: Arguments, offset: int) -> Expression:
-    a, b = _sides(name, arguments, offset)
+def _compare(call: Call) -> Expression:
+    a, b = _sides(call)
     values = {"lt": -1, "gt": 1, "eq": 0}
-    branches = tuple((_call(t, "bool", a, b), _whole(value)) for t, value in values.items())
-    return Choice(branches, _whole(None), "long")
+    branches = tuple((_call(t, "bool", a, b), whole(value)) for t, value in values.items())
+    return Choice(branches, whole(None), "long")
 
 
 def _same(a: Expression, b: Expression) -> Expression:
@@ -126,8 +119,8 @@ def _same(a: Expression, b: Expression) -> Expression:
     return Choice(((are_valid, is_same),), Constant(None, "bool"), "bool")
 
 
-def _is_match(name: str, arguments: Arguments, offset: int) -> Expression:
-    return _same(*_sides(name, arguments, offset))
+def _is_match(call: Call) -> Expression:
+    return _same(*_sides(call))
 
 
 def _within(address: _Address, network: _Address) -> Expression:
@@ -135,55 +128,51 @@ def _within(address: _Address, network: _Address) -> Expression:
     return _same(_masked(address.number, prefix), _masked(network.number, network.prefix))
 
 
-def _is_in_range(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2)
-    address, network = (_address(name, argument) for argument in arguments)
+def _is_in_range(call: Call) -> Expression:
+    address, network = (_address(call.name, argument) for argument in call.arguments)
     return _within(address, network)
 
 
-def _is_in_any_range(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2, RANGES_MAX + 1)
-    address = _address(name, arguments[0])
-    if len(arguments) == 2 and arguments[1].value.type == "dynamic":
-        networks = [_read(str(each)) for each in constant_list(arguments[1])]
+def _is_in_any_range(call: Call) -> Expression:
+    address = _address(call.name, call.arguments[0])
+    if len(call.arguments) == 2 and call.arguments[1].value.type == "dynamic":
+        networks = [_read(str(each)) for each in constant_list(call.arguments[1])]
     else:
-        networks = [_address(name, argument) for argument in arguments[1:]]
+        networks = [_address(call.name, argument) for argument in call.arguments[1:]]
     if not 0 < len(networks) <= RANGES_MAX:
-        raise KqlError(offset, f"there are {len(networks)} ranges", f"write 1 to {RANGES_MAX}")
+        raise KqlError(call.offset, f"there are {len(networks)} ranges", f"write 1 to {RANGES_MAX}")
     tests = [_within(address, network) for network in networks]
     return tests[0] if len(tests) == 1 else Logic("or", tuple(tests))
 
 
-def _is_private(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1)
-    address = _address(name, arguments[0])
+def _is_private(call: Call) -> Expression:
+    address = _address(call.name, call.arguments[0])
     return Logic("or", tuple(_within(address, _read(network)) for network in _PRIVATE))
 
 
-def _format(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1, 2)
-    argument = arguments[0]
+def _format(call: Call) -> Expression:
+    argument = call.arguments[0]
     if argument.value.type in ("int", "long"):
-        number = convert(argument.value, "long", argument.offset, name)
-        address = _Address(number, _whole(32))
+        number = convert(argument.value, "long", argument.offset, call.name)
+        address = _Address(number, whole(32))
     else:
-        address = _address(name, argument)
+        address = _address(call.name, argument)
     prefix = address.prefix
-    if len(arguments) == 2:
-        prefix = _whole(constant_whole(arguments[1], 0, 32))
+    if len(call.arguments) == 2:
+        prefix = whole(constant_whole(call.arguments[1], 0, 32))
     masked = _masked(address.number, prefix)
     pieces: list[Expression] = []
     for shift in (24, 16, 8, 0):
-        moved = _call("binary_shift_right", "long", masked, _whole(shift))
-        byte = _call("binary_and", "long", moved, _whole(255))
+        moved = _call("binary_shift_right", "long", masked, whole(shift))
+        byte = _call("binary_and", "long", moved, whole(255))
         dot = Constant(".", "string")
         pieces += [*([dot] if pieces else []), _call("to_string", "string", byte)]
-    limits = (_call("ge", "bool", masked, _whole(0)), _call("lt", "bool", masked, _whole(2**32)))
+    limits = (_call("ge", "bool", masked, whole(0)), _call("lt", "bool", masked, whole(2**32)))
     shown = _call("strcat", "string", *pieces)
     return Choice(((Logic("and", limits), shown),), Constant("", "string"), "string")
 
 
-RULES: dict[str, Callable[[str, Arguments, int], Expression]] = {
+RULES: dict[str, Callable[[Call], Expression]] = {
     "parse_ipv4": _parse,
     "ipv4_netmask_suffix": _suffix,
     "ipv4_compare": _compare,

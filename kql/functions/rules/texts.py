@@ -3,12 +3,11 @@
 import json
 from collections.abc import Callable
 
-from kql.functions.arguments import Arguments, constant_text, constant_whole, need, pattern
-from kql.functions.arithmetic import convert, or_empty, text
+from kql.functions.arguments import Call, constant_text, constant_whole, pattern, whole
+from kql.functions.arithmetic import convert
 from kql.regex import escape
 from kql.scope import Argument
-from kql.typed import Apply, Choice, Constant, Expression
-from kql.types import KqlType
+from kql.typed import Choice, Constant, Expression
 
 REPETITIONS_MAX = 1_024
 REPLACEMENTS_MAX = 64
@@ -16,135 +15,102 @@ REPLACEMENTS_MAX = 64
 _MARKS_FROM = 0x10F000
 
 
-def _as_text(name: str, argument: Argument) -> Expression:
-    return text(argument.value, argument.offset, name)
-
-
-def _call(name: str, template: str, type_: KqlType, *arguments: Expression) -> Apply:
-    return Apply(template, arguments, type_, 0, name)
-
-
-def _whole(number: int) -> Constant:
-    return Constant(number, "long")
-
-
-def _indexof(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2, 5)
-    subject = _as_text(name, arguments[0])
-    if name == "indexof":
-        lookup = _as_text(name, arguments[1])
+def _indexof(call: Call) -> Expression:
+    subject = call.arguments[0].value
+    if call.name == "indexof":
+        lookup = call.arguments[1].value
     else:
-        written = constant_text(arguments[1])
-        pattern(written, arguments[1])
+        written = constant_text(call.arguments[1])
+        pattern(written, call.arguments[1])
         # The text before the first match; a dot matches no line's end.
-        before = pattern(rf"\A((?:.|\n)*?)(?:{written})", arguments[1])
-    start = constant_whole(arguments[2], -(10**9), 10**9) if len(arguments) > 2 else 0
-    length = constant_whole(arguments[3], -1, 10**9) if len(arguments) > 3 else -1
-    if len(arguments) > 4 and constant_whole(arguments[4], 1, 10**9) != 1:
-        arguments[4].fail("only the first occurrence is looked for", "leave the argument out")
-    if name == "indexof_regex" and start < 0:
+        before = pattern(rf"\A((?:.|\n)*?)(?:{written})", call.arguments[1])
+    start = constant_whole(call.arguments[2], -(10**9), 10**9) if len(call.arguments) > 2 else 0
+    length = constant_whole(call.arguments[3], -1, 10**9) if len(call.arguments) > 3 else -1
+    if len(call.arguments) > 4 and constant_whole(call.arguments[4], 1, 10**9) != 1:
+        call.arguments[4].fail("only the first occurrence is looked for", "leave the argument out")
+    if call.name == "indexof_regex" and start < 0:
         return Constant(None, "long")
     searched: Expression = subject
     if length >= 0:
-        searched = _call(name, "substring_of", "string", subject, _whole(start), _whole(length))
+        searched = call.apply("substring_of", "string", subject, whole(start), whole(length))
     elif start:
-        searched = _call(name, "substring", "string", subject, _whole(start))
-    if name == "indexof":
-        place: Expression = _call(name, "position", "long", searched, lookup)
+        searched = call.apply("substring", "string", subject, whole(start))
+    if call.name == "indexof":
+        place: Expression = call.apply("position", "long", searched, lookup)
     else:
-        is_match = _call(name, "match", "bool", searched, before)
-        head = _call(name, "extract", "string", before, _whole(1), searched)
-        after = _call(name, "add", "long", _call(name, "strlen", "long", head), _whole(1))
-        place = Choice(((is_match, after),), _whole(0), "long")
-    shift: Expression = _whole(start - 1)
+        is_match = call.apply("match", "bool", searched, before)
+        head = call.apply("extract", "string", before, whole(1), searched)
+        after = call.apply("add", "long", call.apply("strlen", "long", head), whole(1))
+        place = Choice(((is_match, after),), whole(0), "long")
+    shift: Expression = whole(start - 1)
     if start < 0:
-        end = _call(name, "add", "long", _call(name, "strlen", "long", subject), _whole(start))
-        at_least = _call(name, "greatest", "long", end, _whole(0))
-        shift = _call(name, "subtract", "long", at_least, _whole(1))
-    is_absent = _call(name, "eq", "bool", place, _whole(0))
-    return Choice(((is_absent, _whole(-1)),), _call(name, "add", "long", place, shift), "long")
+        end = call.apply("add", "long", call.apply("strlen", "long", subject), whole(start))
+        at_least = call.apply("greatest", "long", end, whole(0))
+        shift = call.apply("subtract", "long", at_least, whole(1))
+    is_absent = call.apply("eq", "bool", place, whole(0))
+    return Choice(((is_absent, whole(-1)),), call.apply("add", "long", place, shift), "long")
 
 
-def _countof(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2, 3)
-    subject, search = _as_text(name, arguments[0]), constant_text(arguments[1])
-    kind = constant_text(arguments[2]) if len(arguments) == 3 else "normal"
+def _countof(call: Call) -> Expression:
+    subject, search = call.arguments[0].value, constant_text(call.arguments[1])
+    kind = constant_text(call.arguments[2]) if len(call.arguments) == 3 else "normal"
     if kind not in ("normal", "regex"):
-        arguments[2].fail(f"there is no kind {kind[:40]!r}", "write 'normal' or 'regex'")
+        call.arguments[2].fail(f"there is no kind {kind[:40]!r}", "write 'normal' or 'regex'")
     if not search:
-        arguments[1].fail("an empty text is found everywhere", "write at least one character")
+        call.arguments[1].fail("an empty text is found everywhere", "write at least one character")
     if kind == "regex":
-        return _call(name, "count_matches", "long", subject, pattern(search, arguments[1]))
+        return call.apply("count_matches", "long", subject, pattern(search, call.arguments[1]))
     shifts = [n for n in range(1, len(search)) if search[n:] == search[: len(search) - n]]
     if any(shift % shifts[0] for shift in shifts):
-        arguments[1].fail("this text overlaps itself in several ways", "count with kind 'regex'")
+        call.arguments[1].fail(
+            "this text overlaps itself in several ways", "count with kind 'regex'"
+        )
     if not shifts:
-        return _difference(name, subject, Constant(search, "string"), len(search))
+        searched = Constant(search, "string")
+        removed = _shorter(call, subject, "replace_plain", searched, Constant("", "string"))
+        return call.apply("divide", "long", removed, whole(len(search)))
     # Matches that overlap are a run: a match, and its end again for each further one.
-    run = pattern(f"{escape(search)}(?:{escape(search[-shifts[0] :])})*", arguments[1])
-    runs = _call(name, "count_matches", "long", subject, run)
-    longer = _call(
-        name, "subtract", "long", _removed(name, subject, run),
-        _call(name, "multiply", "long", runs, _whole(len(search))),
-    )  # fmt: skip
-    further = _call(name, "divide", "long", longer, _whole(shifts[0]))
-    return _call(name, "add", "long", runs, further)
+    run = pattern(f"{escape(search)}(?:{escape(search[-shifts[0] :])})*", call.arguments[1])
+    runs = call.apply("count_matches", "long", subject, run)
+    removed = _shorter(call, subject, "replace_regex", run, Constant("", "string", "rewrite"))
+    matched = call.apply("multiply", "long", runs, whole(len(search)))
+    longer = call.apply("subtract", "long", removed, matched)
+    further = call.apply("divide", "long", longer, whole(shifts[0]))
+    return call.apply("add", "long", runs, further)
 
 
-def _difference(name: str, subject: Expression, search: Constant, length: int) -> Expression:
-    without = _call(name, "replace_plain", "string", subject, search, Constant("", "string"))
-    whole, rest = (_call(name, "strlen", "long", t) for t in (subject, without))
-    removed = _call(name, "subtract", "long", whole, rest)
-    return _call(name, "divide", "long", removed, _whole(length))
+def _shorter(call: Call, text: Expression, template: str, *arguments: Expression) -> Expression:
+    """Return how many characters a replacement by nothing takes away."""
+    without = call.apply(template, "string", text, *arguments)
+    lengths = (call.apply("strlen", "long", each) for each in (text, without))
+    return call.apply("subtract", "long", *lengths)
 
 
-def _removed(name: str, subject: Expression, run: Constant) -> Expression:
-    """Return how many characters match a pattern."""
-    rewrite = Constant("", "string", "rewrite")
-    without = _call(name, "replace_regex", "string", subject, run, rewrite)
-    whole, rest = (_call(name, "strlen", "long", t) for t in (subject, without))
-    return _call(name, "subtract", "long", whole, rest)
-
-
-def _strrep(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2, 3)
-    value = _as_text(name, arguments[0])
-    count = min(constant_whole(arguments[1], 0, 2**31 - 1), REPETITIONS_MAX)
+def _strrep(call: Call) -> Expression:
+    value = call.arguments[0].value
+    count = min(constant_whole(call.arguments[1], 0, 2**31 - 1), REPETITIONS_MAX)
     if count == 0:
         return Constant("", "string")
     unit = value
-    if len(arguments) == 3:
-        unit = _call(name, "strcat", "string", _as_text(name, arguments[2]), value)
-    rest = _call(name, "repeat", "string", unit, _whole(count - 1))
-    return _call(name, "strcat", "string", value, rest)
+    if len(call.arguments) == 3:
+        unit = call.apply("strcat", "string", call.arguments[2].value, value)
+    rest = call.apply("repeat", "string", unit, whole(count - 1))
+    return call.apply("strcat", "string", value, rest)
 
 
-def _reverse(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1)
-    return _call(name, "reverse", "string", _as_text(name, arguments[0]))
-
-
-def _strcmp(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2)
-    a, b = (_as_text(name, argument) for argument in arguments)
-    less, greater = (_call(name, template, "bool", a, b) for template in ("lt", "gt"))
-    return Choice(((less, _whole(-1)), (greater, _whole(1))), _whole(0), "long")
-
-
-def _translate(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 3)
-    search, replacement = (constant_text(a) for a in arguments[:2])
+def _translate(call: Call) -> Expression:
+    search, replacement = (constant_text(a) for a in call.arguments[:2])
     # The last sign of a shorter list stands for the rest; the first of equal signs counts.
     padded = replacement + replacement[-1:] * (len(search) - len(replacement))
     pairs = dict(reversed(list(zip(search, padded, strict=False))))
     kept = [c for c in dict.fromkeys(search) if c in pairs]
     removed = [c for c in dict.fromkeys(search) if c not in pairs]
     source, target = "".join([*kept, *removed]), "".join(pairs[c] for c in kept)
-    subject = _as_text(name, arguments[2])
+    subject = call.arguments[2].value
     if not source:
         return subject
     texts = (Constant(source, "string"), Constant(target, "string"))
-    return _call(name, "translate", "string", subject, *texts)
+    return call.apply("translate", "string", subject, *texts)
 
 
 def constant_list(argument: Argument) -> list[object]:
@@ -158,63 +124,50 @@ def constant_list(argument: Argument) -> list[object]:
     return parsed
 
 
-def _replace_strings(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 3)
-    lookups, rewrites = (constant_list(a) for a in arguments[1:])
+def _replace_strings(call: Call) -> Expression:
+    lookups, rewrites = (constant_list(a) for a in call.arguments[1:])
     if len(lookups) != len(rewrites) or not 0 < len(lookups) <= REPLACEMENTS_MAX:
-        arguments[2].fail(
+        call.arguments[2].fail(
             f"there are {len(lookups)} texts and {len(rewrites)} replacements",
             f"write as many of both, at most {REPLACEMENTS_MAX}",
         )
-    result = _as_text(name, arguments[0])
+    result = call.arguments[0].value
     steps: list[tuple[str, str]] = []
     for number, (lookup, rewrite) in enumerate(zip(lookups, rewrites, strict=True)):
         if not isinstance(lookup, str) or not lookup:
-            arguments[1].fail("each text to look for has characters", "write texts in quotes")
+            call.arguments[1].fail("each text to look for has characters", "write texts in quotes")
         mark = chr(_MARKS_FROM + number)
         steps.append((lookup, mark))
         # A replacement that is no text keeps the text.
         steps.append((mark, rewrite if isinstance(rewrite, str) else lookup))
     for old, new in [*steps[::2], *steps[1::2]]:
         texts = (Constant(old, "string"), Constant(new, "string"))
-        result = _call(name, "replace_plain", "string", result, *texts)
+        result = call.apply("replace_plain", "string", result, *texts)
     return result
 
 
-def _tohex(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1, 2)
-    value = arguments[0]
+def _tohex(call: Call) -> Expression:
+    value = call.arguments[0]
     if value.value.type not in ("int", "long"):
         value.fail(f"a whole number is needed, this is {value.value.type}", "use tolong()")
-    number = convert(value.value, "long", value.offset, name)
-    digits: Expression = _call(name, "to_hex", "string", number)
+    number = convert(value.value, "long", value.offset, call.name)
+    digits: Expression = call.apply("to_hex", "string", number)
     if value.value.type == "int":
         # An int has 32 bits, whatever its sign.
-        eight = _call(name, "slice", "string", digits, _whole(9), _whole(8))
-        is_negative = _call(name, "lt", "bool", number, _whole(0))
+        eight = call.apply("slice", "string", digits, whole(9), whole(8))
+        is_negative = call.apply("lt", "bool", number, whole(0))
         digits = Choice(((is_negative, eight),), digits, "string")
-    if len(arguments) == 1:
+    if len(call.arguments) == 1:
         return digits
-    width = _whole(constant_whole(arguments[1], 0, 64))
-    return _call(name, "pad_zeros", "string", digits, width)
+    width = whole(constant_whole(call.arguments[1], 0, 64))
+    return call.apply("pad_zeros", "string", digits, width)
 
 
-def _text_function(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1)
-    argument = arguments[0]
-    if argument.value.type not in ("string", "dynamic"):
-        argument.fail(f"it takes a text, not {argument.value.type}", "use tostring()")
-    return _call(name, name, "string", or_empty(convert(argument.value, "string", offset, name)))
-
-
-RULES: dict[str, Callable[[str, Arguments, int], Expression]] = {
+RULES: dict[str, Callable[[Call], Expression]] = {
     "indexof": _indexof,
     "countof": _countof,
     "strrep": _strrep,
-    "reverse": _reverse,
-    "strcmp": _strcmp,
     "translate": _translate,
     "replace_strings": _replace_strings,
     "tohex": _tohex,
-    "text": _text_function,
 }

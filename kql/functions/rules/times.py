@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from kql.errors import KqlError, suggestion
 from kql.functions import composed, spans
-from kql.functions.arguments import Arguments, constant_text, need
-from kql.functions.arithmetic import convert, widen
+from kql.functions.arguments import Arguments, Call, constant_text, time, whole_number
+from kql.functions.arithmetic import convert
 from kql.scope import Argument
 from kql.typed import Apply, Choice, Constant, Expression, Logic
 from kql.types import DAY_NANOS, NUMBERS
@@ -17,19 +17,6 @@ _LENGTHS = {
 }  # fmt: skip
 
 
-def _time(argument: Argument) -> Expression:
-    time = widen(argument.value, "datetime")
-    if time is None:
-        argument.fail(f"a time is needed, this is {argument.value.type}", "use todatetime()")
-    return time
-
-
-def _whole(name: str, argument: Argument) -> Expression:
-    if argument.value.type not in ("int", "long"):
-        argument.fail(f"a whole number is needed, this is {argument.value.type}", "use tolong()")
-    return convert(argument.value, "long", argument.offset, name)
-
-
 def moved(part: str, count: Expression, time: Expression, offset: int, name: str) -> Expression:
     """Return a time that many parts later."""
     if part in _MONTHS:
@@ -39,36 +26,33 @@ def moved(part: str, count: Expression, time: Expression, offset: int, name: str
     return Apply("add_datetime", (time, span), "datetime", offset, name)
 
 
-def _start(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1, 2)
-    start = Apply(name, (_time(arguments[0]),), "datetime", offset, name)
-    if len(arguments) == 1:
+def _start(call: Call) -> Expression:
+    start = call.apply(call.name, "datetime", call.arguments[0].value)
+    if len(call.arguments) == 1:
         return start
-    part = name.removeprefix("startof")
-    return moved(part, _whole(name, arguments[1]), start, offset, name)
+    part = call.name.removeprefix("startof")
+    return moved(part, call.arguments[1].value, start, call.offset, call.name)
 
 
-def _end(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1, 2)
-    part = name.removeprefix("endof")
+def _end(call: Call) -> Expression:
+    part = call.name.removeprefix("endof")
     count: Expression = Constant(1, "long")
-    if len(arguments) == 2:
-        count = Apply("add", (_whole(name, arguments[1]), count), "long", offset, name)
-    start = Apply(f"startof{part}", (_time(arguments[0]),), "datetime", offset, name)
+    if len(call.arguments) == 2:
+        count = call.apply("add", "long", call.arguments[1].value, count)
+    start = call.apply(f"startof{part}", "datetime", call.arguments[0].value)
     microsecond = Constant(1_000, "timespan")
     if part in _LENGTHS:
         # The last day and week of the year 9999 have an end, but no next one.
         length = Apply("multiply", (Constant(_LENGTHS[part], "timespan"), count), "timespan")
         span = Apply("subtract", (length, microsecond), "timespan")
-        return Apply("add_datetime", (start, span), "datetime", offset, name)
-    following = moved(part, count, start, offset, name)
-    return Apply("subtract_datetime", (following, microsecond), "datetime", offset, name)
+        return call.apply("add_datetime", "datetime", start, span)
+    following = moved(part, count, start, call.offset, call.name)
+    return call.apply("subtract_datetime", "datetime", following, microsecond)
 
 
-def _datetime_add(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 3)
-    part = _part(arguments[0], (*_MONTHS, *_LENGTHS))
-    return moved(part, _whole(name, arguments[1]), _time(arguments[2]), offset, name)
+def _datetime_add(call: Call) -> Expression:
+    part = _part(call.arguments[0], (*_MONTHS, *_LENGTHS))
+    return moved(part, call.arguments[1].value, call.arguments[2].value, call.offset, call.name)
 
 
 def _part(argument: Argument, parts: tuple[str, ...]) -> str:
@@ -87,13 +71,12 @@ _NAMED = {
 _PARTS = (*_NAMED, "quarter", "week_of_year", "minute", "second", *_OF_SECOND)
 
 
-def _datetime_part(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2)
-    part, time = _part(arguments[0], _PARTS), _time(arguments[1])
+def _datetime_part(call: Call) -> Expression:
+    part, time = _part(call.arguments[0], _PARTS), call.arguments[1].value
     if part in _NAMED:
-        return composed.part_of_date(_NAMED[part], time, offset)
+        return composed.part_of_date(_NAMED[part], time, call.offset)
     if part == "week_of_year":
-        return Apply("week_of_year", (time,), "int", offset, name)
+        return call.apply("week_of_year", "int", time)
     if part == "quarter":
         month = Apply("subtract", (_month(time), Constant(1, "long")), "long")
         third = Apply("divide", (month, Constant(3, "long")), "long")
@@ -104,7 +87,7 @@ def _datetime_part(name: str, arguments: Arguments, offset: int) -> Expression:
             number = Apply("multiply", (number, Constant(1_000, "long")), "long")
     else:
         number = _remainder(_units(time, _LENGTHS[part] // 1_000), 60)
-    return Apply("long_to_int", (number,), "int", offset, name)
+    return call.apply("long_to_int", "int", number)
 
 
 def _month(time: Expression) -> Expression:
@@ -119,22 +102,22 @@ def _remainder(value: Expression, divisor: int) -> Expression:
     return Apply("remainder", (value, Constant(divisor, "long")), "long")
 
 
-def _make_datetime(name: str, arguments: Arguments, offset: int) -> Expression:
-    if len(arguments) not in (1, 3, 5, 6):
+def _make_datetime(call: Call) -> Expression:
+    if len(call.arguments) not in (1, 3, 5, 6):
         raise KqlError(
-            offset, f"{name} has {len(arguments)} arguments",
+            call.offset, f"{call.name} has {len(call.arguments)} call.arguments",
             "write make_datetime(year, month, day), with hour and minute, and with second",
         )  # fmt: skip
-    if len(arguments) == 1:
-        return _time(arguments[0])
-    year, month, day = (_whole(name, a) for a in arguments[:3])
+    if len(call.arguments) == 1:
+        return time(call.name, call.arguments[0])
+    year, month, day = (whole_number(call.name, a) for a in call.arguments[:3])
     dash = Constant("-", "string")
     pieces = (spans.padded(year, 4), dash, spans.padded(month, 2), dash, spans.padded(day, 2))
-    date = convert(Apply("strcat", pieces, "string"), "datetime", offset, name)
-    if len(arguments) == 3:
+    date = convert(Apply("strcat", pieces, "string"), "datetime", call.offset, call.name)
+    if len(call.arguments) == 3:
         return date
-    clock = _clock(name, arguments[3:])
-    return Apply("add_datetime", (date, clock), "datetime", offset, name)
+    clock = _clock(call.name, call.arguments[3:])
+    return call.apply("add_datetime", "datetime", date, clock)
 
 
 def _clock(name: str, arguments: Arguments) -> Expression:
@@ -163,22 +146,22 @@ def _ticks(value: Expression, ticks: int) -> Expression:
     return Apply("round_whole", (product,), "real")
 
 
-def _make_timespan(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1, 4)
-    if len(arguments) == 1:
-        return convert(arguments[0].value, "timespan", arguments[0].offset, name)
-    if len(arguments) < 4:
-        return _clock(name, arguments)
+def _make_timespan(call: Call) -> Expression:
+    if len(call.arguments) == 1:
+        return convert(call.arguments[0].value, "timespan", call.arguments[0].offset, call.name)
+    if len(call.arguments) < 4:
+        return _clock(call.name, call.arguments)
     days = Apply(
-        "multiply", (Constant(DAY_NANOS, "timespan"), _whole(name, arguments[0])), "timespan"
+        "multiply",
+        (Constant(DAY_NANOS, "timespan"), whole_number(call.name, call.arguments[0])),
+        "timespan",
     )
-    return Apply("add", (days, _clock(name, arguments[1:])), "timespan", offset, name)
+    return call.apply("add", "timespan", days, _clock(call.name, call.arguments[1:]))
 
 
-def _unixtime(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 1)
-    argument = arguments[0]
-    unit = name.split("_")[1].removesuffix("s")
+def _unixtime(call: Call) -> Expression:
+    argument = call.arguments[0]
+    unit = call.name.split("_")[1].removesuffix("s")
     value = argument.value
     if value.type not in NUMBERS:
         argument.fail(f"a number is needed, this is {value.type}", "use tolong()")
@@ -188,23 +171,22 @@ def _unixtime(name: str, arguments: Arguments, offset: int) -> Expression:
         micros = Apply("multiply_real", (value, Constant(factor, "real")), "real")
         micros = Apply("real_to_long", (Apply("round_whole", (micros,), "real"),), "long")
     elif unit == "nanosecond":
-        whole = convert(value, "long", offset, name)
+        whole = convert(value, "long", call.offset, call.name)
         micros = Apply("bin_whole", (whole, Constant(1_000, "long")), "long")
         micros = Apply("divide", (micros, Constant(1_000, "long")), "long")
     else:
         factor_whole = Constant(_LENGTHS[unit] // 1_000, "long")
-        whole = convert(value, "long", offset, name)
+        whole = convert(value, "long", call.offset, call.name)
         micros = Apply("multiply", (whole, factor_whole), "long")
-    return Apply("micros_to_datetime", (micros,), "datetime", offset, name)
+    return call.apply("micros_to_datetime", "datetime", micros)
 
 
 _SIGNS = frozenset(" -/:,._[]")
 
 
-def _format_timespan(name: str, arguments: Arguments, offset: int) -> Expression:
-    need(name, arguments, offset, 2)
-    value = convert(arguments[0].value, "timespan", arguments[0].offset, name)
-    layout, pieces, position = constant_text(arguments[1]), list[Expression](), 0
+def _format_timespan(call: Call) -> Expression:
+    value = call.arguments[0].value
+    layout, pieces, position = constant_text(call.arguments[1]), list[Expression](), 0
     while position < len(layout):
         letter = layout[position]
         length = len(layout[position:]) - len(layout[position:].lstrip(letter))
@@ -215,12 +197,12 @@ def _format_timespan(name: str, arguments: Arguments, offset: int) -> Expression
             pieces.append(piece)
         else:
             hint = "formats are made of d, h, hh, m, mm, s, ss, f, F and signs between them"
-            arguments[1].fail(f"{letter * length!r} is no part of a format", hint)
+            call.arguments[1].fail(f"{letter * length!r} is no part of a format", hint)
         position += length
     if not 0 < len(pieces) <= 64:
-        arguments[1].fail("a format has 1 to 64 parts", "write 'd.hh:mm:ss'")
-    shown = Apply("strcat", tuple(pieces), "string", offset, name)
-    is_null = Apply("isnull", (value,), "bool", offset, name)
+        call.arguments[1].fail("a format has 1 to 64 parts", "write 'd.hh:mm:ss'")
+    shown = call.apply("strcat", "string", *pieces)
+    is_null = call.apply("isnull", "bool", value)
     return Choice(((is_null, Constant("", "string")),), shown, "string")
 
 
@@ -240,7 +222,7 @@ def _span_piece(value: Expression, letter: str, length: int) -> Expression | Non
     return Apply("replace_regex", zeros, "string")
 
 
-RULES: dict[str, Callable[[str, Arguments, int], Expression]] = {
+RULES: dict[str, Callable[[Call], Expression]] = {
     "startof": _start,
     "endof": _end,
     "datetime_add": _datetime_add,

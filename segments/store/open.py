@@ -10,6 +10,8 @@ from pathlib import Path
 from segments.errors import StoreError, StoreUnusable
 from segments.keys import DATASETS_ROOT, store_of
 from segments.location import StoreLocation, Stores
+from segments.store.bucket import BucketStore
+from segments.store.folder import FolderStore
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.timeouts import BRIEF_TIMEOUTS, DEFAULT_TIMEOUTS
 
@@ -22,19 +24,11 @@ def open_store(location: StoreLocation, *, is_brief: bool = False) -> ObjectStor
     not two minutes.
     """
     timeouts = BRIEF_TIMEOUTS if is_brief else DEFAULT_TIMEOUTS
-    # Each kind is imported when asked for: a folder needs no boto3.
     if location.provider == "file":
-        from segments.store.folder import FolderStore
-
         return FolderStore(location)
-    if location.provider == "s3":
-        from segments.store.s3.store import S3Store
-
-        return S3Store(location, timeouts)
-    if location.provider in ("gcs", "azure"):
-        from segments.store.cloud.store import CloudStore
-
-        return CloudStore(location, timeouts)
+    if location.provider in ("s3", "gcs", "azure"):
+        # Imports the library of a kind when asked for it: a folder needs no boto3.
+        return BucketStore(location, timeouts)
     raise StoreUnusable(
         f"object store provider is {location.provider!r}, expected file, s3, gcs or azure"
     )

@@ -3,53 +3,39 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
+from segments.errors import StoreUnavailable
+from segments.store.requests import WriteConflict
 from segments.store.timeouts import RequestTimeouts
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Exception)
 
 
-@dataclass(frozen=True, slots=True)
-class Failures(Generic[F]):
-    """The failures of a store's client, and whether to repeat a request after them."""
-
-    classes: tuple[type[F], ...]
-    # True if a retry may succeed.
-    is_transient: Callable[[F], bool]
-    # True if the store did nothing because another request for the same key was under way.
-    is_conflict: Callable[[F], bool]
-
-
-class Tries(Generic[F]):
-    """The tries of one request.
+class Tries:
+    """The tries of one request, which is repeated after StoreUnavailable.
 
     `may_have_won` is true if one before the last failed in a way that leaves open whether the
     store carried it out.
     """
 
-    def __init__(self, timeouts: RequestTimeouts, failures: Failures[F]) -> None:
+    def __init__(self, timeouts: RequestTimeouts, *, repeats_conflicts: bool = True) -> None:
         self.may_have_won = False
-        self._failures = failures
+        self._repeats_conflicts = repeats_conflicts
         self._timeouts = timeouts
         self._wait_secs = timeouts.wait_secs_min
         self._end = time.monotonic() + timeouts.deadline_secs
 
-    def run(self, request: Callable[[], T], repeats: Callable[[F], bool] | None = None) -> T:
-        """Make the request until it is answered; raises the last try's failure.
-
-        `repeats` says which failures another try may change, by default those that are transient.
-        """
-        repeats = repeats or self._failures.is_transient
+    def run(self, request: Callable[[], T]) -> T:
+        """Make the request until it is answered; raises the last try's failure."""
         while True:
             try:
                 return request()
-            except self._failures.classes as error:
-                if not repeats(error):
+            except StoreUnavailable as error:
+                is_conflict = isinstance(error, WriteConflict)
+                if is_conflict and not self._repeats_conflicts:
                     raise
-                self.may_have_won = self.may_have_won or not self._failures.is_conflict(error)
+                self.may_have_won = self.may_have_won or not is_conflict
                 # Jitter over the whole wait: clients that failed together must not return together.
                 wait_secs = random.uniform(0, self._wait_secs)
                 if time.monotonic() + wait_secs > self._end:

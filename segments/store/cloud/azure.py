@@ -22,8 +22,8 @@ from segments.errors import (
 )
 from segments.location import StoreLocation
 from segments.store import credentials
-from segments.store.cloud.requests import CloudObject, StoredBody, WriteConflict
 from segments.store.refusal_causes import brief, passing_cause
+from segments.store.requests import ListedObject, StoredBody, WriteConflict
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
@@ -40,6 +40,8 @@ class AzureRequests:
     Credentials are AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or else those that Azure's
     libraries find: a service principal, the identity of the workload or of the machine.
     """
+
+    deletes_max = 1
 
     def __init__(self, location: StoreLocation, timeouts: RequestTimeouts) -> None:
         self._location = location
@@ -102,28 +104,34 @@ class AzureRequests:
                     return b""
                 raise
 
-    def stat(self, name: str) -> CloudObject:
+    def stat(self, name: str) -> ListedObject:
         """Read an object's size and time."""
         with self._errors("stat"):
             return _stored(self._client.get_blob_client(name).get_blob_properties())
 
-    def page(self, prefix: str, start_at: str) -> tuple[Sequence[CloudObject], bool]:
-        """List names from start_at on, in order."""
-        options: dict[str, Any] = {"start_from": start_at} if start_at else {}
+    def page(self, prefix: str, start: str, token: str) -> tuple[Sequence[ListedObject], str]:
+        """List names from `start` on, in order; a token is a name too."""
+        start = token or start
+        options: dict[str, Any] = {"start_from": start} if start else {}
         with self._errors("list", is_bucket=True):
             pages: Any = self._client.list_blobs(
                 name_starts_with=prefix or None, results_per_page=_PAGE_MAX, **options
             ).by_page()
             page = [_stored(blob) for blob in next(pages, ())]
-        return page, bool(pages.continuation_token)
+        return page, (page[-1].name if page else start) if pages.continuation_token else ""
 
-    def delete(self, name: str) -> None:
+    def delete(self, names: Sequence[str]) -> None:
         """Delete an object and its snapshots; an absent one is fine."""
+        (name,) = names
         try:
             with self._errors("delete"):
                 self._client.delete_blob(name, delete_snapshots="include")
         except ObjectMissing:
             pass
+
+    def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:  # noqa: ARG002
+        """Drop nothing: the store drops unfinished uploads by itself, after a week."""
+        return 0
 
     def now_nanos(self) -> int:
         """The server's clock, from the date of a short listing."""
@@ -163,10 +171,10 @@ def _credential(location: StoreLocation) -> Any:
     return given or DefaultAzureCredential()
 
 
-def _stored(blob: Any) -> CloudObject:
+def _stored(blob: Any) -> ListedObject:
     time = blob.last_modified
     nanos = int(time.timestamp()) * 1_000_000_000 + time.microsecond * 1_000
-    return CloudObject(blob.name, blob.size, nanos)
+    return ListedObject(blob.name, blob.size, nanos)
 
 
 def _answered(

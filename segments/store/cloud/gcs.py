@@ -32,8 +32,8 @@ from segments.errors import (
 )
 from segments.location import StoreLocation
 from segments.store import credentials
-from segments.store.cloud.requests import CloudObject, StoredBody
 from segments.store.refusal_causes import brief, passing_cause
+from segments.store.requests import ListedObject, StoredBody
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
@@ -58,6 +58,8 @@ class GcsRequests:
     Credentials are those that Google's libraries find: a file that GOOGLE_APPLICATION_CREDENTIALS
     names, or the identity of the machine or of the workload. None go to an endpoint without TLS.
     """
+
+    deletes_max = 1
 
     def __init__(self, location: StoreLocation, timeouts: RequestTimeouts) -> None:
         self._location = location
@@ -110,35 +112,41 @@ class GcsRequests:
                     return b""
                 raise
 
-    def stat(self, name: str) -> CloudObject:
+    def stat(self, name: str) -> ListedObject:
         """Read an object's size and time."""
         blob = self._blob(name)
         with self._errors("stat"):
             blob.reload(retry=None, timeout=self._secs)
         return _stored(blob)
 
-    def page(self, prefix: str, start_at: str) -> tuple[Sequence[CloudObject], bool]:
-        """List names from start_at on, in the order of their bytes."""
+    def page(self, prefix: str, start: str, token: str) -> tuple[Sequence[ListedObject], str]:
+        """List names from `start` on, in the order of their bytes; a token is a name too."""
         with self._errors("list", is_bucket=True):
             names = self._client.list_blobs(
                 self._bucket,
                 prefix=prefix or None,
-                start_offset=start_at or None,
+                start_offset=token or start or None,
                 page_size=_PAGE_MAX,
                 fields="items(name,size,updated),nextPageToken",
                 retry=None,
                 timeout=self._secs,
             )
             page = [_stored(blob) for blob in next(names.pages, ())]
-        return page, bool(names.next_page_token)
+        last = page[-1].name if page else token or start
+        return page, last if names.next_page_token else ""
 
-    def delete(self, name: str) -> None:
+    def delete(self, names: Sequence[str]) -> None:
         """Delete an object; an absent one is fine."""
+        (name,) = names
         try:
             with self._errors("delete"):
                 self._blob(name).delete(retry=None, timeout=self._secs)
         except ObjectMissing:
             pass
+
+    def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:  # noqa: ARG002
+        """Drop nothing: the store drops unfinished uploads by itself, after a week."""
+        return 0
 
     def now_nanos(self) -> int:
         """The server's clock, from the date of a short listing."""
@@ -226,9 +234,9 @@ def _is_refusal(error: Exception) -> bool:
     return not isinstance(error.args[0] if error.args else None, TransportError)
 
 
-def _stored(blob: Any) -> CloudObject:
+def _stored(blob: Any) -> ListedObject:
     nanos = int(blob.updated.timestamp()) * 1_000_000_000 + blob.updated.microsecond * 1_000
-    return CloudObject(blob.name, blob.size, nanos)
+    return ListedObject(blob.name, blob.size, nanos)
 
 
 def _answered(

@@ -5,36 +5,25 @@ from botocore.exceptions import (
     ClientError,
     ConnectionError,  # Of botocore: connection refused, no TLS.
     CredentialRetrievalError,
-    FlexibleChecksumError,
     HTTPClientError,
-    IncompleteReadError,
     NoCredentialsError,
     PartialCredentialsError,
 )
 from botocore.parsers import ResponseParserError
 
-from segments.errors import StoreError, StoreUnavailable, StoreUnusable
+from segments.errors import (
+    ObjectExists,
+    ObjectMissing,
+    StoreError,
+    StoreUnavailable,
+    StoreUnusable,
+)
 from segments.location import StoreLocation
 from segments.store.refusal_causes import brief, passing_cause
-
-
-class BrokenAnswer(Exception):
-    """The store answered with other bytes than those requested, or with fewer."""
-
+from segments.store.requests import WriteConflict
 
 # Everything that a request can end in; ResponseParserError is no BotoCoreError.
-Failure = ClientError | BotoCoreError | ResponseParserError | BrokenAnswer
-FAILURES = (ClientError, BotoCoreError, ResponseParserError, BrokenAnswer)
-
-_NO_ANSWER = (
-    BrokenAnswer,
-    ConnectionError,
-    CredentialRetrievalError,
-    FlexibleChecksumError,
-    HTTPClientError,
-    IncompleteReadError,
-    ResponseParserError,
-)
+FAILURES = (ClientError, BotoCoreError, ResponseParserError)
 # Answers that another try may change although their status does not say so.
 _TRANSIENT = {
     "BadDigest",
@@ -50,35 +39,15 @@ _CREDENTIALS = {"ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "Signature
 _DENIED = _CREDENTIALS | {"AccessDenied", "Forbidden", "Unauthorized", "401", "403", ""}
 
 
-def code_of(error: Failure) -> str:
+def code_of(error: Exception) -> str:
     """S3's error code; a HEAD has no body and gives the status as text; "" without an answer."""
     return error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
 
 
-def is_missing(error: Failure) -> bool:
-    """True if the response says that no object has this key."""
-    return code_of(error) in ("NoSuchKey", "404", "NotFound")
-
-
-def is_conflict(error: Failure) -> bool:
-    """True if the store did nothing because another request for the same key was under way."""
-    return isinstance(error, ClientError) and _status_of(error) == 409
-
-
-def is_present(error: Failure) -> bool:
-    """True if a conditional write was refused because the key has an object."""
-    # Some stores answer 304, as to a conditional read, and some send no body.
-    return code_of(error) == "PreconditionFailed" or (
-        isinstance(error, ClientError) and _status_of(error) in (304, 412)
-    )
-
-
-def is_transient(error: Failure) -> bool:
+def is_transient(error: ClientError) -> bool:
     """True if a retry may succeed."""
-    if not isinstance(error, ClientError):
-        return isinstance(error, _NO_ANSWER)
     status = _status_of(error)
-    is_busy = (status >= 500 and status != 501) or status in (408, 409, 429)
+    is_busy = (status >= 500 and status != 501) or status in (408, 429)
     return is_busy or code_of(error) in _TRANSIENT or bool(passing_cause_of(error))
 
 
@@ -97,7 +66,7 @@ def message_of(error: ClientError) -> str:
     return brief(error.response["Error"].get("Message") or "")
 
 
-def refused(error: Failure, location: StoreLocation, *, is_probe: bool = False) -> StoreError:
+def refused(error: Exception, location: StoreLocation) -> StoreError:
     """Return the reaction of a caller: try again, call the operator, or neither."""
     where = f"bucket {location.bucket} at {location.endpoint or 'AWS'}"
     if isinstance(error, ClientError):
@@ -107,12 +76,10 @@ def refused(error: Failure, location: StoreLocation, *, is_probe: bool = False) 
             f"no credentials for {where}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
             "AWS_PROFILE, or give the machine a role"
         )
-    if is_probe:
-        return StoreUnusable(
+    if isinstance(error, ConnectionError | HTTPClientError | CredentialRetrievalError):
+        return StoreUnavailable(
             f"{where} cannot be reached ({error}): start it or correct the object store URL"
         )
-    if isinstance(error, ConnectionError | HTTPClientError | CredentialRetrievalError):
-        return StoreUnavailable(f"{where} does not answer: {error}")
     return StoreUnavailable(f"{where} did not answer as it should: {error}")
 
 
@@ -120,26 +87,40 @@ def _answered(error: ClientError, where: str) -> StoreError:
     code, status = code_of(error), _status_of(error)
     if code == "NoSuchBucket" or (error.operation_name == "HeadBucket" and status == 404):
         return StoreUnusable(f"{where} does not exist: create it or correct the object store URL")
-    if cause := passing_cause_of(error):
-        return StoreUnavailable(f"{where} refused {error.operation_name} ({code}): {cause}")
-    if code in _CREDENTIALS or status in (401, 403):
-        said = f"{code}: {message}" if (message := message_of(error)) else code
-        if code not in _DENIED:
-            return StoreUnusable(
-                f"{where} refused {error.operation_name} ({said}): check the account, the bucket "
-                "and the rights of the keys"
-            )
-        return StoreUnusable(
-            f"{where} refused the credentials for {error.operation_name} ({said}): check the keys "
-            "and that they may read, write, list and delete"
+    # Some stores answer 304, as to a conditional read, and some send no body.
+    if code == "PreconditionFailed" or status in (304, 412):
+        return ObjectExists(f"{where} has the object")
+    # Nothing was written because another write of the name was under way, or it was aborted.
+    if code == "NoSuchUpload" or status == 409:
+        return WriteConflict(f"{where} answered {code} to {error.operation_name}")
+    if code in ("NoSuchKey", "404", "NotFound"):
+        return ObjectMissing(f"{where} has no such object")
+    if is_transient(error):
+        cause = f": {cause}" if (cause := passing_cause_of(error)) else ""
+        return StoreUnavailable(
+            f"{where} answered {code or status} to {error.operation_name}{cause}"
         )
+    if code in _CREDENTIALS or status in (401, 403):
+        return _denied(error, where)
     if status in (301, 307) or code in ("PermanentRedirect", "AuthorizationHeaderMalformed"):
         return StoreUnusable(
             f"{where} is in another region: add ?region=... to the object store URL"
         )
-    if is_transient(error):
-        return StoreUnavailable(f"{where} answered {code or status} to {error.operation_name}")
     return StoreError(f"{where} refused {error.operation_name}: {error}")
+
+
+def _denied(error: ClientError, where: str) -> StoreUnusable:
+    code = code_of(error)
+    said = f"{code}: {message}" if (message := message_of(error)) else code
+    if code not in _DENIED:
+        return StoreUnusable(
+            f"{where} refused {error.operation_name} ({said}): check the account, the bucket "
+            "and the rights of the keys"
+        )
+    return StoreUnusable(
+        f"{where} refused the credentials for {error.operation_name} ({said}): check the keys "
+        "and that they may read, write, list and delete"
+    )
 
 
 def _status_of(error: ClientError) -> int:

@@ -14,7 +14,7 @@ from segments.parquet.footer import SegmentFacts
 from segments.parquet.reader import read_segment
 from segments.parquet.small_writer import SmallSegment, small_format
 from segments.parquet.upload import upload_segment, upload_small_segment
-from segments.store.s3.store import S3Store
+from segments.store.bucket import BucketStore
 from segments.store.timeouts import RequestTimeouts
 from tests.support.object_store import faults
 from tests.support.object_store.faulty_proxy import (
@@ -40,13 +40,13 @@ HASTY = replace(SOON, deadline_secs=0.5)
 
 
 @pytest.fixture
-def direct(s3_location: StoreLocation) -> S3Store:
-    return S3Store(s3_location)
+def direct(s3_location: StoreLocation) -> BucketStore:
+    return BucketStore(s3_location)
 
 
 @pytest.fixture
-def store(s3_location: StoreLocation, proxy: FaultyProxy) -> S3Store:
-    return S3Store(replace(s3_location, endpoint=proxy.url), SOON)
+def store(s3_location: StoreLocation, proxy: FaultyProxy) -> BucketStore:
+    return BucketStore(replace(s3_location, endpoint=proxy.url), SOON)
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def small_segment() -> SmallSegment:
 
 @pytest.mark.parametrize("fault", [faults.lose_answer, faults.slow_down, faults.fail_after])
 def test_an_upload_whose_put_failed_once_is_the_segment_that_was_written(
-    direct: S3Store,
-    store: S3Store,
+    direct: BucketStore,
+    store: BucketStore,
     proxy: FaultyProxy,
     written: tuple[Path, SegmentFacts],
     fault: Fault,
@@ -82,7 +82,7 @@ def test_an_upload_whose_put_failed_once_is_the_segment_that_was_written(
 
 
 def test_an_upload_that_the_store_gives_back_changed_is_never_reported(
-    store: S3Store, proxy: FaultyProxy, written: tuple[Path, SegmentFacts]
+    store: BucketStore, proxy: FaultyProxy, written: tuple[Path, SegmentFacts]
 ) -> None:
     path, facts = written
     proxy.fault = faults.on_each(asks("GET"), faults.corrupt)
@@ -92,7 +92,7 @@ def test_an_upload_that_the_store_gives_back_changed_is_never_reported(
 
 
 def test_an_upload_that_cannot_be_read_back_is_never_reported(
-    store: S3Store, proxy: FaultyProxy, written: tuple[Path, SegmentFacts]
+    store: BucketStore, proxy: FaultyProxy, written: tuple[Path, SegmentFacts]
 ) -> None:
     path, facts = written
     proxy.fault = faults.on_each(asks("GET"), faults.truncate)
@@ -102,7 +102,7 @@ def test_an_upload_that_cannot_be_read_back_is_never_reported(
 
 
 def test_an_upload_of_which_the_store_kept_other_bytes_is_never_reported(
-    store: S3Store, proxy: FaultyProxy, written: tuple[Path, SegmentFacts]
+    store: BucketStore, proxy: FaultyProxy, written: tuple[Path, SegmentFacts]
 ) -> None:
     """Unlike a good store, moto keeps bytes that do not match their checksum."""
     path, facts = written
@@ -114,7 +114,7 @@ def test_an_upload_of_which_the_store_kept_other_bytes_is_never_reported(
 
 @pytest.mark.parametrize("fault", [faults.lose_answer, faults.slow_down, faults.fail_after])
 def test_a_small_upload_whose_put_failed_once_is_the_segment_that_was_written(
-    direct: S3Store, store: S3Store, proxy: FaultyProxy, fault: Fault
+    direct: BucketStore, store: BucketStore, proxy: FaultyProxy, fault: Fault
 ) -> None:
     small = small_segment()
     proxy.fault = faults.on_first(asks("PUT"), fault)
@@ -130,7 +130,7 @@ def test_a_small_upload_whose_put_failed_once_is_the_segment_that_was_written(
     ids=["given back changed", "given back short", "kept changed"],
 )
 def test_a_small_upload_that_is_not_what_was_written_is_never_reported(
-    store: S3Store, proxy: FaultyProxy, request_kind: str, fault: Fault
+    store: BucketStore, proxy: FaultyProxy, request_kind: str, fault: Fault
 ) -> None:
     proxy.fault = faults.on_each(asks(request_kind), fault)
 
@@ -140,8 +140,8 @@ def test_a_small_upload_that_is_not_what_was_written_is_never_reported(
 
 @pytest.mark.parametrize("position", range(0, 100, 10))
 def test_a_merge_never_takes_a_row_that_was_changed_on_the_way(
-    direct: S3Store,
-    store: S3Store,
+    direct: BucketStore,
+    store: BucketStore,
     proxy: FaultyProxy,
     written: tuple[Path, SegmentFacts],
     tmp_path: Path,

@@ -19,9 +19,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from segments.errors import StoreUnavailable, StoreUnusable
 from segments.location import StoreLocation
-from segments.store import credentials
-from segments.store.cloud import store as cloud_store
-from segments.store.cloud.store import CloudStore
+from segments.store import bucket, credentials
+from segments.store.bucket import BucketStore
 from segments.store.timeouts import RequestTimeouts
 from tests.support.certificates import Authority
 from tests.support.object_store import clouds
@@ -54,7 +53,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
 @pytest.fixture(autouse=True)
 def _fresh_clients() -> Iterator[None]:
     yield
-    cloud_store._requests.cache_clear()
+    bucket._requests.cache_clear()
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def used_tokens(proxy: FaultyProxy) -> set[str]:
     return {request.headers["authorization"] for request in proxy.requests}
 
 
-def check(store: CloudStore) -> None:
+def check(store: BucketStore) -> None:
     """Write, read and list an object."""
     store.put_if_absent("some/key", b"content")
     assert store.get("some/key") == b"content"
@@ -147,7 +146,7 @@ def test_a_file_of_googles_is_exchanged_for_tokens(
         path = make(tmp_path, f"{server.url}/token")
         name = credentials.setting_of(location) if is_own else "GOOGLE_APPLICATION_CREDENTIALS"
         monkeypatch.setenv(name, str(path))
-        check(CloudStore(location, BRIEF))
+        check(BucketStore(location, BRIEF))
         forms = server.forms
 
     assert used_tokens(google) == {f"Bearer {TOKEN}"}
@@ -167,7 +166,7 @@ def test_a_token_that_google_refuses_is_for_an_operator_and_no_answer_is_not(
     with running_token_server(lambda *_: answers[-1]) as server:
         path = make(tmp_path, f"{server.url}/token")
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
-        store = CloudStore(location, BRIEF)
+        store = BucketStore(location, BRIEF)
         answers.append((400, {"error": "invalid_grant", "error_description": "key is revoked"}))
         with pytest.raises(StoreUnusable, match=r"refused the credentials.*revoked") as refused:
             store.get("key")
@@ -215,11 +214,11 @@ def test_an_azure_workload_exchanges_its_token(
     monkeypatch.setenv("AZURE_CLIENT_ID", "client-of-segplane")
     with running_token_server(reply, authority.issue("tokens")) as server:
         monkeypatch.setenv("AZURE_AUTHORITY_HOST", server.url)
-        check(CloudStore(azure, BRIEF))
-        cloud_store._requests.cache_clear()
+        check(BucketStore(azure, BRIEF))
+        bucket._requests.cache_clear()
         claims["aud"] = "https://something.else"
         with pytest.raises(StoreUnusable, match="refused the credentials to read"):
-            CloudStore(azure, BRIEF).get("some/key")
+            BucketStore(azure, BRIEF).get("some/key")
 
     form = server.forms[0]
     assert form["client_id"] == "client-of-segplane"
@@ -233,7 +232,7 @@ def test_a_shared_access_signature_has_the_rights_that_it_names(
     location = clouds.azure_location(azure_endpoint)
     monkeypatch.delenv("AZURE_STORAGE_KEY", raising=False)
 
-    def sign(permission: ContainerSasPermissions) -> CloudStore:
+    def sign(permission: ContainerSasPermissions) -> BucketStore:
         text = generate_container_sas(
             clouds.ACCOUNT,
             clouds.BUCKET,
@@ -246,8 +245,8 @@ def test_a_shared_access_signature_has_the_rights_that_it_names(
             monkeypatch.setenv(credentials.setting_of(location), str(tmp_path / "own"))
         else:
             monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", text)
-        cloud_store._requests.cache_clear()
-        return CloudStore(location, BRIEF)
+        bucket._requests.cache_clear()
+        return BucketStore(location, BRIEF)
 
     check(sign(ContainerSasPermissions(read=True, list=True, create=True, write=True)))
 
@@ -266,5 +265,5 @@ def test_without_credentials_of_azure_one_line_says_which_are_looked_for(
 
     for location in (secure, replace(secure, endpoint=azure_endpoint)):
         with pytest.raises(StoreUnusable, match=r"no credentials for .*AZURE_STORAGE_KEY") as error:
-            CloudStore(location, BRIEF).probe()
+            BucketStore(location, BRIEF).probe()
         assert "\n" not in str(error.value)

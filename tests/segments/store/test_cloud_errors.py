@@ -15,9 +15,9 @@ from segments.errors import (
     StoreUnusable,
 )
 from segments.location import StoreLocation
+from segments.store import bucket
+from segments.store.bucket import BucketStore
 from segments.store.cloud import azure, gcs
-from segments.store.cloud import store as cloud_store
-from segments.store.cloud.store import CloudStore
 from segments.store.timeouts import RequestTimeouts
 
 BRIEF = RequestTimeouts(connect_secs=0.5, silence_secs=0.5, deadline_secs=0.2, wait_secs_min=0.01)
@@ -31,7 +31,7 @@ def location(request: pytest.FixtureRequest) -> StoreLocation:
 
 
 def test_a_missing_bucket_is_for_an_operator(location: StoreLocation) -> None:
-    store = CloudStore(replace(location, bucket="absent"), BRIEF)
+    store = BucketStore(replace(location, bucket="absent"), BRIEF)
 
     for act in (
         store.probe,
@@ -45,7 +45,7 @@ def test_a_missing_bucket_is_for_an_operator(location: StoreLocation) -> None:
 
 def test_a_server_that_is_away_is_tried_again_until_the_deadline(location: StoreLocation) -> None:
     path = location.endpoint.split("/", 3)[3:]
-    store = CloudStore(replace(location, endpoint="/".join([NOBODY, *path])), BRIEF)
+    store = BucketStore(replace(location, endpoint="/".join([NOBODY, *path])), BRIEF)
 
     with pytest.raises(StoreUnavailable, match="does not answer"):
         store.get("key")
@@ -57,19 +57,19 @@ def test_refused_credentials_are_for_an_operator(
     azure_location: StoreLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZURE_STORAGE_KEY", "b3RoZXI=")
-    cloud_store._requests.cache_clear()
+    bucket._requests.cache_clear()
     try:
         with pytest.raises(StoreUnusable, match="refused the credentials to list"):
-            CloudStore(replace(azure_location, path="other"), BRIEF).probe()
+            BucketStore(replace(azure_location, path="other"), BRIEF).probe()
     finally:
-        cloud_store._requests.cache_clear()
+        bucket._requests.cache_clear()
 
 
 def test_without_credentials_it_says_where_they_are_looked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", f"{tmp_path}/absent.json")
-    store = CloudStore(StoreLocation.from_url("gs://bucket/without"), BRIEF)
+    store = BucketStore(StoreLocation.from_url("gs://bucket/without"), BRIEF)
 
     with pytest.raises(StoreUnusable, match="GOOGLE_APPLICATION_CREDENTIALS"):
         store.probe()
@@ -134,4 +134,4 @@ def test_without_its_package_a_store_says_what_to_install(
     location = StoreLocation.from_url(url)
 
     with pytest.raises(StoreUnusable, match=rf'pip install "segplane\[{location.provider}\]"'):
-        CloudStore(location, BRIEF).probe()
+        BucketStore(location, BRIEF).probe()

@@ -9,9 +9,9 @@ import pytest
 
 from segments.errors import ObjectExists, ObjectMissing, StoreError, StoreUnusable
 from segments.location import StoreLocation
+from segments.store import bucket
+from segments.store.bucket import BucketStore
 from segments.store.cloud import azure, gcs
-from segments.store.cloud import store as cloud_store
-from segments.store.cloud.store import CloudStore
 from segments.store.timeouts import RequestTimeouts
 from tests.support.object_store import faults
 from tests.support.object_store.faulty_proxy import (
@@ -61,7 +61,7 @@ class Step:
     name: str
     gcs: tuple[str, str]
     azure: tuple[str, str]
-    act: Callable[[CloudStore], object]
+    act: Callable[[BucketStore], object]
     expected: object = None
     writes: bytes | None = None
     asks_with_body: bool = False
@@ -172,33 +172,33 @@ LASTING = [
 @pytest.fixture
 def direct(
     provider: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> CloudStore:
+) -> BucketStore:
     """Open a store without a proxy, with something to read, list and delete."""
-    for module in (azure, gcs, cloud_store):
+    for module in (azure, gcs, bucket):
         monkeypatch.setattr(module, "PART_BYTES", PART_BYTES)
     monkeypatch.setattr("segments.store.upload_body.PART_BYTES", PART_BYTES)
     location: StoreLocation = request.getfixturevalue(f"{provider}_location")
-    store = CloudStore(location)
+    store = BucketStore(location)
     for key, body in [("there", SMALL), *((key, b"") for key in LISTED)]:
         store.put_if_absent(key, body)
     return store
 
 
 @pytest.fixture
-def broken(direct: CloudStore) -> Iterator[FaultyProxy]:
+def broken(direct: BucketStore) -> Iterator[FaultyProxy]:
     host = "/".join(direct.location.endpoint.split("/")[:3])
     with running_proxy(host) as server:
         yield server
 
 
-def behind(proxy: FaultyProxy, direct: CloudStore, timeouts: RequestTimeouts) -> CloudStore:
+def behind(proxy: FaultyProxy, direct: BucketStore, timeouts: RequestTimeouts) -> BucketStore:
     """Open the same store through the proxy."""
     path = "/".join(direct.location.endpoint.split("/")[3:])
     endpoint = f"{proxy.url}/{path}" if path else proxy.url
-    return CloudStore(replace(direct.location, endpoint=endpoint), timeouts)
+    return BucketStore(replace(direct.location, endpoint=endpoint), timeouts)
 
 
-def written(direct: CloudStore) -> bytes | None:
+def written(direct: BucketStore) -> bytes | None:
     """Content of the object under the key."""
     try:
         return direct.get("new")
@@ -208,7 +208,7 @@ def written(direct: CloudStore) -> bytes | None:
 
 @pytest.mark.parametrize(("provider", "step", "fault"), CASES)
 def test_a_fault_that_passes_changes_nothing(
-    direct: CloudStore, broken: FaultyProxy, provider: str, step: Step, fault: str
+    direct: BucketStore, broken: FaultyProxy, provider: str, step: Step, fault: str
 ) -> None:
     broken.fault = faults.on_first(step.breaks(provider), FAULTS[fault])
 
@@ -222,7 +222,7 @@ def test_a_fault_that_passes_changes_nothing(
 
 @pytest.mark.parametrize(("provider", "step", "fault"), LASTING)
 def test_a_fault_that_stays_is_an_error_by_the_deadline_and_nothing_half_done(
-    direct: CloudStore, broken: FaultyProxy, provider: str, step: Step, fault: str
+    direct: BucketStore, broken: FaultyProxy, provider: str, step: Step, fault: str
 ) -> None:
     broken.fault = faults.on_each(step.breaks(provider), FAULTS[fault])
     store = behind(broken, direct, ALWAYS)
@@ -246,7 +246,7 @@ def test_a_fault_that_stays_is_an_error_by_the_deadline_and_nothing_half_done(
 @pytest.mark.parametrize("body", [SMALL, LARGE], ids=["put", "parts"])
 @pytest.mark.parametrize("more", [b"", b"?"], ids=["as long", "longer"])
 def test_a_lost_answer_to_a_write_that_another_beat_is_that_it_exists(
-    direct: CloudStore, broken: FaultyProxy, provider: str, body: bytes, more: bytes
+    direct: BucketStore, broken: FaultyProxy, provider: str, body: bytes, more: bytes
 ) -> None:
     other = b"?" * len(body) + more
 
@@ -265,7 +265,7 @@ def test_a_lost_answer_to_a_write_that_another_beat_is_that_it_exists(
 
 @pytest.mark.parametrize("provider", ["gcs", "azure"])
 def test_a_store_that_ignores_the_condition_is_unusable(
-    direct: CloudStore, broken: FaultyProxy, provider: str
+    direct: BucketStore, broken: FaultyProxy, provider: str
 ) -> None:
     def forget(request: Request, forward: Forward) -> ProxyAnswer:
         kept = {k: v for k, v in request.headers.items() if k.lower() != "if-none-match"}

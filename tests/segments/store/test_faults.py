@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from segments.errors import ObjectExists, ObjectMissing, StoreError, StoreUnavailable
-from segments.store.s3 import write
-from segments.store.s3.store import S3Store
+from segments.store import bucket
+from segments.store.bucket import BucketStore
 from segments.store.timeouts import RequestTimeouts
 from tests.support.object_store import faults
 from tests.support.object_store.faulty_proxy import (
@@ -73,10 +73,10 @@ def upstream(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def direct(upstream: str, aws_credentials: None, monkeypatch: pytest.MonkeyPatch) -> S3Store:
+def direct(upstream: str, aws_credentials: None, monkeypatch: pytest.MonkeyPatch) -> BucketStore:
     """Open a store without a proxy, with something to read, list, delete and abort."""
-    monkeypatch.setattr(write, "PART_BYTES", PART_BYTES)
-    store = S3Store(fresh_location(upstream))
+    monkeypatch.setattr(bucket, "PART_BYTES", PART_BYTES)
+    store = BucketStore(fresh_location(upstream))
     for key, body in [("there", SMALL), *((key, b"") for key in LISTED)]:
         store.put_if_absent(key, body)
     begin_upload(store)
@@ -97,9 +97,9 @@ def broken(one_proxy: FaultyProxy) -> Iterator[FaultyProxy]:
     one_proxy.mend()
 
 
-def behind(proxy: FaultyProxy, direct: S3Store, timeouts: RequestTimeouts) -> S3Store:
+def behind(proxy: FaultyProxy, direct: BucketStore, timeouts: RequestTimeouts) -> BucketStore:
     """Open the same store through the proxy."""
-    return S3Store(replace(direct.location, endpoint=proxy.url), timeouts)
+    return BucketStore(replace(direct.location, endpoint=proxy.url), timeouts)
 
 
 def break_with(proxy: FaultyProxy, breaks: Breaks, name: str, *, is_once: bool) -> None:
@@ -119,7 +119,7 @@ def break_with(proxy: FaultyProxy, breaks: Breaks, name: str, *, is_once: bool) 
     proxy.fault = (faults.on_first if is_once else faults.on_each)(breaks, fault)
 
 
-def written(direct: S3Store) -> bytes | None:
+def written(direct: BucketStore) -> bytes | None:
     """Content of the object under the key."""
     try:
         return direct.get("new")
@@ -140,7 +140,7 @@ def names(case: object) -> str:
 
 @pytest.mark.parametrize(("operation", "fault"), ONCE_EACH, ids=names)
 def test_a_fault_that_passes_changes_nothing(
-    direct: S3Store, broken: FaultyProxy, operation: Operation, fault: str
+    direct: BucketStore, broken: FaultyProxy, operation: Operation, fault: str
 ) -> None:
     need_checking_server(fault)
     break_with(broken, operation.breaks, fault, is_once=True)
@@ -153,7 +153,7 @@ def test_a_fault_that_passes_changes_nothing(
     assert left == {"there"} | (set() if operation.name == "delete" else set(LISTED))
 
 
-def outcome_of(operation: Operation, store: S3Store) -> str:
+def outcome_of(operation: Operation, store: BucketStore) -> str:
     """Say whether an operation was done, failed, or ended in what is not so."""
     try:
         found = operation.act(store)
@@ -166,7 +166,7 @@ def outcome_of(operation: Operation, store: S3Store) -> str:
 
 @pytest.mark.parametrize(("operation", "fault"), FOR_EVER, ids=names)
 def test_a_fault_that_stays_is_an_error_by_the_deadline_and_nothing_half_done(
-    direct: S3Store, broken: FaultyProxy, operation: Operation, fault: str
+    direct: BucketStore, broken: FaultyProxy, operation: Operation, fault: str
 ) -> None:
     need_checking_server(fault)
     break_with(broken, operation.breaks, fault, is_once=False)
@@ -184,7 +184,7 @@ def test_a_fault_that_stays_is_an_error_by_the_deadline_and_nothing_half_done(
 
 @pytest.mark.parametrize("body", [SMALL, LARGE], ids=["put", "multipart"])
 def test_a_lost_answer_to_a_write_that_another_beat_is_that_it_exists(
-    direct: S3Store, broken: FaultyProxy, body: bytes
+    direct: BucketStore, broken: FaultyProxy, body: bytes
 ) -> None:
     def other_writes(request: Request, forward: Forward) -> ProxyAnswer:
         direct.put_if_absent("new", b"?" * len(body))
@@ -200,7 +200,7 @@ def test_a_lost_answer_to_a_write_that_another_beat_is_that_it_exists(
 
 
 def test_a_damaged_comparison_does_not_make_our_object_anothers(
-    direct: S3Store, broken: FaultyProxy
+    direct: BucketStore, broken: FaultyProxy
 ) -> None:
     lost = faults.on_first(asks("PUT"), faults.lose_answer)
     damaged = faults.on_first(asks("GET"), faults.corrupt)
@@ -212,7 +212,7 @@ def test_a_damaged_comparison_does_not_make_our_object_anothers(
 
 
 def test_a_store_that_sends_all_for_a_range_is_refused(
-    direct: S3Store, broken: FaultyProxy
+    direct: BucketStore, broken: FaultyProxy
 ) -> None:
     def forget_range(request: Request, forward: Forward) -> ProxyAnswer:
         answer = forward(request)

@@ -9,10 +9,9 @@ from botocore.exceptions import ClientError
 
 from segments.errors import ObjectExists
 from segments.location import StoreLocation
-from segments.store.cloud.requests import WriteConflict
-from segments.store.cloud.store import CloudStore, requests_of
-from segments.store.s3.client import client_of
-from segments.store.s3.store import S3Store
+from segments.store.bucket import BucketStore, requests_of
+from segments.store.requests import WriteConflict
+from segments.store.s3.requests import client_of
 from segments.store.timeouts import DEFAULT_TIMEOUTS
 from segments.store.upload_body import UploadBody
 
@@ -46,7 +45,7 @@ def race(keys: list[str], prepare: Callable[[str, int], Callable[[], bool]]) -> 
 def test_each_key_has_one_winner_among_twelve_writers(
     versitygw_location: StoreLocation, keys: int
 ) -> None:
-    store = S3Store(versitygw_location)
+    store = BucketStore(versitygw_location)
 
     def prepare(key: str, writer: int) -> Callable[[], bool]:
         def put() -> bool:
@@ -69,7 +68,7 @@ def test_each_key_of_other_clouds_has_one_winner_among_twelve_writers(
     request: pytest.FixtureRequest, provider: str, is_in_parts: bool
 ) -> None:
     location: StoreLocation = request.getfixturevalue(f"{provider}_location")
-    store, requests = CloudStore(location), requests_of(location, DEFAULT_TIMEOUTS)
+    store, requests = BucketStore(location), requests_of(location, DEFAULT_TIMEOUTS)
     write = requests.put_parts if is_in_parts else requests.put
 
     def prepare(key: str, writer: int) -> Callable[[], bool]:
@@ -124,5 +123,5 @@ def test_each_upload_in_parts_has_one_winner_among_twelve_writers(
 
     won = race([f"raced/{number}" for number in range(keys)], prepare)
 
-    store = S3Store(location)
+    store = BucketStore(location)
     assert all(store.get(key) == b"%d" % writer for key, writer in won.items())

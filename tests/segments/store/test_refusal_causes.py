@@ -13,11 +13,11 @@ from google.api_core.exceptions import from_http_status
 
 from segments.errors import ObjectExists, StoreError, StoreUnavailable, StoreUnusable
 from segments.location import StoreLocation
+from segments.store.bucket import BucketStore
 from segments.store.cloud import azure, gcs
 from segments.store.interface import ObjectStore
 from segments.store.refusal_causes import CLOCK_SECS_MAX, MESSAGE_CHARACTERS_MAX, brief
 from segments.store.s3.errors import refused
-from segments.store.s3.store import S3Store
 from tests.support.object_store.answers import (
     HASTY,
     SOON,
@@ -34,9 +34,9 @@ ACCOUNT = "check the account"
 
 
 @pytest.fixture
-def store(s3_location: StoreLocation, proxy: FaultyProxy) -> S3Store:
+def store(s3_location: StoreLocation, proxy: FaultyProxy) -> BucketStore:
     """Open a store whose requests pass through the proxy, and that soon asks again."""
-    return S3Store(dataclasses.replace(s3_location, endpoint=proxy.url), SOON)
+    return BucketStore(dataclasses.replace(s3_location, endpoint=proxy.url), SOON)
 
 
 def error_body(code: str, message: str = "") -> bytes:
@@ -106,7 +106,7 @@ def test_a_put_that_a_quota_or_a_clock_refused_is_tried_again(
 def test_a_put_that_a_quota_goes_on_refusing_ends_with_the_cause(
     s3_location: StoreLocation, proxy: FaultyProxy
 ) -> None:
-    store = S3Store(dataclasses.replace(s3_location, endpoint=proxy.url), HASTY)
+    store = BucketStore(dataclasses.replace(s3_location, endpoint=proxy.url), HASTY)
     proxy.fault = always(ProxyAnswer(403, body=error_body("QuotaExceeded")))
 
     with pytest.raises(StoreUnavailable, match=QUOTA):

@@ -22,10 +22,10 @@ from segments.errors import (
     StoreUnusable,
 )
 from segments.location import StoreLocation
+from segments.store.bucket import BucketStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.s3.errors import refused
-from segments.store.s3.store import S3Store
 from tests.support.object_store.answers import (
     HASTY,
     SOON,
@@ -49,13 +49,13 @@ from tests.support.object_store.operations import asks
 
 
 @pytest.fixture
-def store(s3_location: StoreLocation, proxy: FaultyProxy) -> S3Store:
+def store(s3_location: StoreLocation, proxy: FaultyProxy) -> BucketStore:
     """Open a store whose requests pass through the proxy, and that soon asks again."""
-    return S3Store(dataclasses.replace(s3_location, endpoint=proxy.url), SOON)
+    return BucketStore(dataclasses.replace(s3_location, endpoint=proxy.url), SOON)
 
 
 @pytest.fixture
-def hasty(store: S3Store) -> S3Store:
+def hasty(store: BucketStore) -> BucketStore:
     """Open the same store, soon to give up."""
     return dataclasses.replace(store, timeouts=HASTY)
 

@@ -10,17 +10,17 @@ from segments.errors import (
     StoreUnusable,
 )
 from segments.location import StoreLocation
+from segments.store.bucket import BucketStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segments.store.s3.store import S3Store
 from tests.support.object_store.answers import SOON, always, ignore_condition, is_complete, is_put
 from tests.support.object_store.faulty_proxy import FaultyProxy, Forward, ProxyAnswer, Request
 
 
 @pytest.fixture
-def store(s3_location: StoreLocation, proxy: FaultyProxy) -> S3Store:
+def store(s3_location: StoreLocation, proxy: FaultyProxy) -> BucketStore:
     """Open a store whose requests pass through the proxy, and that soon asks again."""
-    return S3Store(dataclasses.replace(s3_location, endpoint=proxy.url), SOON)
+    return BucketStore(dataclasses.replace(s3_location, endpoint=proxy.url), SOON)
 
 
 def test_the_probe_refuses_a_store_that_ignores_the_condition(

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from segments.store.s3.client import client_of
-from segments.store.s3.store import S3Store
+from segments.store.bucket import BucketStore
+from segments.store.s3.requests import client_of
 from segments.store.timeouts import DEFAULT_TIMEOUTS
 from tests.support.object_store.faulty_proxy import Request
 
@@ -23,7 +23,7 @@ class Operation:
 
     name: str
     breaks: Breaks
-    act: Callable[[S3Store], object]
+    act: Callable[[BucketStore], object]
     expected: object = None
     writes: bytes | None = None  # To the key "new".
     asks_with_body: bool = False
@@ -60,7 +60,7 @@ def asks_for_bucket(request: Request) -> bool:
     return request.method == "HEAD" and not asks_for_object(request)
 
 
-def read_input(store: S3Store) -> bytes:
+def read_input(store: BucketStore) -> bytes:
     """Read the middle of the object as a file."""
     with store.open_input("there") as file:
         file.seek(100)
@@ -68,25 +68,25 @@ def read_input(store: S3Store) -> bytes:
         return body
 
 
-def begin_upload(store: S3Store) -> None:
+def begin_upload(store: BucketStore) -> None:
     """Leave an upload behind."""
     client = client_of(store.location, DEFAULT_TIMEOUTS)
     name = f"{store.location.path}/stale/upload"
     client.create_multipart_upload(Bucket=store.location.bucket, Key=name)
 
 
-def abort_uploads(store: S3Store) -> int:
+def abort_uploads(store: BucketStore) -> int:
     """Abort what begin_upload left, at least."""
     return min(1, store.abort_stale_uploads("stale/", FUTURE))
 
 
-def abort_and_look(store: S3Store) -> int:
+def abort_and_look(store: BucketStore) -> int:
     """Abort what begin_upload left, then see what is left of it."""
     store.abort_stale_uploads("stale/", FUTURE)
     return store.abort_stale_uploads("stale/", FUTURE)
 
 
-def is_clock_near(store: S3Store) -> bool:
+def is_clock_near(store: BucketStore) -> bool:
     """Compare the store's clock with ours."""
     return abs(store.now_nanos() - time.time_ns()) < 10 * 10**9
 

@@ -1,15 +1,19 @@
-"""The single requests that a store over HTTP is made of; each cloud has its own."""
+"""The single requests that a store over HTTP is made of; each protocol has its own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from segments.errors import StoreUnavailable
+from segments.errors import ObjectExists, StoreUnavailable
 from segments.store.upload_body import UploadBody
 
 
 class WriteConflict(StoreUnavailable):
     """The store wrote nothing because another write of the same name was under way."""
+
+
+class MaybeWritten(ObjectExists):
+    """The object exists, and an earlier try of this very request may have written it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class StoredBody:
 
 
 @dataclass(frozen=True, slots=True)
-class CloudObject:
+class ListedObject:
     """An object as a listing shows it; name is its key with the location's base path."""
 
     name: str
@@ -29,12 +33,14 @@ class CloudObject:
     modified_at_nanos: int
 
 
-class CloudRequests(Protocol):
+class BucketRequests(Protocol):
     """One request each, which is not repeated.
 
     Besides what each one says, it raises StoreUnavailable if another try may succeed, and
-    StoreUnusable or StoreError if not.
+    StoreUnusable or StoreError if not. A request deletes at most `deletes_max` objects.
     """
+
+    deletes_max: int
 
     def put(self, name: str, content: UploadBody) -> None:
         """Write an object in one request unless there is one; raises ObjectExists."""
@@ -52,18 +58,22 @@ class CloudRequests(Protocol):
         """Read bytes, none if the object ends before start; raises ObjectMissing."""
         ...
 
-    def stat(self, name: str) -> CloudObject:
+    def stat(self, name: str) -> ListedObject:
         """Read an object's size and time; raises ObjectMissing."""
         ...
 
-    def page(self, prefix: str, start_at: str) -> tuple[Sequence[CloudObject], bool]:
-        """List names from start_at on, in order; true if more follow."""
+    def page(self, prefix: str, start: str, token: str) -> tuple[Sequence[ListedObject], str]:
+        """List names from `start` on, in order, or the page of a token; with the next token."""
         ...
 
-    def delete(self, name: str) -> None:
-        """Delete an object; an absent one is fine."""
+    def delete(self, names: Sequence[str]) -> None:
+        """Delete objects; an absent one is fine."""
         ...
 
     def now_nanos(self) -> int:
         """The server's clock; raises StoreUnusable without the bucket."""
+        ...
+
+    def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:
+        """Drop what unfinished writes left behind, unless the store does so by itself."""
         ...

@@ -1,4 +1,4 @@
-"""The object store over a bucket of Google Cloud Storage or a container of Azure Blob Storage."""
+"""The object store over a bucket of S3 or Google Cloud Storage, or a container of Azure."""
 
 import functools
 import io
@@ -21,11 +21,11 @@ from segments.errors import (
 )
 from segments.keys import check_key
 from segments.location import StoreLocation
-from segments.store.cloud.requests import CloudObject, CloudRequests, WriteConflict
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
 from segments.store.range_reader import RangeReader
-from segments.store.retry import Failures, Tries
+from segments.store.requests import BucketRequests, ListedObject, MaybeWritten
+from segments.store.retry import Tries
 from segments.store.timeouts import DEFAULT_TIMEOUTS, PROBE_SECS, RequestTimeouts
 from segments.store.upload_body import PART_BYTES, UploadBody, crc_text
 
@@ -37,13 +37,9 @@ _AZURE_CHANGES = re.compile("[\\\\\U00010000-\U0010ffff]")
 
 T = TypeVar("T")
 
-_FAILURES: Failures[StoreUnavailable] = Failures(
-    (StoreUnavailable,), lambda _: True, lambda error: isinstance(error, WriteConflict)
-)
-
 
 @dataclass(frozen=True, slots=True)
-class CloudStore:
+class BucketStore:
     """The object store over one bucket or container, below a base path."""
 
     location: StoreLocation
@@ -77,25 +73,29 @@ class CloudStore:
         return ObjectInfo(key, stat.size_bytes, stat.modified_at_nanos)
 
     def list(self, prefix: str, start_after: str = "") -> Iterator[ObjectInfo]:
-        """List objects by key, a page of them a request."""
-        base = self._base
-        last, has_more = base + start_after if start_after else "", True
-        while has_more:
-            page, has_more = self._asked(functools.partial(self._page, base + prefix, last))
+        """List objects by key, in the order of their bytes, a page of them a request."""
+        base, token = self._base, ""
+        start = last = base + start_after if start_after else ""
+        while True:
+            page, token = self._asked(functools.partial(self._page, base + prefix, start, token))
             for item in page:
-                # A page begins at the name that the one before ended with.
+                # A page may begin at the name that the one before ended with.
                 if item.name > last or not last:
                     key = item.name.removeprefix(base)
                     yield ObjectInfo(key, item.size_bytes, item.modified_at_nanos)
             last = page[-1].name if page else last
+            if not token:
+                return
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects, several at a time."""
+        """Delete objects, several requests at a time."""
         names = [self._name(key) for key in keys]
         if not names:
             return
-        with ThreadPoolExecutor(min(DELETES_AT_ONCE, len(names))) as pool:
-            for done in [pool.submit(self._delete, name) for name in names]:
+        most = self._requests.deletes_max
+        batches = [names[first : first + most] for first in range(0, len(names), most)]
+        with ThreadPoolExecutor(min(DELETES_AT_ONCE, len(batches))) as pool:
+            for done in [pool.submit(self._delete, batch) for batch in batches]:
                 done.result()
 
     def open_input(self, key: str) -> io.IOBase:
@@ -121,12 +121,13 @@ class CloudStore:
         """The server's clock, from the date of an answer; whole seconds."""
         return self._asked(self._requests.now_nanos)
 
-    def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:  # noqa: ARG002
-        """Drop nothing: both clouds drop unfinished uploads by themselves, after a week."""
-        return 0
+    def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:
+        """Abort unfinished uploads, unless the store does so by itself."""
+        abort = self._requests.abort_stale_uploads
+        return self._asked(lambda: abort(self._base + prefix, started_before_nanos))
 
     @property
-    def _requests(self) -> CloudRequests:
+    def _requests(self) -> BucketRequests:
         return requests_of(self.location, self.timeouts)
 
     @property
@@ -139,7 +140,7 @@ class CloudStore:
         return self._base + check_key(key)
 
     def _asked(self, request: Callable[[], T]) -> T:
-        return Tries(self.timeouts, _FAILURES).run(request)
+        return Tries(self.timeouts).run(request)
 
     def _of_object(self, key: str, request: Callable[[], T]) -> T:
         try:
@@ -150,13 +151,14 @@ class CloudStore:
             raise ObjectMissing(f"no object {key}") from None
 
     def _write(self, key: str, content: UploadBody) -> None:
-        name, tries = self._name(key), Tries(self.timeouts, _FAILURES)
+        name, tries = self._name(key), Tries(self.timeouts)
         requests = self._requests
         put = requests.put if content.size_bytes <= PART_BYTES else requests.put_parts
         try:
             tries.run(lambda: put(name, content))
-        except ObjectExists:
-            if not (tries.may_have_won and self._stands(key, content)):
+        except ObjectExists as error:
+            may_have_won = tries.may_have_won or isinstance(error, MaybeWritten)
+            if not (may_have_won and self._stands(key, content)):
                 raise ObjectExists(f"object {key} exists") from None
         except ObjectMissing:
             self.now_nanos()
@@ -165,6 +167,10 @@ class CloudStore:
     def _stands(self, key: str, content: UploadBody) -> bool:
         """True if the object is exactly this content."""
         try:
+            if content.size_bytes <= PART_BYTES:
+                # Compared with its own checksum too: damage on the way would make it another's.
+                with content.open() as source:
+                    return self.get(key) == source.read()
             if self.head(key).size_bytes != content.size_bytes:
                 return False
         except ObjectMissing:
@@ -196,11 +202,11 @@ class CloudStore:
                 )
         return body
 
-    def _page(self, prefix: str, start_at: str) -> tuple[Sequence[CloudObject], bool]:
-        return self._requests.page(prefix, start_at)
+    def _page(self, prefix: str, start: str, token: str) -> tuple[Sequence[ListedObject], str]:
+        return self._requests.page(prefix, start, token)
 
-    def _delete(self, name: str) -> None:
-        self._asked(lambda: self._requests.delete(name))
+    def _delete(self, names: Sequence[str]) -> None:
+        self._asked(lambda: self._requests.delete(names))
 
     def _probe_parts(self) -> None:
         content, name = UploadBody.of_bytes(b"overwritten"), self._name(PROBE_KEY)
@@ -209,11 +215,12 @@ class CloudStore:
         except ObjectExists:
             return
         raise StoreUnusable(
-            "the object store ignores the condition of an upload in parts and so overwrites objects"
+            "the object store ignores the condition of an upload in parts (of S3's protocol, "
+            "If-None-Match: * on CompleteMultipartUpload) and so overwrites objects"
         )
 
 
-def requests_of(location: StoreLocation, timeouts: RequestTimeouts) -> CloudRequests:
+def requests_of(location: StoreLocation, timeouts: RequestTimeouts) -> BucketRequests:
     """Give this process's client; raises StoreUnusable without its library or credentials."""
     # Looked up per call and process: a fork or a pickle must not carry connections along.
     return _requests(os.getpid(), location, timeouts)
@@ -222,8 +229,12 @@ def requests_of(location: StoreLocation, timeouts: RequestTimeouts) -> CloudRequ
 @functools.cache
 def _requests(
     _process_id: int, location: StoreLocation, timeouts: RequestTimeouts
-) -> CloudRequests:
+) -> BucketRequests:
     try:
+        if location.provider == "s3":
+            from segments.store.s3.requests import S3Requests
+
+            return S3Requests(location, timeouts)
         if location.provider == "gcs":
             from segments.store.cloud.gcs import GcsRequests
 

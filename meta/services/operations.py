@@ -1,54 +1,66 @@
-"""OperationsService: the functions that each package exports, by the name of their RPC."""
+"""OperationsService: the functions of its modules, each by the name of its RPC in lower case."""
 
+import re
+from inspect import getmembers, isfunction
 from types import MethodType
 from typing import cast
 
 import grpc
 
-from meta.services import (
-    access,
-    catalog,
-    checks,
+from meta.services.access import access_tokens, audit_log, server_state
+from meta.services.catalog import dataset_settings, datasets
+from meta.services.checks import consistency, object_checks, repairs
+from meta.services.damage import damage, quarantine
+from meta.services.deletion import objects
+from meta.services.iceberg import tables
+from meta.services.lookup import changes, unmerged_babies
+from meta.services.merging import exclusions, merge_plan
+from meta.services.pins import pins
+from meta.services.registration import event_claims, registrations
+from meta.services.rewrites import rewrite_jobs
+from meta.services.segments import unread_segments
+from meta.services.server_parts import ServerParts
+from meta.services.streams import nursery_shards, stream_offsets
+from meta.services.workers import workers
+from meta.v1 import operations_pb2, operations_pb2_grpc
+
+MODULES = (
+    access_tokens,
+    audit_log,
+    server_state,
+    dataset_settings,
+    datasets,
+    consistency,
+    object_checks,
+    repairs,
     damage,
-    deletion,
-    iceberg,
-    lookup,
-    merging,
+    quarantine,
+    objects,
+    tables,
+    changes,
+    unmerged_babies,
+    exclusions,
+    merge_plan,
     pins,
-    registration,
-    rewrites,
-    segments,
-    streams,
+    event_claims,
+    registrations,
+    rewrite_jobs,
+    unread_segments,
+    nursery_shards,
+    stream_offsets,
     workers,
 )
-from meta.services.server_parts import Operations, ServerParts
-from meta.v1 import operations_pb2_grpc
-
-PACKAGES: tuple[Operations, ...] = (
-    access.OPERATIONS,
-    catalog.OPERATIONS,
-    checks.OPERATIONS,
-    damage.OPERATIONS,
-    deletion.OPERATIONS,
-    iceberg.OPERATIONS,
-    lookup.OPERATIONS,
-    merging.OPERATIONS,
-    pins.OPERATIONS,
-    registration.OPERATIONS,
-    rewrites.OPERATIONS,
-    segments.OPERATIONS,
-    streams.OPERATIONS,
-    workers.OPERATIONS,
-)
+RPCS = [rpc.name for rpc in operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].methods]
 
 
 class OperationsServicer:
     """OperationsService as gRPC's generated code registers it; see docs/contract.md."""
 
     def __init__(self, server: ServerParts) -> None:
-        for operations in PACKAGES:
-            for name, function in operations.items():
-                setattr(self, name, MethodType(function, server))
+        functions = dict(member for module in MODULES for member in getmembers(module, isfunction))
+        for rpc in RPCS:
+            name = re.sub(r"\B(?=[A-Z])", "_", rpc).lower()
+            setattr(self, rpc, MethodType(functions[name], server))
 
 
 def add_to_server(parts: ServerParts, server: grpc.Server) -> None:

@@ -1,23 +1,29 @@
-"""The packages of services export the calls of OperationsService: each of them once."""
+"""The modules of services have the calls of OperationsService: each of them once."""
 
-from meta.services.operations import PACKAGES
-from meta.v1 import operations_pb2
+from collections import Counter
+from inspect import getmembers, isfunction
 
-
-def test_each_call_of_the_contract_is_exported_by_one_package() -> None:
-    names = [name for operations in PACKAGES for name in operations]
-    service = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"]
-
-    assert sorted(names) == sorted(method.name for method in service.methods)
+from meta.services.operations import MODULES, RPCS
 
 
-def test_a_function_has_the_name_of_its_call() -> None:
-    names = {
-        name: function.__name__ for operations in PACKAGES for name, function in operations.items()
-    }
+def test_each_call_of_the_contract_is_a_function_of_one_module() -> None:
+    names = {rpc.lower() for rpc in RPCS}
+    counted = Counter(
+        name.replace("_", "")
+        for module in MODULES
+        for name, function in getmembers(module, isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+    )
 
-    assert {
-        name: function
-        for name, function in names.items()
-        if function.replace("_", "") != name.lower()
-    } == {}
+    assert {name: counted[name] for name in names} == dict.fromkeys(names, 1)
+
+
+def test_no_module_imports_a_function_with_the_name_of_a_call() -> None:
+    names = {rpc.lower() for rpc in RPCS}
+
+    assert [
+        (module.__name__, name)
+        for module in MODULES
+        for name, function in getmembers(module, isfunction)
+        if name.replace("_", "") in names and function.__module__ != module.__name__
+    ] == []

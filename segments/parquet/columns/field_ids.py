@@ -1,97 +1,23 @@
 """Parquet field ids: the number of every column, list element and struct member of the format.
 
 Engines match columns by id if a table format gives them, so an id never changes its column and is
-never given to another. A new column takes the next free number below PROMOTED_FIELD_ID_MIN; the ids
-of promoted columns are allocated by meta, per dataset, in pairs: the column's is even, and that of
-a datetime's remainder is the odd one after it.
+never given to another. `segments.parquet.schema` and `segments.parquet.columns.readable` have the
+ids beside the columns: a new one takes the next free number below PROMOTED_FIELD_ID_MIN. Elements
+and members follow their list, and a time's remainder follows the time. The ids of promoted columns
+are allocated by meta, per dataset, in pairs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
-PROMOTED_FIELD_ID_MIN = 1_000
+from segments.parquet.columns.readable import READABLE_COLUMNS
+from segments.parquet.schema import TIMESTAMP, format_columns
 
-# Ids by name; elements and members by their path. Names that signals share have one id.
-FIELD_IDS: dict[str, int] = {
-    "signal": 1,
-    "timestamp": 2,
-    "timestamp_nanos": 3,
-    "service_name": 4,
-    "resource_attributes": 5,
-    "resource_dropped_attributes_count": 6,
-    "resource_schema_url": 7,
-    "resource_entity_refs": 8,
-    "scope_name": 9,
-    "scope_version": 10,
-    "scope_attributes": 11,
-    "scope_dropped_attributes_count": 12,
-    "scope_schema_url": 13,
-    "attributes": 14,
-    "flags": 15,
-    "dropped_attributes_count": 16,
-    "observed_timestamp": 17,
-    "observed_timestamp_nanos": 18,
-    "trace_id": 19,
-    "span_id": 20,
-    "severity_number": 21,
-    "severity_text": 22,
-    "event_name": 23,
-    "body": 24,
-    "body_type": 25,
-    "start_timestamp": 26,
-    "start_timestamp_nanos": 27,
-    "metric_name": 28,
-    "metric_type": 29,
-    "metric_unit": 30,
-    "metric_description": 31,
-    "metric_metadata": 32,
-    "value_double": 33,
-    "value_long": 34,
-    "aggregation_temporality": 35,
-    "is_monotonic": 36,
-    "count": 37,
-    "sum": 38,
-    "min": 39,
-    "max": 40,
-    "bucket_counts": 41,
-    "bucket_counts.element": 42,
-    "explicit_bounds": 43,
-    "explicit_bounds.element": 44,
-    "zero_count": 45,
-    "scale": 46,
-    "zero_threshold": 47,
-    "positive_offset": 48,
-    "positive_bucket_counts": 49,
-    "positive_bucket_counts.element": 50,
-    "negative_offset": 51,
-    "negative_bucket_counts": 52,
-    "negative_bucket_counts.element": 53,
-    "quantiles": 54,
-    "quantiles.element": 55,
-    "quantiles.element.quantile": 56,
-    "quantiles.element.value": 57,
-    "exemplars": 58,
-    "end_timestamp": 59,
-    "end_timestamp_nanos": 60,
-    "duration_ns": 61,
-    "parent_span_id": 62,
-    "trace_state": 63,
-    "name": 64,
-    "kind": 65,
-    "status_code": 66,
-    "status_message": 67,
-    "events": 68,
-    "links": 69,
-    "dropped_events_count": 70,
-    "dropped_links_count": 71,
-    "severity": 72,
-    "temporality": 73,
-    "span_kind": 74,
-    "span_status": 75,
-}
+PROMOTED_FIELD_ID_MIN = 1_000
 
 _METADATA_KEY = b"PARQUET:field_id"
 
@@ -123,3 +49,24 @@ def _numbered(field: pa.Field[Any], path: str) -> pa.Field[Any]:
         nullable=field.nullable,
         metadata=id_metadata(FIELD_IDS[path]),
     )
+
+
+def _ids() -> Iterator[tuple[str, int]]:
+    for column in format_columns():
+        assert column.field_id is not None
+        yield column.name, column.field_id
+        if column.type == TIMESTAMP:
+            yield f"{column.name}_nanos", column.field_id + 1
+        yield from _nested(column.name, column.type, column.field_id)
+    yield from ((words.name, words.field_id) for words in READABLE_COLUMNS)
+
+
+def _nested(path: str, type_: pa.DataType, field_id: int) -> Iterator[tuple[str, int]]:
+    members = [type_.value_field] if pa.types.is_list(type_) else []
+    for number, member in enumerate(type_ if pa.types.is_struct(type_) else members, field_id + 1):
+        yield f"{path}.{member.name}", number
+        yield from _nested(f"{path}.{member.name}", member.type, number)
+
+
+# Ids by name; elements and members by their path. Names that signals share have one id.
+FIELD_IDS: dict[str, int] = dict(sorted(_ids(), key=lambda item: item[1]))

@@ -24,6 +24,7 @@ class ReadableColumn:
     """A column of words; `source` is the column of numbers."""
 
     name: str
+    field_id: int
     source: str
     words: Mapping[int, str]
 
@@ -59,6 +60,7 @@ class ReadableColumn:
 READABLE_COLUMNS: Sequence[ReadableColumn] = (
     ReadableColumn(
         "severity",
+        72,
         "severity_number",
         {
             1 + place * _NUMBERS_PER_SEVERITY + step: word
@@ -66,11 +68,12 @@ READABLE_COLUMNS: Sequence[ReadableColumn] = (
             for step in range(_NUMBERS_PER_SEVERITY)
         },
     ),
-    ReadableColumn("temporality", "aggregation_temporality", {1: "DELTA", 2: "CUMULATIVE"}),
+    ReadableColumn("temporality", 73, "aggregation_temporality", {1: "DELTA", 2: "CUMULATIVE"}),
     ReadableColumn(
         "span_kind",
+        74,
         "kind",
         {1: "INTERNAL", 2: "SERVER", 3: "CLIENT", 4: "PRODUCER", 5: "CONSUMER"},
     ),
-    ReadableColumn("span_status", "status_code", {0: "UNSET", 1: "OK", 2: "ERROR"}),
+    ReadableColumn("span_status", 75, "status_code", {0: "UNSET", 1: "OK", 2: "ERROR"}),
 )

@@ -16,7 +16,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from segments.parquet.columns.field_ids import FIELD_IDS
 from segments.parquet.columns.readable import READABLE_COLUMNS, ReadableColumn
 from segments.parquet.columns.stored_times import (
     REMAINDER,
@@ -73,11 +72,8 @@ class StoredColumns:
             for column in READABLE_COLUMNS
             if column.source in self._fields and column.name in words
         }
-        ids = _field_ids(promoted, names, words) if self.is_split else {}
         self.columns: tuple[Column, ...] = tuple(
-            replace(stored, field_id=ids.get(stored.name))
-            for column in columns
-            for stored in self._stored(column)
+            stored for column in columns for stored in self._stored(column)
         )
         # The columns that are read back, all but the words, and their schema.
         self.kept = tuple(column for column in self.columns if column.name not in self.readable)
@@ -133,10 +129,12 @@ class StoredColumns:
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
     def _stored(self, column: Column) -> list[Column]:
-        if self.is_split and column.is_unbounded:
+        if not self.is_split:
+            return [replace(column, field_id=None)]
+        if column.is_unbounded:
             column = replace(column, has_statistics=False)
         words = [
-            Column(name, DICTIONARY)
+            Column(name, DICTIONARY, field_id=readable.field_id)
             for name, readable in self.readable.items()
             if readable.source == column.name
         ]
@@ -148,6 +146,7 @@ class StoredColumns:
             is_sortable=False,
             is_required=column.is_required,
             is_compressed=False,
+            field_id=None if column.field_id is None else column.field_id + 1,
         )
         return [replace(column, type=STORED_TIME), remainder]
 
@@ -200,20 +199,3 @@ def readable_names(promoted: Sequence[PromotedColumn]) -> dict[str, str]:
             name += "_"
         names[column.name] = name
     return names
-
-
-def _field_ids(
-    promoted: Sequence[PromotedColumn], remainders: Mapping[str, str], words: Mapping[str, str]
-) -> dict[str, int | None]:
-    ids: dict[str, int | None] = {}
-    for name in reserved_names():
-        ids[name] = FIELD_IDS[name]
-    for time in time_columns():
-        ids[remainders[time]] = FIELD_IDS[f"{time}_nanos"]
-    for readable in READABLE_COLUMNS:
-        ids[words[readable.name]] = FIELD_IDS[readable.name]
-    for column in promoted:
-        ids[column.name] = column.field_id
-        if column.name in remainders and column.field_id is not None:
-            ids[remainders[column.name]] = column.field_id + 1
-    return ids

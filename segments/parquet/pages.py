@@ -6,17 +6,20 @@ column are one page of nulls, so that Arrow decompresses and decodes the others 
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-# Numbers of Thrift's compact protocol, and of fields and words of Parquet's PageHeader.
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 4, 5, 6, 7, 8, 12
-_TYPE, _SIZE, _STORED_SIZE, _CRC, _DATA_HEADER, _NUM_VALUES, _ENCODING = 1, 2, 3, 4, 5, 1, 2
+# A PageHeader in Thrift's compact protocol, as Arrow writes it beside an index of pages: its type,
+# sizes and checksum, and the numbers of values and encodings of a data page, without statistics.
+_NUMBER = rb"\x15([\x80-\xff]{0,4}[\0-\x7f])"
+_HEADER = re.compile(
+    b"%(n)s%(n)s%(n)s(?:%(n)s\x1c|\x2c)%(n)s%(n)s%(n)s%(n)s\0\0" % {b"n": _NUMBER}, re.DOTALL
+)
 _DATA_PAGE = 0
 _PLAIN, _RLE = 0, 3
 # Encodings that keep each text in one piece; DELTA_BYTE_ARRAY shares prefixes.
@@ -29,8 +32,7 @@ class UnknownPages(Exception):
     """The column chunk has pages of a kind that is not read one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataPage:
+class DataPage(NamedTuple):
     """A data page: its bytes in the chunk, with its header, and its rows in the row group."""
 
     start: int
@@ -53,17 +55,17 @@ def pages_of(
         raise UnknownPages("the column has a dictionary or an unknown codec")
     start = row = 0
     while row < rows_end:
-        header, content = _struct(chunk, start)
-        data = header.get(_DATA_HEADER)
-        if header.get(_TYPE) != _DATA_PAGE or not isinstance(data, dict):
-            raise UnknownPages("a page is no data page of version 1")
-        if _number(data, _ENCODING) not in _WHOLE_TEXTS:
-            raise UnknownPages("a page does not have its texts in one piece each")
-        end, end_row = content + _number(header, _STORED_SIZE), row + _number(data, _NUM_VALUES)
+        header = _HEADER.match(chunk, start)
+        if header is None:
+            raise UnknownPages("a page has another header")
+        kind, size, stored, crc, values, encoding = map(_number, header.groups(b"\0")[:6])
+        if kind != _DATA_PAGE or encoding not in _WHOLE_TEXTS:
+            raise UnknownPages("a page is no data page that has its texts in one piece each")
+        content, has_crc = header.end(), header[4] is not None
+        end, end_row = content + stored, row + values
         if not content <= end <= len(chunk) or not row < end_row <= column.num_values:
             raise UnknownPages("pages have other sizes than the chunk")
-        size, crc = _number(header, _SIZE), header.get(_CRC)
-        yield DataPage(start, content, end, size, crc, row, end_row)
+        yield DataPage(start, content, end, size, crc if has_crc else None, row, end_row)
         start, row = end, end_row
 
 
@@ -144,18 +146,10 @@ def _nulls(rows: int, compression: str) -> bytes:
     if compression != _UNCOMPRESSED:
         stored = pa.Codec("zstd").compress(content, asbytes=True)
     numbers = [_DATA_PAGE, len(content), len(stored)]
-    header = [_field(1, _I32) + _zigzag(number) for number in numbers]
-    header.append(_field(2, _STRUCT))
-    header += [_field(1, _I32) + _zigzag(number) for number in (rows, _PLAIN, _RLE, _RLE)]
+    header = [b"\x15" + _varint(number << 1) for number in numbers]
+    header.append(b"\x2c")
+    header += [b"\x15" + _varint(number << 1) for number in (rows, _PLAIN, _RLE, _RLE)]
     return b"".join((*header, b"\0\0", stored))
-
-
-def _field(delta: int, kind: int) -> bytes:
-    return bytes([delta << 4 | kind])
-
-
-def _zigzag(number: int) -> bytes:
-    return _varint(number << 1)
 
 
 def _varint(number: int) -> bytes:
@@ -167,47 +161,8 @@ def _varint(number: int) -> bytes:
     return bytes(data)
 
 
-def _number(fields: dict[int, Any], name: int) -> int:
-    value = fields.get(name)
-    if not isinstance(value, int):
-        raise UnknownPages(f"a page header has no number {name}")
-    return value
-
-
-def _struct(data: memoryview, at: int) -> tuple[dict[int, Any], int]:
-    """Read a struct of Thrift's compact protocol; returns its fields and the byte behind it."""
-    fields: dict[int, Any] = {}
-    name = 0
-    try:
-        while head := data[at]:
-            at += 1
-            kind = head & 15
-            if not head >> 4:
-                raise UnknownPages("a field is out of order")
-            name += head >> 4
-            if kind in (_TRUE, _FALSE):
-                fields[name] = kind == _TRUE
-            elif kind in (_I16, _I32, _I64):
-                value, at = _read_varint(data, at)
-                fields[name] = value >> 1 ^ -(value & 1)
-            elif kind == _BINARY:
-                value, at = _read_varint(data, at)
-                at += value
-            elif kind == _STRUCT:
-                fields[name], at = _struct(data, at)
-            else:
-                raise UnknownPages(f"a field has type {kind}")
-    except IndexError:
-        raise UnknownPages("a page header ends too early") from None
-    return fields, at + 1
-
-
-def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while (byte := data[at]) & 0x80:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        at += 1
-        if shift > 63:
-            raise UnknownPages("a number is too long")
-    return value | byte << shift, at + 1
+def _number(varint: bytes) -> int:
+    value = 0
+    for byte in reversed(varint):
+        value = value << 7 | byte & 0x7F
+    return value >> 1 ^ -(value & 1)

@@ -15,11 +15,13 @@ import google_crc32c
 
 from segments.token_index.place import SPAN_ROWS, IndexedSpan
 
-NUM_PROBES = 6
+# A probe of a term is the highest bits of its hash times one of these, as in Parquet's filters.
+# Sums of two numbers would share bits by far more often in filters as small as these.
+PROBE_FACTORS = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B)
 PROBE_BITS = 15
 # The probes reach so many bits.
 FILTER_BYTES_MAX = 2**PROBE_BITS // 8
-_PROBE_MASK = 2**PROBE_BITS - 1
+_FACTOR_MASK = 2**32 - 1
 _NUMBER, _GROUP = struct.Struct("<I"), struct.Struct("<II")
 CRC_BYTES = 4
 
@@ -83,5 +85,5 @@ def read_block(content: bytes, number: int) -> Block | None:
 
 def probes(term_hash: int, bits: int) -> Iterator[int]:
     """Yield the bits of a term in a filter."""
-    first, step = term_hash & _PROBE_MASK, term_hash >> PROBE_BITS & _PROBE_MASK | 1
-    return ((first + number * step) % bits for number in range(NUM_PROBES))
+    products = (term_hash * factor & _FACTOR_MASK for factor in PROBE_FACTORS)
+    return ((product >> 32 - PROBE_BITS) % bits for product in products)

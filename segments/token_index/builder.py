@@ -13,8 +13,8 @@ from segments.token_index import tokenizer
 from segments.token_index.blocks import (
     CRC_BYTES,
     FILTER_BYTES_MAX,
-    NUM_PROBES,
     PROBE_BITS,
+    PROBE_FACTORS,
     checksum,
     header,
     num_spans,
@@ -27,6 +27,9 @@ from segments.token_index.tokenizer import Hashes, NoPlainJson
 BITS_PER_TERM = 15
 # Of the bytes of its segment.
 SHARE_MAX = 0.08
+# Of a block, for the filters of a row group whose share would be too little: the last row group of
+# a section has few rows, and without a filter every question would read it in every file.
+SMALL_BYTES = 32
 # Of the spans of a row group, of 8 bytes each, which are kept until the row group is complete.
 TERMS_MAX = 4_000_000
 # Of 512 KiB, tokenizing takes half of the CPU that it takes of all texts of a row group at once.
@@ -36,7 +39,7 @@ _RECENT_BITS = 16
 _RECENT_MASK = np.uint64(2**_RECENT_BITS - 1)
 # Terms that are collected until repeated ones among them are left out.
 _PENDING_MAX = 1_000_000
-_PROBE_BITS, _PROBE_MASK = np.uint64(PROBE_BITS), np.uint64(2**PROBE_BITS - 1)
+_PROBE_SHIFT = np.uint32(32 - PROBE_BITS)
 
 Filters: TypeAlias = npt.NDArray[np.uint8]
 
@@ -46,7 +49,7 @@ class TokenIndexBuilder:
 
     A row group has no filters, which means every term, if an attribute column is no JSON, if its
     spans have more than TERMS_MAX terms, or if the index would take more than its share of the
-    file.
+    file and more than SMALL_BYTES of a block for this row group.
     """
 
     def __init__(self) -> None:
@@ -63,9 +66,12 @@ class TokenIndexBuilder:
             # Filters of spans without terms have none.
             most = max(map(len, terms))
             ideal = max(1, -(-most * BITS_PER_TERM // (8 * NUM_BLOCKS)))
+            share = int(file_bytes * SHARE_MAX) // NUM_BLOCKS - self._block_bytes
+            if ideal * spans <= SMALL_BYTES:
+                share = max(share, SMALL_BYTES)
             # The other half of a block has room for the numbers of 16,000 row groups.
-            share = min(int(file_bytes * SHARE_MAX) // NUM_BLOCKS, BLOCK_BYTES_MAX // 2)
-            size = max(0, min(ideal, FILTER_BYTES_MAX, (share - self._block_bytes) // spans))
+            share = min(share, BLOCK_BYTES_MAX // 2 - self._block_bytes)
+            size = max(0, min(ideal, FILTER_BYTES_MAX, share // spans))
         self._groups.append((group.num_rows, size))
         if terms is not None and size:
             self._filters += [_filled(own, size) for own in terms]
@@ -149,10 +155,9 @@ def _filled(terms: Hashes, size: int) -> Filters:
     block_of = (terms >> np.uint64(32)) * np.uint64(NUM_BLOCKS) >> np.uint64(32)
     first_bits = block_of.astype(np.int64) * (size * 8)
     bits = np.zeros(NUM_BLOCKS * size * 8, np.bool_)
-    probe, step = terms & _PROBE_MASK, terms >> _PROBE_BITS & _PROBE_MASK | np.uint64(1)
-    for number in range(NUM_PROBES):
-        bit = (probe + np.uint64(number) * step) % np.uint64(size * 8)
-        bits[first_bits + bit.astype(np.int64)] = True
+    low = terms.astype(np.uint32)
+    for factor in PROBE_FACTORS:
+        bits[first_bits + (low * np.uint32(factor) >> _PROBE_SHIFT) % np.uint32(size * 8)] = True
     return np.packbits(bits.reshape(NUM_BLOCKS, size * 8), axis=1, bitorder="little")
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Blocks as `segments.token_index.blocks` describes them. Kinds 1 to 3, with a filter for a file or
-# a row group, were written by builds before 0.3.0 and are not read; 1 took the dotted capital I for
-# a separator.
-KIND_BLOCKS = 4
+# Blocks as `segments.token_index.blocks` describes them. Kinds 1 to 4 were written by builds
+# before 0.3.0 and are not read: 1 took the dotted capital I for a separator, 2 and 3 had a filter
+# for a file or a row group, 4 had other probes, and short numbers too.
+KIND_BLOCKS = 5
 # Rows of a row group that share a filter; the last span of a row group may have fewer.
 SPAN_ROWS = 8_192
 # A power of two: the first bits of a term's hash name its block.

@@ -2,7 +2,9 @@
 
 A term is a run of ASCII letters and digits, as long as it can be, in lower case. Every other
 character separates terms, except two that are folded to ASCII letters: the Kelvin sign is a k and
-the dotted capital I is an i. A pair is a key of an object in a JSON text and its value, if that is
+the dotted capital I is an i. Terms of at most SHORT characters with a digit among them are in no
+index: they are numbers and parts of UUIDs, which nearly every span of rows has, and were half of
+all terms of logs with ids. A pair is a key of an object in a JSON text and its value, if that is
 a string.
 
 A hash has 64 bits and is made of the length of some bytes and of their first 16 and last 8.
@@ -25,7 +27,9 @@ HEAD, MIDDLE, TAIL, LENGTH, KEY, MIX = (
 SALTS = {name: number + 1 for number, name in enumerate((*TEXT_COLUMNS, *ATTRIBUTE_COLUMNS))}
 FOLDED = ((b"\xe2\x84\xaa", b"k"), (b"\xc4\xb0", b"i"))
 _MASK = 2**64 - 1
+SHORT = 4
 _TERM = re.compile(r"[0-9A-Za-z]+")
+_DIGIT = re.compile(r"[0-9]")
 # Characters that JSON may write otherwise than they are.
 _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f]')
 # Texts in which an engine may show a value that is no string.
@@ -33,13 +37,15 @@ _NO_STRING = re.compile(r"[0-9eE+\-. ]*\Z|true\Z|false\Z|[\[{]")
 
 
 def searched_terms(text: str, begins: bool = True, ends: bool = True) -> tuple[str, ...]:
-    """Return terms that every text has in which `text` is found, whatever the case.
+    """Return indexed terms that every text has in which `text` is found, whatever the case.
 
     If it `begins` or `ends` a term, no letter or digit is before or behind it there. Terms beside a
     character that is no ASCII are left out, because that one may be found in another form.
     """
     terms = []
     for match in _TERM.finditer(text):
+        if len(match[0]) <= SHORT and _DIGIT.search(match[0]):
+            continue
         before, after = text[: match.start()][-1:], text[match.end() :][:1]
         if (before.isascii() if before else begins) and (after.isascii() if after else ends):
             terms.append(match[0].lower())

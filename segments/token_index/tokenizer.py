@@ -10,7 +10,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.token_index.terms import FOLDED, HEAD, KEY, LENGTH, MIDDLE, MIX, SALTS, TAIL
+from segments.token_index.terms import (
+    FOLDED,
+    HEAD,
+    KEY,
+    LENGTH,
+    MIDDLE,
+    MIX,
+    SALTS,
+    SHORT,
+    TAIL,
+)
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Hashes: TypeAlias = npt.NDArray[np.uint64]
@@ -24,6 +34,8 @@ _END = b"\n" + bytes(16)
 _OTHER_FORM = re.compile(rb"(?<!\\)(?:\\\\)*\\(?:/|u(?!00[01]|007[fF]))")
 _DIGITS, _LOWER = b"0123456789", bytes(range(ord("a"), ord("z") + 1))
 _WORD_BYTES = 8
+# Of the characters of a term, letters have it and digits do not.
+_LETTER_BITS = 0x4040404040404040
 
 
 def _table(accepted: bytes, shown: bytes) -> bytes:
@@ -33,6 +45,8 @@ def _table(accepted: bytes, shown: bytes) -> bytes:
 
 _FOLD = _table(_DIGITS + _LOWER + _LOWER.upper(), _DIGITS + _LOWER + _LOWER)
 _MASKS = np.array([2 ** (8 * n) - 1 for n in range(_WORD_BYTES + 1)], np.uint64)
+# Letter bits of a run without digits, by its length.
+_LETTERS = _MASKS & np.uint64(_LETTER_BITS)
 
 
 class NoPlainJson(ValueError):
@@ -51,7 +65,9 @@ def term_hashes(column: str, texts: pa.ChunkedArray[Any]) -> Hashes:
     edges = np.flatnonzero(is_term[1:] != is_term[:-1]) + 1
     if is_term[0]:
         edges = np.concatenate([np.zeros(1, np.int64), edges])
-    return _mixed(_of(SALTS[column] * KEY) + _hashes(folded, edges[0::2], edges[1::2]))
+    starts, ends = edges[0::2], edges[1::2]
+    is_indexed = _are_indexed(folded, starts, ends)
+    return _mixed(_of(SALTS[column] * KEY) + _hashes(folded, starts[is_indexed], ends[is_indexed]))
 
 
 def pair_hashes(column: str, texts: pa.ChunkedArray[Any]) -> Hashes:
@@ -76,6 +92,16 @@ def pair_hashes(column: str, texts: pa.ChunkedArray[Any]) -> Hashes:
     keys = values - 1
     key_hashes = _mixed(_hashes(raw, opened[keys] + 1, closed[keys]) + _of(SALTS[column]))
     return _mixed(key_hashes * _of(KEY) + _hashes(raw, opened[values] + 1, closed[values]))
+
+
+def _are_indexed(folded: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.bool_]:
+    """Return which runs are long or have no digit."""
+    lengths = ends - starts
+    short = np.flatnonzero(lengths <= SHORT)
+    letters = _words(folded)[starts[short]] & _LETTERS[lengths[short]]
+    is_indexed = np.ones(len(starts), np.bool_)
+    is_indexed[short] = letters == _LETTERS[lengths[short]]
+    return is_indexed
 
 
 def _are_values(before: Bytes, behind: Bytes) -> npt.NDArray[np.bool_]:
@@ -112,7 +138,7 @@ def _joined(texts: pa.ChunkedArray[Any]) -> bytes:
 
 def _hashes(data: Bytes, starts: Places, ends: Places) -> Hashes:
     """Hash runs of bytes as `terms` does one by one."""
-    words = np.ndarray((len(data) - _WORD_BYTES + 1,), "<u8", data, strides=(1,))
+    words = _words(data)
     lengths = ends - starts
     head = words[starts] & _MASKS[np.minimum(lengths, _WORD_BYTES)]
     whole = head * _of(HEAD)
@@ -125,6 +151,11 @@ def _hashes(data: Bytes, starts: Places, ends: Places) -> Hashes:
     whole += head * _of(TAIL)
     whole += lengths.astype(np.uint64) * _of(LENGTH)
     return _mixed(whole)
+
+
+def _words(data: Bytes) -> Hashes:
+    """Return the 8 bytes that begin at each byte."""
+    return np.ndarray((len(data) - _WORD_BYTES + 1,), "<u8", data, strides=(1,))
 
 
 def _mixed(values: Hashes) -> Hashes:

@@ -79,7 +79,7 @@ class TokenIndex(_message.Message):
     offset: _builtins.int
     """First byte of the index, 1 or more."""
     length: _builtins.int
-    """Bytes of the index: of kind 4 a multiple of 1,024, up to 256 MiB."""
+    """Bytes of the index: of kind 5 a multiple of 1,024, up to 256 MiB."""
     def __init__(
         self,
         *,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
@@ -34,6 +35,8 @@ COLUMN = "body"
 _ROWS_MAX = 131_072
 _FILES_AT_ONCE = 16
 _FOOTERS_MAX = 64
+_NO_ROWS: pa.Array[Any] = pa.array([], pa.uint64())
+_NO_BODIES: pa.Array[Any] = pa.array([], pa.string())
 _FORMAT = ds.ParquetFileFormat(
     default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
 )
@@ -59,7 +62,10 @@ class BodySearch:
     def files(self, files: Sequence[DatasetFile]) -> tuple[DatasetFile, ...]:
         """Return the files, and spans of them, that may have such bodies."""
         term = max(searched_terms(self._text), key=len, default="")
-        return files_with((term_hash(COLUMN, term),) if term else (), files)
+        if not term:
+            return tuple(files)
+        candidates = map(_spans_of_logs, files_with((term_hash(COLUMN, term),), files))
+        return tuple(file for file in candidates if file.spans is None or file.spans)
 
     def batches(self, files: Sequence[DatasetFile], names: Sequence[str]) -> Iterator[Any]:
         """Yield the rows of files that `has_few_rows`, with some columns and the body."""
@@ -95,6 +101,8 @@ class BodySearch:
         first = sum(footer.row_group(number).num_rows for number in range(group))
         try:
             pages = self._pages(memoryview(chunk), column, first, spans)
+            if not pages:
+                return _NO_ROWS, _NO_BODIES
             content: Any = ChunkWithout(memoryview(chunk), column, pages, file.size_bytes)
         except UnknownPages:
             content = source
@@ -129,6 +137,14 @@ class BodySearch:
             path_of(file), filesystem(file.store), row_groups=[group], file_size=file.size_bytes
         )
         return fragment.to_table(schema=self._columns.all, columns=list(names))
+
+
+def _spans_of_logs(file: DatasetFile) -> DatasetFile:
+    """Return a file without spans of other signals, whose sections are behind that of logs."""
+    num_logs = file.rows_of("logs")
+    if file.spans is None or not num_logs:
+        return file
+    return replace(file, spans=tuple(span for span in file.spans if span.start < num_logs))
 
 
 def has_few_rows(file: DatasetFile) -> bool:

@@ -27,6 +27,7 @@ class Chunk:
             "write_batch_size": 16,
             "data_page_size": 2_048,
             "write_page_checksum": True,
+            "write_page_index": True,
             **options,
         }
         table = pa.table({"n": range(len(TEXTS)), "body": TEXTS})
@@ -89,8 +90,9 @@ def test_pages_of_other_kinds_are_not_read(tmp_path: Path) -> None:
     second = Chunk(tmp_path / "c.parquet", data_page_version="2.0")
     # A text is behind the prefix that it shares with the one before: it is nowhere as a whole.
     shared = Chunk(tmp_path / "d.parquet", column_encoding={"body": "DELTA_BYTE_ARRAY"})
+    bounded = Chunk(tmp_path / "e.parquet", write_page_index=False)
 
-    for chunk in (coded, packed, second, shared):
+    for chunk in (coded, packed, second, shared, bounded):
         with pytest.raises(UnknownPages):
             chunk.pages()
 

@@ -84,16 +84,16 @@ def test_a_term_is_in_the_spans_of_a_row_group_that_have_it(
     words = pa.array(["of all"] * 7).dictionary_encode()
 
     content = built(
-        pa.table({"body": [f"a{n} b{n // 5}" for n in range(10)]}),
+        pa.table({"body": [f"alpha{n} beta{n // 5}" for n in range(10)]}),
         pa.table({"body": words}),
-        bodies("a9"),
+        bodies("alpha9"),
     )
 
-    assert spans_with(content, term_hash("body", "a9")) == [
+    assert spans_with(content, term_hash("body", "alpha9")) == [
         IndexedSpan(0, 8, 10),
         IndexedSpan(2, 17, 18),
     ]
-    assert spans_with(content, term_hash("body", "b0")) == [
+    assert spans_with(content, term_hash("body", "beta0")) == [
         IndexedSpan(0, 0, 4),
         IndexedSpan(0, 4, 8),
     ]
@@ -143,16 +143,29 @@ def test_an_index_takes_at_most_its_share_of_the_file() -> None:
     assert built(table, file_bytes=int(16 * NUM_BLOCKS / builder.SHARE_MAX) - 1) == b""
 
 
+def test_a_small_row_group_has_a_filter_although_the_others_took_the_share() -> None:
+    rng = random.Random(1)
+    words = (f"{rng.getrandbits(64):x}" for _ in range(32_000))
+    large = bodies(*(" ".join(row) for row in zip(*[words] * 4, strict=True)))
+    half = int(len(built(large)) / 2 / builder.SHARE_MAX)
+
+    content = built(large, bodies("alpha"), file_bytes=half)
+
+    others = [rng.getrandbits(64) for _ in range(2_000)]
+    assert sum(1 in groups_with(content, term) for term in others) < 20
+    assert 1 in groups_with(content, term_hash("body", "alpha"))
+
+
 def test_a_row_group_that_cannot_be_indexed_has_every_term_and_others_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    many = bodies(*(f"t{number}" for number in range(11)))
+    many = bodies(*(f"term{number}" for number in range(11)))
     monkeypatch.setattr(builder, "TERMS_MAX", 10)
     damaged = pa.table({"body": ["alpha"], "attributes": ['{"a']})
 
     content = built(many.slice(1), many, damaged)
 
-    assert groups_with(content, term_hash("body", "t5")) == [0, 1, 2]
+    assert groups_with(content, term_hash("body", "term5")) == [0, 1, 2]
     assert groups_with(content, term_hash("body", "beta")) == [1, 2]
     assert built(many) == built(damaged) == b""
 
@@ -161,23 +174,25 @@ def test_a_file_of_any_number_of_row_groups_has_an_index_of_bounded_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(builder, "BLOCK_BYTES_MAX", 100)
-    tables = [bodies(f"a{n}") for n in range(12)]
+    tables = [bodies(f"alpha{n}") for n in range(12)]
 
     content = built(*tables[:11])
 
     # Filters take half of a block; row groups without one have every term.
     assert len(content) == 100 * NUM_BLOCKS
-    assert groups_with(content, term_hash("body", "a1")) == [1, *range(4, 11)]
+    assert groups_with(content, term_hash("body", "alpha1")) == [1, *range(4, 11)]
     assert built(*tables) == b""
 
 
 def test_terms_that_repeat_are_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [f"t{number}" for start in range(0, 400, 100) for number in range(start, start + 200)]
+    texts = [
+        f"term{number}" for start in range(0, 400, 100) for number in range(start, start + 200)
+    ]
     whole = built(bodies(*texts))
     monkeypatch.setattr(builder, "_PENDING_MAX", 50)
 
     assert built(bodies(*texts)) == whole
-    assert all(groups_with(whole, term_hash("body", f"t{n}")) for n in range(500))
+    assert all(groups_with(whole, term_hash("body", f"term{n}")) for n in range(500))
 
 
 @pytest.mark.parametrize(

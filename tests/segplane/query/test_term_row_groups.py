@@ -28,7 +28,9 @@ def divided(segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch) -> Segment
     monkeypatch.setattr(builder, "SHARE_MAX", 100.0)
     monkeypatch.setattr(row_groups, "GROUP_ROWS_MAX", 10)
     segments.has_token_index = True
-    table = replaced(rows_of("logs", 95, SegmentSpec()), "body", [f"a{n} all" for n in range(95)])
+    table = replaced(
+        rows_of("logs", 95, SegmentSpec()), "body", [f"alpha{n} all" for n in range(95)]
+    )
     table = replaced(table, "timestamp", [EPOCH + n for n in range(95)])
     table = replaced(table, "service_name", ["one"] * 95)
     segments.register({"logs": table, "metrics": rows_of("metrics", 15)}, SegmentSpec())
@@ -50,7 +52,7 @@ def test_row_groups_within_a_file_are_left_out(
         return found
 
     rows, kept, explained = asked("has 'A41'")
-    assert (rows, kept) == (["a41 all"], [[4]])
+    assert (rows, kept) == (["alpha41 all"], [[4]])
     assert "11 spans of rows of these files" in explained
     assert asked("has_any ('a3', 'a94')")[:2] == (["a3 all", "a94 all"], [[0, 9]])
     # Every row group of logs has it, and none of metrics.
@@ -75,20 +77,20 @@ def test_bodies_are_searched_through_every_door(
                 opened.newest(1)
             return sorted(rows)
 
-    assert bodies("A41") == bodies("a41 all") == ["a41 all"]
+    assert bodies("ALPHA41") == bodies("alpha41 all") == ["alpha41 all"]
     assert bodies("a4") == ["a4 all"]
     assert len(bodies("all")) == 95
     assert bodies("41") == bodies("a1000") == []
     # Another column list needs no body.
     with open_dataset("web", columns=["service_name"], meta_address=queries.address) as opened:
-        assert opened.body_has("a41").to_table().to_pylist() == [{"service_name": "one"}]
+        assert opened.body_has("alpha41").to_table().to_pylist() == [{"service_name": "one"}]
 
 
 def test_a_reader_of_arrow_opens_the_row_groups_that_may_have_a_term(
     queries: QueryDriver, divided: SegmentWriter
 ) -> None:
     with open_dataset("web", meta_address=queries.address) as opened:
-        files = BodySearch("a41", opened.columns).files(opened.files())
+        files = BodySearch("alpha41", opened.columns).files(opened.files())
         source = segments_dataset(opened.columns, opened.bounds, files, None, opened.pin)
         fragments = list(source.get_fragments())
 

@@ -25,6 +25,9 @@ from segments.token_index.tokenizer import Hashes, NoPlainJson
 
 # A filter of so many bits a term has about 1 of 700 other terms too.
 BITS_PER_TERM = 15
+# Bytes of a filter of few terms: in a smaller one a single term would set most bits, and files that
+# share the names of their metrics would all seem to have the same other terms.
+SIZE_MIN = 4
 # Of the bytes of its segment.
 SHARE_MAX = 0.08
 # Of a block, for the filters of a row group whose share would be too little: the last row group of
@@ -65,7 +68,7 @@ class TokenIndexBuilder:
         if terms is not None:
             # Filters of spans without terms have none.
             most = max(map(len, terms))
-            ideal = max(1, -(-most * BITS_PER_TERM // (8 * NUM_BLOCKS)))
+            ideal = max(SIZE_MIN, -(-most * BITS_PER_TERM // (8 * NUM_BLOCKS)))
             share = int(file_bytes * SHARE_MAX) // NUM_BLOCKS - self._block_bytes
             if ideal * spans <= SMALL_BYTES:
                 share = max(share, SMALL_BYTES)

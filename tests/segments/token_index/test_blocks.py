@@ -108,7 +108,7 @@ def test_a_dictionary_has_its_texts_once() -> None:
 
     content = built(pa.table({"body": column}))
 
-    assert len(content) == (len(header([(0, 0)])) + 1 + CRC_BYTES) * NUM_BLOCKS
+    assert len(content) == (len(header([(0, 0)])) + builder.SIZE_MIN + CRC_BYTES) * NUM_BLOCKS
     assert all(groups_with(content, term_hash("body", t)) for t in ("alpha", "beta", "gamma"))
 
 
@@ -174,6 +174,7 @@ def test_a_file_of_any_number_of_row_groups_has_an_index_of_bounded_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(builder, "BLOCK_BYTES_MAX", 100)
+    monkeypatch.setattr(builder, "SIZE_MIN", 1)
     tables = [bodies(f"alpha{n}") for n in range(12)]
 
     content = built(*tables[:11])

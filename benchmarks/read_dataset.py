@@ -42,7 +42,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.read import open_dataset
 from segplane.read.rows.columns import ReadColumns
-from segplane.read.rows.fresh import FreshBaby, FreshRecords
+from segplane.read.rows.fresh import FreshRecords
 from segplane.read.rows.fresh_batches import PASS_BYTES, FreshReading
 
 FILES = 1_000
@@ -134,8 +134,8 @@ def _fresh() -> Result:
         fresh = FreshRecords(
             dataset_id,
             location,
-            [
-                FreshBaby(stream.stream_id, baby.offset, 0, baby.dataset_ids)
+            babies=[
+                TaskRead(stream.stream_id, baby.offset, False, baby.dataset_ids)
                 for stream in babies.streams
                 for baby in stream.babies
             ],
@@ -181,7 +181,7 @@ def _decode(store: ObjectStore, fresh: FreshRecords) -> int:
     spans = tuple(OffsetSpan(stream, 0, last) for stream in streams)
     dataset = _BenchDataset(DatasetWork(fresh.dataset_id, SegmentSpec(), spans))
     router = Router([Routes(stream, {}, ()) for stream in streams], [dataset])
-    reads = [TaskRead(b.stream_id, b.offset, False, b.dataset_ids) for b in fresh.babies]
+    reads = fresh.babies
     reader = BabyReader(store, _NoQuarantine())
     rows, pending_bytes = 0, 0
     pending: dict[Signal, list[RoutedPayload[_BenchDataset]]] = {}

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from meta.v1.nursery_pb2 import RoutingPeriod
 from segments.offsets import OffsetSpan
 from segments.parquet.spec import SegmentSpec
+from segments.signals import TRAITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,12 @@ class Period:
     token_id: str
     from_offset: int
     routes: Mapping[str, str]
+
+
+def period_of(period: RoutingPeriod) -> Period:
+    """Return a period as meta tells it; signals without a dataset are left out."""
+    routes = {signal: getattr(period.routing, row.routing_field) for signal, row in TRAITS.items()}
+    return Period(period.token_id, period.from_offset, {s: d for s, d in routes.items() if d})
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,7 @@ _SPARK_OUTSIDE = (
     " WHEN h.q > 1 THEN DOUBLE('Infinity')"
 )
 _DUCKDB_QUANTILE = (
-    f"LIST_TRANSFORM([STRUCT_PACK(c := {_DUCKDB_NUMBERS.format('#1')},"
-    f" b := {_DUCKDB_NUMBERS.format('#2')}, q := <0>)], LAMBDA h:"
+    "LIST_TRANSFORM([STRUCT_PACK(c := <1>, b := <2>, q := <0>)], LAMBDA h:"
     " LIST_TRANSFORM([COALESCE(LIST_POSITION(LIST_TRANSFORM(RANGE(1, LEN(h.c) + 1), LAMBDA i:"
     " LIST_SUM(h.c[1:i]) >= h.q * LIST_SUM(h.c) AND h.c[i] > 0), TRUE), 0)], LAMBDA p:"
     f" CASE WHEN LEN(h.b) = 0 OR COALESCE(LIST_SUM(h.c), 0) = 0 THEN NULL{_DUCKDB_OUTSIDE}"
@@ -126,6 +125,11 @@ def rate(*arguments: str) -> str:
     return _written(_DUCKDB_RATE, arguments)
 
 
+def quantile(*arguments: str) -> str:
+    """Return the SQL of a quantile of a histogram in DuckDB: of the share, counts and bounds."""
+    return _written(_DUCKDB_QUANTILE, arguments)
+
+
 def exponential_quantile(*arguments: str) -> str:
     """Return the SQL of a quantile of an exponential histogram in DuckDB, over JSON arrays."""
     return _written(_DUCKDB_EXPONENTIAL, arguments)
@@ -141,7 +145,9 @@ def _written(pattern: str, arguments: tuple[str, ...]) -> str:
 _DUCKDB = {
     "rate": _DUCKDB_RATE,
     "merge_buckets": _DUCKDB_MERGE,
-    "histogram_quantile": _DUCKDB_QUANTILE,
+    "histogram_quantile": quantile(
+        "<0>", _DUCKDB_NUMBERS.format("#1"), _DUCKDB_NUMBERS.format("#2")
+    ),
     "exponential_histogram_quantile": _DUCKDB_EXPONENTIAL,
 }
 _SPARK = {

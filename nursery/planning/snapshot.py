@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from dataplane.babies.reads import Period
+from dataplane.babies.reads import Period, period_of
 from dataplane.dataset_layout import read_layouts
 from meta.v1 import nursery_pb2
 from nursery.planning.pending import patience
@@ -78,7 +78,7 @@ def read_snapshot(
     specs, held_back = layouts.specs, frozenset(withheld)
     periods: dict[str, list[Period]] = defaultdict(list)
     for period in reply.routing_history:
-        periods[period.stream_id].append(_period(period))
+        periods[period.stream_id].append(period_of(period))
 
     def is_mergeable(dataset_id: str) -> bool:
         return dataset_id in specs and dataset_id not in held_back
@@ -143,9 +143,3 @@ def _stream(
         last_activity=info.last_activity_nanos,
         has_entries=bool(info.datasets) or info.merged_entries_omitted,
     )
-
-
-def _period(period: nursery_pb2.RoutingPeriod) -> Period:
-    routing = period.routing
-    routes = {signal: getattr(routing, row.routing_field) for signal, row in TRAITS.items()}
-    return Period(period.token_id, period.from_offset, {s: d for s, d in routes.items() if d})

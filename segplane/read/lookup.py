@@ -35,6 +35,14 @@ def read_usages(
             yield from read_usages(client, left)
 
 
+def settings_at(
+    client: MetaClient, dataset_id: str, version: int | None
+) -> operations_pb2.DatasetSettings:
+    """Read a dataset's settings with the columns of a version, None = of today."""
+    request = operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id, columns_at=version)
+    return client.operations.GetDatasetSettings(request).settings
+
+
 def all_views(client: MetaClient) -> Iterator[catalog_pb2.View]:
     """Read every page of the views, oldest first."""
     for page in paged_lists.replies(client.catalog.ListViews, catalog_pb2.ListViewsRequest()):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
-import socket
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from uuid import uuid4
 
 from meta.client import MetaClient
-from meta.errors import MetaError, VersionExpired
-from meta.v1 import operations_pb2 as ops
+from meta.errors import VersionExpired
 from segments.signals import SIGNALS, Signal
 from segplane.read.bounds import Moment, TimeBounds, moment_nanos, time_bounds
 from segplane.read.connection import connect
@@ -20,10 +16,10 @@ from segplane.read.dataset import OpenDataset, Progress
 from segplane.read.errors import ReadError, meta_refusals
 from segplane.read.files.files import find_files, signals_of
 from segplane.read.files.left_out import LeftOut, readable, warn
-from segplane.read.pins import LEASE_SECS, VersionPin
+from segplane.read.lookup import settings_at
+from segplane.read.pins import VersionPin, release_pin, take_pin
 from segplane.read.rows.fresh import find_fresh
 
-_OWNER_CHARACTERS_MAX = 255
 # Tries of a fresh reading that a nursery overtakes.
 _TRIES_MAX = 5
 
@@ -99,7 +95,7 @@ def open_through(
             left_out: tuple[LeftOut, ...] = ()
             if looks_at_files:
                 files, left_out = readable(name, files)
-            settings = _settings(pin)
+            settings = settings_at(client, pin.dataset_id, pin.version)
             beyond = find_fresh(client, pin.dataset_id, pin.version) if fresh else None
         dataset = OpenDataset(
             name,
@@ -153,17 +149,8 @@ def state_at(client: MetaClient, name: str, as_of: str | datetime) -> tuple[str,
 
     Raises MetaError.
     """
-    request = ops.PinVersionRequest(
-        pin_id=str(uuid4()),
-        owner=owner(),
-        dataset_name=name,
-        lease_secs=LEASE_SECS,
-        as_of_nanos=moment_nanos("as_of", as_of),
-    )
-    pin = client.operations.PinVersion(request).pin
-    with suppress(MetaError):
-        # It expires with its lease.
-        client.operations.ReleasePin(ops.ReleasePinRequest(pin_id=pin.id))
+    pin = take_pin(client, name, as_of_nanos=moment_nanos("as_of", as_of))
+    release_pin(client, pin.id)
     return pin.dataset_id, pin.version
 
 
@@ -171,22 +158,8 @@ def _pinned(client: MetaClient, name: str, as_of: Moment | None) -> VersionPin:
     try:
         with meta_refusals(client):
             if as_of is None or isinstance(as_of, int):
-                return VersionPin.take(client, name, as_of, owner())
-            return VersionPin.take(client, name, None, owner(), moment_nanos("as_of", as_of))
+                return VersionPin.take(client, name, as_of)
+            return VersionPin.take(client, name, None, moment_nanos("as_of", as_of))
     except BaseException:
         client.close()
         raise
-
-
-def _settings(pin: VersionPin) -> ops.DatasetSettings:
-    request = ops.GetDatasetSettingsRequest(dataset_id=pin.dataset_id, columns_at=pin.version)
-    return pin.client.operations.GetDatasetSettings(request).settings
-
-
-def owner() -> str:
-    """Name this reader to operators, who list pins by it."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):
-        user = "unknown"
-    return f"{user}@{socket.gethostname()}"[:_OWNER_CHARACTERS_MAX]

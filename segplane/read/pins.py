@@ -1,6 +1,8 @@
 """A reader's pin: renewed in the background while a dataset is open."""
 
 import atexit
+import getpass
+import socket
 import threading
 import time
 import weakref
@@ -13,8 +15,55 @@ from meta.v1 import operations_pb2 as pb
 from segplane.read.errors import PinLost, sentence
 
 LEASE_SECS = 300
+_OWNER_CHARACTERS_MAX = 255
 _RETRY_SECS = 1.0
 _RELEASE_SECS = 5.0
+
+
+def owner() -> str:
+    """Name this reader to operators, who list pins by it."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"[:_OWNER_CHARACTERS_MAX]
+
+
+def take_pin(
+    client: MetaClient,
+    dataset_name: str,
+    version: int | None = None,
+    lease_secs: int = LEASE_SECS,
+    *,
+    as_of_nanos: int | None = None,
+    pin_id: str | None = None,
+    holds_changes: bool = False,
+) -> pb.Pin:
+    """Pin a dataset at a version or that of a time, None = the current one. Raises MetaError."""
+    request = pb.PinVersionRequest(
+        pin_id=pin_id or str(uuid4()),
+        owner=owner(),
+        dataset_name=dataset_name,
+        version=version,
+        lease_secs=lease_secs,
+        as_of_nanos=as_of_nanos,
+        holds_changes=holds_changes,
+    )
+    return client.operations.PinVersion(request).pin
+
+
+def renew_pin(
+    client: MetaClient, pin_id: str, lease_secs: int = LEASE_SECS, timeout: float | None = None
+) -> pb.Pin:
+    """Begin a pin's lease again. Raises MetaError."""
+    request = pb.RenewPinRequest(pin_id=pin_id, lease_secs=lease_secs)
+    return client.operations.RenewPin(request, timeout=timeout).pin
+
+
+def release_pin(client: MetaClient, pin_id: str, timeout: float | None = None) -> None:
+    """Give up a pin; without an answer it expires with its lease."""
+    with suppress(MetaError):
+        client.operations.ReleasePin(pb.ReleasePinRequest(pin_id=pin_id), timeout=timeout)
 
 
 class VersionPin:
@@ -45,7 +94,6 @@ class VersionPin:
         client: MetaClient,
         dataset_name: str,
         version: int | None,
-        owner: str,
         as_of_nanos: int | None = None,
     ) -> "VersionPin":
         """Pin a dataset at a version or that of a time, None = the current one.
@@ -53,15 +101,9 @@ class VersionPin:
         Raises MetaError.
         """
         taken_at = time.monotonic()
-        request = pb.PinVersionRequest(
-            pin_id=str(uuid4()),
-            owner=owner,
-            dataset_name=dataset_name,
-            version=version,
-            lease_secs=LEASE_SECS,
-            as_of_nanos=as_of_nanos,
+        return cls(
+            client, take_pin(client, dataset_name, version, as_of_nanos=as_of_nanos), taken_at
         )
-        return cls(client, client.operations.PinVersion(request).pin, taken_at)
 
     def check(self) -> None:
         """Raise PinLost if the version may have been deleted, or was closed."""
@@ -115,9 +157,8 @@ class VersionPin:
 
     def _renew_once(self) -> None:
         started_at = time.monotonic()
-        request = pb.RenewPinRequest(pin_id=self._id, lease_secs=LEASE_SECS)
         try:
-            pin = self.client.operations.RenewPin(request).pin
+            pin = renew_pin(self.client, self._id)
         except NotFound:
             self._lost = self._lost or "its pin was released or has expired"
         else:
@@ -127,11 +168,7 @@ class VersionPin:
         atexit.unregister(self.close)
         try:
             if not self._lost and not self._is_lapsing:
-                request = pb.ReleasePinRequest(pin_id=self._id)
-                self.client.operations.ReleasePin(request, timeout=_RELEASE_SECS)
-        except MetaError:
-            # It expires with its lease.
-            pass
+                release_pin(self.client, self._id, _RELEASE_SECS)
         finally:
             self._lost = self._lost or "it was closed"
             self.client.close()

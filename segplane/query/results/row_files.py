@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 
 from segplane.query.results.forms import ROW_FILES, bare_texts, json_texts
+from segplane.query.results.output import write_arrow, write_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,27 +19,9 @@ if TYPE_CHECKING:
 FORMATS = ("parquet", "arrow", "csv", "json")
 
 
-class BatchWriter(Protocol):
-    """Writes batches of one schema."""
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write a batch."""
-        ...
-
-    def close(self) -> None:
-        """Write the end of the file."""
-        ...
-
-
 def write_rows(reader: pa.RecordBatchReader, file_format: str, output: IO[bytes]) -> int:
     """Write all batches in one of FORMATS; returns the number of rows."""
-    rows = 0
-    writer = _WRITERS[file_format](reader.schema, output)
-    for batch in reader:
-        writer.write(batch)
-        rows += batch.num_rows
-    writer.close()
-    return rows
+    return _WRITERS[file_format](reader, output)
 
 
 @contextmanager
@@ -71,71 +54,36 @@ def json_lines(
     return [f"{{{','.join(filter(None, row))}}}" for row in zip(*columns, strict=True)]
 
 
-class _ParquetRows:
-    def __init__(self, schema: pa.Schema, output: IO[bytes]) -> None:
-        import pyarrow.parquet as pq
-
-        from segments.parquet.bounded import bounded_names
-
-        self._writer = pq.ParquetWriter(
-            output, schema, compression="zstd", write_statistics=bounded_names(schema)
-        )
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _ArrowRows:
-    def __init__(self, schema: pa.Schema, output: IO[bytes]) -> None:
-        import pyarrow as pa
-
-        sink: Any = output
-        self._writer = pa.ipc.new_stream(sink, schema)
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _CsvRows:
+def _write_csv(reader: pa.RecordBatchReader, output: IO[bytes]) -> int:
     """Lists are JSON in a cell, times are RFC 3339, null is an empty cell without quotes."""
+    import pyarrow as pa
+    from pyarrow import csv
 
-    def __init__(self, schema: pa.Schema, output: IO[bytes]) -> None:
-        import pyarrow as pa
-        from pyarrow import csv
-
-        fields = [pa.field(f.name, pa.string()) if _is_text_in_csv(f.type) else f for f in schema]
-        self._schema = pa.schema(fields)
-        self._writer = csv.CSVWriter(output, self._schema)
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        import pyarrow as pa
-
-        columns = [
-            _csv_texts(column) if _is_text_in_csv(column.type) else column
-            for column in batch.columns
-        ]
-        self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
-
-    def close(self) -> None:
-        self._writer.close()
+    rows, types = 0, reader.schema.types
+    schema = pa.schema(
+        field.with_type(pa.string()) if _is_text_in_csv(field.type) else field
+        for field in reader.schema
+    )
+    with csv.CSVWriter(output, schema) as writer:
+        for batch in reader:
+            columns = [
+                pa.array(bare_texts(column, type_, ROW_FILES), pa.string())
+                if _is_text_in_csv(type_)
+                else column
+                for column, type_ in zip(batch.columns, types, strict=True)
+            ]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+            rows += batch.num_rows
+    return rows
 
 
-class _JsonRows:
-    def __init__(self, _: pa.Schema, output: IO[bytes]) -> None:
-        self._output = output
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        for line in json_lines(batch):
-            self._output.write(f"{line}\n".encode())
-
-    def close(self) -> None:
-        self._output.flush()
+def _write_json(reader: pa.RecordBatchReader, output: IO[bytes]) -> int:
+    rows = 0
+    for batch in reader:
+        output.writelines(f"{line}\n".encode() for line in json_lines(batch))
+        rows += batch.num_rows
+    output.flush()
+    return rows
 
 
 def _is_text_in_csv(type_: pa.DataType) -> bool:
@@ -146,15 +94,9 @@ def _is_text_in_csv(type_: pa.DataType) -> bool:
     return not (types.is_boolean(type_) or types.is_integer(type_) or types.is_string(type_))
 
 
-def _csv_texts(column: pa.Array[Any]) -> pa.Array[Any]:
-    import pyarrow as pa
-
-    return pa.array(bare_texts(column, column.type, ROW_FILES), pa.string())
-
-
-_WRITERS: dict[str, Callable[[pa.Schema, IO[bytes]], BatchWriter]] = {
-    "parquet": _ParquetRows,
-    "arrow": _ArrowRows,
-    "csv": _CsvRows,
-    "json": _JsonRows,
+_WRITERS: dict[str, Callable[[pa.RecordBatchReader, IO[bytes]], int]] = {
+    "parquet": lambda reader, output: write_parquet(reader, reader.schema.types, output),
+    "arrow": lambda reader, output: write_arrow(reader, reader.schema.types, output),
+    "csv": _write_csv,
+    "json": _write_json,
 }

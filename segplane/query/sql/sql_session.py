@@ -23,7 +23,7 @@ from sqlglot.errors import SqlglotError
 from kql.dataset_table import STORED_WORDS, VALUE
 from segments.signals import SIGNALS
 from segplane.query.errors import QueryWarning
-from segplane.query.quoting import FREE_MEMORY
+from segplane.query.quoting import FREE_MEMORY, quoted
 from segplane.query.results.arrow_values import with_unique_names
 from segplane.query.results.duckdb_types import forms, with_arrow_types
 from segplane.query.sql import sql_points, sql_words
@@ -146,13 +146,13 @@ class SqlSession:
         sql, tables = view.register(self._connection)
         for table in tables:
             opened.callback(self._connection.unregister, table)
-        self._connection.execute(f"CREATE OR REPLACE VIEW main.{_quoted(name)} AS {sql}")
-        opened.callback(self._connection.execute, f"DROP VIEW IF EXISTS main.{_quoted(name)}")
+        self._connection.execute(f"CREATE OR REPLACE VIEW main.{quoted(name)} AS {sql}")
+        opened.callback(self._connection.execute, f"DROP VIEW IF EXISTS main.{quoted(name)}")
 
     def _show_dataset(
         self, opened: ExitStack, name: str, dataset: OpenDataset, *, has_value: bool
     ) -> None:
-        schema = _quoted(name)
+        schema = quoted(name)
         self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         opened.callback(self._connection.execute, f"DROP SCHEMA IF EXISTS {schema} CASCADE")
         make_view = partial(self._make_view, opened, has_value=has_value)
@@ -171,7 +171,7 @@ class SqlSession:
         is_computed = has_value and VALUE not in names and "value_double" in names
         columns = f"*, {computed_sql(VALUE)} AS {VALUE}" if is_computed else "*"
         connection.execute(
-            f"CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM {_quoted(source)}"  # noqa: S608
+            f"CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM {quoted(source)}"  # noqa: S608
         )
         opened.callback(connection.execute, f"DROP VIEW IF EXISTS {view}")
 
@@ -186,8 +186,3 @@ def _tree(text: str) -> exp.Expr | None:
     except (SqlglotError, RecursionError):
         # DuckDB has the last word on what is SQL.
         return None
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'

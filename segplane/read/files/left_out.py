@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from meta.client import MetaClient
 from meta.v1 import common_pb2
 from segments.errors import ObjectMissing, SegmentsError
 from segments.foreign.origin import FileOrigin
 from segments.keys import join_key
-from segplane.read.files.files import DatasetFile, ForeignMark
+from segments.signals import Signal
+from segplane.read.bounds import TimeBounds
+from segplane.read.files.files import DatasetFile, ForeignMark, find_files
 from segplane.read.lookup import segment_url
 
 if TYPE_CHECKING:
@@ -64,6 +67,20 @@ def readable(
         else:
             kept.append(file)
     return tuple(kept), tuple(left_out)
+
+
+def find_readable(
+    client: MetaClient,
+    dataset_name: str,
+    version: int,
+    signals: tuple[Signal, ...],
+    bounds: TimeBounds,
+) -> tuple[DatasetFile, ...]:
+    """List the files that hold such records, and warn of those left out; raises MetaError."""
+    files = find_files(client, dataset_name, version, signals, bounds)
+    kept, left_out = readable(dataset_name, files)
+    warn(left_out)
+    return kept
 
 
 def warn(left_out: Sequence[LeftOut]) -> None:

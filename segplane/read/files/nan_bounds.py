@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,26 +18,24 @@ from segments.parquet.bounded import has_bounds, is_bounded
 _THREADS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class DividedFragments:
-    """Files that a filter may be handed down to, and those that it may not."""
-
-    plain: list[ds.Fragment]
-    bounded: list[ds.Fragment]
+Fragments = list[ds.Fragment]
 
 
-def divided(fragments: Iterable[ds.Fragment], names: Collection[str]) -> DividedFragments:
-    """Divide files by the bounds that they have of floating-point columns, which are `names`.
+def divided(
+    fragments: Iterable[ds.Fragment], names: Collection[str]
+) -> tuple[Fragments, Fragments]:
+    """Divide files: those without bounds of the columns `names`, and those with them.
 
-    Reads footers, which Arrow keeps for the scan. Raises OSError, ArrowException.
+    A filter of the columns may be handed down to the first alone. Reads footers, which Arrow keeps
+    for the scan. Raises OSError, ArrowException.
     """
     every = list(fragments)
     if not names or not every:
-        return DividedFragments(every, [])
+        return every, []
     with ThreadPoolExecutor(min(_THREADS, len(every))) as threads:
         flags = list(threads.map(lambda fragment: has_bounds(fragment.metadata, names), every))
     pairs = list(zip(every, flags, strict=True))
-    return DividedFragments([f for f, flag in pairs if not flag], [f for f, flag in pairs if flag])
+    return [f for f, flag in pairs if not flag], [f for f, flag in pairs if flag]
 
 
 def floating_in(expression: pc.Expression | None, schema: pa.Schema) -> list[str]:

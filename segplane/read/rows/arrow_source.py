@@ -110,20 +110,19 @@ class SegmentsDataset(ds.FileSystemDataset):
         own = super().scanner(columns=names, filter=filter, **options)
         schema = self._columns.all
         floating = floating_in(where, schema)
-        files = divided(self._files.get_fragments(where) if floating else (), floating)
-        if self.is_arrows_own and not files.bounded:
+        plain, bounded = divided(self._files.get_fragments(where) if floating else (), floating)
+        if self.is_arrows_own and not bounded:
             return own
         sources = [(source, where) for source in self._converted]
         if self._searched is not None:
             unsearched = _both(self._unsearched, filter)
             needed = _needed(names, unsearched, schema)
             sources.append((partial(self._searched, needed), unsearched))
-        if files.bounded:
-            own = self._of(files.plain).scanner(columns=names, filter=where, **options)
+        if bounded:
+            own = self._of(plain).scanner(columns=names, filter=where, **options)
             needed = _needed(names, where, schema)
             exact = _both(self._exact, filter if not floating_in(filter, schema) else None)
-            bounded = self._of(files.bounded)
-            read = partial(bounded.scanner, columns=needed, filter=exact, **options)
+            read = partial(self._of(bounded).scanner, columns=needed, filter=exact, **options)
             sources.append((lambda: read().to_batches(), where))
         return JoinedRows(own.projected_schema, lambda: self._rows(own, sources, names))
 

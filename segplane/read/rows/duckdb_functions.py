@@ -23,41 +23,11 @@ CREATE OR REPLACE TEMPORARY MACRO merge_buckets(bucket_counts) AS
         lambda a, b: list_transform(list_zip(a, b), lambda pair: pair[1] + pair[2])
     )
 """
-# Computed as in Prometheus: linear within a bucket, the first one from 0 on if its bound is
-# positive, and the last bound for the last bucket, which has none above. NULL without values or
-# bounds.
-_HISTOGRAM_QUANTILE = """
-CREATE OR REPLACE TEMPORARY MACRO histogram_quantile(quantile, bucket_counts, bounds) AS
-    list_transform(
-        [{
-            'counts': bucket_counts::DOUBLE[],
-            'bounds': bounds::DOUBLE[],
-            'rank': quantile * list_sum(bucket_counts::DOUBLE[])
-        }],
-        lambda h: list_transform(
-            [coalesce(list_position(
-                list_transform(
-                    range(1, len(h.counts) + 1),
-                    lambda place: list_sum(h.counts[1:place]) >= h.rank AND h.counts[place] > 0
-                ),
-                true
-            ), 0)],
-            lambda place: CASE
-                WHEN len(h.bounds) = 0 OR coalesce(list_sum(h.counts), 0) = 0 THEN NULL
-                WHEN isnan(quantile) THEN quantile::DOUBLE
-                WHEN quantile < 0 THEN '-Infinity'::DOUBLE
-                WHEN quantile > 1 THEN 'Infinity'::DOUBLE
-                WHEN place = 0 THEN NULL
-                WHEN place > len(h.bounds) THEN h.bounds[len(h.bounds)]
-                WHEN place = 1 AND h.bounds[1] <= 0 THEN h.bounds[1]
-                WHEN place = 1 THEN h.bounds[1] * h.rank / h.counts[1]
-                ELSE h.bounds[place - 1] + (h.bounds[place] - h.bounds[place - 1])
-                    * (h.rank - list_sum(h.counts[1:place - 1])) / h.counts[place]
-            END
-        )[1]
-    )[1]
-"""
-# The text is that of KQL, over the same arguments.
+# The texts of quantiles are those of KQL, over the same arguments.
+_HISTOGRAM_QUANTILE = (
+    "CREATE OR REPLACE TEMPORARY MACRO histogram_quantile(quantile, bucket_counts, bounds) AS "
+    + metric_patterns.quantile("quantile::DOUBLE", "bucket_counts::DOUBLE[]", "bounds::DOUBLE[]")
+)
 _EXPONENTIAL_QUANTILE = f"""
 CREATE OR REPLACE TEMPORARY MACRO exponential_histogram_quantile(
     quantile, scale, zero_count, zero_threshold,

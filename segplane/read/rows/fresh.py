@@ -4,11 +4,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from dataplane.babies.reads import Period, TaskRead, period_of
 from meta.client import MetaClient, location
 from meta.v1 import operations_pb2 as ops
-from meta.v1.nursery_pb2 import RoutingPeriod
 from segments.location import StoreLocation
-from segments.signals import TRAITS
 
 _PAGE = 10_000
 MERGED_ONLY = (
@@ -21,45 +20,20 @@ class MergedRecordsOnly(UserWarning):
     """Fresh records were asked for of a dataset that is deduplicated: there are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class FreshBaby:
-    """A committed baby segment that the version does not show.
-
-    `dataset_ids` is empty for one without stamps, which its stream's routing decides about.
-    """
-
-    stream_id: str
-    offset: int
-    rows: int
-    dataset_ids: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class TokenPeriod:
-    """A token's datasets by signal, from an offset of a stream on."""
-
-    stream_id: str
-    token_id: str
-    from_offset: int
-    routes: Mapping[str, str]
-
-
 @dataclass(slots=True)
 class FreshRecords:
     """Baby segments that were committed at one moment and are beyond a version.
 
-    With the version's segments these are all records of that moment, each once.
+    With the version's segments these are all records of that moment, each once. `rows` are those of
+    all babies at most, records of other datasets included. Babies without stamps are routed by the
+    `periods` of their stream.
     """
 
     dataset_id: str
     store: StoreLocation | None = None
-    babies: list[FreshBaby] = field(default_factory=list)
-    periods: list[TokenPeriod] = field(default_factory=list)
-
-    @property
-    def rows(self) -> int:
-        """Records of all babies at most, those of other datasets included."""
-        return sum(baby.rows for baby in self.babies)
+    rows: int = 0
+    babies: list[TaskRead] = field(default_factory=list)
+    periods: dict[str, list[Period]] = field(default_factory=dict)
 
     @property
     def cut(self) -> Mapping[str, int]:
@@ -82,11 +56,14 @@ def find_fresh(
             warnings.warn(MERGED_ONLY, MergedRecordsOnly, stacklevel=2)
         for stream in page.streams:
             fresh.store = location(stream.cloud_object_prefix.bucket)
+            fresh.rows += sum(baby.num_records for baby in stream.babies)
+            # Records without a dataset are for a nursery to keep: no reader owns a baby segment.
             fresh.babies += (
-                FreshBaby(stream.stream_id, b.offset, b.num_records, frozenset(b.dataset_ids))
+                TaskRead(stream.stream_id, b.offset, False, frozenset(b.dataset_ids))
                 for b in stream.babies
             )
-        fresh.periods += map(_period, page.routing_history)
+        for period in page.routing_history:
+            fresh.periods.setdefault(period.stream_id, []).append(period_of(period))
     return fresh
 
 
@@ -100,13 +77,3 @@ def _pages(
         if not reply.next_cursor:
             return
         request.cursor = reply.next_cursor
-
-
-def _period(period: RoutingPeriod) -> TokenPeriod:
-    routes = {s: getattr(period.routing, row.routing_field) for s, row in TRAITS.items()}
-    return TokenPeriod(
-        period.stream_id,
-        period.token_id,
-        period.from_offset,
-        {signal: dataset for signal, dataset in routes.items() if dataset},
-    )

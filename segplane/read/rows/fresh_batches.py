@@ -17,7 +17,7 @@ from dataplane.babies.decoding import RoutedPayload, decode_pass
 from dataplane.babies.events import SeenEvents
 from dataplane.babies.payload import Payload
 from dataplane.babies.reader import BabyReader
-from dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead
+from dataplane.babies.reads import DatasetWork, Routes
 from dataplane.babies.routing import Router, StrayPayload
 from segments.errors import SegmentsError
 from segments.offsets import spans_of
@@ -58,8 +58,7 @@ class FreshReading:
         self._dataset = _FreshDataset(_work(fresh, _decoded_spec(columns)))
         self._router: Router[_FreshDataset] = Router(_routes(fresh), [self._dataset])
         self._reader = BabyReader(open_store(fresh.store), self)
-        # Left out: records without a dataset are for a nursery to keep.
-        self._reads = [TaskRead(b.stream_id, b.offset, False, b.dataset_ids) for b in fresh.babies]
+        self._reads = fresh.babies
         self._pending: dict[Signal, list[RoutedPayload[_FreshDataset]]] = defaultdict(list)
         self._pending_bytes = 0
 
@@ -140,7 +139,4 @@ def _work(fresh: FreshRecords, spec: SegmentSpec) -> DatasetWork:
 
 
 def _routes(fresh: FreshRecords) -> list[Routes]:
-    periods: dict[str, list[Period]] = {baby.stream_id: [] for baby in fresh.babies}
-    for period in fresh.periods:
-        periods[period.stream_id].append(Period(period.token_id, period.from_offset, period.routes))
-    return [Routes(stream, {}, tuple(own)) for stream, own in periods.items()]
+    return [Routes(stream, {}, tuple(fresh.periods.get(stream, ()))) for stream in fresh.cut]

@@ -9,13 +9,13 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
 from segplane.read.errors import meta_refusals
-from segplane.read.files.files import find_files, signals_of
-from segplane.read.files.left_out import readable, warn
+from segplane.read.files.files import signals_of
+from segplane.read.files.left_out import find_readable
 from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.filters import Term, expression, narrow, terms_of
 from segplane.read.spark.options import SourceOptions
 from segplane.read.spark.rows import SlicePartition, check_schema, pack, read_slices
-from segplane.read.spark.snapshot import Snapshot, check_kept, explained, kept, renewed
+from segplane.read.spark.snapshot import Snapshot, kept, renewed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,9 +41,7 @@ class SegplaneReader(DataSourceReader):
             if narrowed.bounds is None:
                 return []
             name, version = snapshot.dataset_name, snapshot.version
-            lookup = find_files(client, name, version, narrowed.signals, narrowed.bounds)
-        files, left_out = readable(name, lookup)
-        warn(left_out)
+            files = find_readable(client, name, version, narrowed.signals, narrowed.bounds)
         if options.converted_only:
             files = tuple(file for file in files if not columns.has_as_stored(file))
         return pack(files, columns, options.partition_bytes)
@@ -56,9 +54,9 @@ class SegplaneReader(DataSourceReader):
         columns, bounds = self._columns(), self._snapshot.bounds
         where = expression(self._terms, columns.all)
         options, snapshot = self._options, self._snapshot
-        with kept(options, snapshot) as is_lost, explained(options, snapshot):
+        with kept(options, snapshot) as check:
             for batch in read_slices(partition.slices, columns, bounds, where, self._schema):
-                check_kept(snapshot, is_lost)
+                check()
                 yield batch
 
     def _columns(self) -> ReadColumns:

@@ -25,8 +25,8 @@ from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError, meta_refusals
-from segplane.read.files.files import DatasetFile, find_files, signals_of
-from segplane.read.files.left_out import readable, warn
+from segplane.read.files.files import DatasetFile, signals_of
+from segplane.read.files.left_out import find_readable
 from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.added_files import AddedFiles, check_same, count_within, current_version
 from segplane.read.spark.options import FILES_PER_TRIGGER, SourceOptions
@@ -153,10 +153,8 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The files of a version, in the same order every time."""
         if self._files is None or self._files[0] != version:
             signals = signals_of(self._options.signal)
-            lookup = find_files(client, self._options.dataset, version, signals, self._bounds)
-            files, left_out = readable(self._options.dataset, lookup)
-            warn(left_out)
-            self._files = version, files
+            name = self._options.dataset
+            self._files = version, find_readable(client, name, version, signals, self._bounds)
         return self._files[1]
 
     def _added(self, client: MetaClient, start: Offset) -> AddedFiles:

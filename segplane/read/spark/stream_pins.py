@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
-from uuid import uuid4
 
 from meta.client import MetaClient
 from meta.errors import MetaError, NotFound, VersionExpired
 from meta.v1 import operations_pb2 as pb
 from segplane.read.errors import PinLost
+from segplane.read.pins import release_pin, renew_pin, take_pin
 from segplane.read.spark.options import SourceOptions
-from segplane.read.spark.snapshot import take_pin
 
 _RETRY_SECS = 1.0
 
@@ -31,7 +29,7 @@ class StreamPins:
 
     def take(self, version: int | None) -> pb.Pin:
         """Pin a version, None = the current one, under a new id."""
-        pin = take_pin(self._client, self._options, str(uuid4()), version, holds_changes=True)
+        pin = self._taken(version)
         with self._lock:
             self._pins[pin.id] = pin
         return pin
@@ -62,8 +60,7 @@ class StreamPins:
 
     def release(self, pin_id: str) -> None:
         """Give up a pin; without an answer it expires with its lease."""
-        with suppress(MetaError):
-            self._client.operations.ReleasePin(pb.ReleasePinRequest(pin_id=pin_id))
+        release_pin(self._client, pin_id)
 
     def close(self) -> None:
         """Renew no more: the checkpoint's pin lasts as long as its lease."""
@@ -76,7 +73,7 @@ class StreamPins:
             pass
         try:
             # Nothing was deleted yet.
-            return take_pin(self._client, self._options, pin_id, version, holds_changes=True)
+            return self._taken(version, pin_id)
         except VersionExpired as error:
             raise PinLost(
                 f"the stream stood at version {version} of dataset {self._options.dataset!r} for"
@@ -84,9 +81,12 @@ class StreamPins:
                 " with a new checkpoint"
             ) from error
 
+    def _taken(self, version: int | None, pin_id: str | None = None) -> pb.Pin:
+        name, lease_secs = self._options.dataset, self._options.lease_secs
+        return take_pin(self._client, name, version, lease_secs, pin_id=pin_id, holds_changes=True)
+
     def _renew(self, pin_id: str) -> pb.Pin:
-        request = pb.RenewPinRequest(pin_id=pin_id, lease_secs=self._options.lease_secs)
-        return self._client.operations.RenewPin(request).pin
+        return renew_pin(self._client, pin_id, self._options.lease_secs)
 
     def _renew_all(self) -> None:
         wait = _RETRY_SECS

@@ -12,11 +12,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from meta.client import MetaClient
-from meta.v1 import operations_pb2 as pb
 from segments.signals import SIGNALS
 from segplane.read.errors import ReadError, meta_refusals, sentence
-from segplane.read.files.files import find_files
-from segplane.read.files.left_out import readable, warn
+from segplane.read.files.left_out import find_readable
+from segplane.read.pins import release_pin
 from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.options import SourceOptions
 from segplane.read.spark.rows import (
@@ -29,8 +28,6 @@ from segplane.read.spark.rows import (
 )
 from segplane.read.spark.snapshot import (
     Snapshot,
-    check_kept,
-    explained,
     kept,
     renewed,
     snapshot_of,
@@ -103,7 +100,7 @@ def _pinned(
             version = snapshots[name].version
     except BaseException:
         for snapshot in snapshots.values():
-            client.operations.ReleasePin(pb.ReleasePinRequest(pin_id=snapshot.pin_id))
+            release_pin(client, snapshot.pin_id)
         raise
     return snapshots
 
@@ -133,9 +130,7 @@ class ViewReader(DataSourceReader):
                 snapshot = datasets[link.read.name]
                 bounds = snapshot.bounds.within(*link.read.nanos())
                 name, version = link.read.name, snapshot.version
-                lookup = find_files(client, name, version, SIGNALS, bounds)
-                files, left_out = readable(name, lookup)
-                warn(left_out)
+                files = find_readable(client, name, version, SIGNALS, bounds)
                 tasks = pack(files, self._columns(link), options.partition_bytes)
                 partitions += [
                     LinkPartition(number, task.slices)
@@ -153,13 +148,13 @@ class ViewReader(DataSourceReader):
         columns, snapshot = self._columns(link), self._snapshot.datasets[link.read.name]
         bounds = snapshot.bounds.within(*link.read.nanos())
         options = replace(self._options, dataset=link.read.name)
-        with kept(options, snapshot) as is_lost, explained(options, snapshot):
+        with kept(options, snapshot) as check:
             slices, schema = partition.slices, spark_schema(columns)
             rows = pa.RecordBatchReader.from_batches(
                 columns.schema, read_slices(slices, columns, bounds, None, schema)
             )
             for batch in _computed(link.sql, rows):
-                check_kept(snapshot, is_lost)
+                check()
                 yield batch.select(self._target.names).cast(self._target)
 
     def _columns(self, link: LinkRead) -> ReadColumns:

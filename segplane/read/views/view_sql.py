@@ -14,6 +14,7 @@ from meta.client import MetaClient, paged_lists
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.parquet.spec import AUTOMATIC_TYPES, automatic_name
+from segplane.read.lookup import settings_at
 
 _SCOPES = {
     common_pb2.ATTRIBUTE_SCOPE_RECORD: "record",
@@ -94,10 +95,7 @@ def table_of(
 
     They are those of a version, of today without one.
     """
-    reply = client.operations.GetDatasetSettings(
-        ops.GetDatasetSettingsRequest(dataset_id=dataset_id, columns_at=version)
-    )
-    settings = reply.settings
+    settings = settings_at(client, dataset_id, version)
     columns, automatic = settings.promoted_columns.columns, settings.automatic_columns
     return table_with(
         columns, name, is_complete=is_complete, has_words=has_words, automatic=automatic

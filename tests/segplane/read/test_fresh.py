@@ -102,7 +102,7 @@ class World:
         Returns the records read, and those acknowledged when the babies were listed.
         """
         client = MetaClient(self.client.target)
-        pin = VersionPin.take(client, self.name, None, "reader")
+        pin = VersionPin.take(client, self.name, None)
         try:
             self.do_next(between)
             files = find_files(client, self.name, pin.version, SIGNALS, TimeBounds())

@@ -1,6 +1,20 @@
 """Walks over typed trees."""
 
-from kql.typed import ColumnValue, Expression, Relation, RowFilter, inputs, parts
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kql.typed import (
+    ColumnValue,
+    ConstantRows,
+    Expression,
+    Join,
+    Relation,
+    RowFilter,
+    Scan,
+    Union,
+    inputs,
+    parts,
+)
 
 
 def references(expression: Expression) -> set[str]:
@@ -8,6 +22,19 @@ def references(expression: Expression) -> set[str]:
     if isinstance(expression, ColumnValue):
         return {expression.name}
     return set().union(*(references(part) for part in parts(expression)))
+
+
+def with_inputs(relation: Relation, below: Sequence[Relation]) -> Relation:
+    """Return a relation over other inputs."""
+    match relation:
+        case Scan() | ConstantRows():
+            return relation
+        case Union():
+            return replace(relation, inputs=tuple(below))
+        case Join():
+            return replace(relation, left=below[0], right=below[1])
+        case _:
+            return replace(relation, input=below[0])
 
 
 def levels(relation: Relation) -> int:

@@ -16,8 +16,6 @@ from kql.typed import (
     Apply,
     Columns,
     ColumnValue,
-    ConstantRows,
-    Distinct,
     Expand,
     Expression,
     Join,
@@ -31,11 +29,11 @@ from kql.typed import (
     Scan,
     Select,
     Table,
-    Union,
     inputs,
     rebuilt,
 )
 from kql.types import KqlType
+from kql.walks import with_inputs
 
 # Conversions of a dynamic value that depend on nothing but the value.
 _CONVERSIONS = frozenset(
@@ -88,65 +86,43 @@ class _Hiding:
 
     def relation(self, relation: Relation, passed: Columns) -> Relation:
         """Return a relation that has the `passed` hidden columns too."""
-        match relation:
-            case Scan():
-                return replace(relation, columns={**relation.columns, **passed})
-            case RowFilter():
-                used = dict(passed)
-                sources = _sources(relation.input)
-                condition = self._condition(relation.condition, sources, used)
-                return self._over(replace(relation, condition=condition), used, passed)
-            case Select():
-                used = dict(passed)
-                values = self._values(relation.values, relation.input, used)
-                kept = {name: ColumnValue(name, type_) for name, type_ in passed.items()}
-                return self._over(replace(relation, values={**values, **kept}), used, passed)
-            case Expand():
-                used = dict(passed)
-                array = self._value(relation.array, relation.input, used)
-                return self._over(replace(relation, array=array), used, passed)
-            case Numbered() | Limit():
-                return self._over(relation, passed, passed)
-            case _:
-                assert not passed, "hidden columns pass through operators on rows alone"
-                return self._joined(relation)
+        used = [dict(passed) for _ in inputs(relation)]
+        kept = self._with_hidden(relation, passed, used)
+        pairs = zip(inputs(relation), used, strict=True)
+        above = with_inputs(kept, [self.relation(each, names) for each, names in pairs])
+        return replace(above, columns={**relation.columns, **passed})
 
-    def _joined(self, relation: ConstantRows | Aggregate | Distinct | Union | Join) -> Relation:
+    def _with_hidden(
+        self, relation: Relation, passed: Columns, used: list[dict[str, KqlType]]
+    ) -> Relation:
+        """Return a relation that names hidden columns of its inputs, which `used` collects."""
+        match relation:
+            case RowFilter():
+                sources = _sources(relation.input)
+                condition = self._condition(relation.condition, sources, used[0])
+                return replace(relation, condition=condition)
+            case Select():
+                values = self._values(relation.values, relation.input, used[0])
+                kept = {name: ColumnValue(name, type_) for name, type_ in passed.items()}
+                return replace(relation, values={**values, **kept})
+            case Expand():
+                return replace(relation, array=self._value(relation.array, relation.input, used[0]))
+            case Scan() | Numbered() | Limit():
+                return relation
+        assert not passed, "hidden columns pass through operators on rows alone"
         match relation:
             case Aggregate():
-                used: dict[str, KqlType] = {}
-                by = self._values(relation.by, relation.input, used)
-                values = self._values(relation.values, relation.input, used)
-                source = self.relation(relation.input, used)
-                return replace(relation, input=source, by=by, values=values)
-            case Distinct():
-                return replace(relation, input=self.relation(relation.input, _NONE))
-            case Union():
-                below = tuple(self.relation(each, _NONE) for each in relation.inputs)
-                return replace(relation, inputs=below)
-            case Join():
-                left, right = dict[str, KqlType](), dict[str, KqlType]()
+                by = self._values(relation.by, relation.input, used[0])
+                values = self._values(relation.values, relation.input, used[0])
+                return replace(relation, by=by, values=values)
+            case Join(left=left, right=right):
                 keys = tuple(
-                    (self._value(a, relation.left, left), self._value(b, relation.right, right))
+                    (self._value(a, left, used[0]), self._value(b, right, used[1]))
                     for a, b in relation.keys
                 )
-                return replace(
-                    relation,
-                    left=self.relation(relation.left, left),
-                    right=self.relation(relation.right, right),
-                    keys=keys,
-                )
-            case ConstantRows():
+                return replace(relation, keys=keys)
+            case _:
                 return relation
-
-    def _over(
-        self,
-        relation: RowFilter | Select | Expand | Numbered | Limit,
-        used: Columns,
-        passed: Columns,
-    ) -> Relation:
-        source = self.relation(relation.input, used)
-        return replace(relation, input=source, columns={**relation.columns, **passed})
 
     def _values(
         self, values: Mapping[str, Expression], source: Relation, used: dict[str, KqlType]

@@ -28,10 +28,9 @@ from kql.typed import (
     Scan,
     Select,
     Table,
-    Union,
     inputs,
 )
-from kql.walks import references
+from kql.walks import references, with_inputs
 
 _NANOS_PER_MICRO = 1_000
 
@@ -81,64 +80,43 @@ def _pruned(relation: Relation, needed: Names) -> Relation:
         return replace(relation, input=source, columns=source.columns)
     if not needed & set(relation.columns):
         needed = frozenset([next(iter(relation.columns))])
-    columns = _only(relation.columns, needed)
+    kept, needed, below = _needs(relation, needed)
+    pairs = zip(inputs(relation), below, strict=True)
+    pruned = with_inputs(kept, [_pruned(each, names) for each, names in pairs])
+    return replace(pruned, columns=_only(relation.columns, needed))
+
+
+def _needs(relation: Relation, needed: Names) -> tuple[Relation, Names, list[Names]]:
+    """Return what is left of a relation, its columns, and those that it needs of its inputs."""
     match relation:
-        case Scan():
-            return replace(relation, columns=columns)
         case Select():
             values = _only(relation.values, needed)
-            below = _references(values.values())
-            return replace(
-                relation, input=_pruned(relation.input, below), values=values, columns=columns
-            )
-        case Numbered():
-            below = (needed - {relation.name}) | {o.column for o in relation.order}
-            kept = _only(relation.columns, needed | {relation.name})
-            return replace(relation, input=_pruned(relation.input, below), columns=kept)
-        case Limit():
-            below = needed | {ordering.column for ordering in relation.order}
-            return replace(relation, input=_pruned(relation.input, below), columns=columns)
-        case Expand():
-            below = (needed - {relation.name}) | references(relation.array)
-            kept = _only(relation.columns, needed | {relation.name})
-            return replace(relation, input=_pruned(relation.input, below), columns=kept)
-        case Union():
-            inputs = tuple(_pruned(each, needed) for each in relation.inputs)
-            return replace(relation, inputs=inputs, columns=columns)
-        case _:
-            return _pruned_groups(relation, needed)
-
-
-def _pruned_groups(relation: ConstantRows | Aggregate | Distinct | Join, needed: Names) -> Relation:
-    columns = _only(relation.columns, needed)
-    match relation:
+            return replace(relation, values=values), needed, [_references(values.values())]
+        case Numbered() | Limit():
+            own = frozenset([relation.name] if isinstance(relation, Numbered) else [])
+            return relation, needed | own, [(needed - own) | {o.column for o in relation.order}]
+        case Expand(name=name):
+            return relation, needed | {name}, [(needed - {name}) | references(relation.array)]
         case Aggregate():
             values = _only(relation.values, needed)
             below = _references([*relation.by.values(), *values.values()])
-            kept = _only(relation.columns, frozenset([*relation.by, *values]))
-            return replace(
-                relation, input=_pruned(relation.input, below), values=values, columns=kept
-            )
+            return replace(relation, values=values), frozenset([*relation.by, *values]), [below]
         case Distinct():
             # Without keys, rows differ by all of their columns.
-            below = needed | set(relation.on) if relation.on else frozenset(relation.columns)
-            kept = _only(relation.columns, below)
-            return replace(relation, input=_pruned(relation.input, below), columns=kept)
+            every = needed | set(relation.on) if relation.on else frozenset(relation.columns)
+            return relation, every, [every]
         case Join():
             outputs = _only(relation.outputs, needed)
-            left = _references(a for a, _ in relation.keys)
-            right = _references(b for _, b in relation.keys)
-            left |= {column for side, column in outputs.values() if side == "left"}
-            right |= {column for side, column in outputs.values() if side == "right"}
-            return replace(
-                relation,
-                left=_pruned(relation.left, left),
-                right=_pruned(relation.right, right),
-                outputs=outputs,
-                columns=columns,
-            )
+            sides = [
+                _references(pair[place] for pair in relation.keys)
+                | {column for of, column in outputs.values() if of == side}
+                for place, side in enumerate(("left", "right"))
+            ]
+            return replace(relation, outputs=outputs), needed, sides
         case ConstantRows():
-            return relation
+            return relation, frozenset(relation.columns), []
+        case _:
+            return relation, needed, [needed] * len(inputs(relation))
 
 
 def _only(items: Mapping[str, Item], names: Names) -> dict[str, Item]:

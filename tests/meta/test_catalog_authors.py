@@ -10,7 +10,7 @@ from sqlalchemy import select
 from meta.access import Role
 from meta.config import Settings
 from meta.errors import QuotaExceeded
-from meta.store.tables import catalog_authors
+from meta.store.tables.server import catalog_authors
 from meta.v1 import catalog_pb2, common_pb2, ingest_token_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.dataset_life import delete, set_settings, undelete

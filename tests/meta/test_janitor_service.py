@@ -9,7 +9,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.planning.planner import Policy
 from meta.store.merging import merge_tasks
-from meta.store.tables import segments
+from meta.store.tables.segments import segments
 from meta.v1 import janitor_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver

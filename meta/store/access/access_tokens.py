@@ -25,7 +25,7 @@ from meta.errors import NotFound, QuotaExceeded
 from meta.store.access import catalog_authors
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
-from meta.store.tables import access_tokens
+from meta.store.tables.server import access_tokens
 from meta.store.versions.clock import ago
 from segments.ids import new_uuid7
 

@@ -12,7 +12,7 @@ from meta.access import AuditCaller
 from meta.store.access import catalog_authors
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
-from meta.store.tables import audit_log
+from meta.store.tables.server import audit_log
 
 _DETAIL_CHARACTERS_MAX = 1_000
 _NOTE = insert(audit_log)

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from meta.store.engine.pool import Transaction
-from meta.store.tables import catalog_authors
+from meta.store.tables.server import catalog_authors
 
 _KINDS = ("Dataset", "Schema", "View", "Projection", "IngestToken")
 _CREATED = {f"Create{kind}" for kind in (*_KINDS, "AccessToken")}

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Select, select, text
 
 from meta.store.engine.pool import Transaction
-from meta.store.tables import denied_calls
+from meta.store.tables.server import denied_calls
 
 # The newest rows that are kept: 69 days of one row a minute, 20 MB.
 ROWS_MAX = 100_000

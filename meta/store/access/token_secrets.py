@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from meta.secrets import is_among, keyed_digest, random_bytes
 from meta.store.engine.pool import Transaction
-from meta.store.tables import meta_state
+from meta.store.tables.server import meta_state
 
 PREFIX = "it_"
 # Prefix of access tokens, for which scanners of repositories look.

@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql
 from meta.errors import InvalidArgument
 from meta.store.catalog.schema_versions import SchemaColumn
 from meta.store.engine.pool import Transaction
-from meta.store.tables import schema_bindings
+from meta.store.tables.catalog import schema_bindings
 
 
 @dataclass(frozen=True, slots=True)

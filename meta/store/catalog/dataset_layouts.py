@@ -25,7 +25,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql
 
 from meta.store.engine.pool import Transaction
-from meta.store.tables import datasets, promoted_columns, promoted_field_ids, sharding_fields
+from meta.store.tables.catalog import (
+    datasets,
+    promoted_columns,
+    promoted_field_ids,
+    sharding_fields,
+)
 
 FIELD_ID_MIN = 1_000
 # ATTRIBUTE_SCOPE_RECEIPT of the contract: columns that follow from how a record was received.

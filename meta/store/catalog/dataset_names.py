@@ -13,8 +13,8 @@ from meta.store.access import audit
 from meta.store.catalog import datasets
 from meta.store.catalog.datasets import Dataset
 from meta.store.engine.pool import Transaction
-from meta.store.tables import dataset_visibility
-from meta.store.tables import datasets as datasets_table
+from meta.store.tables.catalog import dataset_visibility
+from meta.store.tables.catalog import datasets as datasets_table
 from meta.store.versions import versions
 
 _RENAME = (

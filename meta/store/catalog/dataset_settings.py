@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import Select, bindparam, select, update
 
 from meta.store.engine.pool import Transaction
-from meta.store.tables import datasets
+from meta.store.tables.catalog import datasets
 
 
 @dataclass(frozen=True, slots=True)

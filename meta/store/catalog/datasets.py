@@ -12,7 +12,8 @@ from meta.errors import NotFound, QuotaExceeded, RaceLost
 from meta.store.access import catalog_authors
 from meta.store.engine import dataset_scope, keyset
 from meta.store.engine.pool import Transaction
-from meta.store.tables import dataset_stats, dataset_visibility, datasets
+from meta.store.tables.catalog import dataset_visibility, datasets
+from meta.store.tables.segments import dataset_stats
 from meta.store.versions import versions
 from segments.ids import new_uuid7
 

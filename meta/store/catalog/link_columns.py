@@ -9,7 +9,7 @@ from sqlalchemy.sql.expression import bindparam
 
 from meta.errors import StillReferenced
 from meta.store.engine.pool import Transaction
-from meta.store.tables import link_columns
+from meta.store.tables.catalog import link_columns
 
 _SHOWN_BLOCKERS = 10
 

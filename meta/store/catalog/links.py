@@ -13,8 +13,8 @@ from meta.errors import NotFound, ReplyTooLarge
 from meta.store.catalog import datasets
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
-from meta.store.tables import datasets as datasets_table
-from meta.store.tables import link_columns, projections, view_dataset_projections, views
+from meta.store.tables.catalog import datasets as datasets_table
+from meta.store.tables.catalog import link_columns, projections, view_dataset_projections, views
 from segments.ids import new_uuid7
 
 _links = view_dataset_projections

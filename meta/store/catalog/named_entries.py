@@ -26,7 +26,7 @@ from meta.errors import NameTaken, NotFound, RaceLost
 from meta.store.access import catalog_authors
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
-from meta.store.tables import projections, schemas, views
+from meta.store.tables.catalog import projections, schemas, views
 from segments.ids import new_uuid7
 
 

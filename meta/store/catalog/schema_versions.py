@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, insert, select, update
 
 from meta.errors import NotFound, QuotaExceeded
 from meta.store.engine.pool import Transaction
-from meta.store.tables import schema_versions, schemas
+from meta.store.tables.catalog import schema_versions, schemas
 
 VERSIONS_MAX = 1_000
 

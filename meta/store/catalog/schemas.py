@@ -19,7 +19,7 @@ from meta.store.catalog import schema_versions
 from meta.store.catalog.named_entries import Content, NamedEntries, NamedEntry
 from meta.store.catalog.schema_versions import SchemaColumn as SchemaColumn
 from meta.store.engine.pool import Transaction
-from meta.store.tables import schema_bindings, schema_columns, schemas
+from meta.store.tables.catalog import schema_bindings, schema_columns, schemas
 
 COLUMNS_MAX = 1_000
 _SHOWN_BLOCKERS = 10

@@ -12,7 +12,7 @@ from sqlalchemy import ARRAY, Select, Uuid, bindparam, func, insert, select, upd
 from meta.store.engine import keyset
 from meta.store.engine.keyset import Page, Window
 from meta.store.engine.pool import Transaction
-from meta.store.tables import losses
+from meta.store.tables.damage import losses
 from meta.store.versions.versions import Version
 from segments.ids import new_uuid7
 

@@ -20,7 +20,8 @@ from meta.store.engine.pool import Transaction
 from meta.store.registration import registration_rows
 from meta.store.streams import merged_offsets, stream_datasets, streams
 from meta.store.streams.stream_datasets import EntryMove
-from meta.store.tables import ingest_streams, parked_streams
+from meta.store.tables.damage import parked_streams
+from meta.store.tables.streams import ingest_streams
 from meta.store.versions import versions
 from segments.offsets import OffsetSpan
 

@@ -20,7 +20,7 @@ from meta.store.engine.pool import Conflict, Transaction
 from meta.store.merging import merge_tasks
 from meta.store.segments import segments, stats
 from meta.store.segments.segments import NewSegment, SegmentRow
-from meta.store.tables import segment_lineage
+from meta.store.tables.segments import segment_lineage
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
 from segments.keys import join_key

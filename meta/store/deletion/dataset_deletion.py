@@ -19,8 +19,8 @@ from meta.store.deletion import kept_files
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.segments import burial, stats
-from meta.store.tables import dataset_visibility
-from meta.store.tables import datasets as datasets_table
+from meta.store.tables.catalog import dataset_visibility
+from meta.store.tables.catalog import datasets as datasets_table
 from meta.store.versions import versions
 from meta.store.versions.clock import ago
 

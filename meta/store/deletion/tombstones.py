@@ -13,10 +13,8 @@ from meta.store.deletion.baselines import IS_EXPECTED, UNAPPROVED
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pins
 from meta.store.segments import object_keys, stats
-from meta.store.tables import (
-    datasets,
-    segments,
-)
+from meta.store.tables.catalog import datasets
+from meta.store.tables.segments import segments
 from meta.store.versions.clock import NOW, ago
 from segments.keys import join_key
 

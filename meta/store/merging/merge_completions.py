@@ -15,7 +15,7 @@ from meta.store.merging.merge_tasks import MergeTaskRow, TaskInput, TaskState
 from meta.store.registration import bound_columns
 from meta.store.segments import burial, object_keys, segments, stats
 from meta.store.segments.segments import Claim, NewSegment
-from meta.store.tables import segment_lineage
+from meta.store.tables.segments import segment_lineage
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
 from segments.keys import attempt_prefix, store_of

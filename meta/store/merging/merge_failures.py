@@ -12,8 +12,9 @@ from meta.store.access import audit
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind, TaskState
-from meta.store.tables import merge_attempts, segments
-from meta.store.tables import merge_tasks as tasks_table
+from meta.store.tables.merges import merge_attempts
+from meta.store.tables.merges import merge_tasks as tasks_table
+from meta.store.tables.segments import segments
 
 # Failures that blame the inputs, after which a task is split.
 POISON_FAILURES_MAX = 5

@@ -10,7 +10,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.merging.merge_tasks import TaskKind
 from meta.store.segments.foreign_files import MAPPED
-from meta.store.tables import datasets
+from meta.store.tables.catalog import datasets
 from meta.store.versions.witness_state import IS_AWAITED
 
 # A transaction plans a window of so many.

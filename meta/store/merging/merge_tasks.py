@@ -25,7 +25,9 @@ from sqlalchemy import (
 
 from meta.store.engine.pool import Transaction
 from meta.store.segments import stats
-from meta.store.tables import datasets, merge_task_inputs, merge_tasks, segments
+from meta.store.tables.catalog import datasets
+from meta.store.tables.merges import merge_task_inputs, merge_tasks
+from meta.store.tables.segments import segments
 from segments.ids import new_uuid7
 
 

@@ -10,7 +10,8 @@ from meta import access
 from meta.store.engine import dataset_scope, keyset
 from meta.store.engine.pool import Transaction
 from meta.store.pins.pins import PIN_COLUMNS, PinRow, is_operator
-from meta.store.tables import datasets, pins
+from meta.store.tables.catalog import datasets
+from meta.store.tables.readers import pins
 from meta.store.versions.clock import NOW
 
 

@@ -21,7 +21,7 @@ from meta.store.recovery.rebuild import RestoredSegment
 from meta.store.recovery.restored_streams import RestoredBaby, RestoredEntry, RestoredStream
 from meta.store.segments import burial, segments, stats
 from meta.store.streams import merged_offsets
-from meta.store.tables import registrations, segment_lineage
+from meta.store.tables.segments import registrations, segment_lineage
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
 from segments.keys import join_key

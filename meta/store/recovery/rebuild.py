@@ -20,14 +20,10 @@ from meta.store.recovery.restored_streams import RestoredStream, insert_rows, mo
 from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
-from meta.store.tables import (
-    audit_log,
-    dataset_stats,
-    dataset_visibility,
-    datasets,
-    registrations,
-)
-from meta.store.tables import segments as segments_table
+from meta.store.tables.catalog import dataset_visibility, datasets
+from meta.store.tables.segments import dataset_stats, registrations
+from meta.store.tables.segments import segments as segments_table
+from meta.store.tables.server import audit_log
 from meta.store.versions.versions import Version
 from segments.offsets import Quarantined
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Executable, insert
 
 from meta.store.engine.pool import Transaction
-from meta.store.tables import (
+from meta.store.tables.streams import (
     baby_segments,
     ingest_streams,
     offset_checkpoints,

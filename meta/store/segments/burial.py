@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, func, update
 
 from meta.store.engine.pool import Transaction
 from meta.store.segments import stats
-from meta.store.tables import segments
+from meta.store.tables.segments import segments
 from meta.store.versions.versions import Version
 
 _BURY = (

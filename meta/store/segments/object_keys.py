@@ -14,7 +14,7 @@ from sqlalchemy import ARRAY, Text, bindparam, delete, func, select, text, updat
 
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.tables import object_identities
+from meta.store.tables.segments import object_identities
 
 
 class State(IntEnum):

@@ -9,7 +9,8 @@ from sqlalchemy import BigInteger, Select, bindparam, func, select, text
 
 from meta.store.engine import dataset_scope, pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.tables import dataset_stats, datasets
+from meta.store.tables.catalog import datasets
+from meta.store.tables.segments import dataset_stats
 
 INT64_MAX = 2**63 - 1
 

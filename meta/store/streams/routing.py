@@ -21,7 +21,7 @@ from meta.store.streams import merged_offsets, stream_datasets, streams, tokens
 from meta.store.streams.stream_datasets import NewEntry
 from meta.store.streams.streams import Head
 from meta.store.streams.tokens import IngestToken, TokenRouting
-from meta.store.tables import ingest_streams, stream_tokens
+from meta.store.tables.streams import ingest_streams, stream_tokens
 from meta.store.versions import versions
 from meta.store.versions.clock import ago
 

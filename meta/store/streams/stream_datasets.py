@@ -9,7 +9,8 @@ from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, select, tex
 
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.tables import datasets, offset_checkpoints, stream_datasets
+from meta.store.tables.catalog import datasets
+from meta.store.tables.streams import offset_checkpoints, stream_datasets
 from meta.store.versions.versions import Version
 from segments.ids import parse_uuid
 from segments.offsets import OffsetSpan

@@ -12,7 +12,7 @@ from meta.errors import MetaError, NotDrained, NotFound, StopMismatch
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, routing, stream_datasets, streams
 from meta.store.streams.streams import Head, Stop, StoredStream
-from meta.store.tables import baby_segments, stream_removals
+from meta.store.tables.streams import baby_segments, stream_removals
 from meta.store.versions import versions
 
 REAPED_AT_ONCE = 1_000

@@ -20,7 +20,7 @@ from meta import access
 from meta.access import Principal, Role
 from meta.errors import NotFound, RoleRefused
 from meta.store.engine.pool import Transaction
-from meta.store.tables import ingest_streams, stream_heads
+from meta.store.tables.streams import ingest_streams, stream_heads
 from meta.store.versions.versions import Version
 from segments.ids import new_uuid7
 

@@ -24,7 +24,7 @@ from meta.errors import NotFound, QuotaExceeded
 from meta.store.access import catalog_authors
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
-from meta.store.tables import ingest_tokens
+from meta.store.tables.streams import ingest_tokens
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
 from segments.ids import new_uuid7

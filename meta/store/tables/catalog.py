@@ -154,6 +154,20 @@ promoted_field_ids = Table(
     UniqueConstraint("dataset_id", "name", "type", "scope", "attribute"),
 )
 
+# Hidden columns over attributes of records that a dataset has or had, kept permanently: an id that
+# segments carry is never given to another column.
+automatic_columns = Table(
+    "automatic_columns",
+    metadata,
+    Column("dataset_id", Uuid, ForeignKey("datasets.id"), primary_key=True),
+    Column("field_id", Integer, primary_key=True, autoincrement=False),
+    Column("attribute", Text, nullable=False),
+    Column("type", SmallInteger, nullable=False),
+    # New segments have it.
+    Column("is_written", Boolean, nullable=False),
+    UniqueConstraint("dataset_id", "attribute", "type"),
+)
+
 # The promoted columns that a dataset had before a version, by their ids and in order.
 former_layouts = Table(
     "former_layouts",
@@ -163,26 +177,6 @@ former_layouts = Table(
     Column("field_ids", ARRAY(Integer), nullable=False),
     # Those of them that were bound then; null in rows of releases that did not tell.
     Column("bound_ids", ARRAY(Integer)),
-)
-
-# Records committed per dataset and calendar month (UTC), for quotas.
-dataset_usage = Table(
-    "dataset_usage",
-    metadata,
-    Column("dataset_id", Uuid, primary_key=True),
-    Column("month", Text, primary_key=True),
-    # One per committer, so that they do not wait for one another; the sum counts.
-    Column("slot", Integer, primary_key=True),
-    Column("records", BigInteger, nullable=False),
-    postgresql_with={"fillfactor": "50"},
-)
-
-# Events that registrations may hold beyond their baby segments' records; each takes its excess.
-excess_allowances = Table(
-    "excess_allowances",
-    metadata,
-    Column("dataset_id", Uuid, ForeignKey("datasets.id", ondelete="CASCADE"), primary_key=True),
-    Column("events", BigInteger, nullable=False),
 )
 
 schemas = Table(

@@ -4,6 +4,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    ForeignKey,
     Identity,
     Index,
     Integer,
@@ -266,4 +267,12 @@ dataset_stats = Table(
     Column("all_segments", BigInteger, nullable=False, server_default=text("0")),
     Column("open_tasks", BigInteger, nullable=False, server_default=text("0")),
     postgresql_with={"fillfactor": "50"},
+)
+
+# Events that registrations may hold beyond their baby segments' records; each takes its excess.
+excess_allowances = Table(
+    "excess_allowances",
+    metadata,
+    Column("dataset_id", Uuid, ForeignKey("datasets.id", ondelete="CASCADE"), primary_key=True),
+    Column("events", BigInteger, nullable=False),
 )

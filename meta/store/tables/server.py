@@ -1,4 +1,4 @@
-"""The server's own state, and what operators did."""
+"""The server's own state, what operators did, and the processes that are alive."""
 
 from sqlalchemy import (
     ARRAY,
@@ -7,6 +7,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     DateTime,
+    ForeignKey,
     Identity,
     Index,
     LargeBinary,
@@ -17,9 +18,10 @@ from sqlalchemy import (
     Uuid,
     text,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.sql import func
 
-from meta.store.tables.columns import metadata
+from meta.store.tables.columns import metadata, moment, now
 
 # One row. `version` is the commit-ordered counter; timeline and system_identifier tell a failover.
 meta_state = Table(
@@ -157,4 +159,58 @@ access_tokens = Table(
     # Fingerprint of the pepper of the digest; "" = not known.
     Column("pepper", Text, nullable=False, server_default=text("''")),
     UniqueConstraint("digest", name="access_tokens_digest_key"),
+)
+
+# One row: until when a server has seen the clock advance as its own; null before the first one.
+clock_state = Table(
+    "clock_state",
+    metadata,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False, server_default=text("1")),
+    moment("observed_at"),
+    CheckConstraint("id = 1", name="one_row"),
+)
+
+# Stretches of the clock that no age counts: steps forward, and times without a server.
+clock_gaps = Table(
+    "clock_gaps",
+    metadata,
+    Column("gap_end", DateTime(timezone=True), primary_key=True),
+    Column("gap_start", DateTime(timezone=True), nullable=False),
+)
+
+nurseries = Table(
+    "nurseries",
+    metadata,
+    # Name that the nursery has given itself, unique to its process.
+    Column("id", Text, primary_key=True),
+    # Its shards are free from then on.
+    Column("lease_until", DateTime(timezone=True), nullable=False),
+)
+
+# A shard without a row is free.
+nursery_shards = Table(
+    "nursery_shards",
+    metadata,
+    Column("shard", SmallInteger, primary_key=True, autoincrement=False),
+    Column("nursery_id", Text, ForeignKey("nurseries.id", ondelete="CASCADE"), nullable=False),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    # The worker_id of its DownloadConfig.
+    Column("id", Text(collation="C"), primary_key=True),
+    now("first_seen_at"),
+    now("last_seen_at"),
+)
+Index("workers_last_seen_at_index", workers.c.last_seen_at)
+
+worker_settings = Table(
+    "worker_settings",
+    metadata,
+    # A worker_id, or the beginning of worker_ids followed by an asterisk.
+    Column("name", Text(collation="C"), primary_key=True),
+    # The fields of WorkerSettings that are set.
+    Column("settings", JSONB, nullable=False),
+    now("updated_at"),
 )

@@ -220,3 +220,15 @@ Index(
     offset_checkpoints.c.dataset_id,
     offset_checkpoints.c.created_at,
 )
+
+# Records committed per dataset and calendar month (UTC), for quotas.
+dataset_usage = Table(
+    "dataset_usage",
+    metadata,
+    Column("dataset_id", Uuid, primary_key=True),
+    Column("month", Text, primary_key=True),
+    # One per committer, so that they do not wait for one another; the sum counts.
+    Column("slot", Integer, primary_key=True),
+    Column("records", BigInteger, nullable=False),
+    postgresql_with={"fillfactor": "50"},
+)

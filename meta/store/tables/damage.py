@@ -1,6 +1,17 @@
-"""Streams that wait at a baby segment, and what operators have given up or replayed."""
+"""Damage and losses: streams that wait, what was given up or replayed, and checks of objects."""
 
-from sqlalchemy import ARRAY, BigInteger, Column, Index, SmallInteger, Table, Text, Uuid
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Index,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+)
 
 from meta.store.tables.columns import metadata, now
 
@@ -70,4 +81,29 @@ quarantined_ranges = Table(
     Column("last_offset", BigInteger, nullable=False),
     # Null = not known.
     Column("dataset_id", Uuid),
+)
+
+# Objects that two fresh reads found damaged, until a read finds them sound or nothing needs them.
+damaged_objects = Table(
+    "damaged_objects",
+    metadata,
+    Column("object_key", Text(collation="C"), primary_key=True),
+    Column("damage", Text, nullable=False),
+    now("found_at"),
+)
+
+# One row: the janitor's.
+scrub_state = Table(
+    "scrub_state",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("checked_through", Text(collation="C"), nullable=False),
+    # Objects of the pass that began at began_at.
+    Column("objects", BigInteger, nullable=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("is_complete", Boolean, nullable=False),
+    now("began_at"),
+    # The janitor that scrubs, and until when no other one does.
+    Column("holder", Text),
+    Column("lease_until", DateTime(timezone=True)),
 )

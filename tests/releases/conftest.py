@@ -1,4 +1,4 @@
-"""Fixtures from the release before: its database, restored, and a copy of its bucket."""
+"""Fixtures from a recorded release: its database, restored, and copies of its buckets."""
 
 import json
 import shutil
@@ -10,21 +10,31 @@ from meta import config
 from meta.process import Environment
 from tests.releases import recorded_run
 from tests.releases.recorded_catalog import Tokens
+from tests.releases.recorded_run import COLD
 from tests.support.releases import database
-from tests.support.releases.release import RELEASE_BEFORE
+from tests.support.releases.release import RELEASE_BEFORE, Release
 
 
 @pytest.fixture
-def database_url(empty_database_url: str) -> str:
+def recorded() -> Release:
+    """Give the release before; a test of an earlier one overrides this fixture."""
+    return RELEASE_BEFORE
+
+
+@pytest.fixture
+def database_url(empty_database_url: str, recorded: Release) -> str:
     """Give the recorded database, at the revision of its release."""
-    database.restore(empty_database_url, RELEASE_BEFORE.fixtures / "database.sql")
+    database.restore(empty_database_url, recorded.fixtures / "database.sql")
     return empty_database_url
 
 
 @pytest.fixture
-def objects(tmp_path: Path) -> Path:
-    """Give a copy of the recorded bucket."""
-    return shutil.copytree(RELEASE_BEFORE.fixtures / "bucket", tmp_path / "objects")
+def objects(tmp_path: Path, recorded: Release) -> Path:
+    """Give a copy of the recorded bucket, beside one of the second store if there is one."""
+    cold = recorded.fixtures / COLD
+    if cold.is_dir():
+        shutil.copytree(cold, tmp_path / COLD)
+    return shutil.copytree(recorded.fixtures / "bucket", tmp_path / "objects")
 
 
 @pytest.fixture
@@ -35,6 +45,6 @@ def meta_settings(database_url: str, objects: Path) -> config.Settings:
 
 
 @pytest.fixture
-def tokens() -> Tokens:
+def tokens(recorded: Release) -> Tokens:
     """Plaintexts of the recorded tokens."""
-    return Tokens(**json.loads((RELEASE_BEFORE.fixtures / "tokens.json").read_text()))
+    return Tokens(**json.loads((recorded.fixtures / "tokens.json").read_text()))

@@ -68,7 +68,7 @@ def revoke(admin: DescribedClient, name: str) -> None:
     admin.call("IngestTokenService.RevokeIngestToken", {"token_id": token_id})
 
 
-def delete_dataset(admin: DescribedClient, name: str) -> None:
+def delete_dataset(admin: DescribedClient, name: str, **options: bool) -> None:
     """Delete a dataset that no token routes to, once the nursery has ended its entries."""
     dataset_id = admin.call("CatalogService.GetDataset", {"name": name})["id"]
 
@@ -78,7 +78,12 @@ def delete_dataset(admin: DescribedClient, name: str) -> None:
         return all(entry["dataset_id"] != dataset_id for entry in entries)
 
     wait_until(is_drained, f"no stream has an entry of {name}", poll_secs=0.2)
-    admin.call("CatalogService.DeleteDataset", {"id": dataset_id})
+    admin.call("CatalogService.DeleteDataset", {"id": dataset_id, **options})
+
+
+def create(admin: DescribedClient, kind: str, **fields: Any) -> str:
+    """Create an entry of the catalog; returns its id."""
+    return str(admin.call(f"CatalogService.Create{kind}", fields)["id"])
 
 
 def _make_views(admin: DescribedClient, ids: dict[str, str]) -> None:
@@ -86,19 +91,15 @@ def _make_views(admin: DescribedClient, ids: dict[str, str]) -> None:
         {"name": "severity_number", "type": "KQL_TYPE_INT"},
         {"name": "body", "type": "KQL_TYPE_STRING"},
     ]
-    schema = _create(admin, "Schema", name="failures", columns=columns)
-    view = _create(admin, "View", name="failures", description="all errors", schema_id=schema)
+    schema = create(admin, "Schema", name="failures", columns=columns)
+    view = create(admin, "View", name="failures", description="all errors", schema_id=schema)
     text = "where severity_number >= 17 | project severity_number, body"
-    projection = _create(admin, "Projection", name="errors", projection=text, schema_id=schema)
+    projection = create(admin, "Projection", name="errors", projection=text, schema_id=schema)
     for name in ("web", "orders"):
         link = {"dataset_id": ids[name], "view_id": view, "projection_id": projection}
         admin.call("CatalogService.LinkViewDatasetProjection", link)
-    _create(admin, "View", name="unlinked")
-    _create(admin, "Projection", name="unlinked", projection="extend size = strlen(body)")
-
-
-def _create(admin: DescribedClient, kind: str, **fields: Any) -> str:
-    return str(admin.call(f"CatalogService.Create{kind}", fields)["id"])
+    create(admin, "View", name="unlinked")
+    create(admin, "Projection", name="unlinked", projection="extend size = strlen(body)")
 
 
 def _make_tokens(admin: DescribedClient, ids: dict[str, str]) -> Tokens:

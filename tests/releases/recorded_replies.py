@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import grpc
+
 from tests.support.releases.client import DescribedClient
 
 ALL = {"pagination": {"limit": 1_000}}
@@ -23,6 +25,10 @@ def requests(admin: DescribedClient) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "OperationsService.ListParkedStreams", {}
     yield "OperationsService.ListStoredObjects", {"limit": 1_000}
     yield "OperationsService.ListRewriteJobs", {}
+    yield "OperationsService.ListDamagedObjects", {}
+    yield "OperationsService.ListDeniedCalls", {}
+    yield "OperationsService.ListUnreadSegments", {}
+    yield "OperationsService.ListWorkerSettings", {}
     yield "JanitorService.ListMergeTasks", {}
     yield "NurseryService.GetIngestStreamsForNursery", {}
     for dataset in admin.call("CatalogService.ListDatasets", ALL)["items"]:
@@ -30,8 +36,12 @@ def requests(admin: DescribedClient) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def ask(admin: DescribedClient, method: str, request: dict[str, Any]) -> Any:
-    """Make a call; returns what must stay of its reply."""
-    return _stable(admin.call(method, request))
+    """Make a call; returns what must stay of its reply, or the status that refuses it."""
+    try:
+        reply = admin.call(method, request)
+    except grpc.RpcError as error:
+        return {"refused": error.code().name}
+    return _stable(reply)
 
 
 def _of_dataset(

@@ -1,6 +1,6 @@
 """An installation of a release that a recording runs: its processes, senders and waits."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -9,10 +9,10 @@ from signal import SIGCONT, SIGSTOP
 from typing import Any
 from urllib.request import urlopen
 
+from segments.v1.combined_signals_pb2 import CombinedSignals
 from tests.support.pipeline.sending import (
     GrpcSender,
     HttpSender,
-    Record,
     Signal,
     exports,
     make_records,
@@ -27,6 +27,8 @@ ADMIN = "recorded-administrator"
 # Five minutes before a UTC day ends: records of one export belong to two days.
 START_NANOS = 1_795_218_900 * 10**9
 TABLE = "/iceberg/v1/namespaces/default/tables/"
+# Name of the store beside the default one, and of its folder.
+COLD = "cold"
 EVERYTHING: dict[Signal, str] = {"logs": "web", "metrics": "web", "traces": "web"}
 
 
@@ -34,7 +36,8 @@ EVERYTHING: dict[Signal, str] = {"logs": "web", "metrics": "web", "traces": "web
 class Installation:
     """Processes of an environment over one meta and one folder of objects.
 
-    `sent` are the acknowledged records, as they are kept in the repository.
+    `sent` are the acknowledged records, as they are kept in the repository, and `payments` those of
+    the typed dataset.
     """
 
     release: Release
@@ -43,6 +46,7 @@ class Installation:
     meta: ReleaseProcess
     stack: ExitStack
     sent: list[dict[str, Any]] = field(default_factory=list)
+    payments: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
@@ -99,8 +103,10 @@ def installation(release: Release, database_url: str, folder: Path) -> Iterator[
 
 
 def meta_settings(database_url: str, objects: Path) -> dict[str, str]:
-    """Settings of the recorded meta."""
-    return {
+    """Settings of the recorded meta. A folder beside the objects is its second store."""
+    cold = objects.with_name(COLD)
+    stores = {"META_OBJECT_STORES": f"{COLD}={cold.as_uri()}"} if cold.is_dir() else {}
+    return stores | {
         "META_BIND": "127.0.0.1:0",
         "META_DATABASE_URL": database_url,
         "META_OBJECT_STORE_URL": objects.as_uri(),
@@ -144,16 +150,38 @@ class Sender:
             if is_kept:
                 self.run.sent += [{"dataset": dataset, **asdict(record)} for record in records]
 
-    def send_damaged(self, nursery: ReleaseProcess, seed: str) -> None:
-        """Send a record whose baby segment is damaged before the nursery reads it."""
+    def send_damaged(
+        self, nursery: ReleaseProcess, seed: str, *, damage: Callable[[bytes, bytes], bytes]
+    ) -> None:
+        """Send a record whose baby segment is damaged before the nursery reads it.
+
+        `damage` changes the bytes of a baby segment that holds a text.
+        """
         known = set(self.run.files("quarantine"))
         nursery.signal(SIGSTOP)
         try:
             self.send(seed, 1, is_kept=False)
-            _flip(self.run.files("ingest-stream"), make_records("logs", 1, seed, START_NANOS)[0])
+            text = make_records("logs", 1, seed, START_NANOS)[0].text.encode()
+            babies = self.run.files("ingest-stream")
+            (path,) = (path for path in babies if text in path.read_bytes())
+            path.chmod(0o644)
+            path.write_bytes(damage(path.read_bytes(), text))
         finally:
             nursery.signal(SIGCONT)
         wait_until(lambda: len(set(self.run.files("quarantine")) - known) == 2, "quarantined")
+
+
+def spoil_text(baby: bytes, text: bytes) -> bytes:
+    """Change a record's text by more than one bit: only the other payloads are recovered."""
+    return baby.replace(text, text.upper())
+
+
+def spoil_stamps(baby: bytes, text: bytes) -> bytes:
+    """Change the checksum of the stamps: nothing of the baby segment is trusted."""
+    assert text in baby
+    message = CombinedSignals.FromString(baby)
+    message.stamp.stamps_crc32c ^= 0xFFFF
+    return message.SerializeToString()
 
 
 def wait_until_merged(admin: DescribedClient) -> None:
@@ -183,13 +211,3 @@ def _streams(admin: DescribedClient) -> list[dict[str, Any]]:
 def _is_merged(stream: dict[str, Any]) -> bool:
     committed = int(stream.get("committed_offset", 0))
     return all(int(e.get("merged_offset", 0)) == committed for e in stream.get("datasets", []))
-
-
-def _flip(babies: Sequence[Path], record: Record) -> None:
-    """Flip a bit of a record's text in the baby segment that holds it."""
-    text = record.text.encode()
-    (path,) = (path for path in babies if text in path.read_bytes())
-    sound = path.read_bytes()
-    at = sound.index(text)
-    path.chmod(0o644)
-    path.write_bytes(sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1 :])

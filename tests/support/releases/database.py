@@ -1,17 +1,26 @@
 """Databases as text, dumped and restored by Postgres' own programs."""
 
 import importlib.util
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import psycopg
 
+from meta.store.engine.timelines import INCARNATION
+
 # The same in every dump: a random key would differ each time.
 _RESTRICT_KEY = "segplane"
 _ADOPT = (
     "UPDATE meta_state SET system_identifier ="
     " (SELECT system_identifier::text FROM pg_control_system())"
+)
+# Of a database that has a witness.
+_ADOPT_INCARNATION = f"UPDATE meta_state SET incarnation = {INCARNATION}"  # noqa: S608
+_HAS_INCARNATION = (
+    "SELECT EXISTS (SELECT FROM information_schema.columns"
+    " WHERE table_name = 'meta_state' AND column_name = 'incarnation')"
 )
 
 
@@ -31,6 +40,15 @@ def restore(url: str, path: Path) -> None:
     _run("psql", *options, f"--file={path}", f"--dbname={url}")
     with psycopg.connect(url) as connection:
         connection.execute(_ADOPT)
+        (has_incarnation,) = connection.execute(_HAS_INCARNATION).fetchone() or (False,)
+        if has_incarnation:
+            connection.execute(_ADOPT_INCARNATION)
+
+
+def empty_tables(path: Path) -> set[str]:
+    """The tables of a dump that have no row."""
+    copies = re.findall(r"^COPY public\.(\w+) .*\n(.*)\n", path.read_text(), re.MULTILINE)
+    return {table for table, first in copies if first == "\\."}
 
 
 def _run(program: str, *arguments: str) -> bytes:

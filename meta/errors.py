@@ -3,6 +3,7 @@
 `meta.rpc.status` turns them into a status, and `meta.client` back; docs/contract.md lists them.
 """
 
+import re
 from collections.abc import Sequence
 from enum import Enum
 
@@ -28,10 +29,19 @@ class Code(Enum):
 
 
 class MetaError(Exception):
-    """A refusal by meta. `metadata` carries ids and current values, as text."""
+    """A refusal by meta. `metadata` carries ids and current values, as text.
+
+    A subclass has the code of its class statement, or that of its base. Its reason is its name in
+    capitals, unless it sets another one; `docs/contract.md` has them all.
+    """
 
     code = Code.INTERNAL
     reason: str = "INTERNAL"
+
+    def __init_subclass__(cls, code: Code | None = None) -> None:
+        cls.code = code or cls.code
+        if "reason" not in cls.__dict__:
+            cls.reason = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
 
     def __init__(self, message: str, **metadata: object) -> None:
         super().__init__(message)
@@ -39,11 +49,8 @@ class MetaError(Exception):
         self.metadata = {key: str(value) for key, value in metadata.items()}
 
 
-class InvalidArgument(MetaError):
+class InvalidArgument(MetaError, code=Code.INVALID_ARGUMENT):
     """The request can never succeed. Correct it."""
-
-    code = Code.INVALID_ARGUMENT
-    reason = "INVALID_ARGUMENT"
 
     def __init__(self, message: str, *, field: str = "", **metadata: object) -> None:
         super().__init__(message, **metadata)
@@ -53,55 +60,33 @@ class InvalidArgument(MetaError):
 class CursorInvalid(InvalidArgument):
     """The cursor is malformed, too old or of another list or filter. Start from the first page."""
 
-    reason = "CURSOR_INVALID"
 
-
-class NotFound(MetaError):
+class NotFound(MetaError, code=Code.NOT_FOUND):
     """The requested dataset, segment, token, stream or task does not exist."""
 
-    code = Code.NOT_FOUND
-    reason = "NOT_FOUND"
 
-
-class NameTaken(MetaError):
+class NameTaken(MetaError, code=Code.ALREADY_EXISTS):
     """The name belongs to something with other content. Choose another."""
 
-    code = Code.ALREADY_EXISTS
-    reason = "NAME_TAKEN"
 
-
-class KeyTaken(MetaError):
+class KeyTaken(MetaError, code=Code.ALREADY_EXISTS):
     """The object key is registered with other content. Write under a new key."""
 
-    code = Code.ALREADY_EXISTS
-    reason = "KEY_TAKEN"
 
-
-class OffsetTaken(MetaError):
+class OffsetTaken(MetaError, code=Code.ALREADY_EXISTS):
     """The offset was committed by another flush. Take `next_offset`."""
 
-    code = Code.ALREADY_EXISTS
-    reason = "OFFSET_TAKEN"
 
-
-class OffsetConflict(MetaError):
+class OffsetConflict(MetaError, code=Code.ABORTED):
     """Another nursery merged these babies first. Read the stream again and plan again."""
 
-    code = Code.ABORTED
-    reason = "OFFSET_CONFLICT"
 
-
-class RaceLost(MetaError):
+class RaceLost(MetaError, code=Code.ABORTED):
     """Concurrent calls changed the same rows. Read again and try again."""
-
-    code = Code.ABORTED
-    reason = "RACE_LOST"
 
 
 class LayoutChanged(RaceLost):
     """The dataset has been bound to other columns. Read its layout, and write again."""
-
-    reason = "LAYOUT_CHANGED"
 
 
 class EventsClaimed(RaceLost):
@@ -117,233 +102,134 @@ class EventsClaimed(RaceLost):
 class EventsOutsideWindow(LayoutChanged):
     """Events are outside the window of their dataset. Read it, and write without those outside."""
 
-    reason = "EVENTS_OUTSIDE_WINDOW"
 
-
-class OffsetGap(MetaError):
+class OffsetGap(MetaError, code=Code.FAILED_PRECONDITION):
     """An earlier offset is not committed yet. List the store from `expected_offset` and adopt."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "OFFSET_GAP"
 
-
-class OffsetNotCommitted(MetaError):
+class OffsetNotCommitted(MetaError, code=Code.FAILED_PRECONDITION):
     """The merge reaches past the committed offset. Merge only committed babies."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "OFFSET_NOT_COMMITTED"
 
-
-class ExcessEvents(MetaError):
+class ExcessEvents(MetaError, code=Code.FAILED_PRECONDITION):
     """Segments hold more events than their baby segments hold records. An operator may allow it."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "EXCESS_EVENTS"
 
-
-class StreamStopped(MetaError):
+class StreamStopped(MetaError, code=Code.FAILED_PRECONDITION):
     """The stream is stopped. Register for a new one."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "STREAM_STOPPED"
 
-
-class StopMismatch(MetaError):
+class StopMismatch(MetaError, code=Code.FAILED_PRECONDITION):
     """The stream ends at another offset. Read the stream again."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "STOP_MISMATCH"
 
-
-class NotDrained(MetaError):
+class NotDrained(MetaError, code=Code.FAILED_PRECONDITION):
     """Records or rows that depend on it are not merged or deleted yet. Try again later."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "NOT_DRAINED"
 
-
-class NothingToRepair(MetaError):
+class NothingToRepair(MetaError, code=Code.FAILED_PRECONDITION):
     """Not in the state that the repair is for: it can be read, was merged, replaced or deleted."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "NOTHING_TO_REPAIR"
 
-
-class DeletesUnconfirmed(MetaError):
+class DeletesUnconfirmed(MetaError, code=Code.FAILED_PRECONDITION):
     """The retention deletes more segments than were confirmed. Look at it, then confirm them."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "DELETES_UNCONFIRMED"
 
-
-class RecordsAltered(MetaError):
+class RecordsAltered(MetaError, code=Code.FAILED_PRECONDITION):
     """The object's checksum is not the registered one. Compare them; accept_altered is consent."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "RECORDS_ALTERED"
 
-
-class RewriteUnfinished(MetaError):
+class RewriteUnfinished(MetaError, code=Code.FAILED_PRECONDITION):
     """The dataset has another unfinished rewrite; the metadata names it."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "REWRITE_UNFINISHED"
 
-
-class StillReferenced(MetaError):
+class StillReferenced(MetaError, code=Code.FAILED_PRECONDITION):
     """Other rows refer to it; the metadata names them. Remove those first."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "STILL_REFERENCED"
 
-
-class SchemaFrozen(MetaError):
+class SchemaFrozen(MetaError, code=Code.FAILED_PRECONDITION):
     """The schema is frozen: only a revision makes another version of it."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "SCHEMA_FROZEN"
 
-
-class ForeignRefused(MetaError):
+class ForeignRefused(MetaError, code=Code.FAILED_PRECONDITION):
     """The dataset takes no object without facts. Send them, or change the dataset's settings."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "FOREIGN_REFUSED"
 
-
-class DeduplicationKeysRequired(MetaError):
+class DeduplicationKeysRequired(MetaError, code=Code.FAILED_PRECONDITION):
     """The dataset is deduplicated; this call names no identities. Send the records again."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "DEDUPLICATION_KEYS_REQUIRED"
 
-
-class ReleaseTooLow(MetaError):
+class ReleaseTooLow(MetaError, code=Code.FAILED_PRECONDITION):
     """The database needs a later release than this one. Install it."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "RELEASE_TOO_LOW"
 
-
-class DatasetProtected(MetaError):
+class DatasetProtected(MetaError, code=Code.FAILED_PRECONDITION):
     """The default dataset cannot be deleted."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "DATASET_PROTECTED"
 
-
-class UndeleteExpired(MetaError):
+class UndeleteExpired(MetaError, code=Code.FAILED_PRECONDITION):
     """The grace of the deleted dataset is over. Its data is being deleted."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "UNDELETE_EXPIRED"
 
-
-class ObjectCondemned(MetaError):
+class ObjectCondemned(MetaError, code=Code.FAILED_PRECONDITION):
     """The object key is condemned and its object deleted. Write again under a new key."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "OBJECT_CONDEMNED"
 
-
-class VersionExpired(MetaError):
+class VersionExpired(MetaError, code=Code.FAILED_PRECONDITION):
     """Objects of this version may already be deleted. Read at a newer version."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "VERSION_EXPIRED"
 
-
-class TokenRevoked(MetaError):
+class TokenRevoked(MetaError, code=Code.FAILED_PRECONDITION):
     """The token is revoked; its routing cannot change."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "TOKEN_REVOKED"
 
-
-class DeletionHeld(MetaError):
+class DeletionHeld(MetaError, code=Code.FAILED_PRECONDITION):
     """Deletion is held after a failover or restore. Run fsck, then release it."""
 
-    code = Code.FAILED_PRECONDITION
-    reason = "DELETION_HELD"
 
-
-class TokenUnknown(MetaError):
+class TokenUnknown(MetaError, code=Code.UNAUTHENTICATED):
     """The ingest token is unknown or revoked; the reply does not say which."""
 
-    code = Code.UNAUTHENTICATED
-    reason = "TOKEN_UNKNOWN"
 
-
-class Unauthenticated(MetaError):
+class Unauthenticated(MetaError, code=Code.UNAUTHENTICATED):
     """The call carries no valid credential."""
 
-    code = Code.UNAUTHENTICATED
-    reason = "UNAUTHENTICATED"
 
-
-class RoleRefused(MetaError):
+class RoleRefused(MetaError, code=Code.PERMISSION_DENIED):
     """The caller's role may not make this call. Use a credential of another role."""
 
-    code = Code.PERMISSION_DENIED
-    reason = "ROLE_REFUSED"
 
-
-class QuotaExceeded(MetaError):
+class QuotaExceeded(MetaError, code=Code.RESOURCE_EXHAUSTED):
     """A documented limit is reached. Raise the limit or remove something."""
 
-    code = Code.RESOURCE_EXHAUSTED
-    reason = "QUOTA_EXCEEDED"
 
-
-class ReplyTooLarge(MetaError):
+class ReplyTooLarge(MetaError, code=Code.RESOURCE_EXHAUSTED):
     """The reply would exceed its size limit. Ask for less: `shard_count`."""
 
-    code = Code.RESOURCE_EXHAUSTED
-    reason = "REPLY_TOO_LARGE"
 
-
-class Overloaded(MetaError):
+class Overloaded(MetaError, code=Code.RESOURCE_EXHAUSTED):
     """The server sheds load. Try again after the delay in RetryInfo."""
 
-    code = Code.RESOURCE_EXHAUSTED
-    reason = "OVERLOADED"
 
-
-class Unavailable(MetaError):
+class Unavailable(MetaError, code=Code.UNAVAILABLE):
     """Postgres or the server does not answer. Always safe to retry."""
-
-    code = Code.UNAVAILABLE
-    reason = "UNAVAILABLE"
 
 
 class VersionNotReached(Unavailable):
     """The version of the server is still below min_version. Try again."""
 
-    reason = "VERSION_NOT_REACHED"
 
-
-class Unimplemented(MetaError):
+class Unimplemented(MetaError, code=Code.UNIMPLEMENTED):
     """This server does not have the call."""
 
-    code = Code.UNIMPLEMENTED
-    reason = "UNIMPLEMENTED"
 
-
-class OutcomeUnknown(MetaError):
+class OutcomeUnknown(MetaError, code=Code.UNAVAILABLE):
     """A call that is sent once may have been executed. Look for its result first."""
 
-    code = Code.UNAVAILABLE
-    reason = "OUTCOME_UNKNOWN"
 
-
-class DeadlineExceeded(MetaError):
+class DeadlineExceeded(MetaError, code=Code.DEADLINE_EXCEEDED):
     """The deadline passed; the outcome is unknown. Every call but two may be repeated."""
-
-    code = Code.DEADLINE_EXCEEDED
-    reason = "DEADLINE_EXCEEDED"
 
 
 class StatementTimeout(DeadlineExceeded):
     """A query took longer than the server allows; nothing was changed. Ask for less, or later."""
-
-    reason = "STATEMENT_TIMEOUT"

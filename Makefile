@@ -329,6 +329,10 @@ $(PEERS)/clickhouse/.ready: Makefile
 bench-cost: $(READY) $(READERS)/python/.ready $(PEERS)/clickhouse/.ready ## CPU a gigabyte and time to an answer beside ClickHouse; an hour, see benchmarks/cost
 	$(BIN)/python -m benchmarks.cost
 
+.PHONY: bench-masters
+bench-masters: $(READY) ## CPU, memory and freshness of `segplane dev` on Spark and on processes, in turns; half an hour, see benchmarks/cost/masters.py
+	$(BIN)/python -m benchmarks.cost.masters
+
 LOADGEN_SOURCES := benchmarks/loadgen
 
 loadgen: build/loadgen ## Build the load generator of the benchmarks of RPCs (needs go; without it Python sends)

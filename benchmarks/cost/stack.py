@@ -102,8 +102,11 @@ class Cost:
 
 
 @contextmanager
-def cost_stack(object_store_url: str = "") -> Iterator[CostStack]:
-    """Run `segplane dev` with its defaults in a temporary folder; Postgres is durable."""
+def cost_stack(object_store_url: str = "", master: str = "") -> Iterator[CostStack]:
+    """Run `segplane dev` with its defaults in a temporary folder; Postgres is durable.
+
+    An empty `master` is that of the environment, or else the default.
+    """
     folder = Path(tempfile.mkdtemp(prefix="segplane-cost-"))
     try:
         with bench_postgres() as postgres:
@@ -115,7 +118,7 @@ def cost_stack(object_store_url: str = "") -> Iterator[CostStack]:
                 gateway_port=0,
                 database_url=postgres.url,
                 object_store_url=object_store_url,
-                inherited=dict(os.environ),
+                inherited=os.environ | ({"SEGPLANE_SPARK_MASTER": master} if master else {}),
             )
             with (
                 Stack(settings, lambda line: print(f"  {line}", flush=True)) as stack,

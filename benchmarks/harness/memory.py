@@ -40,9 +40,14 @@ class PeakMemory:
 
     def _run(self) -> None:
         while True:
-            self.peak_bytes = max(self.peak_bytes, sum(map(_resident, tree(self._root))))
+            self.peak_bytes = max(self.peak_bytes, resident_bytes(self._root))
             if self._stop.wait(_INTERVAL_SECS):
                 return
+
+
+def resident_bytes(root: int) -> int:
+    """Return the resident bytes of a process and all that it started."""
+    return sum(map(_resident, tree(root)))
 
 
 def _resident(pid: int) -> int:

@@ -6,6 +6,7 @@ import grpc
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit, denied_calls
 from meta.store.access.audit import AuditFilter, AuditRecord
@@ -53,14 +54,7 @@ def list_denied_calls(
         )
     )
     messages = [
-        pb.DeniedCalls(
-            id=row.id,
-            minute=row.minute.astimezone(UTC).isoformat(),
-            host=row.host,
-            reason=row.reason,
-            calls=row.calls,
-        )
-        for row in rows
+        filled(pb.DeniedCalls, row, minute=row.minute.astimezone(UTC).isoformat()) for row in rows
     ]
     return pb.ListDeniedCallsResponse(rows=messages)
 
@@ -80,13 +74,4 @@ def _moment(nanos: int, field: str) -> datetime | None:
 
 
 def _message(record: AuditRecord) -> pb.AuditRecord:
-    return pb.AuditRecord(
-        id=record.id,
-        at=record.at.astimezone(UTC).isoformat(),
-        rpc=record.rpc,
-        subject_id=record.subject_id,
-        detail=record.detail,
-        principal=record.principal,
-        host=record.host,
-        request_id=record.request_id,
-    )
+    return filled(pb.AuditRecord, record, at=record.at.astimezone(UTC).isoformat())

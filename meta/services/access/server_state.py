@@ -6,10 +6,10 @@ from google.protobuf.duration_pb2 import Duration
 from meta import access
 from meta.access import Principal
 from meta.services.messages import checks, convert
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.access import server_state
 from meta.store.deletion import deletion_brakes
-from meta.store.deletion.deletion_brakes import DeletionBrake
 from meta.store.versions import witness_state
 from meta.store.versions.witness_state import WitnessStatus
 from meta.v1 import operations_pb2
@@ -39,7 +39,7 @@ def get_server_state(
         bucket=convert.bucket(server.settings.location),
         deletion_held=state.deletion_held,
         caller=_caller(access.current.get()),
-        deletion_brakes=map(_brake, brakes),
+        deletion_brakes=[filled(operations_pb2.DeletionBrake, brake) for brake in brakes],
         witness=_witness(server, status),
     )
 
@@ -79,17 +79,6 @@ def _witness(server: ServerParts, status: WitnessStatus) -> operations_pb2.Witne
         restored_reason=status.restored_reason if status.is_restored else "",
         restored_at_nanos=status.restored_at_nanos if status.is_restored else 0,
         superseded_by=status.superseded_by or 0,
-    )
-
-
-def _brake(brake: DeletionBrake) -> operations_pb2.DeletionBrake:
-    return operations_pb2.DeletionBrake(
-        dataset_id=str(brake.dataset_id),
-        dataset_name=brake.dataset_name,
-        segments=brake.segments,
-        size_bytes=brake.size_bytes,
-        live_size_bytes=brake.live_size_bytes,
-        braked_at_nanos=brake.braked_at_nanos,
     )
 
 

@@ -7,6 +7,7 @@ from meta.errors import InvalidArgument, QuotaExceeded, RaceLost
 from meta.services.catalog import deduplication_setting, promoted_columns
 from meta.services.catalog.promoted_columns import RECEIPT_COLUMNS
 from meta.services.messages import checks
+from meta.services.messages.filled import filled
 from meta.store.access import audit
 from meta.store.catalog import (
     bindings,
@@ -81,14 +82,7 @@ def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.SchemaBindin
     return operations_pb2.SchemaBinding(
         schema_id=str(binding.schema_id),
         version=binding.version,
-        attributes=[
-            operations_pb2.BoundAttribute(
-                column=item.column,
-                scope=common_pb2.AttributeScope.ValueType(item.scope),
-                attribute=item.attribute,
-            )
-            for item in binding.attributes
-        ],
+        attributes=[filled(operations_pb2.BoundAttribute, item) for item in binding.attributes],
         version_in_force=in_force,
     )
 

@@ -1,9 +1,11 @@
 """Calls that schemas, views and projections have in common; each change leaves a record."""
 
-from collections.abc import Callable
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
+import grpc
 from google.protobuf.message import Message
 
 from meta.commits.transactions import Transactions
@@ -14,149 +16,167 @@ from meta.store.catalog.named_entries import Content, Entry, NamedEntries
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, common_pb2
 
-_Identified = (
-    catalog_pb2.GetViewRequest
-    | catalog_pb2.GetProjectionRequest
-    | catalog_pb2.DeleteSchemaRequest
-    | catalog_pb2.DeleteViewRequest
-    | catalog_pb2.DeleteProjectionRequest
-)
-_Create = (
-    catalog_pb2.CreateSchemaRequest
-    | catalog_pb2.CreateViewRequest
-    | catalog_pb2.CreateProjectionRequest
-)
+_Get = catalog_pb2.GetSchemaRequest | catalog_pb2.GetViewRequest | catalog_pb2.GetProjectionRequest
 _List = (
     catalog_pb2.ListSchemasRequest
     | catalog_pb2.ListViewsRequest
     | catalog_pb2.ListProjectionsRequest
 )
-_Update = (
-    catalog_pb2.UpdateSchemaRequest
-    | catalog_pb2.UpdateViewRequest
-    | catalog_pb2.UpdateProjectionRequest
+_Delete = (
+    catalog_pb2.DeleteSchemaRequest
+    | catalog_pb2.DeleteViewRequest
+    | catalog_pb2.DeleteProjectionRequest
 )
-EntryT = TypeVar("EntryT", contravariant=True)
-Asked = TypeVar("Asked")
+Create = TypeVar("Create", bound=Message, contravariant=True)
+Update = TypeVar(
+    "Update",
+    catalog_pb2.UpdateSchemaRequest,
+    catalog_pb2.UpdateViewRequest,
+    catalog_pb2.UpdateProjectionRequest,
+)
+Asked = TypeVar("Asked", bound="Changes")
 Result = TypeVar("Result")
 
 
-class Changes(Protocol[EntryT]):
+class Changes(Protocol):
     """The changes that a request asks for."""
 
     @property
     def schema_id(self) -> UUID | None:
         """The schema that the entry shall have."""
 
-    def is_of(self, entry: EntryT, /) -> bool:
+    def is_of(self, entry: Any, /) -> bool:
         """True if an entry is as it would be after them."""
 
 
-class Described(NamedTuple, Generic[Entry]):
-    """An entry as it is shown."""
+class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
+    """The five calls of one kind of entries.
 
-    entry: Entry
-    authors: common_pb2.Authors | None
-    version: str
+    The replies of a kind have the fields of its message, and others by the same names.
+    """
 
+    entries: ClassVar[NamedEntries[Any]]
 
-class EntryCalls(Generic[Entry]):
-    """The calls of one kind; `content_of` makes the message whose digest is a version."""
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
-    def __init__(
-        self, entries: NamedEntries[Entry], content_of: Callable[[Entry], Message]
-    ) -> None:
-        self._entries = entries
-        self._content_of = content_of
-
-    def create(
-        self,
-        transactions: Transactions,
-        request: _Create,
-        content: Content,
-        work: Callable[[Transaction, Content], Entry] | None = None,
-    ) -> Entry:
+    def create(self, request: Create, context: grpc.ServicerContext) -> Message:
         """Create an entry; the same name and content again are the same entry."""
-        create = work or self._entries.create
-        return self._write(transactions, request, content.name, lambda tx: create(tx, content))
+        content = self.new(request)
+        entry = self._write(request, content.name, lambda tx: self.make(tx, content))
+        return self._reply(request, entry)
 
-    def get(self, transactions: Transactions, request: _Identified) -> Described[Entry]:
+    def get(self, request: _Get, context: grpc.ServicerContext) -> Message:
         """Read an entry by id or name."""
-        named = checks.identifier(request)
-        entry, by = transactions.read(lambda tx: authors.of(tx, self._entries.get(tx, named)))
-        return Described(entry, by, self.version_of(entry))
+        named, reads = checks.identifier(request), self.reader(request)
+        entry, by = self._transactions.read(lambda tx: authors.of(tx, reads(tx, named)))
+        return self._reply(request, entry, by)
 
-    def list_page(
-        self, transactions: Transactions, request: _List, *schema_ids: UUID | None
-    ) -> tuple[list[Described[Entry]], catalog_pb2.PaginationResponse]:
+    def list_page(self, request: _List, context: grpc.ServicerContext) -> Message:
         """Page through the entries, all or those of one schema."""
+        filters: tuple[UUID | None, ...] = ()
+        if "schema_id" in request.DESCRIPTOR.fields_by_name:
+            filters = (checks.filter_uuid(request, "schema_id"),)
         rpc = _rpc(request)
-        window = pages.window(request.pagination, rpc, *schema_ids)
-        page, by = transactions.read(
-            lambda tx: authors.of_page(tx, self._entries.list_page(tx, window, *schema_ids))
+        window = pages.window(request.pagination, rpc, *filters)
+        page, by = self._transactions.read(
+            lambda tx: authors.of_page(tx, self.entries.list_page(tx, window, *filters))
         )
-        items = [Described(e, by.get(e.id), self.version_of(e)) for e in page.items]
-        return items, pages.answer(page, rpc, *schema_ids)
+        items = [self._message(type(self.content(e)), e, by.get(e.id)) for e in page.items]
+        return _reply_kind(request)(items=items, pagination=pages.answer(page, rpc, *filters))
 
-    def update(
-        self,
-        transactions: Transactions,
-        request: _Update,
-        changes: Asked,
-        work: Callable[[Transaction, UUID | str, Asked, str | None], Entry],
-    ) -> Entry:
-        """Change an entry; `work` gets its id or name, the changes, and the expected version."""
-        named, expected = checks.identifier(request), entry_versions.expected(request)
-        return self._write(
-            transactions, request, named, lambda tx: work(tx, named, changes, expected)
-        )
+    def update(self, request: Update, context: grpc.ServicerContext) -> Message:
+        """Change the given parts of an entry."""
+        changes, named = self.changes(request), checks.identifier(request)
+        expected = entry_versions.expected(request)
+        entry = self._write(request, named, lambda tx: self.change(tx, named, changes, expected))
+        return self._reply(request, entry)
 
-    def delete(self, transactions: Transactions, request: _Identified) -> bool:
-        """Delete an entry; False if there is none."""
+    def delete(self, request: _Delete, context: grpc.ServicerContext) -> Message:
+        """Delete an entry and its links; without success if there is none."""
         named = checks.identifier(request)
-        return self._write(transactions, request, named, lambda tx: self._entries.remove(tx, named))
+        success = self._write(request, named, lambda tx: self.entries.remove(tx, named))
+        return _reply_kind(request)(success=success)
 
-    def version_of(self, entry: Entry) -> str:
-        """The version of an entry: the expected_version of a later change."""
-        return entry_versions.of(self._content_of(entry))
+    @abstractmethod
+    def content(self, entry: Entry, /) -> Message:
+        """The message whose digest is the version of an entry."""
+
+    @abstractmethod
+    def new(self, request: Create, /) -> Content:
+        """The checked content of an entry to create."""
+
+    @abstractmethod
+    def changes(self, request: Update, /) -> Asked:
+        """The checked changes of an entry."""
+
+    @abstractmethod
+    def change(
+        self, tx: Transaction, named: UUID | str, changes: Asked, expected: str | None
+    ) -> Entry:
+        """Change an entry of the expected version."""
+
+    def make(self, tx: Transaction, content: Content) -> Entry:
+        """Create an entry of checked content."""
+        return cast("Entry", self.entries.create(tx, content))
+
+    def reader(self, request: _Get) -> Callable[[Transaction, UUID | str], Entry]:
+        """The function that reads what a request asks for."""
+        return self.entries.get
+
+    def others(self, entry: Entry) -> Mapping[str, object]:
+        """Further fields of replies."""
+        return {}
 
     def lock(
-        self, tx: Transaction, named: UUID | str, changes: Changes[Entry], expected: str | None
+        self, tx: Transaction, named: UUID | str, changes: Asked, expected: str | None
     ) -> tuple[Entry, bool]:
         """Lock an entry of the expected version; True if the changes are those of a repeated call.
 
         Raises NotFound, and RaceLost for another version.
         """
-        entry = self._entries.lock(tx, named, changes.schema_id)
+        entry = self.entries.lock(tx, named, changes.schema_id)
         is_in_effect = changes.is_of(entry)
-        entry_versions.check(expected, self._content_of(entry), is_in_effect=is_in_effect)
+        content = self.content(entry)
+        entry_versions.check(expected, content, is_in_effect=is_in_effect)
         # For the present version the changes are checked like any other.
-        return entry, is_in_effect and expected not in (None, self.version_of(entry))
+        return entry, is_in_effect and expected not in (None, entry_versions.of(content))
 
     def _write(
-        self,
-        transactions: Transactions,
-        request: Message,
-        named: UUID | str,
-        change: Callable[[Transaction], Result],
+        self, request: Message, named: UUID | str, change: Callable[[Transaction], Result]
     ) -> Result:
         """Make a change of the entry `named`, and leave a record unless nothing changed by it."""
 
         def work(tx: Transaction) -> Result:
-            before = self._entries.find(tx, named)
+            before = self.entries.find(tx, named)
             result = change(tx)
             # It may have another name now.
-            after = self._entries.find(tx, named if before is None else before.id)
+            after = self.entries.find(tx, named if before is None else before.id)
             entry = before or after
             if before != after and entry is not None:
                 audit.note(tx, _rpc(request), entry.id, _words(entry, before, after))
             return result
 
-        return transactions.write(work)
+        return self._transactions.write(work)
+
+    def _reply(
+        self, request: Message, entry: Entry, by: common_pb2.Authors | None = None
+    ) -> Message:
+        return self._message(_reply_kind(request), entry, by)
+
+    def _message(self, kind: type[Message], entry: Entry, by: common_pb2.Authors | None) -> Message:
+        content = self.content(entry)
+        values: dict[str, object] = {field.name: value for field, value in content.ListFields()}
+        values |= {"version": entry_versions.of(content), "authors": by, **self.others(entry)}
+        return kind(**{n: v for n, v in values.items() if n in kind.DESCRIPTOR.fields_by_name})
 
 
 def _rpc(request: Message) -> str:
     return request.DESCRIPTOR.name.removesuffix("Request")
+
+
+def _reply_kind(request: Message) -> type[Message]:
+    return cast("type[Message]", getattr(catalog_pb2, f"{_rpc(request)}Response"))
 
 
 def _words(entry: Entry, before: Entry | None, after: Entry | None) -> str:

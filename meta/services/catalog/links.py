@@ -6,6 +6,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.services.catalog import projection_types
 from meta.services.messages import checks, pages
+from meta.services.messages.filled import filled
 from meta.store.access import audit
 from meta.store.catalog import link_columns, links
 from meta.store.catalog.links import Link, LinkFilter, Source
@@ -53,12 +54,7 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
         page = self._transactions.read(lambda tx: links.list_page(tx, window, link_filter))
         return catalog_pb2.ListViewDatasetProjectionsResponse(
             items=[
-                catalog_pb2.ViewDatasetProjection(
-                    dataset_id=str(listed.link.dataset_id),
-                    view_id=str(listed.link.view_id),
-                    projection_id=str(listed.link.projection_id),
-                    is_typed=listed.is_typed,
-                )
+                filled(catalog_pb2.ViewDatasetProjection, listed.link, is_typed=listed.is_typed)
                 for listed in page.items
             ],
             pagination=pages.answer(page, "ListViewDatasetProjections", link_filter),

@@ -6,6 +6,7 @@ import grpc
 
 from meta.errors import InvalidArgument, NotFound
 from meta.services.messages import checks, convert
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import datasets, former_layouts
 from meta.store.engine.pool import Transaction
@@ -84,12 +85,7 @@ def put_table_objects(
         return table_metadata.put_objects(tx, dataset.id, dataset.key, objects)
 
     rows = server.transactions.write(work)
-    return pb.PutTableObjectsResponse(
-        objects=[
-            pb.TableObject(digest=row.digest, object_key=row.object_key, size_bytes=row.size_bytes)
-            for row in rows
-        ]
-    )
+    return pb.PutTableObjectsResponse(objects=[filled(pb.TableObject, row) for row in rows])
 
 
 def put_table_snapshot(
@@ -169,11 +165,4 @@ def _digests(values: Sequence[bytes], field: str) -> list[bytes]:
 
 
 def _snapshot_message(row: SnapshotRow) -> pb.TableSnapshot:
-    return pb.TableSnapshot(
-        version=row.version,
-        object_key=row.object_key,
-        committed_at_millis=row.committed_at_ms,
-        segments=row.segments,
-        number_of_events=row.number_of_events,
-        size_bytes=row.size_bytes,
-    )
+    return filled(pb.TableSnapshot, row)

@@ -13,6 +13,7 @@ from meta.planning.planner import Candidate, plan
 from meta.services.merging import mapped_files
 from meta.services.merging.dataset_turns import PLAN_SECS, DatasetTurns, end_of_work
 from meta.services.messages import checks, convert
+from meta.services.messages.filled import filled
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_claims, merge_failures, merge_planning, merge_tasks, size_tiers
@@ -223,49 +224,35 @@ def _age(secs: int, is_set: bool) -> int | None:
 
 
 def _summary(task: MergeTaskRow) -> janitor_pb2.MergeTaskSummary:
-    return janitor_pb2.MergeTaskSummary(
-        task_id=str(task.id),
-        dataset_id=str(task.dataset_id),
-        segment_count=task.segment_count,
-        assigned_to_worker=task.worker_id or "",
-        created_at=convert.time_text(task.created_at),
-        assigned_at=convert.time_text(task.claimed_at),
-    )
+    return filled(janitor_pb2.MergeTaskSummary, task, **_claim(task))
 
 
 def _details(task: MergeTaskRow) -> janitor_pb2.GetMergeTaskResponse:
-    return janitor_pb2.GetMergeTaskResponse(
-        task_id=str(task.id),
-        dataset_id=str(task.dataset_id),
-        segment_count=task.segment_count,
-        assigned_to_worker=task.worker_id or "",
-        created_at=convert.time_text(task.created_at),
+    return filled(
+        janitor_pb2.GetMergeTaskResponse,
+        task,
+        **_claim(task),
         smallest_segment_size=task.smallest_size,
         largest_segment_size=task.largest_size,
         smallest_segment_compressed_size=task.smallest_compressed_size,
         largest_segment_compressed_size=task.largest_compressed_size,
         earliest_time=convert.nanos_text(task.start_ns),
         latest_time=convert.nanos_text(task.end_ns),
-        total_size=task.total_size,
-        total_compressed_size=task.total_compressed_size,
-        assigned_at=convert.time_text(task.claimed_at),
-        state=janitor_pb2.MergeTaskState.ValueType(task.state),
-        output_segment_id="" if task.output_segment_id is None else str(task.output_segment_id),
         more_output_segment_ids=map(str, task.more_output_ids or ()),
     )
 
 
+def _claim(task: MergeTaskRow) -> dict[str, object]:
+    """The id of a task and its claim by the names of messages."""
+    return {
+        "task_id": task.id,
+        "assigned_to_worker": task.worker_id,
+        "assigned_at": task.claimed_at,
+    }
+
+
 def _attempt(attempt: Attempt) -> janitor_pb2.MergeAttempt:
-    failed_id = attempt.failed_segment_id
-    return janitor_pb2.MergeAttempt(
-        attempt=attempt.attempt,
-        worker_id=attempt.worker_id,
-        claimed_at=convert.time_text(attempt.claimed_at),
-        ended_at=convert.time_text(attempt.ended_at),
-        outcome=attempt.outcome or "",
-        error=attempt.error or "",
-        failed_segment_id="" if failed_id is None else str(failed_id),
-    )
+    return filled(janitor_pb2.MergeAttempt, attempt)
 
 
 def _tier(number: int, tier: SizeTier | None) -> janitor_pb2.SegmentSizeTier:

@@ -6,9 +6,8 @@ from uuid import UUID
 
 from meta import access
 from meta.access import Role
-from meta.services.messages import convert
+from meta.services.messages.filled import filled
 from meta.store.access import catalog_authors
-from meta.store.access.catalog_authors import Authors
 from meta.store.engine.keyset import Page
 from meta.store.engine.pool import Transaction
 from meta.v1 import common_pb2
@@ -29,7 +28,10 @@ def read(tx: Transaction, entry_ids: Sequence[UUID]) -> Mapping[UUID, common_pb2
     if access.current.get().role not in (Role.ADMIN, Role.CATALOG):
         return {}
     authors_by_entry = catalog_authors.read(tx, entry_ids)
-    return {entry_id: _message(authors) for entry_id, authors in authors_by_entry.items()}
+    return {
+        entry_id: filled(common_pb2.Authors, authors)
+        for entry_id, authors in authors_by_entry.items()
+    }
 
 
 def of(tx: Transaction, entry: Entry) -> tuple[Entry, common_pb2.Authors | None]:
@@ -42,14 +44,3 @@ def of_page(
 ) -> tuple[Page[Entry], Mapping[UUID, common_pb2.Authors]]:
     """A page of entries with their authors by id."""
     return page, read(tx, page.ids)
-
-
-def _message(authors: Authors) -> common_pb2.Authors:
-    return common_pb2.Authors(
-        created_by=authors.created_by or "",
-        created_at=convert.time_text(authors.created_at),
-        updated_by=authors.updated_by or "",
-        updated_at=convert.time_text(authors.updated_at),
-        deleted_by=authors.deleted_by or "",
-        deleted_at=convert.time_text(authors.deleted_at),
-    )

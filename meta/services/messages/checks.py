@@ -1,7 +1,7 @@
 """Request checks: each returns the checked value or raises InvalidArgument for its field."""
 
 from collections.abc import Collection, Sequence
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 from uuid import UUID
 
 from google.protobuf.message import Message
@@ -34,6 +34,15 @@ class IdentifiedLike(Protocol):
         """The part that is set."""
 
 
+class RenamingLike(Protocol):
+    """A request with an optional new name."""
+
+    new_name: str
+
+    def HasField(self, field_name: Literal["new_name"], /) -> bool:
+        """True if the field is set."""
+
+
 class TimeRangeLike(Protocol):
     """A TimeRange message; nanoseconds since the unix epoch."""
 
@@ -61,6 +70,11 @@ def new_name(value: str, field: str = "name") -> str:
     if _INVISIBLE.intersection(value):
         raise InvalidArgument(f"{field} holds an invisible character: {value!a}", field=field)
     return value
+
+
+def new_names(request: RenamingLike) -> dict[str, Any]:
+    """The new name that a change of an entry asks for, by the name of its field."""
+    return {"name": name(request.new_name, "new_name")} if request.HasField("new_name") else {}
 
 
 def new_dataset_name(value: str, field: str = "name") -> str:

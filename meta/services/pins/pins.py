@@ -5,6 +5,7 @@ import grpc
 from meta import access
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, pages
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.engine import dataset_scope
@@ -96,18 +97,4 @@ def _is_anothers(pin: Released) -> bool:
 
 
 def _message(pin: PinRow) -> pb.Pin:
-    return pb.Pin(
-        id=str(pin.id),
-        owner=pin.owner,
-        dataset_id=str(pin.dataset_id),
-        dataset_name=pin.dataset_name,
-        version=pin.version,
-        created_at_nanos=pin.created_at_nanos,
-        expires_at_nanos=pin.expires_at_nanos,
-        ends_at_nanos=pin.ends_at_nanos,
-        left_secs=pin.left_secs,
-        held_segments=pin.held_segments,
-        held_bytes=pin.held_bytes,
-        holds_changes=pin.holds_changes,
-        principal=pin.principal,
-    )
+    return filled(pb.Pin, pin)

@@ -3,7 +3,8 @@
 import grpc
 
 from meta.errors import InvalidArgument, NotFound
-from meta.services.messages import checks, convert
+from meta.services.messages import checks
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.engine.pool import Transaction
 from meta.store.rewrites import rewrite_jobs
@@ -102,14 +103,7 @@ def get_segment_formats(
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     counts = server.transactions.read(lambda tx: rewrite_jobs.count_formats(tx, dataset_id))
     return pb.GetSegmentFormatsResponse(
-        formats=[
-            pb.SegmentFormatCount(
-                format_version=count.format_version or 0,
-                segments=count.segments,
-                bytes=count.bytes,
-            )
-            for count in counts
-        ]
+        formats=[filled(pb.SegmentFormatCount, count) for count in counts]
     )
 
 
@@ -117,23 +111,4 @@ def _message(job: RewriteJobRow) -> pb.RewriteJob:
     time_range = None
     if job.start_ns is not None and job.end_ns is not None:
         time_range = common_pb2.TimeRange(start_time=job.start_ns, end_time=job.end_ns)
-    return pb.RewriteJob(
-        id=str(job.id),
-        dataset_id=str(job.dataset_id),
-        dataset_name=job.dataset_name,
-        state=pb.RewriteJobState.ValueType(job.state),
-        format_version=job.format_version or 0,
-        time_range=time_range,
-        tasks_max=job.tasks_max,
-        bytes_per_sec=job.bytes_per_sec or 0,
-        segments_total=job.total_segments,
-        bytes_total=job.total_bytes,
-        segments_done=job.done_segments,
-        bytes_done=job.done_bytes,
-        open_tasks=job.open_tasks,
-        secs_left=job.secs_left,
-        created_at=convert.time_text(job.created_at),
-        finished_at=convert.time_text(job.finished_at),
-        store=job.store,
-        inexact_bounds=job.inexact_bounds,
-    )
+    return filled(pb.RewriteJob, job, time_range=time_range)

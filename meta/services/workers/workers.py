@@ -6,6 +6,7 @@ import grpc
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, worker_settings
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
@@ -26,16 +27,7 @@ def list_workers(
     after_id = checks.text(request.after_id, "after_id")
     limit = checks.limit(request.limit, default=LIMIT_DEFAULT, most=LIMIT_MAX)
     workers = server.transactions.read(lambda tx: seen.list_page(tx, after_id, limit))
-    return pb.ListWorkersResponse(
-        workers=[
-            pb.Worker(
-                id=worker.id,
-                first_seen_nanos=worker.first_seen_nanos,
-                last_seen_nanos=worker.last_seen_nanos,
-            )
-            for worker in workers
-        ]
-    )
+    return pb.ListWorkersResponse(workers=[filled(pb.Worker, worker) for worker in workers])
 
 
 def set_worker_settings(

@@ -25,6 +25,7 @@ from meta.errors import NotFound, QuotaExceeded
 from meta.store.access import catalog_authors
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.tables.server import access_tokens
 from meta.store.versions.clock import ago
 from segments.ids import new_uuid7
@@ -57,17 +58,7 @@ class ValidAccess(NamedTuple):
     fingerprint: str
 
 
-_COLUMNS = (
-    access_tokens.c.id,
-    access_tokens.c.subject,
-    access_tokens.c.role,
-    access_tokens.c.hint,
-    access_tokens.c.created_at,
-    access_tokens.c.expires_at,
-    access_tokens.c.revoked_at,
-    access_tokens.c.dataset_ids,
-    access_tokens.c.pepper,
-)
+_COLUMNS = row_columns(AccessToken, access_tokens, fingerprint=access_tokens.c.pepper)
 _IS_VALID = and_(
     access_tokens.c.revoked_at.is_(None),
     or_(access_tokens.c.expires_at.is_(None), access_tokens.c.expires_at > func.now()),

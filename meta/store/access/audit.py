@@ -12,22 +12,11 @@ from meta.access import AuditCaller
 from meta.store.access import catalog_authors
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.tables.server import audit_log
 
 _DETAIL_CHARACTERS_MAX = 1_000
 _NOTE = insert(audit_log)
-_ALL: Select[*tuple[Any, ...]] = select(
-    audit_log.c.id,
-    audit_log.c.at,
-    audit_log.c.rpc,
-    audit_log.c.subject_id,
-    audit_log.c.detail,
-    audit_log.c.principal,
-    audit_log.c.host,
-    audit_log.c.request_id,
-)
-
-
 # Characters that are kept of a value, tried in order until the state is short enough.
 _SHORTENED = (200, 50, 10, 0)
 
@@ -44,6 +33,9 @@ class AuditRecord:
     principal: str
     host: str
     request_id: str
+
+
+_ALL: Select[*tuple[Any, ...]] = select(*row_columns(AuditRecord, audit_log))
 
 
 @dataclass(frozen=True, slots=True)

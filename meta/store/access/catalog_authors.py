@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.tables.server import catalog_authors
 
 _KINDS = ("Dataset", "Schema", "View", "Projection", "IngestToken")
@@ -44,15 +45,6 @@ _UPSERT = """
 """
 _NOT_DELETED = ", deleted_by = NULL, deleted_at = NULL"
 _FORGET = delete(catalog_authors).where(catalog_authors.c.entry_id == bindparam("entry"))
-_READ: Select[*tuple[Any, ...]] = select(
-    catalog_authors.c.entry_id,
-    catalog_authors.c.created_by,
-    catalog_authors.c.created_at,
-    catalog_authors.c.updated_by,
-    catalog_authors.c.updated_at,
-    catalog_authors.c.deleted_by,
-    catalog_authors.c.deleted_at,
-).where(catalog_authors.c.entry_id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 # Size of the times and tags of a message.
 _TIMES_BYTES = 256
 
@@ -67,6 +59,11 @@ class Authors:
     updated_at: datetime | None
     deleted_by: str | None
     deleted_at: datetime | None
+
+
+_READ: Select[*tuple[Any, ...]] = select(
+    catalog_authors.c.entry_id, *row_columns(Authors, catalog_authors)
+).where(catalog_authors.c.entry_id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 
 
 def _statement(what: str, more: str = "") -> TextClause:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Select, select, text
 
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.tables.server import denied_calls
 
 # The newest rows that are kept: 69 days of one row a minute, 20 MB.
@@ -28,13 +29,6 @@ _PRUNE = text("""
         SELECT id FROM denied_calls ORDER BY id DESC OFFSET :kept LIMIT 1)
       ORDER BY id LIMIT :most))
 """)
-_ALL: Select[*tuple[Any, ...]] = select(
-    denied_calls.c.id,
-    denied_calls.c.minute,
-    denied_calls.c.host,
-    denied_calls.c.reason,
-    denied_calls.c.calls,
-).order_by(denied_calls.c.id.desc())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +40,11 @@ class DeniedCalls:
     host: str
     reason: str
     calls: int
+
+
+_ALL: Select[*tuple[Any, ...]] = select(*row_columns(DeniedCalls, denied_calls)).order_by(
+    denied_calls.c.id.desc()
+)
 
 
 def add(tx: Transaction, counts: Mapping[tuple[str, str], int]) -> None:

@@ -137,15 +137,6 @@ _CLEAR_COLUMNS = delete(promoted_columns).where(
 )
 _ADD_FIELD = insert(sharding_fields)
 _ADD_COLUMN = insert(promoted_columns)
-_LAST_FIELD_ID = select(func.max(promoted_field_ids.c.field_id)).where(
-    promoted_field_ids.c.dataset_id == bindparam("dataset")
-)
-_NUMBERED = select(
-    promoted_field_ids.c.name,
-    promoted_field_ids.c.type,
-    promoted_field_ids.c.scope,
-    promoted_field_ids.c.attribute,
-).where(promoted_field_ids.c.dataset_id == bindparam("dataset"))
 _BIND = text("""
     UPDATE promoted_field_ids f SET is_bound = true FROM promoted_columns c
     WHERE c.dataset_id = :dataset AND (c.is_of_schema OR c.scope = :receipt) AND NOT f.is_bound
@@ -160,14 +151,7 @@ _EXPECT = text("""
     WHERE id = :dataset
 """)
 _EVER = (
-    select(
-        promoted_field_ids.c.name,
-        promoted_field_ids.c.type,
-        promoted_field_ids.c.scope,
-        promoted_field_ids.c.attribute,
-        promoted_field_ids.c.field_id,
-        promoted_field_ids.c.is_bound,
-    )
+    select(*promoted_field_ids.c["name", "type", "scope", "attribute", "field_id", "is_bound"])
     .where(promoted_field_ids.c.dataset_id == bindparam("dataset"))
     .order_by(promoted_field_ids.c.field_id)
 )
@@ -260,9 +244,10 @@ def _allocate_field_ids(
     tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]
 ) -> None:
     """Number the columns that never were the dataset's; the caller holds the dataset's row."""
-    known = {PromotedColumnRow(*row) for row in tx.execute(_NUMBERED, {"dataset": dataset_id})}
-    last = tx.execute(_LAST_FIELD_ID, {"dataset": dataset_id}).scalar_one()
+    numbered = list_numbered(tx, dataset_id)
+    last = numbered[-1].field_id if numbered else None
     next_id = FIELD_ID_MIN if last is None else last - last % _FIELD_ID_STEP + _FIELD_ID_STEP
+    known = set(numbered)
     new = [column for column in columns if column not in known]
     rows = [
         {"dataset_id": dataset_id, "field_id": next_id + _FIELD_ID_STEP * n, **column.definition}

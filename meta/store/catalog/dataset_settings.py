@@ -1,12 +1,13 @@
 """Dataset settings: retention, grace, quota; promoted columns are part of the layout."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Select, bindparam, select, update
 
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import datasets
 
 
@@ -36,43 +37,13 @@ class DatasetSettings:
     timestamp_unit: int = 0
 
 
-_READ: Select[*tuple[Any, ...]] = select(
-    datasets.c.event_retention_secs,
-    datasets.c.created_retention_secs,
-    datasets.c.tombstone_grace_secs,
-    datasets.c.records_per_month,
-    datasets.c.ingest_bytes_per_sec,
-    datasets.c.ingest_exports_in_flight,
-    datasets.c.ingest_memory_bytes,
-    datasets.c.event_age_max_secs,
-    datasets.c.event_lead_max_secs,
-    datasets.c.refuses_foreign,
-    datasets.c.foreign_time_column,
-    datasets.c.schema_violations,
-    datasets.c.timestamp_unit,
-).where(datasets.c.id == bindparam("dataset"))
+_READ: Select[*tuple[Any, ...]] = select(*row_columns(DatasetSettings, datasets)).where(
+    datasets.c.id == bindparam("dataset")
+)
 _DEDUPLICATION_COLUMN: Select[*tuple[Any, ...]] = select(
     datasets.c.deduplication_column, datasets.c.name
 ).where(datasets.c.id == bindparam("dataset"))
-_WRITE = (
-    update(datasets)
-    .where(datasets.c.id == bindparam("dataset"))
-    .values(
-        event_retention_secs=bindparam("event"),
-        created_retention_secs=bindparam("created"),
-        tombstone_grace_secs=bindparam("grace"),
-        records_per_month=bindparam("records"),
-        ingest_bytes_per_sec=bindparam("ingest_bytes_per_sec_"),
-        ingest_exports_in_flight=bindparam("ingest_exports_in_flight_"),
-        ingest_memory_bytes=bindparam("ingest_memory_bytes_"),
-        event_age_max_secs=bindparam("event_age_max_secs_"),
-        event_lead_max_secs=bindparam("event_lead_max_secs_"),
-        refuses_foreign=bindparam("refuses_foreign_"),
-        foreign_time_column=bindparam("foreign_time_column_"),
-        schema_violations=bindparam("schema_violations_"),
-        timestamp_unit=bindparam("timestamp_unit_"),
-    )
-)
+_WRITE = update(datasets).where(datasets.c.id == bindparam("dataset"))
 
 
 def read(tx: Transaction, dataset_id: UUID) -> DatasetSettings:
@@ -93,20 +64,4 @@ def read_deduplication_column(tx: Transaction, dataset_id: UUID) -> tuple[str, s
 
 def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:
     """Store all settings; the caller holds the dataset's row."""
-    values = {
-        "dataset": dataset_id,
-        "event": settings.event_retention_secs,
-        "created": settings.created_retention_secs,
-        "grace": settings.tombstone_grace_secs,
-        "records": settings.records_per_month,
-        "ingest_bytes_per_sec_": settings.ingest_bytes_per_sec,
-        "ingest_exports_in_flight_": settings.ingest_exports_in_flight,
-        "ingest_memory_bytes_": settings.ingest_memory_bytes,
-        "event_age_max_secs_": settings.event_age_max_secs,
-        "event_lead_max_secs_": settings.event_lead_max_secs,
-        "refuses_foreign_": settings.refuses_foreign,
-        "foreign_time_column_": settings.foreign_time_column,
-        "schema_violations_": settings.schema_violations,
-        "timestamp_unit_": settings.timestamp_unit,
-    }
-    tx.execute(_WRITE, values)
+    tx.execute(_WRITE.values(asdict(settings)), {"dataset": dataset_id})

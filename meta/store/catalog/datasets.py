@@ -12,6 +12,7 @@ from meta.errors import NotFound, QuotaExceeded, RaceLost
 from meta.store.access import catalog_authors
 from meta.store.engine import dataset_scope, keyset
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import dataset_visibility, datasets
 from meta.store.tables.segments import dataset_stats
 from meta.store.versions import versions
@@ -34,16 +35,7 @@ class Dataset:
     has_automatic_columns: bool = False
 
 
-_COLUMNS = (
-    datasets.c.id,
-    datasets.c.key,
-    datasets.c.name,
-    datasets.c.is_default,
-    datasets.c.store,
-    datasets.c.deduplication_rule,
-    datasets.c.deduplication_column,
-    datasets.c.has_automatic_columns,
-)
+_COLUMNS = row_columns(Dataset, datasets)
 _LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
 _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
 _BY_NAME = _LIVE.where(datasets.c.name == bindparam("name"))

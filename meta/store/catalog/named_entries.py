@@ -26,6 +26,7 @@ from meta.errors import NameTaken, NotFound, RaceLost
 from meta.store.access import catalog_authors
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import projections, schemas, views
 from segments.ids import new_uuid7
 
@@ -108,7 +109,7 @@ class NamedEntries(Generic[Entry]):
         columns: Sequence[ColumnElement[Any]],
         other_bytes: ColumnElement[int] = _NO_BYTES,
     ) -> None:
-        self._noun, self._table, self._make = noun, table, make
+        self.noun, self._table, self._make = noun, table, make
         every = select(*columns)
         is_target = table.c.id == bindparam("target")
         self._by_id = every.where(is_target)
@@ -132,10 +133,10 @@ class NamedEntries(Generic[Entry]):
             return self.get(tx, entry_id)
         existing = self.find(tx, content.name)
         if existing is None:
-            raise RaceLost(f"the {self._noun} of this name was deleted meanwhile")
+            raise RaceLost(f"the {self.noun} of this name was deleted meanwhile")
         if not content.is_of(existing):
             raise NameTaken(
-                f"another {self._noun} has this name", **{f"{self._noun}_id": existing.id}
+                f"another {self.noun} has this name", **{f"{self.noun}_id": existing.id}
             )
         return existing
 
@@ -149,7 +150,7 @@ class NamedEntries(Generic[Entry]):
         """Like `find`; raises NotFound."""
         entry = self.find(tx, identifier)
         if entry is None:
-            raise NotFound(f"there is no such {self._noun}", **{self._noun: identifier})
+            raise NotFound(f"there is no such {self.noun}", **{self.noun: identifier})
         return entry
 
     def list_page(
@@ -192,15 +193,7 @@ class EntriesWithSchema(NamedEntries[Entry]):
         return self.get(tx, entry.id)
 
 
-VIEWS = EntriesWithSchema(
-    "view",
-    views,
-    View,
-    (views.c.id, views.c.name, views.c.description, views.c.schema_id, views.c.created_at),
-)
+VIEWS = EntriesWithSchema("view", views, View, row_columns(View, views))
 PROJECTIONS = EntriesWithSchema(
-    "projection",
-    projections,
-    Projection,
-    (projections.c.id, projections.c.name, projections.c.expression, projections.c.schema_id),
+    "projection", projections, Projection, row_columns(Projection, projections)
 )

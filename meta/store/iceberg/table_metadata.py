@@ -58,7 +58,7 @@ class SnapshotRow:
 
     version: int
     object_key: str
-    committed_at_ms: int
+    committed_at_millis: int
     segments: int
     number_of_events: int
     size_bytes: int

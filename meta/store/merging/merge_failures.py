@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, func, literal_column, select, text, update
 
 from meta.store.access import audit
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.merging import merge_tasks
 from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind, TaskState
 from meta.store.tables.merges import merge_attempts
@@ -45,15 +46,7 @@ class Attempt:
 
 
 _HISTORY = (
-    select(
-        merge_attempts.c.attempt,
-        merge_attempts.c.worker_id,
-        merge_attempts.c.claimed_at,
-        merge_attempts.c.ended_at,
-        merge_attempts.c.outcome,
-        merge_attempts.c.error,
-        merge_attempts.c.failed_segment_id,
-    )
+    select(*row_columns(Attempt, merge_attempts))
     .where(merge_attempts.c.task_id == bindparam("task"))
     .order_by(merge_attempts.c.attempt.desc())
     .limit(bindparam("most"))

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.segments import stats
 from meta.store.tables.catalog import datasets
 from meta.store.tables.merges import merge_task_inputs, merge_tasks
@@ -45,16 +46,7 @@ class TaskInput:
     merge_count: int
 
 
-_INPUT_COLUMNS = (
-    segments.c.id,
-    segments.c.dataset_key,
-    segments.c.start_ns,
-    segments.c.end_ns,
-    segments.c.size_bytes,
-    segments.c.compressed_size_bytes,
-    segments.c.number_of_events,
-    segments.c.merge_count,
-)
+_INPUT_COLUMNS = row_columns(TaskInput, segments, segment_id=segments.c.id)
 _LIVE: Select[*tuple[Any, ...]] = (
     select(*_INPUT_COLUMNS)
     .join(merge_task_inputs, merge_task_inputs.c.segment_id == segments.c.id)
@@ -153,32 +145,8 @@ _STATE = case(
     ((merge_tasks.c.state == 1) & datasets.c.deleted_at.is_not(None), literal_column("3")),
     else_=merge_tasks.c.state,
 )
-_COLUMNS = (
-    merge_tasks.c.id,
-    datasets.c.id.label("dataset_id"),
-    merge_tasks.c.dataset_key,
-    _STATE.label("state"),
-    merge_tasks.c.kind,
-    merge_tasks.c.attempt,
-    merge_tasks.c.worker_id,
-    merge_tasks.c.claimed_at,
-    merge_tasks.c.created_at,
-    merge_tasks.c.failures,
-    merge_tasks.c.poison_failures,
-    merge_tasks.c.failed_at,
-    merge_tasks.c.output_segment_id,
-    merge_tasks.c.output_merge_count,
-    merge_tasks.c.segment_count,
-    merge_tasks.c.smallest_size,
-    merge_tasks.c.largest_size,
-    merge_tasks.c.smallest_compressed_size,
-    merge_tasks.c.largest_compressed_size,
-    merge_tasks.c.total_size,
-    merge_tasks.c.total_compressed_size,
-    merge_tasks.c.start_ns,
-    merge_tasks.c.end_ns,
-    merge_tasks.c.more_output_ids,
-    datasets.c.store,
+_COLUMNS = row_columns(
+    MergeTaskRow, merge_tasks, dataset_id=datasets.c.id, state=_STATE, store=datasets.c.store
 )
 # Leaves out tasks of deleted datasets. The list is hashed, so that tasks are still read in the
 # order of an index; it is short, because a dataset is purged once its tasks are closed.

@@ -73,10 +73,10 @@ class RewriteJobRow:
     end_ns: int | None
     tasks_max: int
     bytes_per_sec: int | None
-    total_segments: int
-    total_bytes: int
-    done_segments: int
-    done_bytes: int
+    segments_total: int
+    bytes_total: int
+    segments_done: int
+    bytes_done: int
     active_ms: int
     created_at: datetime
     finished_at: datetime | None
@@ -87,10 +87,10 @@ class RewriteJobRow:
     @property
     def secs_left(self) -> int | None:
         """Seconds that the rest takes at the speed so far; None while there is no speed."""
-        if self.state != JobState.RUNNING or not self.done_bytes:
+        if self.state != JobState.RUNNING or not self.bytes_done:
             return None
-        left = max(0, self.total_bytes - self.done_bytes)
-        return left * self.active_ms // self.done_bytes // 1_000
+        left = max(0, self.bytes_total - self.bytes_done)
+        return left * self.active_ms // self.bytes_done // 1_000
 
 
 _LIVE = "s.dataset_key = :key AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL"
@@ -138,6 +138,10 @@ _DATASET = text("SELECT key FROM datasets WHERE id = :dataset AND deleted_at IS 
 _COMPUTED = {
     "dataset_id": "d.id",
     "dataset_name": "d.name",
+    "segments_total": "j.total_segments",
+    "bytes_total": "j.total_bytes",
+    "segments_done": "j.done_segments",
+    "bytes_done": "j.done_bytes",
     "open_tasks": "(SELECT count(*) FROM merge_tasks t WHERE t.rewrite_id = j.id AND t.state = 1)",
 }
 _COLUMNS = ", ".join(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from kql import dataset_table
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.store.catalog.dataset_layouts import RECEIPT_SCOPE, PromotedColumnRow
@@ -13,75 +14,17 @@ COLUMNS_MAX = 100
 _AUTOMATIC_NAME = re.compile(r"\$[0-9]+")
 # Columns of a schema and of receipt, which readers of the list get too.
 BOUND_MAX = 1_002
-# The columns of segments.parquet.schema, which meta does not import: a test compares the two.
+# The columns of segments.parquet.schema: those of queries without the remainders of times, and
+# without what is computed. A test compares the two.
 FORMAT_COLUMNS = frozenset(
-    [
-        "signal",
-        "timestamp",
-        "service_name",
-        "resource_attributes",
-        "resource_dropped_attributes_count",
-        "resource_schema_url",
-        "resource_entity_refs",
-        "scope_name",
-        "scope_version",
-        "scope_attributes",
-        "scope_dropped_attributes_count",
-        "scope_schema_url",
-        "attributes",
-        "flags",
-        "dropped_attributes_count",
-        "observed_timestamp",
-        "trace_id",
-        "span_id",
-        "severity_number",
-        "severity_text",
-        "event_name",
-        "body",
-        "body_type",
-        "start_timestamp",
-        "metric_name",
-        "metric_type",
-        "metric_unit",
-        "metric_description",
-        "metric_metadata",
-        "value_double",
-        "value_long",
-        "aggregation_temporality",
-        "is_monotonic",
-        "count",
-        "sum",
-        "min",
-        "max",
-        "bucket_counts",
-        "explicit_bounds",
-        "zero_count",
-        "scale",
-        "zero_threshold",
-        "positive_offset",
-        "positive_bucket_counts",
-        "negative_offset",
-        "negative_bucket_counts",
-        "quantiles",
-        "exemplars",
-        "end_timestamp",
-        "duration_ns",
-        "parent_span_id",
-        "trace_state",
-        "name",
-        "kind",
-        "status_code",
-        "status_message",
-        "events",
-        "links",
-        "dropped_events_count",
-        "dropped_links_count",
-    ]
+    name for name in dataset_table.FORMAT_COLUMNS if not name.endswith("_nanos")
+) - frozenset(dataset_table.STORED)
+TIME_COLUMNS = frozenset(
+    name for name, type_ in dataset_table.FORMAT_COLUMNS.items() if type_ == "datetime"
 )
-TIME_COLUMNS = frozenset(["timestamp", "observed_timestamp", "start_timestamp", "end_timestamp"])
 # Further columns of the format: a promoted column that is stored already may have their
 # names, and theirs get an underscore.
-WORD_COLUMNS = frozenset(["severity", "temporality", "span_kind", "span_status"])
+WORD_COLUMNS = frozenset(dataset_table.WORDS)
 _TYPES = frozenset(common_pb2.KqlType.values())
 _SCOPES = frozenset(
     [

@@ -61,8 +61,8 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     ) -> janitor_pb2.CreateMergeTasksResponse:
         """Plan merges for a bounded time and create their tasks, a window of a dataset at once."""
         segment_filter = _segment_filter(request)
-        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
-        only = self._dataset_key(name) if name else None
+        name = checks.filter_name(request, "dataset_name")
+        only = None if name is None else self._transactions.read(lambda tx: _key(tx, name))
         # These precede merges, in which the files would wait until enough segments have gathered.
         tasks_created = mapped_files.plan_rewrites(self._transactions, only, segment_filter)
         segments_included = tasks_created
@@ -82,9 +82,9 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         self, request: janitor_pb2.RewriteAllSegmentsRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.RewriteAllSegmentsResponse:
         """Begin or continue a rewrite for a bounded time; to be called until `all_planned`."""
-        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+        name = checks.filter_name(request, "dataset_name")
         deadline = end_of_work(context, REWRITE_SECS)
-        only = None if name is None else self._dataset_key(name)
+        only = None if name is None else self._transactions.read(lambda tx: _key(tx, name))
         # The id, because the name may belong to another dataset at the next call.
         dataset_filter = "" if only is None else str(only)
         rewrite = self._transactions.write(
@@ -106,11 +106,10 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     ) -> janitor_pb2.GetSegmentSizeStatsResponse:
         """Count live segments by tiers of compressed size."""
         segment_filter = _segment_filter(request)
-        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+        name = checks.filter_name(request, "dataset_name")
 
         def work(tx: Transaction) -> list[SizeTier]:
-            key = None if name is None else datasets.get(tx, name).key
-            return size_tiers.read(tx, key, segment_filter)
+            return size_tiers.read(tx, _key(tx, name), segment_filter)
 
         tiers = {tier.tier: tier for tier in self._transactions.read(work)}
         highest = max(tiers, default=-1)
@@ -132,10 +131,10 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         self, request: janitor_pb2.GetJanitorStatsRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.GetJanitorStatsResponse:
         """Read the totals of one dataset or of all."""
-        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+        name = checks.filter_name(request, "dataset_name")
 
         def work(tx: Transaction) -> stats.DatasetTotals:
-            return stats.read(tx, None if name is None else datasets.get(tx, name).key)
+            return stats.read(tx, _key(tx, name))
 
         totals = self._transactions.read(work)
         return janitor_pb2.GetJanitorStatsResponse(
@@ -150,11 +149,10 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         self, request: janitor_pb2.ListMergeTasksRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.ListMergeTasksResponse:
         """List open tasks, oldest first."""
-        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+        name = checks.filter_name(request, "dataset_name")
 
         def work(tx: Transaction) -> list[MergeTaskRow]:
-            key = None if name is None else datasets.get(tx, name).key
-            return merge_tasks.list_open(tx, key, TASKS_MAX)
+            return merge_tasks.list_open(tx, _key(tx, name), TASKS_MAX)
 
         tasks = self._transactions.read(work)
         return janitor_pb2.ListMergeTasksResponse(tasks=[_summary(task) for task in tasks])
@@ -182,7 +180,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         if not merge_planning.lock_dataset(tx, dataset_key):
             return _PlannedWindow(0, 0, None)
         rows = merge_planning.candidates(tx, dataset_key, segment_filter, start_ns)
-        candidates = [Candidate(*row.planned()) for row in rows]
+        candidates = [Candidate(*row) for row in rows]
         groups = plan(candidates, self._policy, merge_planning.now_nanos(tx))
         chosen = [[candidate.segment_id for candidate in group.inputs] for group in groups]
         tasks, inputs = merge_planning.create_tasks(tx, chosen, TaskKind.MERGE, merges_added=1)
@@ -195,32 +193,23 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         created, _ = merge_planning.create_tasks(tx, groups, TaskKind.REWRITE, merges_added=0)
         return created
 
-    def _dataset_key(self, name: str) -> int:
-        return self._transactions.read(lambda tx: datasets.get(tx, name).key)
 
-
-def _optional_name(name: str, is_set: bool) -> str | None:
-    return checks.name(name, "dataset_name") if is_set else None
+def _key(tx: Transaction, name: str | None) -> int | None:
+    return None if name is None else datasets.get(tx, name).key
 
 
 def _segment_filter(request: _Filters) -> SegmentFilter:
-    for field in ("max_compressed_size", "min_age_secs", "max_age_secs"):
-        checks.count(getattr(request, field), field)
-    has_both = request.HasField("min_age_secs") and request.HasField("max_age_secs")
-    if has_both and request.max_age_secs < request.min_age_secs:
+    values = {
+        field: checks.count(getattr(request, field), field)
+        for field in ("max_compressed_size", "min_age_secs", "max_age_secs")
+        if request.HasField(field)
+    }
+    youngest, oldest = values.get("min_age_secs", 0), values.get("max_age_secs")
+    if oldest is not None and oldest < youngest:
         raise InvalidArgument("max_age_secs is below min_age_secs", field="max_age_secs")
-    return SegmentFilter(
-        max_compressed_size=(
-            request.max_compressed_size if request.HasField("max_compressed_size") else None
-        ),
-        min_age_secs=_age(request.min_age_secs, request.HasField("min_age_secs")),
-        max_age_secs=_age(request.max_age_secs, request.HasField("max_age_secs")),
-    )
-
-
-def _age(secs: int, is_set: bool) -> int | None:
-    """An age that Postgres can subtract from the current time."""
-    return min(secs, AGE_SECS_MAX) if is_set else None
+    # Ages that Postgres can subtract from the current time.
+    ages = {name: min(value, AGE_SECS_MAX) for name, value in values.items() if "age" in name}
+    return SegmentFilter(**values | ages)
 
 
 def _summary(task: MergeTaskRow) -> janitor_pb2.MergeTaskSummary:

@@ -63,9 +63,7 @@ def explain_merge_plan(
     server: ServerParts, request: pb.ExplainMergePlanRequest, context: grpc.ServicerContext
 ) -> pb.ExplainMergePlanResponse:
     """For each live segment, why it is or is not in a merge task; one page."""
-    name = None
-    if request.HasField("dataset_name"):
-        name = checks.name(request.dataset_name, "dataset_name")
+    name = checks.filter_name(request, "dataset_name")
     most = checks.limit(request.limit, default=EXPLAINED_DEFAULT, most=EXPLAINED_MAX)
     behind = _Place.decode(checks.text(request.cursor, "cursor"), name)
     policy = server.settings.merge_policy
@@ -113,7 +111,7 @@ def _explain(
         first_ns = rows[0].segment.start_ns
         day_ns = max(merge_planning.INT64_MIN, first_ns - first_ns % DAY_NANOS)
         window = merge_planning.candidates(tx, dataset.key, SegmentFilter(), day_ns)
-        candidates = [Candidate(*candidate.planned()) for candidate in window]
+        candidates = [Candidate(*candidate) for candidate in window]
         yield from _explained(rows, candidates, policy, now_ns)
         most -= len(rows)
         if most <= 0:

@@ -120,6 +120,11 @@ def filter_uuid(request: Message, field: str) -> UUID | None:
     return uuid(getattr(request, field), field) if request.HasField(field) else None
 
 
+def filter_name(request: Message, field: str) -> str | None:
+    """The name in an optional filter field; None if the field is unset; "" is refused."""
+    return name(getattr(request, field), field) if request.HasField(field) else None
+
+
 def identifier(request: IdentifiedLike) -> UUID | str:
     """The oneof `identifier` of a request: an id, or a name as text."""
     which = request.WhichOneof("identifier")

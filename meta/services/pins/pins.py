@@ -75,11 +75,8 @@ def list_pins(
     server: ServerParts, request: pb.ListPinsRequest, context: grpc.ServicerContext
 ) -> pb.ListPinsResponse:
     """Page through the pins whose lease lasts."""
-    dataset_name = owner = None
-    if request.HasField("dataset_name"):
-        dataset_name = checks.name(request.dataset_name, "dataset_name")
-    if request.HasField("owner"):
-        owner = checks.name(request.owner, "owner")
+    dataset_name = checks.filter_name(request, "dataset_name")
+    owner = checks.filter_name(request, "owner")
     listed = ("ListPins", dataset_name, owner)
     window = pages.window(request.pagination, *listed)
     page = server.transactions.read(lambda tx: pin_lists.list_page(tx, window, dataset_name, owner))

@@ -11,7 +11,7 @@ from meta.errors import StillReferenced
 from meta.store.engine.pool import Transaction
 from meta.store.tables.catalog import link_columns
 
-_SHOWN_BLOCKERS = 10
+BLOCKERS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def replace(tx: Transaction, link_id: UUID, columns: TypedLink) -> None:
 
 def check_promoted(tx: Transaction, dataset_id: UUID, kept: Sequence[LinkColumn]) -> None:
     """Refuse a dataset's new promoted columns if a link reads one that would go or change."""
-    _refuse(
+    refuse_blocked(
         tx.execute(_LOST, {"dataset": dataset_id, **_arrays(kept)}).scalars().all(),
         "views read promoted columns that would go or change: change their projections first",
     )
@@ -95,7 +95,7 @@ def check_outputs(
 ) -> None:
     """Refuse columns of a schema that links of its users do not yield."""
     users = {"schema": schema_id, "view": view_id, "projection": projection_id}
-    _refuse(
+    refuse_blocked(
         tx.execute(_LACKING, {**users, **_arrays(expected)}).scalars().all(),
         "links do not yield columns of the schema: change their projections first",
     )
@@ -105,12 +105,13 @@ def _arrays(columns: Sequence[LinkColumn]) -> dict[str, object]:
     return {
         "names": [column.name for column in columns],
         "types": [column.kql_type for column in columns],
-        "most": _SHOWN_BLOCKERS + 1,
+        "most": BLOCKERS_SHOWN + 1,
     }
 
 
-def _refuse(blockers: Sequence[str], message: str) -> None:
+def refuse_blocked(blockers: Sequence[str], message: str, **ids: object) -> None:
+    """Raise StillReferenced with the first of what refers to an entry, if anything does."""
     if blockers:
-        shown = ", ".join(blockers[:_SHOWN_BLOCKERS])
-        more = ", ..." if len(blockers) > _SHOWN_BLOCKERS else ""
-        raise StillReferenced(message, blockers=shown + more)
+        shown = ", ".join(blockers[:BLOCKERS_SHOWN])
+        more = ", ..." if len(blockers) > BLOCKERS_SHOWN else ""
+        raise StillReferenced(message, **ids, blockers=shown + more)

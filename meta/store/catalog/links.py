@@ -1,11 +1,22 @@
 """Links: a view reads a dataset through a projection."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, literal_column, select, text
+from sqlalchemy import (
+    ARRAY,
+    Select,
+    Uuid,
+    and_,
+    bindparam,
+    delete,
+    func,
+    literal_column,
+    select,
+    text,
+)
 from sqlalchemy import exists as exists_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
@@ -72,12 +83,8 @@ _KEEP_PROJECTION = (
     .where(projections.c.id == bindparam("id"))
     .with_for_update(read=True)
 )
-_FIND = (
-    select(_links.c.id)
-    .where(_links.c.dataset_id == bindparam("dataset"))
-    .where(_links.c.view_id == bindparam("view"))
-    .where(_links.c.projection_id == bindparam("projection"))
-)
+_IS_LINK = and_(*(_links.c[name] == bindparam(name) for name in Link.__slots__))
+_FIND = select(_links.c.id).where(_IS_LINK)
 _OF_PROJECTION = (
     select(_links.c.id, _links.c.dataset_id, _links.c.view_id)
     .where(_links.c.projection_id == bindparam("projection"))
@@ -85,12 +92,7 @@ _OF_PROJECTION = (
     .limit(bindparam("most"))
 )
 _INSERT = upsert(_links).on_conflict_do_nothing().returning(_links.c.id)
-_DELETE = (
-    delete(_links)
-    .where(_links.c.dataset_id == bindparam("dataset"))
-    .where(_links.c.view_id == bindparam("view"))
-    .where(_links.c.projection_id == bindparam("projection"))
-)
+_DELETE = delete(_links).where(_IS_LINK)
 _DELETE_OF_DATASET = delete(_links).where(_links.c.dataset_id == bindparam("dataset"))
 _IDS = bindparam("ids", type_=ARRAY(Uuid))
 _BY_IDS = select(
@@ -136,18 +138,12 @@ def lock_ends(tx: Transaction, link: Link) -> Ends:
 
 def exists(tx: Transaction, link: Link) -> bool:
     """Return whether there is such a link."""
-    return tx.execute(_FIND, _ends(link)).one_or_none() is not None
+    return tx.execute(_FIND, asdict(link)).one_or_none() is not None
 
 
 def create(tx: Transaction, link: Link) -> UUID | None:
     """Make a link, whose ends the caller has locked; None if it exists."""
-    values = {
-        "id": new_uuid7(),
-        "dataset_id": link.dataset_id,
-        "view_id": link.view_id,
-        "projection_id": link.projection_id,
-    }
-    row = tx.execute(_INSERT, values).one_or_none()
+    row = tx.execute(_INSERT, {"id": new_uuid7(), **asdict(link)}).one_or_none()
     return None if row is None else row.id
 
 
@@ -157,17 +153,9 @@ def list_of_projection(tx: Transaction, projection_id: UUID, most: int) -> list[
     return [(row.id, Link(row.dataset_id, row.view_id, projection_id)) for row in rows]
 
 
-def _ends(link: Link) -> dict[str, UUID]:
-    return {
-        "dataset": link.dataset_id,
-        "view": link.view_id,
-        "projection": link.projection_id,
-    }
-
-
 def remove(tx: Transaction, link: Link) -> bool:
     """Delete a link; False if there is none."""
-    return tx.execute(_DELETE, _ends(link)).rowcount > 0
+    return tx.execute(_DELETE, asdict(link)).rowcount > 0
 
 
 def remove_of_dataset(tx: Transaction, dataset_id: UUID) -> None:
@@ -180,13 +168,9 @@ def list_page(
 ) -> keyset.Page[ListedLink]:
     """One page of the links that match all filters."""
     query = _LISTED
-    for column, value in (
-        (_links.c.dataset_id, link_filter.dataset_id),
-        (_links.c.view_id, link_filter.view_id),
-        (_links.c.projection_id, link_filter.projection_id),
-    ):
+    for name, value in asdict(link_filter).items():
         if value is not None:
-            query = query.where(column == value)
+            query = query.where(_links.c[name] == value)
     page = keyset.read(tx, query, window, {})
     rows = tx.execute(_BY_IDS, {"ids": list(page.ids)})
     by_id = {row[0]: ListedLink(Link(*row[1:4]), row[4]) for row in rows}

@@ -14,15 +14,15 @@ from sqlalchemy import (
     text,
 )
 
-from meta.errors import InvalidArgument, SchemaFrozen, StillReferenced
+from meta.errors import InvalidArgument, SchemaFrozen
 from meta.store.catalog import schema_versions
+from meta.store.catalog.link_columns import BLOCKERS_SHOWN, refuse_blocked
 from meta.store.catalog.named_entries import Content, NamedEntries, NamedEntry
 from meta.store.catalog.schema_versions import SchemaColumn as SchemaColumn
 from meta.store.engine.pool import Transaction
 from meta.store.tables.catalog import schema_bindings, schema_columns, schemas
 
 COLUMNS_MAX = 1_000
-_SHOWN_BLOCKERS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +119,12 @@ class Schemas(NamedEntries[Schema]):
         if self.find(tx, identifier) is None:
             return False
         schema = self.lock(tx, identifier)
-        values = {"schema": schema.id, "most": _SHOWN_BLOCKERS + 1}
-        blockers = list(tx.execute(_BLOCKERS, values).scalars())
-        if blockers:
-            shown = ", ".join(blockers[:_SHOWN_BLOCKERS])
-            more = ", ..." if len(blockers) > _SHOWN_BLOCKERS else ""
-            raise StillReferenced(
-                "views, projections or datasets use the schema",
-                schema_id=schema.id,
-                blockers=shown + more,
-            )
+        values = {"schema": schema.id, "most": BLOCKERS_SHOWN + 1}
+        refuse_blocked(
+            tx.execute(_BLOCKERS, values).scalars().all(),
+            "views, projections or datasets use the schema",
+            schema_id=schema.id,
+        )
         # These datasets can no longer be undeleted.
         tx.execute(_UNBIND, {"schema": schema.id})
         return super().remove(tx, schema.id)

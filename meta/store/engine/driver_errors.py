@@ -1,7 +1,7 @@
 """Translation of the driver's errors to the errors that callers get."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
@@ -95,19 +95,20 @@ def translate_driver(cause: BaseException | None, *, is_lost: bool) -> Exception
 
 # PgBouncer as it is installed, and in statement mode.
 _POOLER_REFUSALS = ("unsupported startup parameter", "not allowed in statement pooling mode")
-_BY_CONSTRAINT: dict[str, Callable[[str], MetaError]] = {
-    "datasets_name_live_unique": lambda _: NameTaken("another dataset has this name"),
-    "schemas_name_unique": lambda _: NameTaken("another schema has this name"),
-    "views_name_unique": lambda _: NameTaken("another view has this name"),
-    "projections_name_unique": lambda _: NameTaken("another projection has this name"),
-    "ingest_tokens_name_unique": lambda _: NameTaken("another ingest token has this name"),
+# Constraints that a name breaks which another entry has.
+_NOUNS = {
+    "datasets_name_live_unique": "dataset",
+    "schemas_name_unique": "schema",
+    "views_name_unique": "view",
+    "projections_name_unique": "projection",
+    "ingest_tokens_name_unique": "ingest token",
 }
 
 
 def _refused_by_constraint(cause: psycopg.errors.IntegrityError) -> MetaError:
     name = cause.diag.constraint_name or ""
-    if name in _BY_CONSTRAINT:
-        return _BY_CONSTRAINT[name](name)
+    if name in _NOUNS:
+        return NameTaken(f"another {_NOUNS[name]} has this name")
     if isinstance(cause, psycopg.errors.ForeignKeyViolation):
         gone = re.search(r"is not present", cause.diag.message_detail or "")
         if gone:

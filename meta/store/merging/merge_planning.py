@@ -1,7 +1,8 @@
 """Reads and writes of the planner: candidates of a dataset, and tasks over chosen groups."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import bindparam, select, text
@@ -27,18 +28,9 @@ class SegmentFilter:
     min_age_secs: int | None = None
     max_age_secs: int | None = None
 
-    def values(self) -> dict[str, int | None]:
-        """The parameters of `FILTERED`."""
-        return {
-            "max_size": self.max_compressed_size,
-            "min_age": self.min_age_secs,
-            "max_age": self.max_age_secs,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class CandidateRow:
-    """A live segment that could be an input; times in nanoseconds."""
+class CandidateRow(NamedTuple):
+    """A live segment that could be an input, as planner.Candidate; times in nanoseconds."""
 
     segment_id: UUID
     dataset_key: int
@@ -48,25 +40,14 @@ class CandidateRow:
     compressed_size_bytes: int
     merge_count: int
 
-    def planned(self) -> tuple[UUID, int, int, int, int, int, int]:
-        """The fields in the order of planner.Candidate."""
-        return (
-            self.segment_id,
-            self.dataset_key,
-            self.start_ns,
-            self.end_ns,
-            self.created_ns,
-            self.compressed_size_bytes,
-            self.merge_count,
-        )
-
 
 FILTERED = """
-    (cast(:max_size AS bigint) IS NULL OR s.compressed_size_bytes <= :max_size)
-    AND (cast(:min_age AS bigint) IS NULL
-         OR s.created_at <= now() - make_interval(secs => :min_age))
-    AND (cast(:max_age AS bigint) IS NULL
-         OR s.created_at >= now() - make_interval(secs => :max_age))
+    (cast(:max_compressed_size AS bigint) IS NULL
+     OR s.compressed_size_bytes <= :max_compressed_size)
+    AND (cast(:min_age_secs AS bigint) IS NULL
+         OR s.created_at <= now() - make_interval(secs => :min_age_secs))
+    AND (cast(:max_age_secs AS bigint) IS NULL
+         OR s.created_at >= now() - make_interval(secs => :max_age_secs))
 """
 # The conditions of segments_small_index, word by word.
 _IS_SMALL = """s.tombstone_version IS NULL AND s.quarantined_at IS NULL
@@ -133,7 +114,7 @@ def candidates(
 ) -> list[CandidateRow]:
     """A window, in order of time, of live segments in no task that pass the filter."""
     values = {"key": dataset_key, "most": CANDIDATES_MAX, "start_ns": start_ns}
-    rows = tx.execute(_CANDIDATES, {**values, **segment_filter.values()})
+    rows = tx.execute(_CANDIDATES, {**values, **asdict(segment_filter)})
     return [CandidateRow(*row) for row in rows]
 
 
@@ -141,7 +122,7 @@ def mapped_files(
     tx: Transaction, only: int | None, segment_filter: SegmentFilter, most: int
 ) -> dict[int, list[UUID]]:
     """Mapped files of clients in no task, the oldest first, by the key of their dataset."""
-    values = {"only": only, "most": most, **segment_filter.values()}
+    values = {"only": only, "most": most, **asdict(segment_filter)}
     files: dict[int, list[UUID]] = {}
     for dataset_key, segment_id in tx.execute(_MAPPED, values):
         files.setdefault(dataset_key, []).append(segment_id)

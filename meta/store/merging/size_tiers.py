@@ -1,6 +1,6 @@
 """Live segments by tiers of compressed size, counted page by page."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -58,7 +58,8 @@ _DATASETS = text("""
     ORDER BY key
 """)
 _BOUNDS = text("""
-    SELECT now() - make_interval(secs => :max_age), now() - make_interval(secs => :min_age)
+    SELECT now() - make_interval(secs => :max_age_secs),
+           now() - make_interval(secs => :min_age_secs)
 """)
 # The size is compared behind the limit, so that a page never reads more than its rows.
 _READ = text("""
@@ -93,13 +94,13 @@ def read(
     rows_at_once: int = ROWS_AT_ONCE,
 ) -> list[SizeTier]:
     """The tiers that hold a segment, smallest first, in one snapshot: the transaction is a read."""
-    values = segment_filter.values()
+    values = asdict(segment_filter)
     oldest, newest = tx.execute(_BOUNDS, values).one()
     begin = _Creation(oldest or datetime.min.replace(tzinfo=UTC), UUID(int=0))
     fixed = {
         "newest": newest or datetime.max.replace(tzinfo=UTC),
         "starts": list(TIER_STARTS),
-        "max_size": values["max_size"],
+        "max_size": segment_filter.max_compressed_size,
         "most": rows_at_once,
     }
     tiers: dict[int, SizeTier] = {}

@@ -83,10 +83,6 @@ def check_bytes(
         )
 
 
-# True of a pin that is the caller's own, or has none; takes `principal_values`.
-IS_OWN = "(cast(:is_operator AS boolean) OR principal IN ('', :principal))"
-
-
 def principal_of_caller() -> str:
     """The principal of pins that the caller takes; "" = nobody."""
     caller = access.current.get()
@@ -101,11 +97,6 @@ def is_operator() -> bool:
 def is_own(principal: str) -> bool:
     """True if the caller may use a pin of this principal."""
     return is_operator() or principal in ("", access.current.get().subject)
-
-
-def principal_values() -> dict[str, object]:
-    """Parameters of IS_OWN."""
-    return {"is_operator": is_operator(), "principal": access.current.get().subject}
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +237,7 @@ _RENEW = text(f"""
     WHERE id = :id AND expires_at > {NOW}
 """)  # noqa: S608
 _RELEASE = text(
-    f"DELETE FROM pins WHERE id = :id AND {IS_OWN}"  # noqa: S608
+    "DELETE FROM pins WHERE id = :id AND (cast(:is_operator AS boolean) OR principal IN ('', :own))"
     " RETURNING owner, version, principal"
 )
 
@@ -318,7 +309,8 @@ def renew(tx: Transaction, pin_id: UUID, lease_secs: float, limits: PinLimits) -
 
 def release(tx: Transaction, pin_id: UUID) -> Released | None:
     """End a pin at once; None if there is none that the caller may end."""
-    values = {"id": pin_id, **principal_values()}
+    own = access.current.get().subject
+    values = {"id": pin_id, "is_operator": is_operator(), "own": own}
     row = tx.execute(_RELEASE, values).one_or_none()
     return None if row is None else Released(*row)
 

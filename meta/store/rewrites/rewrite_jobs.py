@@ -6,7 +6,7 @@ left to it; once the rest is done the job looks again, so a merge that failed lo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from enum import IntEnum
 from uuid import UUID
@@ -199,18 +199,7 @@ def create(tx: Transaction, new: NewRewriteJob) -> RewriteJobRow:
     dataset = datasets.lock_settings(tx, new.dataset_id) if new.store is not None else None
     # Alone with the planning of the dataset: the count is that of the first task's time.
     merge_planning.lock_dataset(tx, key)
-    values = {
-        "id": new.id,
-        "key": key,
-        "format_version": new.format_version,
-        "start_ns": new.start_ns,
-        "end_ns": new.end_ns,
-        "tasks_max": new.tasks_max,
-        "bytes_per_sec": new.bytes_per_sec,
-        "store": new.store,
-        "inexact_bounds": new.inexact_bounds,
-    }
-    scope = tx.execute(_INSERT, values).mappings().one_or_none()
+    scope = tx.execute(_INSERT, {**asdict(new), "key": key}).mappings().one_or_none()
     if scope is None:
         unfinished = tx.execute(_UNFINISHED, {"key": key}).scalars().first()
         raise RewriteUnfinished(

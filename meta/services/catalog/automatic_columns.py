@@ -9,7 +9,7 @@ from uuid import UUID
 from kql.functions.dynamics import is_key
 from meta.errors import InvalidArgument, QuotaExceeded
 from meta.services.messages import checks
-from meta.services.messages.automatic_columns import automatic_messages
+from meta.services.messages.filled import filled
 from meta.store.access import audit
 from meta.store.catalog import automatic_columns, datasets
 from meta.store.catalog.automatic_columns import NUMBERED_MAX, AutomaticColumns
@@ -39,7 +39,7 @@ class AutomaticSetting:
         old = _of(stored)
         if self == old:
             return
-        known = {(column.attribute, column.kql_type) for column in stored.columns}
+        known = {(column.attribute, column.type) for column in stored.columns}
         if len(known | set(self.columns)) > NUMBERED_MAX:
             raise QuotaExceeded(
                 f"the dataset would have had more than {NUMBERED_MAX} automatic columns",
@@ -79,12 +79,12 @@ def message_of(tx: Transaction, dataset_id: UUID) -> operations_pb2.AutomaticCol
     stored = automatic_columns.read(tx, dataset_id)
     if stored == AutomaticColumns():
         return None
-    columns = automatic_messages(stored.columns)
+    columns = [filled(common_pb2.AutomaticColumn, column) for column in stored.columns]
     return operations_pb2.AutomaticColumns(enabled=stored.is_enabled, columns=columns)
 
 
 def _of(stored: AutomaticColumns) -> AutomaticSetting:
     written: Iterable[tuple[str, int]] = (
-        (column.attribute, column.kql_type) for column in stored.columns if column.is_written
+        (column.attribute, column.type) for column in stored.columns if column.written
     )
     return AutomaticSetting(stored.is_enabled, tuple(sorted(written)))

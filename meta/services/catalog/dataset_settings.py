@@ -23,7 +23,7 @@ from meta.services.messages import checks, convert, ingest_limits
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.catalog import dataset_settings, datasets, former_layouts
-from meta.store.catalog.dataset_settings import DatasetSettings
+from meta.store.catalog.dataset_settings import INGEST_LIMITS, DatasetSettings
 from meta.store.deletion import baselines, dataset_deletion
 from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
@@ -231,15 +231,7 @@ def _message(
         created_retention=Duration(seconds=settings.created_retention_secs),
         tombstone_grace=Duration(seconds=settings.tombstone_grace_secs),
         records_per_month=settings.records_per_month,
-        ingest_limits=ingest_limits.message(
-            (
-                settings.ingest_bytes_per_sec,
-                settings.ingest_exports_in_flight,
-                settings.ingest_memory_bytes,
-                settings.event_age_max_secs,
-                settings.event_lead_max_secs,
-            )
-        ),
+        ingest_limits=ingest_limits.message(getattr(settings, name) for name in INGEST_LIMITS),
         promoted_columns=operations_pb2.PromotedColumns(columns=convert.promoted_messages(columns)),
         excess_events_allowed=conservation.read_allowance(tx, dataset_id),
         foreign_files=_foreign_files(settings),

@@ -90,8 +90,7 @@ class CheckedLookup:
 
     def decode(self, text: str) -> LookupCursor:
         """Decode a cursor. Raises CursorInvalid for the cursor of another filter."""
-        packed, digest = cursors.split(text, _CURSOR.size, "cursor")
-        cursors.check(digest, self._bound_to(packed), "cursor")
+        packed = cursors.decode(text, _CURSOR.size, self._bound_to, "cursor")
         version, began, key, dur_class, start_ns, segment_id = _CURSOR.unpack(packed)
         position = Position(key, dur_class, start_ns, UUID(bytes=segment_id))
         return LookupCursor(version, began, position)

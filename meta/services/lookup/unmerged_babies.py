@@ -152,8 +152,7 @@ def _encode(cursor: BabyCursor, dataset_id: UUID) -> str:
 
 
 def _decode(text: str, dataset_id: UUID) -> BabyCursor:
-    position, digest = cursors.split(text, None, "cursor")
-    cursors.check(digest, _bound_to(position, dataset_id), "cursor")
+    position = cursors.decode(text, None, lambda raw: _bound_to(raw, dataset_id), "cursor")
     version, began_secs = _CURSOR.unpack_from(position)
     cuts = _CUT.iter_unpack(position[_CURSOR.size :])
     return BabyCursor(

@@ -45,8 +45,7 @@ class _Place:
     def decode(cls, cursor: str, name: str | None) -> "_Place | None":
         if not cursor:
             return None
-        raw, digest = cursors.split(cursor, _POSITION.size, "cursor")
-        cursors.check(digest, _bound_to(raw, name), "cursor")
+        raw = cursors.decode(cursor, _POSITION.size, lambda raw: _bound_to(raw, name), "cursor")
         dataset_id, start_ns, segment_id = _POSITION.unpack(raw)
         return cls(UUID(bytes=dataset_id), start_ns, UUID(bytes=segment_id))
 

@@ -10,7 +10,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound
 from meta.planning.planner import DAY_NANOS
 from meta.services.messages import checks, convert, worker_settings
-from meta.services.messages.automatic_columns import automatic_messages
+from meta.services.messages.filled import filled
 from meta.store.engine.pool import Transaction
 from meta.store.merging import (
     merge_claims,
@@ -22,7 +22,7 @@ from meta.store.merging.merge_claims import Claimed, Poll, Polled
 from meta.store.merging.merge_completions import Completion, CompletionResult, Done
 from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind, TaskState
 from meta.store.segments.segments import NewSegment
-from meta.v1 import merge_task_pb2, merge_task_pb2_grpc
+from meta.v1 import common_pb2, merge_task_pb2, merge_task_pb2_grpc
 from segments.keys import attempt_prefix
 from segments.location import Stores
 
@@ -137,7 +137,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             sharding_fields=convert.sharding_messages(claimed.layout.sharding_fields),
             attempt=task.attempt,
             promoted_columns=convert.promoted_messages(claimed.layout.promoted_columns),
-            automatic_columns=automatic_messages(claimed.automatic),
+            automatic_columns=[filled(common_pb2.AutomaticColumn, c) for c in claimed.automatic],
             lease_secs=int(self._settings.lifetimes.claim_lease),
             merge_count=task.output_merge_count,
             outputs_max=task_outputs_max(task, outputs_max),

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Callable
 from contextvars import ContextVar
 
 from meta.errors import CursorInvalid
@@ -22,9 +23,12 @@ def encode(position: bytes, bound_to: bytes) -> str:
     return base64.urlsafe_b64encode(position + _digest(bound_to)).decode()
 
 
-def split(cursor: str, position_bytes: int | None, field: str) -> tuple[bytes, bytes]:
-    """Split a cursor into position and digest. Raises CursorInvalid for other texts.
+def decode(
+    cursor: str, position_bytes: int | None, bound_to: Callable[[bytes], bytes], field: str
+) -> bytes:
+    """The position of a cursor that is ours; `bound_to` makes what it is bound to.
 
+    Raises CursorInvalid for other texts, and for the cursor of another list or filter.
     `position_bytes` None: positions differ in length, and the digest detects other texts.
     """
     try:
@@ -35,13 +39,10 @@ def split(cursor: str, position_bytes: int | None, field: str) -> tuple[bytes, b
         position_bytes = len(raw) - _DIGEST_BYTES
     if position_bytes < 0 or len(raw) != position_bytes + _DIGEST_BYTES:
         raise CursorInvalid(f"{field} is not a cursor of this server", field=field)
-    return raw[:position_bytes], raw[position_bytes:]
-
-
-def check(digest: bytes, bound_to: bytes, field: str) -> None:
-    """Raise CursorInvalid unless the digest is ours, of the same position, list and filter."""
-    if not is_same(digest, _digest(bound_to)):
+    position = raw[:position_bytes]
+    if not is_same(raw[position_bytes:], _digest(bound_to(position))):
         raise CursorInvalid(f"{field} belongs to another list or filter", field=field)
+    return position
 
 
 def _digest(bound_to: bytes) -> bytes:

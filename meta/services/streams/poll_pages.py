@@ -250,8 +250,7 @@ def _encode(place: PagePosition, asked: PageRequest) -> str:
 
 
 def _decode(asked: PageRequest) -> PagePosition:
-    packed, digest = cursors.split(asked.cursor, _POSITION.size, _FIELD)
-    cursors.check(digest, _bound_to(packed, asked), _FIELD)
+    packed = cursors.decode(asked.cursor, _POSITION.size, lambda raw: _bound_to(raw, asked), _FIELD)
     seq, section, last_id = _POSITION.unpack(packed)
     has_whole = bool(section & _HAS_WHOLE)
     return PagePosition(seq, section & ~_HAS_WHOLE, UUID(bytes=last_id), has_whole)

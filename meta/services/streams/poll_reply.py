@@ -11,8 +11,8 @@ from uuid import UUID
 
 from meta.errors import ReplyTooLarge
 from meta.services.messages import convert
-from meta.services.messages.automatic_columns import automatic_messages
 from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.services.messages.filled import filled
 from meta.store.catalog import automatic_columns, dataset_layouts, datasets
 from meta.store.catalog.datasets import Dataset
 from meta.store.engine.pool import Transaction
@@ -266,5 +266,7 @@ def dataset_infos(
         for row in rows
     }
     for dataset_id, columns in automatic.items():
-        infos[dataset_id].automatic_columns.extend(automatic_messages(columns))
+        infos[dataset_id].automatic_columns.extend(
+            filled(common_pb2.AutomaticColumn, column) for column in columns
+        )
     return {str(dataset_id): info for dataset_id, info in infos.items()}

@@ -205,9 +205,13 @@ def _place(server: ServerParts, place: Place) -> operations_pb2.OffsetLocation:
 
 def _offsets_position(request: operations_pb2.GetOffsetsAtRequest) -> tuple[int, UUID]:
     """The version of the first page, and the last stream of the page before."""
-    position, digest = cursors.split(request.page_cursor, _OFFSETS_POSITION.size, "page_cursor")
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-    cursors.check(digest, _bound_to(position, dataset_id), "page_cursor")
+    position = cursors.decode(
+        request.page_cursor,
+        _OFFSETS_POSITION.size,
+        lambda raw: _bound_to(raw, dataset_id),
+        "page_cursor",
+    )
     version, last = _OFFSETS_POSITION.unpack(position)
     return version, UUID(bytes=last)
 

@@ -22,9 +22,9 @@ class AutomaticColumnRow:
     """A column over an attribute; its type is a number of the contract's enum."""
 
     attribute: str
-    kql_type: int
+    type: int
     field_id: int
-    is_written: bool
+    written: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class AutomaticColumns:
     @property
     def written(self) -> tuple[AutomaticColumnRow, ...]:
         """The columns that new segments have."""
-        return tuple(c for c in self.columns if c.is_written) if self.is_enabled else ()
+        return tuple(c for c in self.columns if c.written) if self.is_enabled else ()
 
 
 _READ = text("""

@@ -37,6 +37,14 @@ class DatasetSettings:
     timestamp_unit: int = 0
 
 
+# The limits of ingest among them.
+INGEST_LIMITS = (
+    "ingest_bytes_per_sec",
+    "ingest_exports_in_flight",
+    "ingest_memory_bytes",
+    "event_age_max_secs",
+    "event_lead_max_secs",
+)
 _READ: Select[*tuple[Any, ...]] = select(*row_columns(DatasetSettings, datasets)).where(
     datasets.c.id == bindparam("dataset")
 )

@@ -5,11 +5,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Uuid, bindparam, text
+from sqlalchemy import ARRAY, Uuid, bindparam, text
 
+from meta.store.catalog.dataset_settings import INGEST_LIMITS
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, Transaction
 
@@ -33,7 +33,7 @@ class TokenUsage:
     records: int
     limit: int
     name: str
-    ingest_limits: tuple[int, int, int, int, int]
+    ingest_limits: Sequence[int]
     # The version of its last change if it rejects records that violate the schema, else 0.
     rejects_since: int = 0
     # A number of TimestampUnit.
@@ -49,17 +49,17 @@ _ADD = text(
     " ON CONFLICT (dataset_id, month, slot)"
     " DO UPDATE SET records = dataset_usage.records + excluded.records"
 )
-_READ = (
-    "SELECT d.id, d.name, m AS month, d.records_per_month, d.ingest_bytes_per_sec,"
-    " d.ingest_exports_in_flight, d.ingest_memory_bytes, d.event_age_max_secs,"
-    " d.event_lead_max_secs,"
-    " d.schema_violations, d.changed_version, d.timestamp_unit,"
-    " CASE WHEN d.deduplication_rule IS NOT NULL THEN d.key END AS deduplication_key,"
-    " coalesce((SELECT sum(u.records)"
-    " FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m), 0)::bigint AS records"
-    " FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m"
-    " WHERE d.deleted_at IS NULL"
-)
+_LIMITS = ", ".join(f"d.{name}" for name in INGEST_LIMITS)
+# The fields of TokenUsage.
+_READ = f"""
+    SELECT d.id, m, coalesce((
+             SELECT sum(u.records) FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m
+           ), 0)::bigint, d.records_per_month, d.name, ARRAY[{_LIMITS}],
+           CASE WHEN d.schema_violations = {REJECT} THEN d.changed_version ELSE 0 END,
+           d.timestamp_unit, CASE WHEN d.deduplication_rule IS NOT NULL THEN d.key END
+    FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m
+    WHERE d.deleted_at IS NULL
+"""  # noqa: S608
 _lanes, _lane = count(), threading.local()
 _READ_ALL = text(f"{_READ} ORDER BY d.id")
 _READ_SOME = text(f"{_READ} AND d.id = ANY(:datasets) ORDER BY d.id").bindparams(
@@ -106,25 +106,4 @@ def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, TokenUsage]
         rows = tx.execute(_READ_SOME, {"datasets": list(dataset_ids)})
     else:
         rows = tx.execute(_READ_ALL)
-    return {row.id: _usage(row) for row in rows}
-
-
-def _usage(row: Row[Any]) -> TokenUsage:
-    ingest_limits = (
-        row.ingest_bytes_per_sec,
-        row.ingest_exports_in_flight,
-        row.ingest_memory_bytes,
-        row.event_age_max_secs,
-        row.event_lead_max_secs,
-    )
-    return TokenUsage(
-        row.id,
-        row.month,
-        row.records,
-        row.records_per_month,
-        row.name,
-        ingest_limits,
-        row.changed_version if row.schema_violations == REJECT else 0,
-        row.timestamp_unit,
-        row.deduplication_key,
-    )
+    return {row[0]: TokenUsage(*row) for row in rows}

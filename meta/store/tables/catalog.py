@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now
+from meta.store.tables.columns import metadata, moment, now, partial_index
 
 datasets = Table(
     "datasets",
@@ -68,33 +68,16 @@ datasets = Table(
     Column("has_automatic_columns", Boolean, nullable=False, server_default=text("false")),
     # Whether a deleted dataset's objects stay: a meta.store.deletion.kept_files.KeptFilesState.
     Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
-)
-Index(
-    "datasets_name_live_unique",
-    datasets.c.name,
-    unique=True,
-    postgresql_where=datasets.c.deleted_at.is_(None),
-)
-# Includes deleted datasets, which older versions show.
-Index("datasets_names", datasets.c.name)
-Index(
-    "datasets_default_unique",
-    datasets.c.is_default,
-    unique=True,
-    postgresql_where=datasets.c.is_default,
+    partial_index("datasets_name_live_unique", "name", unique=True, where="deleted_at IS NULL"),
+    # Includes deleted datasets, which older versions show.
+    Index("datasets_names", "name"),
+    partial_index("datasets_default_unique", "is_default", unique=True, where="is_default"),
+    partial_index(
+        "datasets_purging_index", "key", where="deleted_at IS NOT NULL AND purged_at IS NULL"
+    ),
+    partial_index("datasets_kept_index", "key", where="kept_files IN (1, 2)"),
 )
 
-Index(
-    "datasets_purging_index",
-    datasets.c.key,
-    postgresql_where=text("deleted_at IS NOT NULL AND purged_at IS NULL"),
-)
-
-Index(
-    "datasets_kept_index",
-    datasets.c.key,
-    postgresql_where=text("kept_files IN (1, 2)"),
-)
 
 # Versions [from_version, to_version) at which a dataset's segments are visible.
 dataset_visibility = Table(
@@ -107,11 +90,7 @@ dataset_visibility = Table(
     Column("name", Text),
     # When the versions began; NULL = unknown.
     Column("from_time", DateTime(timezone=True), server_default=text("clock_timestamp()")),
-)
-Index(
-    "dataset_visibility_names",
-    dataset_visibility.c.name,
-    postgresql_where=dataset_visibility.c.name.is_not(None),
+    partial_index("dataset_visibility_names", "name", where="name IS NOT NULL"),
 )
 
 sharding_fields = Table(

@@ -47,9 +47,9 @@ losses = Table(
     Column("reason", Text, nullable=False),
     # The version from which they are back.
     Column("withdrawn_version", BigInteger),
+    Index("losses_stream_index", "stream_id", "offset"),
+    Index("losses_segment_index", "segment_id"),
 )
-Index("losses_stream_index", losses.c.stream_id, losses.c.offset)
-Index("losses_segment_index", losses.c.segment_id)
 
 # Payloads of the quarantine that an operator has decided on, kept permanently: a nursery may put
 # the same payload there again.

@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from meta.store.tables.columns import metadata, now
+from meta.store.tables.columns import metadata, now, partial_index
 
 # Tables for days that are over: a day has the one of its number modulo this.
 SLOTS = 32
@@ -60,17 +60,8 @@ deduplication_runs = Table(
     Column("is_young", Boolean, nullable=False),
     # Its tier has as many runs as are merged into one.
     Column("is_due", Boolean, nullable=False),
-)
-Index(
-    "deduplication_runs_dataset_key_day_tier_index",
-    deduplication_runs.c.dataset_key,
-    deduplication_runs.c.day,
-    deduplication_runs.c.tier,
-)
-Index(
-    "deduplication_runs_due_index",
-    deduplication_runs.c.id,
-    postgresql_where=deduplication_runs.c.is_due,
+    Index("deduplication_runs_dataset_key_day_tier_index", "dataset_key", "day", "tier"),
+    partial_index("deduplication_runs_due_index", "id", where="is_due"),
 )
 
 # Parts of a registration's deduplication keys that came before it; they are not claimed yet.

@@ -9,7 +9,6 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     DateTime,
-    Index,
     Integer,
     SmallInteger,
     Table,
@@ -18,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now
+from meta.store.tables.columns import metadata, moment, now, partial_index
 
 _EPOCH = "1970-01-01 00:00:00+00"
 
@@ -64,41 +63,20 @@ merge_tasks = Table(
     # When rows_done last rose; of an earlier claim if it is before claimed_at.
     moment("progressed_at"),
     CheckConstraint("state IN (1, 2, 3, 4)", name="state"),
-)
-# Two ways to be free: never held back, or held back until a time that has passed.
-Index(
-    "merge_tasks_smallest_index",
-    merge_tasks.c.total_compressed_size,
-    merge_tasks.c.id,
-    postgresql_where=(merge_tasks.c.state == 1) & merge_tasks.c.free_at.is_(None),
-)
-Index(
-    "merge_tasks_oldest_index",
-    merge_tasks.c.id,
-    postgresql_where=(merge_tasks.c.state == 1) & merge_tasks.c.free_at.is_(None),
-)
-Index(
-    "merge_tasks_held_index",
-    merge_tasks.c.free_at,
-    postgresql_where=(merge_tasks.c.state == 1) & merge_tasks.c.free_at.is_not(None),
-)
-Index(
-    "merge_tasks_open_index",
-    merge_tasks.c.dataset_key,
-    merge_tasks.c.id,
-    postgresql_where=merge_tasks.c.state == 1,
-)
-Index(
-    "merge_tasks_rewrite_index",
-    merge_tasks.c.rewrite_id,
-    merge_tasks.c.state,
-    postgresql_where=merge_tasks.c.rewrite_id.is_not(None),
-)
-Index(
-    "merge_tasks_finished_index",
-    merge_tasks.c.finished_at,
-    merge_tasks.c.state,
-    postgresql_where=merge_tasks.c.state > 1,
+    # Two ways to be free: never held back, or held back until a time that has passed.
+    partial_index(
+        "merge_tasks_smallest_index",
+        "total_compressed_size",
+        "id",
+        where="state = 1 AND free_at IS NULL",
+    ),
+    partial_index("merge_tasks_oldest_index", "id", where="state = 1 AND free_at IS NULL"),
+    partial_index("merge_tasks_held_index", "free_at", where="state = 1 AND free_at IS NOT NULL"),
+    partial_index("merge_tasks_open_index", "dataset_key", "id", where="state = 1"),
+    partial_index(
+        "merge_tasks_rewrite_index", "rewrite_id", "state", where="rewrite_id IS NOT NULL"
+    ),
+    partial_index("merge_tasks_finished_index", "finished_at", "state", where="state > 1"),
 )
 
 # Inputs of open tasks: the primary key is what keeps a segment in one task only.
@@ -169,10 +147,5 @@ rewrite_jobs = Table(
     moment("planned_at"),
     moment("finished_at"),
     CheckConstraint("state IN (1, 2, 3, 4)", name="state"),
-)
-Index(
-    "rewrite_jobs_unfinished_index",
-    rewrite_jobs.c.dataset_key,
-    unique=True,
-    postgresql_where=rewrite_jobs.c.state < 3,
+    partial_index("rewrite_jobs_unfinished_index", "dataset_key", unique=True, where="state < 3"),
 )

@@ -41,10 +41,10 @@ pins = Table(
     Column("held_segments", BigInteger, nullable=False),
     Column("held_bytes", BigInteger, nullable=False),
     CheckConstraint("expires_at <= ends_at", name="lease"),
+    Index("pins_dataset_index", "dataset_key", "version"),
+    Index("pins_owner_index", "owner"),
+    Index("pins_principal_index", "principal"),
 )
-Index("pins_dataset_index", pins.c.dataset_key, pins.c.version)
-Index("pins_owner_index", pins.c.owner)
-Index("pins_principal_index", pins.c.principal)
 
 table_objects = Table(
     "table_objects",
@@ -63,8 +63,8 @@ table_objects = Table(
     now("examined_at"),
     UniqueConstraint("dataset_key", "digest", name="table_objects_digest_key"),
     UniqueConstraint("object_key", name="table_objects_object_key_key"),
+    Index("table_objects_examined_index", "examined_at"),
 )
-Index("table_objects_examined_index", table_objects.c.examined_at)
 
 table_snapshots = Table(
     "table_snapshots",
@@ -81,5 +81,5 @@ table_snapshots = Table(
     Column("size_bytes", BigInteger, nullable=False),
     now("handed_out_at"),
     now("examined_at"),
+    Index("table_snapshots_examined_index", "examined_at"),
 )
-Index("table_snapshots_examined_index", table_snapshots.c.examined_at)

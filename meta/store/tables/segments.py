@@ -17,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now
+from meta.store.tables.columns import metadata, moment, now, partial_index
 
 # The claims on object keys. The one unique index that Register, Complete, Save and Condemn share.
 object_identities = Table(
@@ -29,11 +29,7 @@ object_identities = Table(
     Column("segment_id", Uuid),
     now("changed_at"),
     CheckConstraint("state IN (1, 2, 3)", name="state"),
-)
-Index(
-    "object_identities_garbage_index",
-    object_identities.c.changed_at,
-    postgresql_where=object_identities.c.state > 1,
+    partial_index("object_identities_garbage_index", "changed_at", where="state > 1"),
 )
 
 segments = Table(
@@ -84,94 +80,63 @@ segments = Table(
     CheckConstraint(
         "size_bytes >= 0 AND compressed_size_bytes >= 0 AND number_of_events >= 0", name="sizes"
     ),
-)
-Index(
-    "segments_lookup_index",
-    segments.c.dataset_key,
-    segments.c.dur_class,
-    segments.c.start_ns,
-    segments.c.id,
-)
-Index(
-    "segments_live_index",
-    segments.c.dataset_key,
-    segments.c.created_at,
-    segments.c.id,
-    postgresql_where=segments.c.tombstone_version.is_(None),
-)
-# Index of the planner of 0.1.0; the next release drops it.
-Index(
-    "segments_mergeable_index",
-    segments.c.dataset_key,
-    segments.c.start_ns,
-    segments.c.id,
-    postgresql_where=text(
-        "tombstone_version IS NULL AND quarantined_at IS NULL AND merge_count < 4"
-        " AND compressed_size_bytes < 268435456"
+    Index("segments_lookup_index", "dataset_key", "dur_class", "start_ns", "id"),
+    partial_index(
+        "segments_live_index", "dataset_key", "created_at", "id", where="tombstone_version IS NULL"
     ),
-)
-# Index of the planner; the size is the target of meta.planning.planner.Policy.
-Index(
-    "segments_small_index",
-    segments.c.dataset_key,
-    segments.c.start_ns,
-    segments.c.id,
-    postgresql_where=text(
-        "tombstone_version IS NULL AND quarantined_at IS NULL AND compressed_size_bytes < 268435456"
+    # Index of the planner of 0.1.0; the next release drops it.
+    partial_index(
+        "segments_mergeable_index",
+        "dataset_key",
+        "start_ns",
+        "id",
+        where="tombstone_version IS NULL AND quarantined_at IS NULL AND merge_count < 4"
+        " AND compressed_size_bytes < 268435456",
     ),
-)
-Index(
-    "segments_quarantined_index",
-    segments.c.id,
-    postgresql_where=segments.c.excluded_at.is_not(None),
-)
-Index(
-    "segments_event_end_index",
-    segments.c.dataset_key,
-    segments.c.end_ns,
-    segments.c.id,
-    postgresql_where=segments.c.tombstone_version.is_(None),
-)
-Index(
-    "segments_due_index",
-    segments.c.dataset_key,
-    segments.c.tombstone_at,
-    segments.c.id,
-    postgresql_where=segments.c.tombstone_version.is_not(None),
-)
-# Index of feeds of changes.
-Index(
-    "segments_created_index",
-    segments.c.dataset_key,
-    segments.c.created_version,
-    segments.c.id,
-)
-Index(
-    "segments_removed_index",
-    segments.c.dataset_key,
-    segments.c.tombstone_version,
-    segments.c.id,
-    postgresql_where=segments.c.tombstone_version.is_not(None),
-)
-Index(
-    "segments_unread_index",
-    segments.c.id,
-    postgresql_where=text("facts IS NULL AND tombstone_version IS NULL"),
-)
-# Segments that a client registered without facts, by state: to be read, mapped, left out by
-# readers.
-Index(
-    "segments_foreign_index",
-    segments.c.foreign_state,
-    segments.c.id,
-    postgresql_where=text("foreign_state IS NOT NULL AND tombstone_version IS NULL"),
-)
-# For servers of 0.1.0 beside this release.
-Index(
-    "segments_tombstoned_index",
-    segments.c.tombstone_at,
-    segments.c.id,
-    postgresql_where=segments.c.tombstone_version.is_not(None),
+    # Index of the planner; the size is the target of meta.planning.planner.Policy.
+    partial_index(
+        "segments_small_index",
+        "dataset_key",
+        "start_ns",
+        "id",
+        where="tombstone_version IS NULL AND quarantined_at IS NULL"
+        " AND compressed_size_bytes < 268435456",
+    ),
+    partial_index("segments_quarantined_index", "id", where="quarantined_at IS NOT NULL"),
+    partial_index(
+        "segments_event_end_index", "dataset_key", "end_ns", "id", where="tombstone_version IS NULL"
+    ),
+    partial_index(
+        "segments_due_index",
+        "dataset_key",
+        "tombstone_at",
+        "id",
+        where="tombstone_version IS NOT NULL",
+    ),
+    # Index of feeds of changes.
+    Index("segments_created_index", "dataset_key", "created_version", "id"),
+    partial_index(
+        "segments_removed_index",
+        "dataset_key",
+        "tombstone_version",
+        "id",
+        where="tombstone_version IS NOT NULL",
+    ),
+    partial_index(
+        "segments_unread_index", "id", where="facts IS NULL AND tombstone_version IS NULL"
+    ),
+    # Segments that a client registered without facts, by state: to be read, mapped, left out by
+    # readers.
+    partial_index(
+        "segments_foreign_index",
+        "foreign_state",
+        "id",
+        where="foreign_state IS NOT NULL AND tombstone_version IS NULL",
+    ),
+    # For servers of 0.1.0 beside this release.
+    partial_index(
+        "segments_tombstoned_index", "tombstone_at", "id", where="tombstone_version IS NOT NULL"
+    ),
 )
 
 # The babies that a nursery's segment holds; kept while a descendant lives.
@@ -195,14 +160,10 @@ registrations = Table(
     Column("moved_from", BigInteger),
     CheckConstraint("start_offset < end_offset", name="span"),
     UniqueConstraint("stream_id", "dataset_id", "end_offset", "part"),
+    Index("registrations_segment_index", "segment_id"),
+    partial_index("registrations_empty_index", "created_at", where="segment_id IS NULL"),
+    Index("registrations_version_index", "dataset_id", "version"),
 )
-Index("registrations_segment_index", registrations.c.segment_id)
-Index(
-    "registrations_empty_index",
-    registrations.c.created_at,
-    postgresql_where=registrations.c.segment_id.is_(None),
-)
-Index("registrations_version_index", registrations.c.dataset_id, registrations.c.version)
 
 # The further segments of a registration of several (other UTC days), by its first one.
 registration_segments = Table(
@@ -210,8 +171,8 @@ registration_segments = Table(
     metadata,
     Column("first_segment_id", Uuid, primary_key=True),
     Column("segment_id", Uuid, primary_key=True),
+    Index("registration_segments_segment_index", "segment_id"),
 )
-Index("registration_segments_segment_index", registration_segments.c.segment_id)
 
 # The segment whose merge took a segment in. A row goes once nothing lives that holds the input.
 segment_lineage = Table(
@@ -219,8 +180,8 @@ segment_lineage = Table(
     metadata,
     Column("input_id", Uuid, primary_key=True),
     Column("output_id", Uuid, primary_key=True),
+    Index("segment_lineage_output_index", "output_id"),
 )
-Index("segment_lineage_output_index", segment_lineage.c.output_id)
 
 # Segments that are gone without a successor: their lineage is to be forgotten.
 lineage_ends = Table(

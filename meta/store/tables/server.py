@@ -202,8 +202,8 @@ workers = Table(
     Column("id", Text(collation="C"), primary_key=True),
     now("first_seen_at"),
     now("last_seen_at"),
+    Index("workers_last_seen_at_index", "last_seen_at"),
 )
-Index("workers_last_seen_at_index", workers.c.last_seen_at)
 
 worker_settings = Table(
     "worker_settings",

@@ -17,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now
+from meta.store.tables.columns import metadata, moment, now, partial_index
 
 ingest_tokens = Table(
     "ingest_tokens",
@@ -36,11 +36,11 @@ ingest_tokens = Table(
     moment("revoked_at"),
     # Last version at which its routing changed or it was revoked.
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
+    Index("ingest_tokens_changed_index", "changed_version"),
+    Index("ingest_tokens_logs_index", "logs_dataset_id"),
+    Index("ingest_tokens_traces_index", "traces_dataset_id"),
+    Index("ingest_tokens_metrics_index", "metrics_dataset_id"),
 )
-Index("ingest_tokens_changed_index", ingest_tokens.c.changed_version)
-Index("ingest_tokens_logs_index", ingest_tokens.c.logs_dataset_id)
-Index("ingest_tokens_traces_index", ingest_tokens.c.traces_dataset_id)
-Index("ingest_tokens_metrics_index", ingest_tokens.c.metrics_dataset_id)
 
 ingest_streams = Table(
     "ingest_streams",
@@ -67,22 +67,14 @@ ingest_streams = Table(
     CheckConstraint(
         "stopped_offset IS NULL OR deleted_offset <= stopped_offset", name="deleted_in_stream"
     ),
-)
-Index(
-    "ingest_streams_collector_active_unique",
-    ingest_streams.c.collector_id,
-    unique=True,
-    postgresql_where=ingest_streams.c.stopped_offset.is_(None),
-)
-Index(
-    "ingest_streams_retired_index",
-    ingest_streams.c.retired_at,
-    postgresql_where=ingest_streams.c.retired_at.is_not(None),
-)
-Index(
-    "ingest_streams_changed_index",
-    ingest_streams.c.changed_version,
-    postgresql_where=ingest_streams.c.retired_at.is_(None),
+    partial_index(
+        "ingest_streams_collector_active_unique",
+        "collector_id",
+        unique=True,
+        where="stopped_offset IS NULL",
+    ),
+    partial_index("ingest_streams_retired_index", "retired_at", where="retired_at IS NOT NULL"),
+    partial_index("ingest_streams_changed_index", "changed_version", where="retired_at IS NULL"),
 )
 
 # The hot half of a stream. CommitOffset updates it in place: HOT while the one indexed column,
@@ -104,12 +96,8 @@ stream_heads = Table(
     # Up to here every entry has merged all that may be its own: where a search for more begins.
     Column("merged_floor", BigInteger, nullable=False, server_default=text("-1")),
     CheckConstraint("committed_offset >= -1", name="committed"),
+    partial_index("stream_heads_pending_index", "stream_id", where="is_pending"),
     postgresql_with={"fillfactor": "50"},
-)
-Index(
-    "stream_heads_pending_index",
-    stream_heads.c.stream_id,
-    postgresql_where=stream_heads.c.is_pending,
 )
 
 baby_segments = Table(
@@ -131,11 +119,7 @@ baby_segments = Table(
     Column("crc32c", BigInteger),
     # When the object was read for it, if its writer did not send it.
     moment("crc32c_read_at"),
-)
-Index(
-    "baby_segments_reaped_index",
-    baby_segments.c.reaped_at,
-    postgresql_where=baby_segments.c.reaped_at.is_not(None),
+    partial_index("baby_segments_reaped_index", "reaped_at", where="reaped_at IS NOT NULL"),
 )
 
 stream_tokens = Table(
@@ -146,9 +130,9 @@ stream_tokens = Table(
     now("registered_at"),
     # The stream's committed offset when the token was revoked.
     Column("revoked_offset", BigInteger),
+    Index("stream_tokens_token_index", "token_id"),
+    Index("stream_tokens_carriers_index", "token_id", "stream_id"),
 )
-Index("stream_tokens_token_index", stream_tokens.c.token_id)
-Index("stream_tokens_carriers_index", stream_tokens.c.token_id, stream_tokens.c.stream_id)
 
 # Tokens whose streams do not all follow their routing yet; those up to last_stream_id do.
 routing_changes = Table(
@@ -185,10 +169,10 @@ stream_datasets = Table(
     # Last version at which the entry changed.
     Column("changed_version", BigInteger, nullable=False),
     CheckConstraint("merged_offset >= -1", name="merged"),
+    Index("stream_datasets_dataset_index", "dataset_id"),
+    Index("stream_datasets_changed_index", "changed_version"),
     postgresql_with={"fillfactor": "70"},
 )
-Index("stream_datasets_dataset_index", stream_datasets.c.dataset_id)
-Index("stream_datasets_changed_index", stream_datasets.c.changed_version)
 
 # Streams and entries (dataset_id not null) that went away, so that a since_seq poll hears of it.
 stream_removals = Table(
@@ -200,8 +184,8 @@ stream_removals = Table(
     Column("dataset_id", Uuid, primary_key=True),
     Column("shard_hash", Integer, nullable=False),
     now("removed_at"),
+    Index("stream_removals_removed_index", "removed_at"),
 )
-Index("stream_removals_removed_index", stream_removals.c.removed_at)
 
 # Append-only: at `version` exactly the offsets <= stream_offset are visible.
 offset_checkpoints = Table(
@@ -213,12 +197,7 @@ offset_checkpoints = Table(
     Column("stream_offset", BigInteger, nullable=False),
     Column("ingest_timestamp_nanos", BigInteger, nullable=False),
     now("created_at"),
-)
-Index(
-    "offset_checkpoints_created_index",
-    offset_checkpoints.c.stream_id,
-    offset_checkpoints.c.dataset_id,
-    offset_checkpoints.c.created_at,
+    Index("offset_checkpoints_created_index", "stream_id", "dataset_id", "created_at"),
 )
 
 # Records committed per dataset and calendar month (UTC), for quotas.

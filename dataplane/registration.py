@@ -31,8 +31,8 @@ class SegmentFigures(Protocol):
         ...
 
     @property
-    def crc32c(self) -> int:
-        """CRC-32C of the object."""
+    def crc32c(self) -> int | None:
+        """CRC-32C of the object; None if nobody has read it whole."""
         ...
 
     @property
@@ -46,8 +46,8 @@ class SegmentFigures(Protocol):
         ...
 
     @property
-    def content(self) -> SegmentContent:
-        """Signals and promoted columns."""
+    def content(self) -> SegmentContent | None:
+        """Signals and promoted columns; None or without signals if they are not known."""
         ...
 
 
@@ -57,6 +57,7 @@ def create_segment(
     """Describe a dataset's segment to meta."""
     assert figures.rows <= _EVENTS_MAX
     prefix, name = split_key(object_key)
+    content = figures.content
     return common_pb2.CreateSegment(
         dataset_id=dataset_id,
         time_range=common_pb2.TimeRange(start_time=figures.start_time, end_time=figures.end_time),
@@ -66,9 +67,9 @@ def create_segment(
         cloud_object_key=common_pb2.CloudObjectKey(
             prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
         ),
-        facts=segment_facts(figures.content),
+        facts=segment_facts(content) if content and content.sections else None,
         crc32c=figures.crc32c,
-        written_facts=written.message_of(figures.content.written),
+        written_facts=written.message_of(content.written) if content else None,
     )
 
 

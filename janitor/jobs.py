@@ -1,5 +1,6 @@
 """The janitor's jobs, one function each. Each may be interrupted anywhere and run again."""
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from meta.process import Shutdown
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest
 from meta.v1.operations_pb2 import (
     ExpireTableObjectsRequest,
+    ForgetStreamsRequest,
     GetServerStateRequest,
 )
 from meta.v1.segment_deletion_pb2 import (
@@ -26,6 +28,7 @@ from meta.v1.segment_deletion_pb2 import (
     TombstonedSegmentInfo,
 )
 from segments.errors import StoreError
+from segments.inventory.listing import list_objects, stream_ids
 from segments.keys import (
     BABIES_ROOT,
     DATASETS_ROOT,
@@ -42,6 +45,8 @@ from segments.store.interface import ObjectStore
 
 log = structlog.get_logger()
 TOMBSTONED_PAGE = 1_000
+# Streams of one call that forgets the others.
+LISTED_MAX = 1_000
 NANOS = 1_000_000_000
 # A new pass, or the pass of a janitor that died, begins so much later at most.
 SCRUB_REST_SECS = 30.0
@@ -193,6 +198,30 @@ def collect_orphans(tools: Tools) -> None:
         left=swept.left,
         foreign=swept.foreign,
     )
+
+
+def forget_streams(tools: Tools) -> None:
+    """Report to meta the streams that have an object, by interval; it forgets the others."""
+    # Any object of a stream counts, whatever its name.
+    streams = stream_ids(list_objects(tools.store, BABIES_ROOT))
+    after = ""
+    while not tools.shutdown.is_requested:
+        listed = list(itertools.islice(streams, LISTED_MAX))
+        through = listed[-1] if len(listed) == LISTED_MAX else ""
+        request = ForgetStreamsRequest(
+            after_stream_id=after, through_stream_id=through, listed_stream_ids=listed
+        )
+        _forget(tools, request)
+        if not through:
+            return
+        after = through
+
+
+def _forget(tools: Tools, request: ForgetStreamsRequest) -> None:
+    """Repeat a request until an interval has no more to forget; meta forgets a bounded number."""
+    is_full = True
+    while is_full and not tools.shutdown.is_requested:
+        is_full = tools.meta.operations.ForgetStreams(request).forgotten >= LISTED_MAX
 
 
 class RestingScrub:

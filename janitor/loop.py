@@ -13,7 +13,6 @@ from janitor import jobs
 from janitor.config import Settings
 from janitor.footers import read_footers
 from janitor.jobs import Tools
-from janitor.retired_streams import forget_streams
 from meta import metrics
 from meta.client import MetaClient
 from meta.errors import DeletionHeld, MetaError
@@ -42,7 +41,7 @@ def schedule(settings: Settings) -> tuple[Job, ...]:
         Job("delete_tombstoned", settings.deletion_interval_secs, jobs.delete_tombstoned),
         Job("delete_table_metadata", settings.deletion_interval_secs, jobs.delete_table_metadata),
         Job("collect_orphans", settings.orphan_interval_secs, jobs.collect_orphans),
-        Job("forget_streams", settings.orphan_interval_secs, forget_streams),
+        Job("forget_streams", settings.orphan_interval_secs, jobs.forget_streams),
         Job("abort_uploads", settings.upload_interval_secs, jobs.abort_uploads),
         Job("scrub", settings.scrub_interval_secs, jobs.RestingScrub()),
         Job("read_footers", settings.footer_interval_secs, read_footers),

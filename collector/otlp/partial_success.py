@@ -28,7 +28,7 @@ from collector.otlp.wire_faults import fault_of
 from collector.refusal import malformed
 from segments import protowire
 from segments.otlp.official import OFFICIAL_CLASSES
-from segments.otlp.validation import check
+from segments.otlp.validation import parsed
 from segments.signals import TRAITS, Signal, member_name
 from segments.typed.conformity import SchemaMisfits
 
@@ -130,7 +130,7 @@ class RecordFilter:
 
     def _parses(self, level: int, body: bytes) -> bool:
         try:
-            check(self._signal, level, body)
+            parsed(self._signal, level, body)
         except DecodeError:
             return False
         return True

@@ -31,7 +31,7 @@ from segments.parquet.footer import (
     StoredFooter,
 )
 from segments.parquet.lineage import BatchPart
-from segments.parquet.reader import corruption_found, distinct_days
+from segments.parquet.reader import corruption_found, distinct_days, plain_bytes
 from segments.signals import SIGNALS, Signal
 
 # Bytes of a row group before compression, which a reader may have to hold.
@@ -101,8 +101,7 @@ class ForeignFile:
     @property
     def size_bytes(self) -> int:
         """Bytes of all row groups before compression."""
-        groups = range(self._metadata.num_row_groups)
-        return sum(self._metadata.row_group(i).total_byte_size for i in groups)
+        return plain_bytes(self._metadata)
 
     def rows(self, signal: Signal) -> int:
         """Rows of a signal."""

@@ -36,6 +36,8 @@ class SegmentFound:
     modified_at_nanos: int
     spec: SegmentSpec
     content: SegmentContent | None = None
+    # Only its footer was read.
+    crc32c: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def find_segment(store: ObjectStore, info: ObjectInfo) -> SegmentFound:
         info.size_bytes,
         info.modified_at_nanos,
         SegmentSpec(stored.sharding_fields, stored.declared),
-        read.content,
+        read.proven,
     )
 
 

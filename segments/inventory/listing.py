@@ -1,6 +1,7 @@
 """Listings of the bucket: objects of all stores in the order of keys, page by page."""
 
 import itertools
+import json
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ from segments.keys import (
     baby_key,
     baby_prefix,
     parse_key,
+    quarantine_note_key,
 )
 from segments.store.interface import ObjectInfo, ObjectStore
 
@@ -66,6 +68,15 @@ def list_payloads(
         name = parse_key(info.key)
         if isinstance(name, QuarantineKey) and not name.is_note:
             yield info, name
+
+
+def read_note(store: ObjectStore, key: str) -> dict[str, object]:
+    """Read the note of a payload; empty if a nursery died before it wrote it."""
+    try:
+        note = json.loads(store.get(quarantine_note_key(key)))
+    except (ObjectMissing, ValueError):
+        return {}
+    return note if isinstance(note, dict) else {}
 
 
 def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -26,9 +27,12 @@ from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.columns.stored_times import widened_bounds
 from segments.parquet.footer import FORMAT_VERSION, SegmentFacts, SegmentFooter, merged_footer
 from segments.parquet.spec import SegmentSpec
-from segments.parquet.writer import IndexBuilder, SegmentWriter
+from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
+
+if TYPE_CHECKING:
+    from segments.token_index.builder import TokenIndexBuilder
 
 # Each merge makes its index again and takes half as long again for it. Files of smaller ones are
 # merged again soon. Either is enough: 64 MiB of long records are few rows.
@@ -45,7 +49,7 @@ def index_builder(
     inputs: Sequence[MergeInput],
     rows_min: int = INDEXED_ROWS_MIN,
     bytes_min: int = INDEXED_BYTES_MIN,
-) -> IndexBuilder | None:
+) -> TokenIndexBuilder | None:
     """Return what builds the index of an output of a merge; None if it gets none."""
     rows, size_bytes = sum(i.rows for i in inputs), sum(i.size_bytes for i in inputs)
     if rows < rows_min and size_bytes < bytes_min:
@@ -78,7 +82,7 @@ class MergeOrder:
     memory_bytes: int = 128 * 1024 * 1024
     progress: Callable[[int], None] = lambda _rows: None
     format_version: int = FORMAT_VERSION
-    new_index: Callable[[Sequence[MergeInput]], IndexBuilder | None] = index_builder
+    new_index: Callable[[Sequence[MergeInput]], TokenIndexBuilder | None] = index_builder
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,17 @@ Slices that those refuse are reported one by one, and do not hold up their neigh
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from segments.otlp import metrics, wire
-from segments.otlp.arrow import Array, constant, make, pc
+from segments.otlp.arrow import Array, constant, make
 from segments.otlp.columns import ATTRIBUTE_LISTS, SLICE_OF_ROW, Columns, log_columns, span_columns
 from segments.otlp.split import UNCHECKED_BYTES_MAX
-from segments.otlp.wire import TooManyElements, UndecodableSlice
+from segments.otlp.wire import UndecodableSlice
 from segments.parquet.schema import section_schema
 from segments.signals import Signal
 
@@ -56,64 +57,39 @@ def decode(
     says that the slices have gone through `segments.otlp.split.cut`: any larger one could otherwise
     hold groups nested so deep that they end the process.
     """
-    if not are_checked and any(len(payload) > UNCHECKED_BYTES_MAX for payload in slices):
-        return _decode_canonical(signal, slices, received_at)
-    try:
-        return _decode(signal, slices, received_at, range(len(slices)))
-    except TooManyElements as error:
-        if len(slices) == 1:
-            return Decoded(failed=(FailedSlice(0, str(error)),))
-        return _decode_halves(signal, slices, received_at)
-    except UndecodableSlice:
-        return _decode_canonical(signal, slices, received_at)
-
-
-def _decode_halves(signal: Signal, slices: Sequence[bytes], received_at: Sequence[int]) -> Decoded:
-    middle = len(slices) // 2
-    first = decode(signal, slices[:middle], received_at[:middle], are_checked=True)
-    second = decode(signal, slices[middle:], received_at[middle:], are_checked=True)
-    shifted = tuple(pc.add(piece, make.scalar(middle, pa.int32())) for piece in second.slices)
-    failed = (replace(failure, index=failure.index + middle) for failure in second.failed)
-    joined = _joined([first, replace(second, slices=shifted)])
-    return replace(joined, failed=(*first.failed, *failed))
-
-
-def _decode_canonical(
-    signal: Signal, slices: Sequence[bytes], received_at: Sequence[int]
-) -> Decoded:
-    """The slow path: each payload by the official classes first."""
-    good: list[int] = []
-    payloads: list[bytes] = []
+    if are_checked or all(len(payload) <= UNCHECKED_BYTES_MAX for payload in slices):
+        with suppress(UndecodableSlice):
+            return _decode(signal, slices, received_at, range(len(slices)))
+    good: list[tuple[int, bytes]] = []
     failed: list[FailedSlice] = []
     for index, payload in enumerate(slices):
         try:
-            payloads.append(wire.canonical(signal, payload))
-            good.append(index)
+            good.append((index, wire.canonical(signal, payload)))
         except UndecodableSlice as error:
             failed.append(FailedSlice(index, str(error)))
-    try:
-        decoded = _decode(signal, payloads, [received_at[i] for i in good], good)
-    except UndecodableSlice:
-        # Nested too deep, for example: it must not take the others with it.
-        return _decode_apart(signal, payloads, good, received_at, failed)
-    return replace(decoded, failed=tuple(failed))
+    decoded = _isolated(signal, good, received_at)
+    failed += decoded.failed
+    return replace(decoded, failed=tuple(sorted(failed, key=lambda failure: failure.index)))
 
 
-def _decode_apart(
-    signal: Signal,
-    payloads: Sequence[bytes],
-    indices: Sequence[int],
-    received_at: Sequence[int],
-    failed: Sequence[FailedSlice],
+def _isolated(
+    signal: Signal, payloads: Sequence[tuple[int, bytes]], received_at: Sequence[int]
 ) -> Decoded:
-    all_failed = list(failed)
-    decoded: list[Decoded] = []
-    for index, payload in zip(indices, payloads, strict=True):
-        try:
-            decoded.append(_decode(signal, [payload], [received_at[index]], [index]))
-        except UndecodableSlice as error:
-            all_failed.append(FailedSlice(index, str(error)))
-    return replace(_joined(decoded), failed=tuple(sorted(all_failed, key=lambda f: f.index)))
+    """Decode payloads by their indices; one that is refused does not take the others with it.
+
+    It may be nested too deep, or all together may have too many elements.
+    """
+    indices = [index for index, _ in payloads]
+    times = [received_at[index] for index in indices]
+    try:
+        return _decode(signal, [payload for _, payload in payloads], times, indices)
+    except UndecodableSlice as error:
+        if len(payloads) == 1:
+            return Decoded(failed=(FailedSlice(indices[0], str(error)),))
+    middle = len(payloads) // 2
+    first = _isolated(signal, payloads[:middle], received_at)
+    second = _isolated(signal, payloads[middle:], received_at)
+    return replace(_joined([first, second]), failed=(*first.failed, *second.failed))
 
 
 def _decode(

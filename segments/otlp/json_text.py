@@ -88,13 +88,13 @@ def objects(lists: Array, members: Sequence[tuple[str, Callable[[Array], Array]]
     """Lists of structs as JSON arrays of objects; null for an empty or null list.
 
     `members` are (JSON key, what renders it from the flattened structs); a member that renders
-    null is left out. Raises TooManyElements.
+    null is left out. Raises UndecodableSlice for too many elements.
     """
     structs = lists.flatten()
     if len(structs) == 0:
         return make.nulls(len(lists), pa.string())
     if len(structs) > ELEMENTS_MAX:
-        raise wire.TooManyElements(f"more than {ELEMENTS_MAX} events, links or exemplars")
+        raise wire.UndecodableSlice(f"more than {ELEMENTS_MAX} events, links or exemplars")
     parts = [_member(key, render(structs)) for key, render in members]
     return _filled_lists(lists, _joined("{", pc.utf8_ltrim(_joined(*parts), ","), "}"))
 
@@ -200,7 +200,7 @@ def _single(lists: Array) -> Array:
         return make.nulls(len(lists), pa.binary())
     count = pc.fill_null(pc.list_value_length(lists), 0)
     if pc.max(count).as_py() > 1:
-        raise wire.AmbiguousValue("a nested value occurs twice")
+        raise wire.UndecodableSlice("a nested value occurs twice")
     return spread(pc.equal(count, 1), flat)
 
 

@@ -90,7 +90,7 @@ def checked(signal: Signal, payload: bytes) -> Times:
     except DecodeError:
         # A time of another wire type is an unknown field to the official classes, but may be a
         # damaged list to those that join times.
-        check(signal, 0, payload)
+        parsed(signal, 0, payload)
         return Times(signal, None)
 
 
@@ -103,13 +103,11 @@ def log_times(payload: bytes) -> Iterator[tuple[int, int]]:
                 yield record.time_unix_nano, record.observed_time_unix_nano
 
 
-def check(signal: Signal, level: int, body: bytes) -> None:
-    """Parse one message, from the request (level 0) to the record or metric (level 3)."""
-    _CHECKING[signal][level].FromString(body)
-
-
 def parsed(signal: Signal, level: int, body: bytes) -> Message:
-    """As `check`, and return the message, of which repeated messages are merged."""
+    """Parse one message, from the request (level 0) to the record or metric (level 3).
+
+    Its repeated messages are merged. Raises DecodeError if the official classes do.
+    """
     return _CHECKING[signal][level].FromString(body)
 
 

@@ -1,7 +1,8 @@
 """OTLP's bytes into nested Arrow arrays, by ptars and a schema without cycles.
 
 ptars differs from the official classes in one way that matters: of a oneof that occurs twice on the
-wire it keeps both members, where the last one counts. Such values raise AmbiguousValue.
+wire it keeps both members, where the last one counts. Such values raise UndecodableSlice, and their
+payloads are rewritten by the official classes.
 """
 
 from collections.abc import Sequence
@@ -28,14 +29,6 @@ _KVLIST_VALUE = _POOL.get_for_message(pb.KeyValueList.DESCRIPTOR)
 
 class UndecodableSlice(Exception):
     """The bytes are no OTLP that we can read."""
-
-
-class AmbiguousValue(UndecodableSlice):
-    """A oneof occurs twice on the wire: only the official classes know which member counts."""
-
-
-class TooManyElements(UndecodableSlice):
-    """Events, links or exemplars beyond the number that is rendered in one go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +90,7 @@ def canonical(signal: Signal, payload: bytes) -> bytes:
 
 
 def refuse_two_members(members: Sequence[Array]) -> None:
-    """Raise AmbiguousValue if in any row more than one of a oneof's members is set."""
+    """Raise UndecodableSlice if in any row more than one of a oneof's members is set."""
     present = [member for member in members if member.null_count < len(member)]
     if len(present) < 2:
         return
@@ -106,7 +99,7 @@ def refuse_two_members(members: Sequence[Array]) -> None:
     for member in present[1:]:
         is_set = pc.or_(is_set, pc.is_valid(member))
     if count != pc.sum(is_set).as_py():
-        raise AmbiguousValue("a oneof occurs twice")
+        raise UndecodableSlice("a oneof occurs twice")
 
 
 def _parse(handler: Any, encoded: Array, member: str) -> Array:

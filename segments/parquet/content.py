@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from segments.facts import written
 from segments.parquet.columns.stored_columns import FORMAT_NANOSECONDS
 from segments.parquet.footer import (
     SectionContent,
@@ -18,7 +19,7 @@ from segments.parquet.footer import (
     content_of,
     decode_footer,
 )
-from segments.parquet.reader import corruption_found
+from segments.parquet.reader import corruption_found, plain_bytes
 from segments.parquet.sections import sections_of
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
@@ -34,6 +35,12 @@ class ReadFooter:
     stored: StoredFooter
     content: SegmentContent | None
     size_bytes: int
+
+    @property
+    def proven(self) -> SegmentContent | None:
+        """The content with the facts that the footer proves, whichever release wrote the file."""
+        content = self.content
+        return content and replace(content, written=written.proven(content.written))
 
 
 def read_content(store: ObjectStore, key: str) -> ReadFooter:
@@ -52,9 +59,8 @@ def read_local_content(path: Path) -> ReadFooter:
 
 def _read(metadata: pq.FileMetaData) -> ReadFooter:
     stored = decode_footer(metadata.metadata)
-    groups = range(metadata.num_row_groups)
-    size_bytes = sum(metadata.row_group(i).total_byte_size for i in groups)
-    return ReadFooter(stored, content_of(stored) or _counted(metadata, stored), size_bytes)
+    content = content_of(stored) or _counted(metadata, stored)
+    return ReadFooter(stored, content, plain_bytes(metadata))
 
 
 def _counted(metadata: pq.FileMetaData, stored: StoredFooter) -> SegmentContent | None:

@@ -121,6 +121,22 @@ class SegmentFacts:
     crc32c: int
     content: SegmentContent
 
+    @classmethod
+    def of(
+        cls, stored: StoredFooter, size_bytes: int, compressed_size_bytes: int, crc32c: int
+    ) -> "SegmentFacts":
+        """Facts of a file that has this footer; one without time bounds a signal has no content."""
+        return cls(
+            stored.rows,
+            stored.rows_by_signal,
+            size_bytes,
+            compressed_size_bytes,
+            stored.start_time,
+            stored.end_time,
+            crc32c,
+            content_of(stored) or SegmentContent(stored.footer.format_version, {}),
+        )
+
 
 class RegisteredFacts(NamedTuple):
     """A segment's registration, as far as its footer repeats it; times in nanoseconds."""

@@ -69,7 +69,7 @@ class SegmentFile:
     @property
     def size_bytes(self) -> int:
         """Bytes of all row groups before compression."""
-        return sum(self._group_bytes(i) for i in range(self._footer_only.num_row_groups))
+        return plain_bytes(self._footer_only)
 
     def rows(self, signal: Signal) -> int:
         """Rows of a section."""
@@ -77,11 +77,11 @@ class SegmentFile:
 
     def section_bytes(self, signal: Signal) -> int:
         """Bytes of a section before compression; of a shared row group by its share of the rows."""
+        parts = self._sections.get(signal, ())
+        groups = (self._footer_only.row_group(part.row_group) for part in parts)
         return sum(
-            self._group_bytes(part.row_group)
-            * part.num_rows
-            // max(1, self._footer_only.row_group(part.row_group).num_rows)
-            for part in self._sections.get(signal, ())
+            group.total_byte_size * part.num_rows // max(1, group.num_rows)
+            for part, group in zip(parts, groups, strict=True)
         )
 
     def days(self) -> set[int]:
@@ -156,8 +156,11 @@ class SegmentFile:
                 f"section {signal} gave {rows} rows, its footer says {self.rows(signal)}"
             )
 
-    def _group_bytes(self, row_group: int) -> int:
-        return self._footer_only.row_group(row_group).total_byte_size
+
+def plain_bytes(metadata: pq.FileMetaData) -> int:
+    """Return the bytes of all row groups before compression."""
+    groups = range(metadata.num_row_groups)
+    return sum(metadata.row_group(group).total_byte_size for group in groups)
 
 
 @contextmanager

@@ -22,10 +22,10 @@ from segments.parquet.footer import (
     SegmentFacts,
     SegmentFooter,
     StoredFooter,
-    content_of,
     encode_footer,
 )
 from segments.parquet.layout import Shape, WriterSettings
+from segments.parquet.reader import plain_bytes
 from segments.parquet.schema import file_sort_columns, sort_columns
 from segments.parquet.sorting import sort_owned
 from segments.parquet.spec import SegmentSpec
@@ -132,8 +132,6 @@ class SmallFormat:
             self._spec.sharding_fields,
             {s: (sections[s].start_time, sections[s].end_time) for s in self._signals},
         )
-        content = content_of(stored)
-        assert content is not None
         sink, collected = pa.BufferOutputStream(), list[pq.FileMetaData]()
         # One row group for all: each column of each costs more than a hundred values in it.
         table = pa.concat_tables(sections[signal].table for signal in self._signals)
@@ -149,18 +147,8 @@ class SmallFormat:
             writer.add_key_value_metadata(encode_footer(stored))  # type: ignore[arg-type]
         body = sink.getvalue().to_pybytes()
         (metadata,) = collected
-        groups = range(metadata.num_row_groups)
-        facts = SegmentFacts(
-            rows=rows,
-            rows_by_signal=stored.rows_by_signal,
-            size_bytes=sum(metadata.row_group(i).total_byte_size for i in groups),
-            compressed_size_bytes=len(body),
-            start_time=stored.start_time,
-            end_time=stored.end_time,
-            crc32c=google_crc32c.value(body),
-            content=content,
-        )
-        return SmallSegment(body, facts)
+        crc32c = google_crc32c.value(body)
+        return SmallSegment(body, SegmentFacts.of(stored, plain_bytes(metadata), len(body), crc32c))
 
     def _settings_for(self, rows: int) -> WriterSettings:
         fitting = (own for rows_max, own in self._settings.items() if rows <= rows_max)

@@ -1,12 +1,9 @@
-"""Writes one merged segment: a Parquet file on local disk, section after section.
-
-Reading is in `segments.parquet.reader`; both ends of the format are offered from here.
-"""
+"""Writes one merged segment: a Parquet file on local disk, section after section."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,44 +15,19 @@ from segments.parquet.footer import (
     SegmentFacts,
     SegmentFooter,
     StoredFooter,
-    content_of,
     encode_footer,
 )
 from segments.parquet.layout import ParquetLayout
-from segments.parquet.reader import SegmentFile, read_footer, read_segment
+from segments.parquet.reader import plain_bytes
 from segments.parquet.row_groups import ChecksumSink, GroupBuffer
 from segments.parquet.schema import TIMESTAMP, file_sort_columns, section_schema
-from segments.parquet.sorting import sort_table
 from segments.parquet.spec import SegmentSpec
-from segments.parquet.upload import upload_segment
 from segments.signals import SIGNALS, Signal
+from segments.token_index.place import footer_entry
 
-__all__ = [
-    "SegmentFacts",
-    "SegmentFile",
-    "SegmentFooter",
-    "SegmentWriter",
-    "read_footer",
-    "read_segment",
-    "sort_table",
-    "upload_segment",
-]
-
-
-class IndexBuilder(Protocol):
-    """Builds an index of a file, which lies in it beside the row groups."""
-
-    def add(self, group: pa.Table, file_bytes: int) -> None:
-        """Take in a row group of a file that has so many bytes with it."""
-        ...
-
-    def content(self) -> bytes:
-        """Return the index; empty if the file gets none."""
-        ...
-
-    def entry(self, offset: int, length: int) -> Mapping[str, object]:
-        """Return the entry of the footer for the index, which has so many bytes at an offset."""
-        ...
+if TYPE_CHECKING:
+    # numpy takes a tenth of a second to import.
+    from segments.token_index.builder import TokenIndexBuilder
 
 
 class SegmentWriter:
@@ -71,7 +43,7 @@ class SegmentWriter:
         spec: SegmentSpec,
         footer: SegmentFooter,
         samples: Sequence[pa.Table] = (),
-        index: "IndexBuilder | None" = None,
+        index: "TokenIndexBuilder | None" = None,
     ) -> None:
         """Open the file, which must not exist; its columns are those of `signals`.
 
@@ -143,21 +115,10 @@ class SegmentWriter:
             dict(self._times),
             self._write_index(self._writer),
         )
-        content = content_of(stored)
-        assert content is not None
         metadata = self._writer.close(encode_footer(stored))
         self._sink.close()
-        groups = range(metadata.num_row_groups)
-        return SegmentFacts(
-            rows=stored.rows,
-            rows_by_signal=stored.rows_by_signal,
-            size_bytes=sum(metadata.row_group(i).total_byte_size for i in groups),
-            compressed_size_bytes=self._sink.size_bytes,
-            start_time=stored.start_time,
-            end_time=stored.end_time,
-            crc32c=self._sink.crc32c,
-            content=content,
-        )
+        sink = self._sink
+        return SegmentFacts.of(stored, plain_bytes(metadata), sink.size_bytes, sink.crc32c)
 
     def _schemas(self, signal: Signal) -> tuple[pa.Schema, pa.Schema]:
         promoted = self._spec.promoted
@@ -186,7 +147,7 @@ class SegmentWriter:
         content = self._index.content() if self._index is not None else b""
         if self._index is None or not content:
             return {}
-        return self._index.entry(writer.write_beside(content), len(content))
+        return footer_entry(writer.write_beside(content), len(content))
 
     def _note(self, signal: Signal, group: pa.Table) -> None:
         """Count the rows, widen the time bounds; refuses rows of no section or without a time."""

@@ -19,7 +19,7 @@ from segments.token_index.blocks import (
     header,
     num_spans,
 )
-from segments.token_index.place import BLOCK_BYTES_MAX, NUM_BLOCKS, SPAN_ROWS, footer_entry
+from segments.token_index.place import BLOCK_BYTES_MAX, NUM_BLOCKS, SPAN_ROWS
 from segments.token_index.terms import ATTRIBUTE_COLUMNS, TEXT_COLUMNS
 from segments.token_index.tokenizer import Hashes, NoPlainJson
 
@@ -90,10 +90,6 @@ class TokenIndexBuilder:
             block = b"".join([head, *(filters[number].tobytes() for filters in self._filters)])
             parts += [block, checksum(block, number)]
         return b"".join(parts)
-
-    def entry(self, offset: int, length: int) -> dict[str, object]:
-        """Return the entry of the footer for the index at a place of the file."""
-        return footer_entry(offset, length)
 
 
 class _Terms:

@@ -6,8 +6,7 @@ position and a bounded number of findings, and reads footers if it is asked to.
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, fields
 
 from dataplane.location import ask_location
 from meta.client import MetaClient
@@ -18,44 +17,32 @@ from segments.inventory.listing import batches, list_objects
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, check_key
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.open import open_stores
-from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor
-from segplane.fsck.footer_check import check_footers
-from segplane.fsck.invariants import Violation
+from segplane.fsck.check_cursor import CatalogCursor, CatalogTotals, keep_row
+from segplane.fsck.footer_check import Violation, check_footers
 from segplane.fsck.kept_files import is_kept, kept_ids
 from segplane.fsck.lost_deduplication_keys import LostDeduplicationKeys, find_lost
 
 OBJECTS_PER_MESSAGE = 1_000
-Row = TypeVar("Row")
 
 
 @dataclass(slots=True)
-class Report:
+class Report(CatalogTotals):
     """Result of a check. Orphans are no violation: the janitor deletes them in time.
 
     At most KEPT_MAX violations and orphans are kept; `num_violations` and `num_orphans` count all.
-    `foreign` are objects whose names Segplane does not give, `duplicates` records that were left
-    out because their events are rows.
     """
 
-    streams: int = 0
-    segments: int = 0
-    babies: int = 0
-    objects: int = 0
     footers: int = 0
     num_violations: int = 0
-    num_orphans: int = 0
-    foreign: int = 0
-    duplicates: int = 0
     # Datasets that had deduplication, as their footers say, and have no such setting.
     lost_deduplication_keys: list[LostDeduplicationKeys] = field(default_factory=list)
-    orphans: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
 
     def add(self, violations: Iterator[Violation]) -> None:
         """Add violations to those of the catalog."""
         for violation in violations:
             self.num_violations += 1
-            _keep(self.violations, violation)
+            keep_row(self.violations, violation)
 
 
 def check(client: MetaClient, *, is_deep: bool, orphan_age_secs: float) -> Report:
@@ -109,14 +96,11 @@ def check_catalog(
 
 def report_of(cursor: CatalogCursor) -> Report:
     """Give the findings their invariants."""
-    report = Report(
-        cursor.streams, cursor.segments, cursor.babies, cursor.objects, foreign=cursor.foreign
-    )
+    totals = {total.name: getattr(cursor, total.name) for total in fields(CatalogTotals)}
+    report = Report(**totals, num_violations=cursor.num_findings)
     for kind, key, subject, message, _ in cursor.findings:
         text = f"{key}: {message}" if key else message
         report.violations.append(Violation(_invariant(kind), subject or key, text))
-    report.num_violations, report.duplicates = cursor.num_findings, cursor.duplicates
-    report.orphans, report.num_orphans = list(cursor.orphans), cursor.num_orphans
     return report
 
 
@@ -134,14 +118,14 @@ def _advance(
             continue
         if kind == "OBJECT_UNKNOWN":
             cursor.num_unknown += 1
-            _keep(cursor.unknown, finding.object_key)
+            keep_row(cursor.unknown, finding.object_key)
         elif kind != "OBJECT_UNREGISTERED":
             cursor.num_findings += 1
             row = [kind, finding.object_key, finding.subject_id, finding.message, finding.repair]
-            _keep(cursor.findings, row)
+            keep_row(cursor.findings, row)
         elif finding.repair:
             cursor.num_orphans += 1
-            _keep(cursor.orphans, finding.object_key)
+            keep_row(cursor.orphans, finding.object_key)
         else:
             cursor.foreign += 1
     cursor.after_key = reply.checked_through
@@ -151,11 +135,6 @@ def _advance(
     cursor.streams += reply.num_streams
     cursor.duplicates += reply.duplicates
     cursor.is_complete = reply.complete
-
-
-def _keep(rows: list[Row], row: Row) -> None:
-    if len(rows) < KEPT_MAX:
-        rows.append(row)
 
 
 class _Listing:

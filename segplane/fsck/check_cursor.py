@@ -36,31 +36,47 @@ class DataCursor:
 
 
 @dataclass(slots=True)
-class CatalogCursor:
+class CatalogTotals:
+    """Totals of a check; orphans are keys of garbage, foreign are names that Segplane never gives.
+
+    `duplicates` are records that were left out because their events are rows.
+    """
+
+    streams: int = 0
+    segments: int = 0
+    babies: int = 0
+    objects: int = 0
+    num_orphans: int = 0
+    foreign: int = 0
+    duplicates: int = 0
+    orphans: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class CatalogCursor(CatalogTotals):
     """Position of `segplane fsck`: all keys up to `after_key` were compared.
 
-    `findings` are rows of (kind, object key, subject id, message, repair), `orphans` keys of
-    garbage, `unknown` keys of which the database knows nothing.
+    `findings` are rows of (kind, object key, subject id, message, repair), `unknown` keys of which
+    the database knows nothing.
     """
 
     orphan_age_secs: int = 86_400
     after_key: str = ""
     is_complete: bool = False
-    streams: int = 0
-    segments: int = 0
-    babies: int = 0
-    objects: int = 0
     num_findings: int = 0
-    num_orphans: int = 0
-    foreign: int = 0
-    duplicates: int = 0
     findings: list[list[str]] = field(default_factory=list)
-    orphans: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     num_unknown: int = 0
 
 
 Cursor = TypeVar("Cursor")
+Row = TypeVar("Row")
+
+
+def keep_row(rows: list[Row], row: Row) -> None:
+    """Keep a row unless there are very many."""
+    if len(rows) < KEPT_MAX:
+        rows.append(row)
 
 
 def load(path: Path, begin: Cursor, fixed: tuple[str, ...]) -> Cursor:

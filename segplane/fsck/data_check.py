@@ -14,7 +14,7 @@ from dataplane.object_checks import CheckedObject, check_each, list_stored, repo
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from segments.store.interface import ObjectStore
-from segplane.fsck.check_cursor import KEPT_MAX, DataCursor
+from segplane.fsck.check_cursor import DataCursor, keep_row
 
 PAGE_OBJECTS = 1_000
 # Reported and kept at least so often, however large the objects are.
@@ -94,18 +94,13 @@ def _add(cursor: DataCursor, checked: list[CheckedObject]) -> None:
         row = [item.stored.object_key, item.stored.segment_id, item.damage]
         if not item.is_read:
             cursor.num_unread += 1
-            _keep(cursor.unread, row)
+            keep_row(cursor.unread, row)
         elif item.damage:
             cursor.num_damaged += 1
-            _keep(cursor.damaged, row)
+            keep_row(cursor.damaged, row)
         cursor.objects += 1
         cursor.size_bytes += item.size_bytes
         cursor.after_key = item.stored.object_key
-
-
-def _keep(rows: list[list[str]], row: list[str]) -> None:
-    if len(rows) < KEPT_MAX:
-        rows.append(row)
 
 
 def progress_of(cursor: DataCursor, totals: pb.ListStoredObjectsResponse) -> DataProgress:

@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dataplane.location import ask_location
-from dataplane.registration import segment_facts
+from dataplane.registration import create_segment
 from dataplane.stream_poll import read_streams
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from segments.errors import CorruptObject, ObjectMissing
-from segments.facts import written
 from segments.inventory.contents import SegmentFound, find_segment
-from segments.keys import MergedKey, parse_key, split_key
+from segments.keys import MergedKey, parse_key
 from segments.offsets import OffsetSpan, coalesce
 from segments.store.interface import ObjectStore
 
@@ -96,7 +95,10 @@ def _complete(segments: Iterator[SegmentFound]) -> Iterator[_Batch]:
 def _request(
     client: MetaClient, bucket_of: Callable[[str], common_pb2.CloudBucket], batch: _Batch
 ) -> nursery_pb2.RegisterMergedSegmentRequest:
-    segments = [_segment(bucket_of(file.key), file) for file in batch.files]
+    segments = [
+        create_segment(batch.dataset_id, bucket_of(file.key), file.key, file)
+        for file in batch.files
+    ]
     return nursery_pb2.RegisterMergedSegmentRequest(
         segment=segments[0],
         more_segments=segments[1:],
@@ -116,21 +118,3 @@ def _request(
 def _committed_at(client: MetaClient, span: OffsetSpan) -> int:
     request = operations_pb2.LocateOffsetRequest(stream_id=span.stream_id, offset=span.end)
     return client.operations.LocateOffset(request).baby.committed_at_nanos
-
-
-def _segment(bucket: common_pb2.CloudBucket, file: SegmentFound) -> common_pb2.CreateSegment:
-    prefix, name = split_key(file.key)
-    return common_pb2.CreateSegment(
-        dataset_id=file.footer.dataset_id,
-        time_range=common_pb2.TimeRange(start_time=file.start_time, end_time=file.end_time),
-        size_bytes=file.size_bytes,
-        compressed_size_bytes=file.compressed_size_bytes,
-        number_of_events=file.rows,
-        cloud_object_key=common_pb2.CloudObjectKey(
-            prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
-        ),
-        facts=segment_facts(file.content) if file.content else None,
-        written_facts=written.message_of(written.proven(file.content.written))
-        if file.content
-        else None,
-    )

@@ -4,23 +4,18 @@ None of them is a violation: I1 and I2 hold less the quarantine and the loss led
 misses them, so a check that says "0 violations" has to name them too.
 """
 
-import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import TypeAlias
+from itertools import chain, repeat
 
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SegmentInfo
-from segments.errors import ObjectMissing
-from segments.inventory.listing import batches, list_payloads
-from segments.keys import join_key, quarantine_note_key
+from segments.inventory.listing import batches, list_payloads, read_note
+from segments.keys import join_key
 from segments.store.interface import ObjectStore
 
-# Keys of the quarantine that no registration counts, among those given.
-FindUncounted: TypeAlias = Callable[[Sequence[str]], Collection[str]]
 # Notes are read for the number of records; payloads beyond are counted without it.
 NOTES_MAX = 10_000
 # The promise that each reason puts in question, and the command that lists its objects.
@@ -37,6 +32,7 @@ _LOOK_AT = {
 NAMED_MAX = 20
 _READS_AT_ONCE = 16
 _GROUP = 128
+_NO_NOTE: dict[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +66,18 @@ class Withheld:
 
 
 def find_withheld(
+    client: MetaClient,
     store: ObjectStore,
     parked: Iterable[pb.ParkedStream],
     losses: Iterable[pb.Loss],
     unreadable: Iterable[SegmentInfo],
-    find_uncounted: FindUncounted,
 ) -> list[Withheld]:
     """Count records that are quarantined, parked, hidden, lost or unreadable; leave out zeros.
 
     `losses` is the whole ledger. Raises StoreError, MetaError.
     """
     counts = {reason: _Count() for reason in _LOOK_AT}
-    for is_counted, records in _quarantined(store, find_uncounted):
+    for is_counted, records in _quarantined(client, store):
         counts["quarantined" if is_counted else "uncounted"].add(records)
     for _ in parked:
         counts["parked"].add(None)
@@ -136,35 +132,17 @@ def _named(segment: SegmentInfo) -> str:
     )
 
 
-def uncounted_by(client: MetaClient) -> FindUncounted:
-    """Ask meta which of the keys of a group no registration counts."""
-
-    def find(keys: Sequence[str]) -> frozenset[str]:
-        request = pb.CheckQuarantinedRequest(object_keys=keys)
-        return frozenset(client.operations.CheckQuarantined(request).uncounted)
-
-    return find
-
-
-def _quarantined(
-    store: ObjectStore, find_uncounted: FindUncounted
-) -> Iterator[tuple[bool, int | None]]:
+def _quarantined(client: MetaClient, store: ObjectStore) -> Iterator[tuple[bool, int | None]]:
     """Whether each payload counts, and its number of records; None if its note does not say."""
     left = NOTES_MAX
     with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
         for group in batches(list_payloads(store), _GROUP):
             judged = [info.key for info, name in group if name.verdict is not None]
-            uncounted = find_uncounted(judged) if judged else ()
-            noted = pool.map(lambda item: _noted(store, item[0].key), group[:left])
-            for (info, _), records in zip_longest(group, noted):
-                yield info.key not in uncounted, records
+            request = pb.CheckQuarantinedRequest(object_keys=judged)
+            reply = client.operations.CheckQuarantined(request) if judged else None
+            uncounted = frozenset(reply.uncounted if reply else ())
+            notes = pool.map(lambda item: read_note(store, item[0].key), group[:left])
+            for (info, _), note in zip(group, chain(notes, repeat(_NO_NOTE)), strict=False):
+                records = note.get("records")
+                yield info.key not in uncounted, records if isinstance(records, int) else None
             left = max(0, left - len(group))
-
-
-def _noted(store: ObjectStore, key: str) -> int | None:
-    try:
-        note = json.loads(store.get(quarantine_note_key(key)))
-    except (ObjectMissing, ValueError):
-        return None
-    records = note.get("records") if isinstance(note, dict) else None
-    return records if isinstance(records, int) else None

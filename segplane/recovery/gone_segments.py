@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
 from meta.errors import NotFound, NothingToRepair
 from meta.store.checks import stored_objects
-from meta.store.checks.stored_objects import KeySpan, StoredObject, StoredPage
+from meta.store.checks.stored_objects import KeySpan, StoredObject
 from meta.store.damage import segment_repairs
 from meta.store.damage.losses import Acceptance
 from meta.store.recovery import gone_segments
@@ -74,7 +75,7 @@ def settle_gone(
         records[segment.dataset_id] += segment.records
     outcomes: list[GoneSegments] = []
     for dataset_id, own in sorted(ids.items()):
-        live = _count_live(transactions, dataset_id)
+        live = transactions.read(partial(gone_segments.count_live, dataset_id=dataset_id))
         gone = GoneSegments(dataset_id, names[dataset_id], len(own), records[dataset_id], live)
         is_accepted = decide(gone)
         if is_accepted and not is_dry_run:
@@ -91,13 +92,14 @@ def _gone(transactions: Transactions, store: ObjectStore) -> Iterator[SegmentAtS
     for rows in batches(missing, PAGE):
         segment_ids = [row.segment_id for row in rows if not exists(store, row.object_key)]
         if segment_ids:
-            yield from _live_among(transactions, segment_ids)
+            live_among = partial(gone_segments.live_among, segment_ids=segment_ids)
+            yield from transactions.read(live_among)
 
 
 def _rows(transactions: Transactions) -> Iterator[StoredObject]:
     span = KeySpan(through=BABIES_ROOT)
     while True:
-        page = _page(transactions, span)
+        page = transactions.read(partial(stored_objects.read_page, span=span, most=PAGE))
         yield from page.objects
         if not page.next_after:
             return
@@ -113,22 +115,7 @@ def _hide(
     for count, segment_id in enumerate(segment_ids, start=1):
         # A merge or a deletion has taken it since, which settles it.
         with suppress(NothingToRepair, NotFound):
-            _hide_one(transactions, segment_id, acceptance)
+            hide = partial(segment_repairs.hide, segment_id=segment_id, acceptance=acceptance)
+            transactions.write(hide)
         if count % PROGRESS_EVERY == 0:
             progress(f"{count} of {len(segment_ids)} segments are hidden")
-
-
-def _hide_one(transactions: Transactions, segment_id: UUID, acceptance: Acceptance) -> None:
-    transactions.write(lambda tx: segment_repairs.hide(tx, segment_id, acceptance))
-
-
-def _page(transactions: Transactions, span: KeySpan) -> StoredPage:
-    return transactions.read(lambda tx: stored_objects.read_page(tx, span, PAGE))
-
-
-def _live_among(transactions: Transactions, segment_ids: Sequence[str]) -> list[SegmentAtStake]:
-    return transactions.read(lambda tx: gone_segments.live_among(tx, segment_ids))
-
-
-def _count_live(transactions: Transactions, dataset_id: str) -> int:
-    return transactions.read(lambda tx: gone_segments.count_live(tx, dataset_id))

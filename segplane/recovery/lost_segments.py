@@ -7,6 +7,7 @@ whose records are held elsewhere are declared garbage, if they are older than th
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
@@ -77,16 +78,20 @@ def return_segments(
     if refused:
         left.update({s.key: refused for d in returning for s in d.choice.chosen})
         returning = []
-    new = tuple(d.dataset_id for d in returning if not _is_known(transactions, d.dataset_id))
+    new = tuple(
+        d.dataset_id
+        for d in returning
+        if not transactions.read(partial(lost_segments.is_known_dataset, dataset_id=d.dataset_id))
+    )
     returned = _returned(returning, streams)
     garbage = _garbage(transactions, store, kept, left)
     if not is_dry_run:
         for dataset_id in new:
-            _add_dataset(transactions, dataset_id)
+            transactions.write(partial(lost_segments.add_dataset, dataset_id=dataset_id))
         if returned.segments:
             transactions.write(lambda tx: lost_segments.bring_back(tx, returned))
         for batch in batches(garbage, KEYS_AT_ONCE):
-            _condemn(transactions, batch)
+            transactions.write(partial(object_keys.condemn, keys=batch))
     return SegmentsOutcome(
         tuple(segment.new.object_key for segment in returned.segments),
         sum(segment.new.number_of_events for segment in returned.segments),
@@ -134,7 +139,8 @@ def _plan(
         try:
             live.append(find_segment(store, store.head(row.object_key)))
         except ObjectMissing:
-            missing[row.id] = _spans(transactions, row.id)
+            spans_of = partial(lost_segments.spans_of, segment_id=row.id)
+            missing[row.id] = transactions.read(spans_of)
         except CorruptObject as error:
             left.update({segment.key: f"{row.object_key}: {error}" for segment in lost})
             return None
@@ -252,19 +258,3 @@ def _replaced_by(dataset: Planned, segment: SegmentFound) -> Iterator[UUID]:
             for span in segment.footer.ranges
         ):
             yield segment_id
-
-
-def _is_known(transactions: Transactions, dataset_id: str) -> bool:
-    return transactions.read(lambda tx: lost_segments.is_known_dataset(tx, dataset_id))
-
-
-def _add_dataset(transactions: Transactions, dataset_id: str) -> None:
-    transactions.write(lambda tx: lost_segments.add_dataset(tx, dataset_id))
-
-
-def _condemn(transactions: Transactions, keys: Sequence[str]) -> None:
-    transactions.write(lambda tx: object_keys.condemn(tx, keys))
-
-
-def _spans(transactions: Transactions, segment_id: UUID) -> list[tuple[str, int, int]]:
-    return transactions.read(lambda tx: lost_segments.spans_of(tx, segment_id))

@@ -4,7 +4,6 @@ Nothing is deleted from the bucket before meta has recorded what became of it, s
 be repeated after a crash.
 """
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 from dataplane.location import MetaLocation, ask_location
 from meta.client import MetaClient
 from meta.v1 import operations_pb2
-from segments.errors import ObjectMissing, SegmentsError
-from segments.inventory.listing import list_payloads
+from segments.errors import ObjectMissing
+from segments.inventory.listing import list_payloads, read_note
 from segments.keys import QuarantineKey, parse_key, quarantine_note_key
 from segments.signals import Signal
 from segments.store.interface import ObjectInfo, ObjectStore
@@ -211,18 +210,44 @@ def _find(store: ObjectStore, key: str) -> Quarantined:
 
 
 def drop(
-    client: MetaClient, key: str, acceptance: operations_pb2.LossAcceptance
+    client: MetaClient,
+    key: str,
+    acceptance: operations_pb2.LossAcceptance,
+    *,
+    is_held: bool = False,
 ) -> operations_pb2.DropPayloadResponse:
-    """Write a payload off, then delete it. Raises MetaError, SegmentsError, ReplayRefused."""
+    """Write a payload off, then delete it. Raises MetaError, SegmentsError, ReplayRefused.
+
+    `is_held` takes only one that no registration counts and whose records another one holds:
+    nothing is lost with it, and neither fact changes any more.
+    """
     _, store = open_quarantine(client)
     item = find(store, key)
+    if is_held:
+        _check_held(client, item)
+    # Checked again, and audited, before the object goes.
     reply = client.operations.DropPayload(
         operations_pb2.DropPayloadRequest(
-            object_key=key, dataset_id=item.dataset_id, acceptance=acceptance
+            object_key=key, dataset_id=item.dataset_id, acceptance=acceptance, held=is_held
         )
     )
     _delete(store, key)
     return reply
+
+
+def _check_held(client: MetaClient, item: Quarantined) -> None:
+    if not item.dataset_id:
+        raise ReplayRefused("its note names no dataset, so the owner of the records is not known")
+    reply = client.operations.CheckQuarantined(
+        operations_pb2.CheckQuarantinedRequest(object_keys=[item.key], dataset_id=item.dataset_id)
+    )
+    if not reply.uncounted:
+        raise ReplayRefused(f"{item.key} counts: replay it, or drop it with its records")
+    if not reply.held:
+        raise ReplayRefused(
+            f"no registration is known that holds the records of {item.key}: replay it with"
+            " --uncounted"
+        )
 
 
 def _payload(item: Quarantined, body: bytes) -> "Payload":
@@ -244,7 +269,7 @@ def _payload(item: Quarantined, body: bytes) -> "Payload":
 
 
 def _described(store: ObjectStore, info: ObjectInfo, name: QuarantineKey) -> Quarantined:
-    note = _note(store, info.key)
+    note = read_note(store, info.key)
     received_at = note.get("received_at_nanos")
     return Quarantined(
         info.key,
@@ -263,15 +288,6 @@ def _cause(note: dict[str, object]) -> str:
     """Return the cause and its detail, by the word of today for what builds before 0.3.0 wrote."""
     cause, colon, detail = str(note.get("cause", "unknown")).partition(":")
     return f"{SCHEMA_VIOLATION if cause == FORMER_SCHEMA_VIOLATION else cause}{colon}{detail}"
-
-
-def _note(store: ObjectStore, key: str) -> dict[str, object]:
-    """The note of a payload; empty if a nursery died before it wrote it."""
-    try:
-        note = json.loads(store.get(quarantine_note_key(key)))
-    except (SegmentsError, ValueError):
-        return {}
-    return note if isinstance(note, dict) else {}
 
 
 def _delete(store: ObjectStore, key: str) -> None:

@@ -17,7 +17,6 @@ from meta.store.recovery.restored_streams import RestoredBaby, RestoredEntry, Re
 from meta.store.segments import object_stores
 from meta.store.segments.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
-from segments.facts import written
 from segments.facts.feature import NO_FACTS
 from segments.ids import uuid_of
 from segments.inventory.contents import BabyFound
@@ -162,7 +161,7 @@ def segment_row(live: LiveSegment) -> tables.RestoredSegment:
             facts=facts.SerializeToString(deterministic=True) if facts else None,
             signals=signal_mask(item.signal for item in facts.signals) if facts else None,
             format_version=segment.footer.format_version,
-            written=written.proven(segment.content.written) if segment.content else NO_FACTS,
+            written=segment.content.written if segment.content else NO_FACTS,
         ),
         live.merge_count,
         segment.modified_at_nanos,

@@ -26,7 +26,6 @@ from segplane.recovery.rebuild import baby_row
 from segplane.recovery.unknown_babies import UnknownBabies, UnknownTail
 from segplane.recovery.unknown_objects import find_streams
 
-IDS_AT_ONCE = 256
 PROGRESS_EVERY = 100
 # Tokens that a report names at most.
 REVOKED_MAX = 1_000

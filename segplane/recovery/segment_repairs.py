@@ -21,13 +21,11 @@ from meta.client import MetaClient
 from meta.v1 import common_pb2, operations_pb2, segment_lookup_pb2
 from segments.checksums import BLOCK_BYTES, checksum_of
 from segments.errors import CorruptObject, ObjectExists, ObjectMissing
-from segments.facts import written
 from segments.keys import join_key
 from segments.markers import mark_hidden, mark_replaced
 from segments.object_check import KnownObject, check_object
 from segments.parquet.content import read_local_content
 from segments.parquet.footer import (
-    SegmentContent,
     SegmentFacts,
     SegmentFooter,
     StoredFooter,
@@ -58,7 +56,6 @@ class _File:
 
     stored: StoredFooter
     facts: SegmentFacts
-    has_content: bool
 
 
 def hide(
@@ -106,8 +103,6 @@ def replace(
         # An object of an earlier call is compared like any other.
         verify_segment(store, key, file.facts)
         message = create_segment(segment.dataset_id, location.bucket_of(key), key, file.facts)
-        if not file.has_content:
-            message.ClearField("facts")
         return client.operations.ReplaceSegment(
             operations_pb2.ReplaceSegmentRequest(
                 segment_id=segment_id,
@@ -203,20 +198,8 @@ def _read(path: Path) -> _File:
         raise RepairRefused(f"{path} is no sound segment: {error}") from None
     with path.open("rb") as source:
         checksum = checksum_of(source)
-    stored, content = read.stored, read.content
-    if content is not None:
-        content = dataclasses.replace(content, written=written.proven(content.written))
-    facts = SegmentFacts(
-        rows=stored.rows,
-        rows_by_signal=stored.rows_by_signal,
-        size_bytes=read.size_bytes,
-        compressed_size_bytes=checksum.size_bytes,
-        start_time=stored.start_time,
-        end_time=stored.end_time,
-        crc32c=checksum.crc32c,
-        content=content or SegmentContent(stored.footer.format_version, {}),
-    )
-    return _File(stored, facts, content is not None)
+    facts = SegmentFacts.of(read.stored, read.size_bytes, checksum.size_bytes, checksum.crc32c)
+    return _File(read.stored, dataclasses.replace(facts, content=read.proven or facts.content))
 
 
 def _ranges(footer: SegmentFooter) -> list[operations_pb2.OffsetRange]:

@@ -7,6 +7,7 @@ a stream whose exports are all acknowledged elsewhere, by their digests, is left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
@@ -95,17 +96,12 @@ def _digests_since(transactions: Transactions, store: ObjectStore, since: int) -
     digests: set[bytes] = set()
     page: list[tuple[str, int]] = [(_NIL, -1)]
     while page:
-        last = page[-1]
-        page = _committed_since(transactions, since, last)
+        page = transactions.read(
+            partial(unknown_streams.committed_since, nanos=since, after=page[-1])
+        )
         for some in read_each(lambda baby: _digests_of(store, baby_key(*baby)), page):
             digests.update(some)
     return frozenset(digests)
-
-
-def _committed_since(
-    transactions: Transactions, since: int, after: tuple[str, int]
-) -> list[tuple[str, int]]:
-    return transactions.read(lambda tx: unknown_streams.committed_since(tx, since, after))
 
 
 def _share(digests: Sequence[bytes], acknowledged: frozenset[bytes]) -> _Share:

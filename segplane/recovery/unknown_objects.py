@@ -1,6 +1,6 @@
 """Streams and merged segments in the bucket that a restored database does not know."""
 
-from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
@@ -29,7 +29,7 @@ def find_streams(transactions: Transactions, store: ObjectStore) -> list[str]:
     ids = stream_ids(info for info in objects if isinstance(parse_key(info.key), BabyKey))
     unknown: list[str] = []
     for batch in batches(ids, KEYS_AT_ONCE):
-        known_ids = _known_streams(transactions, batch)
+        known_ids = transactions.read(partial(unknown_streams.known, stream_ids=batch))
         unknown += [stream_id for stream_id in batch if stream_id not in known_ids]
     return unknown
 
@@ -46,27 +46,18 @@ def find_segments(
     hidden: list[str] = []
     markers = read_markers(store)
     present = {new for _, new in markers.replaced if exists(store, new)}
-    kept = {id_ for id_ in read_kept(store) if not _is_live(transactions, id_)}
+    kept = {
+        id_
+        for id_ in read_kept(store)
+        if transactions.read(partial(datasets.find_either, identifier=UUID(id_))) is None
+    }
     keys = (info.key for info in list_objects(store, DATASETS_ROOT))
     for batch in batches(keys, KEYS_AT_ONCE):
-        for key in _unknown_keys(transactions, batch):
+        judge = partial(orphans.condemn, question=Question(batch), is_dry_run=True)
+        for key in transactions.read(judge).unknown:
             name = parse_key(key)
             if markers.reason(key, present):
                 hidden.append(key)
             elif isinstance(name, MergedKey | AttemptKey) and name.dataset_id not in kept:
                 by_dataset.setdefault(name.dataset_id, []).append(key)
     return by_dataset, hidden
-
-
-def _known_streams(transactions: Transactions, ids: Sequence[str]) -> frozenset[str]:
-    return transactions.read(lambda tx: unknown_streams.known(tx, ids))
-
-
-def _unknown_keys(transactions: Transactions, keys: Sequence[str]) -> tuple[str, ...]:
-    return transactions.read(
-        lambda tx: orphans.condemn(tx, Question(keys), is_dry_run=True).unknown
-    )
-
-
-def _is_live(transactions: Transactions, dataset_id: str) -> bool:
-    return transactions.read(lambda tx: datasets.find_either(tx, UUID(dataset_id))) is not None

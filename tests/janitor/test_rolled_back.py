@@ -10,8 +10,7 @@ import pytest
 
 from janitor import jobs
 from janitor.config import Settings as JanitorSettings
-from janitor.jobs import Tools
-from janitor.retired_streams import forget_streams
+from janitor.jobs import Tools, forget_streams
 from meta.client import MetaClient, location
 from meta.config import Settings
 from meta.process import Shutdown

@@ -8,9 +8,7 @@ import pytest
 from segments.keys import merged_prefix
 from segments.parquet.footer import RegisteredFacts, SegmentFooter, StoredFooter
 from segments.parquet.lineage import BatchPart
-from segplane.fsck import invariants
-from segplane.fsck.footer_check import BatchParts
-from segplane.fsck.invariants import SegmentState
+from segplane.fsck.footer_check import BatchParts, SegmentState, footer_matches
 
 DATASET = "01932c00-0000-7000-8000-000000000001"
 SEGMENT = SegmentState(
@@ -30,7 +28,7 @@ STORED = StoredFooter(
     ],
 )
 def test_a_footer_that_differs_is_found(stored: StoredFooter, count: int) -> None:
-    assert len(list(invariants.footer_matches(SEGMENT, stored))) == count
+    assert len(list(footer_matches(SEGMENT, stored))) == count
 
 
 def held_twice(*held: tuple[SegmentState, StoredFooter], live: int = 2) -> list[str]:

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from segments.parquet.columns.repetition import is_unrepeated, unrepeated_columns
+from segments.parquet.reader import SegmentFile
 from segments.parquet.spec import PromotedColumn, SegmentSpec
-from segments.parquet.writer import SegmentFile
 from tests.support.parquet.rows import rows_of, write_segment
 
 ROWS = 20_000

@@ -17,7 +17,7 @@ from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import DataCursor
 from segplane.fsck.data_check import DataProgress, check_data
 from segplane.fsck.repair import advice
-from segplane.fsck.withheld import Withheld, find_withheld, summary, uncounted_by
+from segplane.fsck.withheld import Withheld, find_withheld, summary
 from segplane.read.lookup import find_unreadable
 from segplane.recovery.losses import list_losses, list_parked
 
@@ -54,11 +54,7 @@ def run(client: MetaClient, sample: float, since: int, cursor_path: Path | None)
 def all_withheld(client: MetaClient, store: ObjectStore) -> list[Withheld]:
     """Count the acknowledged records that readers do not see. Raises StoreError, MetaError."""
     return find_withheld(
-        store,
-        list_parked(client),
-        list_losses(client),
-        find_unreadable(client),
-        uncounted_by(client),
+        client, store, list_parked(client), list_losses(client), find_unreadable(client)
     )
 
 

@@ -154,11 +154,10 @@ def drop(
     """
     from segplane.recovery import quarantine
     from segplane.recovery.losses import acceptance
-    from segplane.recovery.uncounted import discard_held
 
     if held_elsewhere:
         with _refusals():
-            discard_held(client, key, acceptance(reason))
+            quarantine.drop(client, key, acceptance(reason), is_held=True)
         return Answer({"deleted": key}, [f"deleted {key}: its records are held elsewhere"])
     require_loss_accepted(accept_loss, "payload are lost")
     with _refusals():

@@ -9,6 +9,7 @@ from segments.baby import Baby, decode_baby
 from segments.errors import CorruptObject, ObjectMissing
 from segments.ids import is_canonical_uuid
 from segments.inventory.listing import batches, list_babies
+from segments.inventory.streams import BabyFound
 from segments.keys import BabyKey, parse_key
 from segments.parquet.content import read_content
 from segments.parquet.footer import SegmentContent, SegmentFooter
@@ -38,22 +39,6 @@ class SegmentFound:
     content: SegmentContent | None = None
     # Only its footer was read.
     crc32c: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BabyFound:
-    """A baby segment in the bucket; `dataset_ids` None: it holds records and nothing says whose."""
-
-    stream_id: str
-    offset: int
-    dataset_ids: frozenset[str] | None
-    num_records: int
-    start_time: int
-    end_time: int
-    size_bytes: int
-    flush_id: bytes
-    is_stop: bool
-    modified_at_nanos: int
 
 
 def read_each(read: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -6,7 +6,6 @@ from functools import partial
 
 from segments.errors import CorruptObject, ObjectMissing
 from segments.inventory.contents import (
-    BabyFound,
     SegmentFound,
     baby_found,
     decoded,
@@ -14,6 +13,7 @@ from segments.inventory.contents import (
     read_each,
 )
 from segments.inventory.listing import list_objects
+from segments.inventory.streams import BabyFound
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
 from segments.markers import read_kept, read_markers
 from segments.rebuild.batches import Dropped

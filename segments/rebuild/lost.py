@@ -9,7 +9,8 @@ file holds.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from segments.inventory.contents import BabyFound, SegmentFound
+from segments.inventory.contents import SegmentFound
+from segments.inventory.streams import BabyFound
 from segments.offsets import OffsetSpan
 from segments.rebuild.batches import History, Tail
 from segments.rebuild.lineages import (

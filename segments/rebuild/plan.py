@@ -7,7 +7,8 @@ is still there can be merged again, so records must be found only for babies tha
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from segments.inventory.contents import BabyFound, SegmentFound
+from segments.inventory.contents import SegmentFound
+from segments.inventory.streams import BabyFound, EndedStream, StreamEntry
 from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.offsets import coalesce
 from segments.parquet.spec import PromotedColumn, SegmentSpec
@@ -28,26 +29,6 @@ class LiveSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """The merged offset of a stream and dataset."""
-
-    dataset_id: str
-    merged_offset: int
-    ingest_time_nanos: int
-
-
-@dataclass(frozen=True, slots=True)
-class RebuiltStream:
-    """A stream, ended at its committed offset; `babies` are those above its deleted offset."""
-
-    stream_id: str
-    committed_offset: int
-    deleted_offset: int
-    entries: tuple[Entry, ...]
-    babies: tuple[BabyFound, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Rebuild:
     """The whole answer; `dropped` stay in the bucket as orphans, `warnings` are for the operator.
 
@@ -57,7 +38,7 @@ class Rebuild:
 
     dataset_ids: tuple[str, ...]
     segments: tuple[LiveSegment, ...]
-    streams: tuple[RebuiltStream, ...]
+    streams: tuple[EndedStream, ...]
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
     specs: Mapping[str, SegmentSpec]
@@ -88,7 +69,7 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
     }
     stamped = {d for run in runs.values() for baby in run for d in baby.dataset_ids or ()}
     live: list[LiveSegment] = []
-    entries: dict[str, list[Entry]] = {stream_id: [] for stream_id in tails}
+    entries: dict[str, list[StreamEntry]] = {stream_id: [] for stream_id in tails}
     dataset_ids = tuple(sorted(stamped | by_dataset.keys()))
     for dataset_id in dataset_ids:
         own = by_dataset.get(dataset_id, [])
@@ -102,12 +83,12 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
             # If the baby itself is gone, this is a time that is not too early.
             last = by_stream.get(stream_id, {}).get(offset)
             at = last.modified_at_nanos if last else newest.get(stream_id, 0)
-            entries[stream_id].append(Entry(dataset_id, offset, at // 10**9 * 10**9))
+            entries[stream_id].append(StreamEntry(dataset_id, offset, at // 10**9 * 10**9))
     return Rebuild(
         dataset_ids,
         tuple(live),
         tuple(
-            RebuiltStream(s, t.committed, t.first - 1, tuple(entries[s]), runs[s])
+            EndedStream(s, t.committed, t.first - 1, tuple(entries[s]), runs[s])
             for s, t in sorted(tails.items())
         ),
         tuple(sorted(dropped)),

@@ -17,8 +17,9 @@ from meta.store.recovery.rebuild import RestoredSegment
 from meta.store.segments import object_keys
 from meta.store.versions import clock
 from segments.errors import CorruptObject, ObjectMissing
-from segments.inventory.contents import BabyFound, SegmentFound, find_segment, read_babies
+from segments.inventory.contents import SegmentFound, find_segment, read_babies
 from segments.inventory.listing import batches
+from segments.inventory.streams import BabyFound
 from segments.rebuild.lost import LostChoice, choose_lost
 from segments.rebuild.plan import LiveSegment, merge_count_of
 from segments.store.interface import ObjectStore

@@ -13,19 +13,17 @@ from meta.services.messages.segment_facts import signal_mask
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.engine.pool import Database
 from meta.store.recovery import rebuild as tables
-from meta.store.recovery.restored_streams import RestoredBaby, RestoredEntry, RestoredStream
 from meta.store.segments import object_stores
 from meta.store.segments.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
 from segments.facts.feature import NO_FACTS
 from segments.ids import uuid_of
-from segments.inventory.contents import BabyFound
 from segments.inventory.listing import list_payloads
 from segments.keys import split_key, store_of
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
-from segments.rebuild.plan import LiveSegment, Rebuild, RebuiltStream, plan
+from segments.rebuild.plan import LiveSegment, Rebuild, plan
 from segments.store.interface import ObjectStore
 
 NAME_CHARACTERS_MAX = 255
@@ -105,7 +103,7 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
     catalog = tables.Catalog(
         {UUID(dataset_id): name for dataset_id, name in names.items()},
         tuple(segment_row(item) for item in rebuilt.segments),
-        tuple(_stream(stream) for stream in rebuilt.streams),
+        rebuilt.streams,
         {UUID(dataset_id): _layout(spec) for dataset_id, spec in rebuilt.specs.items()},
         {
             UUID(dataset_id): tuple(map(_promoted_row, columns))
@@ -167,31 +165,4 @@ def segment_row(live: LiveSegment) -> tables.RestoredSegment:
         segment.modified_at_nanos,
         tuple((UUID(span.stream_id), span.start, span.end) for span in segment.footer.ranges),
         segment.footer.quarantined,
-    )
-
-
-def _stream(stream: RebuiltStream) -> RestoredStream:
-    return RestoredStream(
-        UUID(stream.stream_id),
-        stream.committed_offset,
-        stream.deleted_offset,
-        tuple(
-            RestoredEntry(UUID(e.dataset_id), e.merged_offset, e.ingest_time_nanos)
-            for e in stream.entries
-        ),
-        tuple(baby_row(baby) for baby in stream.babies),
-    )
-
-
-def baby_row(baby: BabyFound) -> RestoredBaby:
-    """The row of a baby that is in the bucket."""
-    return RestoredBaby(
-        baby.offset,
-        baby.start_time,
-        baby.end_time,
-        baby.size_bytes,
-        baby.num_records,
-        baby.flush_id,
-        tuple(UUID(dataset_id) for dataset_id in sorted(baby.dataset_ids or ())),
-        baby.modified_at_nanos,
     )

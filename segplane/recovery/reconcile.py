@@ -14,15 +14,14 @@ from meta.store.damage.losses import Acceptance
 from meta.store.engine.pool import Database
 from meta.store.recovery import gone_segments, unknown_streams
 from meta.store.recovery.gone_segments import RevokedToken
-from meta.store.recovery.restored_streams import RestoredEntry, RestoredStream
 from meta.store.segments import object_stores
 from meta.store.versions import witness_state
 from meta.watches.witness_log import WitnessLog
+from segments.inventory.streams import EndedStream, StreamEntry
 from segments.store.interface import ObjectStore
 from segments.store.open import store_names
 from segplane.recovery.gone_segments import Decision, GoneSegments, settle_gone
 from segplane.recovery.lost_segments import SegmentsOutcome, return_segments
-from segplane.recovery.rebuild import baby_row
 from segplane.recovery.unknown_babies import UnknownBabies, UnknownTail
 from segplane.recovery.unknown_objects import find_streams
 
@@ -168,16 +167,9 @@ def _adopt(
     if tail.babies and tail.babies[0].offset:
         # The stream's segments bring it back, if they hold the missing records.
         return _outcome(stream_id, replace(tail, reason="its first baby segments are gone"))
-    stream = RestoredStream(
-        UUID(stream_id),
-        len(tail.babies) - 1,
-        -1,
-        tuple(
-            RestoredEntry(UUID(dataset_id), -1, 0)
-            for dataset_id in sorted({d for baby in tail.babies for d in baby.dataset_ids or ()})
-        ),
-        tuple(map(baby_row, tail.babies)),
-    )
+    dataset_ids = sorted({d for baby in tail.babies for d in baby.dataset_ids or ()})
+    entries = tuple(StreamEntry(dataset_id, -1) for dataset_id in dataset_ids)
+    stream = EndedStream(stream_id, len(tail.babies) - 1, -1, entries, tail.babies)
     new: tuple[UUID, ...] = ()
     if not is_dry_run:
         new = transactions.write(lambda tx: unknown_streams.adopt(tx, stream))

@@ -12,7 +12,6 @@ from segments.inventory.contents import SegmentFound, read_babies
 from segments.rebuild.lineages import Offsets
 from segments.rebuild.lost import LostChoice
 from segments.store.interface import ObjectStore
-from segplane.recovery.rebuild import baby_row
 from segplane.recovery.unknown_babies import UnknownTail
 
 # Reads the babies of an unknown stream that come back with it.
@@ -100,8 +99,7 @@ def _known_stream(
     if len(babies) != committed - above:
         raise _StreamLeft(f"stream {stream_id} lacks babies between {above} and {committed}")
     deleted = max(state.deleted, gone)
-    rows = tuple(map(baby_row, babies))
-    return ReturnedStream(UUID(stream_id), state, committed, deleted, rows, ends)
+    return ReturnedStream(UUID(stream_id), state, committed, deleted, tuple(babies), ends)
 
 
 def _unknown_stream(
@@ -118,5 +116,4 @@ def _unknown_stream(
         raise _StreamLeft(f"stream {stream_id} ends at {committed}, before its segments do")
     stamped = {d for baby in babies for d in baby.dataset_ids or ()}
     merged = {**dict.fromkeys(sorted(stamped), gone), **ends}
-    rows = tuple(map(baby_row, babies))
-    return ReturnedStream(UUID(stream_id), None, committed, gone, rows, merged)
+    return ReturnedStream(UUID(stream_id), None, committed, gone, babies, merged)

@@ -14,7 +14,8 @@ from meta.commits.transactions import Transactions
 from meta.store.recovery import unknown_streams
 from segments.baby import Baby
 from segments.errors import ObjectMissing
-from segments.inventory.contents import BabyFound, decoded, read_babies, read_each
+from segments.inventory.contents import decoded, read_babies, read_each
+from segments.inventory.streams import BabyFound
 from segments.keys import baby_key
 from segments.store.interface import ObjectStore
 

@@ -108,7 +108,7 @@ def test_findings_beyond_the_limit_are_only_counted(
     for seed in range(4):
         case.save(seed)
     case.store.delete([case.key(segment) for segment in case.find()])
-    monkeypatch.setattr(catalog_check, "KEPT_MAX", 3)
+    monkeypatch.setattr(check_cursor, "KEPT_MAX", 3)
 
     report = catalog_check.check(case.client, is_deep=False, orphan_age_secs=0)
 

@@ -18,12 +18,12 @@ from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.recovery import rebuild, restored_streams, unknown_streams
 from meta.store.recovery.rebuild import RestoredSegment
-from meta.store.recovery.restored_streams import RestoredBaby, RestoredEntry, RestoredStream
 from meta.store.segments import burial, segments, stats
 from meta.store.streams import merged_offsets
 from meta.store.tables.segments import registrations, segment_lineage
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
+from segments.inventory.streams import BabyFound, EndedStream, StreamEntry
 from segments.keys import join_key
 
 _UUIDS = bindparam("ids", type_=ARRAY(Uuid))
@@ -123,7 +123,7 @@ class ReturnedStream:
     before: StreamState | None
     committed: int
     deleted: int
-    babies: tuple[RestoredBaby, ...]
+    babies: tuple[BabyFound, ...]
     ends: Mapping[str, int]
 
 
@@ -174,7 +174,7 @@ def bring_back(tx: Transaction, returned: Returned) -> Version:
     """Register all that comes back. Raises RaceLost if it was planned from another state."""
     _compare(tx, returned)
     known = [stream for stream in returned.streams if stream.before is not None]
-    rows = [RestoredStream(stream.id, -1, -1, (), stream.babies) for stream in known]
+    rows = [EndedStream(str(stream.id), -1, -1, (), stream.babies) for stream in known]
     restored_streams.write_babies(tx, rows)
     claims = segments.claim(tx, [segment.new for segment in returned.segments])
     segments.raise_refusal(claims)
@@ -266,10 +266,8 @@ def _move(stream: ReturnedStream, dataset_id: str) -> tuple[int, int]:
 
 def _write_stream(tx: Transaction, stream: ReturnedStream, version: Version) -> None:
     if stream.before is None:
-        entries = tuple(
-            RestoredEntry(UUID(dataset_id), end, 0) for dataset_id, end in stream.ends.items()
-        )
-        row = RestoredStream(stream.id, stream.committed, stream.deleted, entries, stream.babies)
+        entries = tuple(StreamEntry(dataset_id, end) for dataset_id, end in stream.ends.items())
+        row = EndedStream(str(stream.id), stream.committed, stream.deleted, entries, stream.babies)
         restored_streams.write_babies(tx, [row])
         unknown_streams.write(tx, row, version)
         return

@@ -16,7 +16,7 @@ from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
 from meta.store.damage import replays
 from meta.store.engine.pool import Transaction
 from meta.store.recovery import restored_streams
-from meta.store.recovery.restored_streams import RestoredStream, insert_rows, moment, slices
+from meta.store.recovery.restored_streams import insert_rows, moment, slices
 from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
@@ -25,6 +25,7 @@ from meta.store.tables.segments import dataset_stats, registrations
 from meta.store.tables.segments import segments as segments_table
 from meta.store.tables.server import audit_log
 from meta.store.versions.versions import Version
+from segments.inventory.streams import EndedStream
 from segments.offsets import Quarantined
 
 
@@ -53,7 +54,7 @@ class Catalog:
 
     names: Mapping[UUID, str]
     segments: tuple[RestoredSegment, ...]
-    streams: tuple[RestoredStream, ...]
+    streams: tuple[EndedStream, ...]
     layouts: Mapping[UUID, Layout]
     numbered_columns: Mapping[UUID, tuple[PromotedColumnRow, ...]]
     replayed: Mapping[str, UUID] = field(default_factory=dict)

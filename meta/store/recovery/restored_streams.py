@@ -1,7 +1,6 @@
 """Rows of streams that come from the bucket: ended ones, with the babies that are still there."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
@@ -17,6 +16,7 @@ from meta.store.tables.streams import (
     stream_heads,
 )
 from meta.store.versions.versions import Version
+from segments.inventory.streams import EndedStream
 
 ROWS_AT_ONCE = 1_000
 # A collector that comes back registers for a stream of its own.
@@ -27,56 +27,22 @@ EPOCH = datetime.fromtimestamp(0, UTC)
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredEntry:
-    """The merged offset of one (stream, dataset) entry."""
-
-    dataset_id: UUID
-    merged_offset: int
-    ingest_time_nanos: int
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredBaby:
-    """A committed baby that is still there; `dataset_ids` empty = unstamped."""
-
-    offset: int
-    start_ns: int
-    end_ns: int
-    size_bytes: int
-    num_records: int
-    flush_id: bytes
-    dataset_ids: tuple[UUID, ...]
-    committed_at_nanos: int
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredStream:
-    """A stream that ended at its committed offset."""
-
-    id: UUID
-    committed_offset: int
-    deleted_offset: int
-    entries: tuple[RestoredEntry, ...]
-    babies: tuple[RestoredBaby, ...]
-
-
-def write_babies(tx: Transaction, streams: Sequence[RestoredStream]) -> None:
+def write_babies(tx: Transaction, streams: Sequence[EndedStream]) -> None:
     """Write the babies of streams; readers and nurseries see them once the streams are there."""
     insert_rows(
         tx,
         insert(baby_segments),
         [
             {
-                "stream_id": stream.id,
+                "stream_id": UUID(stream.stream_id),
                 "offset": baby.offset,
-                "start_ns": baby.start_ns,
-                "end_ns": baby.end_ns,
+                "start_ns": baby.start_time,
+                "end_ns": baby.end_time,
                 "size_bytes": baby.size_bytes,
                 "num_records": baby.num_records,
                 "flush_id": baby.flush_id or None,
-                "dataset_ids": list(baby.dataset_ids) or None,
-                "committed_at": moment(baby.committed_at_nanos),
+                "dataset_ids": [UUID(i) for i in sorted(baby.dataset_ids or ())] or None,
+                "committed_at": moment(baby.modified_at_nanos),
             }
             for stream in streams
             for baby in stream.babies
@@ -86,7 +52,7 @@ def write_babies(tx: Transaction, streams: Sequence[RestoredStream]) -> None:
 
 def write_streams(
     tx: Transaction,
-    streams: Sequence[RestoredStream],
+    streams: Sequence[EndedStream],
     version: Version,
     *,
     collector: str = COLLECTOR,
@@ -98,10 +64,10 @@ def write_streams(
         insert(ingest_streams),
         [
             {
-                "id": stream.id,
+                "id": UUID(stream.stream_id),
                 "collector_id": collector,
                 "collector_string": collector,
-                "shard_hash": stream.id.int & 0x7FFFFFFF,
+                "shard_hash": UUID(stream.stream_id).int & 0x7FFFFFFF,
                 "stopped_at_nanos": stopped_at_nanos,
                 "stopped_offset": stream.committed_offset,
                 "stop_reason": _STOPPED_BY_TIMEOUT,
@@ -111,16 +77,18 @@ def write_streams(
             for stream in streams
         ],
     )
-    heads = ({"stream_id": s.id, "committed_offset": s.committed_offset} for s in streams)
+    heads = (
+        {"stream_id": UUID(s.stream_id), "committed_offset": s.committed_offset} for s in streams
+    )
     common = {"is_stopped": True, "is_pending": True}
     insert_rows(tx, insert(stream_heads), [{**head, **common} for head in heads])
     _write_entries(tx, streams, version)
 
 
-def _write_entries(tx: Transaction, streams: Sequence[RestoredStream], version: Version) -> None:
+def _write_entries(tx: Transaction, streams: Sequence[EndedStream], version: Version) -> None:
     """Write entries, and for each the one checkpoint that is known: that of now."""
-    entries = [(stream.id, entry) for stream in streams for entry in stream.entries]
-    keys = [{"stream_id": s, "dataset_id": e.dataset_id} for s, e in entries]
+    entries = [(UUID(stream.stream_id), entry) for stream in streams for entry in stream.entries]
+    keys = [{"stream_id": s, "dataset_id": UUID(e.dataset_id)} for s, e in entries]
     offsets = [
         {
             "merged_offset": e.merged_offset,

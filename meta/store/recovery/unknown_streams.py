@@ -14,10 +14,10 @@ from sqlalchemy import ARRAY, Uuid, bindparam, text
 from meta.store.access import audit
 from meta.store.engine.pool import Database, Transaction
 from meta.store.recovery import rebuild, restored_streams
-from meta.store.recovery.restored_streams import RestoredStream
 from meta.store.streams import stream_datasets
 from meta.store.versions import clock, versions
 from meta.store.versions.versions import Version
+from segments.inventory.streams import EndedStream
 
 COLLECTOR = "reconciled with the bucket"
 BABIES_AT_ONCE = 1_000
@@ -77,29 +77,30 @@ def committed_since(tx: Transaction, nanos: int, after: tuple[str, int]) -> list
     return [(str(row[0]), row[1]) for row in rows]
 
 
-def adopt(tx: Transaction, stream: RestoredStream) -> tuple[UUID, ...]:
+def adopt(tx: Transaction, stream: EndedStream) -> tuple[UUID, ...]:
     """Write a stream that is not known, and the datasets of its stamps that never were.
 
     Entries of deleted datasets are left out, as by CommitOffset. Answers the new datasets.
     """
-    if known(tx, [str(stream.id)]):
+    if known(tx, [stream.stream_id]):
         return ()
-    stamped = {entry.dataset_id for entry in stream.entries}
+    stamped = {UUID(entry.dataset_id) for entry in stream.entries}
     there = frozenset(tx.execute(_DATASETS, {"ids": list(stamped)}).scalars())
     live = stream_datasets.lock_live_datasets(tx, stamped)
-    audit.note(tx, "segplane catalog reconcile", str(stream.id), f"{len(stream.babies)} babies")
+    audit.note(tx, "segplane catalog reconcile", stream.stream_id, f"{len(stream.babies)} babies")
     restored_streams.write_babies(tx, [stream])
     version = versions.allocate(tx)
     new = tuple(sorted(stamped - there))
     for dataset_id in new:
         rebuild.insert_dataset(tx, dataset_id, f"reconciled-{dataset_id}", version)
-    kept = tuple(e for e in stream.entries if e.dataset_id in live or e.dataset_id in new)
+    there_now = {*live, *new}
+    kept = tuple(e for e in stream.entries if UUID(e.dataset_id) in there_now)
     write(tx, replace(stream, entries=kept), version)
-    tx.execute(_RETIRE_EMPTY, {"id": stream.id})
+    tx.execute(_RETIRE_EMPTY, {"id": UUID(stream.stream_id)})
     return new
 
 
-def write(tx: Transaction, stream: RestoredStream, version: Version) -> None:
+def write(tx: Transaction, stream: EndedStream, version: Version) -> None:
     """Write a stream whose babies are written, ended now."""
     restored_streams.write_streams(
         tx, [stream], version, collector=COLLECTOR, stopped_at_nanos=clock.now_nanos(tx)

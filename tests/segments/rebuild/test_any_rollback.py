@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segments.inventory.contents import BabyFound, SegmentFound
+from segments.inventory.contents import SegmentFound
+from segments.inventory.streams import BabyFound
 from segments.rebuild.lost import choose_lost
 from tests.support.bucket_histories import DAYS, Held, World
 from tests.support.examples import examples

@@ -163,14 +163,18 @@ def decode_baby(body: bytes, is_wanted: IsWanted = lambda _: True) -> Baby:
     that are no CombinedSignals, or a stamped baby whose checksum is missing or wrong. Unknown
     fields are ignored.
     """
-    try:
-        message = pb.CombinedSignals.FromString(body)
-    except DecodeError as error:
-        raise CorruptObject("bytes are no CombinedSignals message") from error
-    is_stamped = message.HasField("stamp")
-    if is_stamped or message.crc32c:
+    message = parse_baby(body)
+    if message.HasField("stamp") or message.crc32c:
         _check_crc(body)
     return baby_of(message, is_wanted)
+
+
+def parse_baby(body: bytes) -> pb.CombinedSignals:
+    """Parse one baby segment object, whatever its checksum; raises CorruptObject."""
+    try:
+        return pb.CombinedSignals.FromString(body)
+    except DecodeError as error:
+        raise CorruptObject("bytes are no CombinedSignals message") from error
 
 
 def baby_of(message: pb.CombinedSignals, is_wanted: IsWanted = lambda _: True) -> Baby:
@@ -282,17 +286,13 @@ def _parts(message: pb.CombinedSignals, is_wanted: IsWanted) -> Iterator[TokenPa
             if is_stamped and not is_wanted(dataset_id):
                 continue
             if exports is None:
-                exports = _exports_by_kind(entry)
+                exports = {}
+                for export in entry.exports:
+                    stamped = Export(export.digest, export.received_at)
+                    exports.setdefault(export.signal, []).append(stamped)
             counted = stamp.num_records, stamp.start_time, stamp.end_time
             own = tuple(exports.get(kind, ()))
             yield TokenPart(token_id, signal, tuple(slices), dataset_id, *counted, own)
-
-
-def _exports_by_kind(entry: pb.TokenSignals) -> dict[int, list[Export]]:
-    exports: dict[int, list[Export]] = {}
-    for export in entry.exports:
-        exports.setdefault(export.signal, []).append(Export(export.digest, export.received_at))
-    return exports
 
 
 def _stamp(entry: pb.TokenSignals, signal: Signal) -> pb.SignalStamp:

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from functools import cache
 
 from blake3 import blake3
-from google.protobuf.message import DecodeError
 
-from segments.baby import CRC_TAG, Baby, baby_of, crc32c
+from segments.baby import CRC_TAG, baby_of, crc32c, parse_baby
 from segments.damaged_baby import recover_baby
 from segments.errors import CorruptObject
-from segments.v1 import combined_signals_pb2 as pb
 
 _POLYNOMIAL = 0x82F63B78
 _CRC_BYTES = len(CRC_TAG) + 4
@@ -101,8 +99,8 @@ def _is_proven(candidate: bytes, damaged: bytes) -> bool:
 
 def _payloads(body: bytes) -> set[tuple[str, str, bytes]]:
     try:
-        baby: Baby = baby_of(pb.CombinedSignals.FromString(body))
-    except DecodeError:
+        baby = baby_of(parse_baby(body))
+    except CorruptObject:
         return set()
     return {(part.token_id, part.signal, body) for part in baby.parts for body in part.slices}
 

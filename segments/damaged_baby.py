@@ -7,9 +7,7 @@ sound, so are the payloads that agree with them.
 
 from dataclasses import replace
 
-from google.protobuf.message import DecodeError
-
-from segments.baby import Baby, TokenPart, baby_of, crc32c, stamps_crc32c
+from segments.baby import Baby, TokenPart, baby_of, crc32c, parse_baby, stamps_crc32c
 from segments.errors import CorruptObject
 from segments.signals import SIGNALS, TRAITS
 from segments.v1 import combined_signals_pb2 as pb
@@ -21,10 +19,7 @@ def recover_baby(body: bytes) -> Baby:
     Raises CorruptObject if the damage is in the stamps or in the framing, or if the baby has no
     checksums of payloads, as those of 0.1.0.
     """
-    try:
-        message = pb.CombinedSignals.FromString(body)
-    except DecodeError as error:
-        raise CorruptObject("bytes are no CombinedSignals message") from error
+    message = parse_baby(body)
     if not message.stamp.HasField("stamps_crc32c"):
         raise CorruptObject("the baby segment has no checksums of its payloads")
     token_stamps = [
@@ -47,10 +42,7 @@ def proven_payloads(body: bytes) -> Baby:
     and dataset of a part are not proven by it: the caller has to check them. Raises CorruptObject
     if the framing is damaged, or no payload has a checksum.
     """
-    try:
-        message = pb.CombinedSignals.FromString(body)
-    except DecodeError as error:
-        raise CorruptObject("bytes are no CombinedSignals message") from error
+    message = parse_baby(body)
     parts = []
     for part in baby_of(message).parts:
         try:

@@ -18,10 +18,10 @@ class CountedStore(FolderStore):
         super().__init__(location)
         object.__setattr__(self, "requests", Counter())
 
-    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
+    def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
         """Count and write."""
         self.requests["put"] += 1
-        super().put_if_absent(key, body)
+        super().put_if_absent(key, *pieces)
 
     def put_file_if_absent(self, key: str, path: Path) -> None:
         """Count and write."""

@@ -44,7 +44,7 @@ class StreamBabies:
         """Write a baby; false if something stands at the offset, which may be this baby."""
         key = baby_key(self.stream_id, offset)
         try:
-            await self._retry("put", lambda: self.store.put_pieces_if_absent(key, pieces))
+            await self._retry("put", lambda: self.store.put_if_absent(key, *pieces))
         except ObjectExists:
             return False
         return True

@@ -282,7 +282,8 @@ def _merge_section(
     sources: list[Iterator[pa.RecordBatch]] = []
     owners: list[MergeInput] = []
     for number, section in enumerate(sections):
-        batch_rows = _batch_rows(section, share)
+        fitting_rows = int(share / section.bytes_per_row)
+        batch_rows = max(BATCH_ROWS_MIN, min(BATCH_ROWS_MAX, fitting_rows))
         if section.adapter.is_sorted:
             sources.append(section.batches(batch_rows))
             owners.append(section.opened.registered)
@@ -298,7 +299,3 @@ def _merge_section(
     except NotSorted as error:
         owner = owners[error.source]
         raise InputFailed(owner.segment_id, f"{owner.key}: {error}") from error
-
-
-def _batch_rows(section: _Section, share_bytes: int) -> int:
-    return max(BATCH_ROWS_MIN, min(BATCH_ROWS_MAX, int(share_bytes / section.bytes_per_row)))

@@ -60,35 +60,17 @@ def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -
     Raises TooManyParts, quickly, if it has more records, metrics, scopes and resources in all than
     `records_max`: an empty one is two bytes on the wire, and hundreds in memory.
     """
-    count = _counted(signal, payload, records_max)
-    if count.num_parts > records_max:
+    facts = _counted(signal, payload, records_max)
+    if facts.num_parts > records_max:
         # Raised here, because objects that the traceback holds stay until the next collection.
-        raise TooManyParts(count.num_parts)
+        raise TooManyParts(facts.num_parts)
     times = checked(signal, payload)
-    content = _content(count.num_records, times.of_events())
-    if signal == "logs" and content.has_untimed:
-        content = _observed(payload, content, times)
-    return replace(
-        content,
-        part_bytes_max=count.part_bytes_max,
-        num_parts=count.num_parts,
-        foreign=count.first_records.foreign,
-        hex_id=count.first_records.hex_id,
-    )
+    facts = _timed(facts, times.of_events())
+    return _observed(payload, facts, times) if signal == "logs" and facts.has_untimed else facts
 
 
-@dataclass(frozen=True, slots=True)
-class _Count:
-    """Number of records, and of parts: records, metrics, scopes and resources; the largest."""
-
-    num_records: int
-    num_parts: int
-    part_bytes_max: int
-    first_records: FirstRecords
-
-
-def _counted(signal: Signal, payload: bytes, parts_max: int) -> _Count:
-    """Count, but not much further than to `parts_max`."""
+def _counted(signal: Signal, payload: bytes, parts_max: int) -> PayloadFacts:
+    """Count records and parts, but not much further than to `parts_max`."""
     num_records = num_parts = part_bytes_max = 0
     first_records = FirstRecords(signal)
     lists_of = _point_lists if signal == "metrics" else _record_lists
@@ -103,7 +85,8 @@ def _counted(signal: Signal, payload: bytes, parts_max: int) -> _Count:
             # Sliced, since that makes a list at once; sorting takes three quarters of max's time.
             by_size = sorted(records[:], key=len)
             part_bytes_max = max(part_bytes_max, len(by_size[-1]))
-    return _Count(num_records, num_parts, part_bytes_max, first_records)
+    path, hex_id = first_records.foreign, first_records.hex_id
+    return PayloadFacts(num_records, None, False, part_bytes_max, num_parts, path, hex_id)
 
 
 def _record_lists(
@@ -137,25 +120,25 @@ def _point_lists(
                     yield 0, getattr(metric, kind).data_points, b""
 
 
-def _observed(payload: bytes, content: PayloadFacts, times: Times) -> PayloadFacts:
-    """The content of logs of which some do not say when they happened.
+def _observed(payload: bytes, facts: PayloadFacts, times: Times) -> PayloadFacts:
+    """The facts of logs of which some do not say when they happened.
 
     Those happened when they were observed. Finding them takes a walk, unless it is all.
     """
-    if content.times is None and not times.are_hidden:
-        return _content(content.num_records, times.of_observation())
+    if facts.times is None and not times.are_hidden:
+        return _timed(facts, times.of_observation())
     walked = [
         time if 0 < time < _TIME_END else observed_time
         for time, observed_time in log_times(payload)
     ]
-    return _content(content.num_records, walked)
+    return _timed(facts, walked)
 
 
-def _content(num_records: int, times: list[int]) -> PayloadFacts:
+def _timed(facts: PayloadFacts, times: list[int]) -> PayloadFacts:
     """Span times that may be unordered, absent, or not as many as there are records."""
     # Sorted rather than min and max: records come mostly in order, and that is three times faster.
     times.sort()
     if times and (times[0] == 0 or times[-1] >= _TIME_END):
         times = [time for time in times if 0 < time < _TIME_END]
     time_bounds = (times[0], times[-1]) if times else None
-    return PayloadFacts(num_records, time_bounds, len(times) != num_records)
+    return replace(facts, times=time_bounds, has_untimed=len(times) != facts.num_records)

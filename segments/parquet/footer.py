@@ -126,16 +126,9 @@ class SegmentFacts:
         cls, stored: StoredFooter, size_bytes: int, compressed_size_bytes: int, crc32c: int
     ) -> "SegmentFacts":
         """Facts of a file that has this footer; one without time bounds a signal has no content."""
-        return cls(
-            stored.rows,
-            stored.rows_by_signal,
-            size_bytes,
-            compressed_size_bytes,
-            stored.start_time,
-            stored.end_time,
-            crc32c,
-            content_of(stored) or SegmentContent(stored.footer.format_version, {}),
-        )
+        content = content_of(stored) or SegmentContent(stored.footer.format_version, {})
+        counts, times = (stored.rows, stored.rows_by_signal), (stored.start_time, stored.end_time)
+        return cls(*counts, size_bytes, compressed_size_bytes, *times, crc32c, content)
 
 
 class RegisteredFacts(NamedTuple):

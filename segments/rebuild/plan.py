@@ -21,14 +21,6 @@ MERGE_COUNT_MAX = 4
 
 
 @dataclass(frozen=True, slots=True)
-class LiveSegment:
-    """A segment that readers shall see; `merge_count` is a guess by the number of its batches."""
-
-    segment: SegmentFound
-    merge_count: int
-
-
-@dataclass(frozen=True, slots=True)
 class Rebuild:
     """The whole answer; `dropped` stay in the bucket as orphans, `warnings` are for the operator.
 
@@ -37,7 +29,7 @@ class Rebuild:
     """
 
     dataset_ids: tuple[str, ...]
-    segments: tuple[LiveSegment, ...]
+    segments: tuple[SegmentFound, ...]
     streams: tuple[EndedStream, ...]
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
@@ -68,7 +60,7 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         for stream_id, tail in tails.items()
     }
     stamped = {d for run in runs.values() for baby in run for d in baby.dataset_ids or ()}
-    live: list[LiveSegment] = []
+    live: list[SegmentFound] = []
     entries: dict[str, list[StreamEntry]] = {stream_id: [] for stream_id in tails}
     dataset_ids = tuple(sorted(stamped | by_dataset.keys()))
     for dataset_id in dataset_ids:
@@ -77,7 +69,7 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         dropped += history.dropped
         warnings += history.warnings
         chosen = [segment for segment in own if segment.key in history.live_keys]
-        live += [LiveSegment(segment, merge_count_of(segment)) for segment in chosen]
+        live += chosen
         newest = _newest(chosen)
         for stream_id, offset in history.merged_offsets.items():
             # If the baby itself is gone, this is a time that is not too early.
@@ -93,27 +85,22 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         ),
         tuple(sorted(dropped)),
         tuple(warnings),
-        _specs(live),
+        {segment.footer.dataset_id: segment.spec for segment in _oldest_first(live)},
         {dataset_id: _numbered(own) for dataset_id, own in by_dataset.items()},
-        deduplication_keys=_deduplication_columns(live),
+        deduplication_keys={
+            segment.footer.dataset_id: segment.footer.deduplication
+            for segment in _oldest_first(live)
+            if segment.footer.deduplication
+        },
     )
 
 
-def _deduplication_columns(live: Iterable[LiveSegment]) -> dict[str, str]:
-    footers = [item.segment.footer for item in _oldest_first(live)]
-    return {own.dataset_id: own.deduplication for own in footers if own.deduplication}
-
-
-def _specs(live: Iterable[LiveSegment]) -> dict[str, SegmentSpec]:
-    return {item.segment.footer.dataset_id: item.segment.spec for item in _oldest_first(live)}
-
-
-def _oldest_first(live: Iterable[LiveSegment]) -> list[LiveSegment]:
-    return sorted(live, key=lambda item: (item.segment.modified_at_nanos, item.segment.key))
+def _oldest_first(segments: Iterable[SegmentFound]) -> list[SegmentFound]:
+    return sorted(segments, key=lambda segment: (segment.modified_at_nanos, segment.key))
 
 
 def _numbered(segments: Iterable[SegmentFound]) -> tuple[PromotedColumn, ...]:
-    newest_first = sorted(segments, key=lambda s: (s.modified_at_nanos, s.key), reverse=True)
+    newest_first = reversed(_oldest_first(segments))
     columns = (column for segment in newest_first for column in segment.spec.promoted)
     return tuple(dict.fromkeys(column for column in columns if column.field_id is not None))
 

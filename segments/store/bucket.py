@@ -45,12 +45,8 @@ class BucketStore:
     location: StoreLocation
     timeouts: RequestTimeouts = DEFAULT_TIMEOUTS
 
-    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
+    def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
         """Write an object unless the key has one."""
-        self._write(key, UploadBody.of_bytes(bytes(body)))
-
-    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
-        """Write an object that is in pieces unless the key has one."""
         self._write(key, UploadBody.of_bytes(b"".join(pieces)))
 
     def put_file_if_absent(self, key: str, path: Path) -> None:

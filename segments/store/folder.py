@@ -41,12 +41,8 @@ class FolderStore:
         """The folder."""
         return Path("/" + self.location.path)
 
-    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
+    def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
         """Write an object unless the key has one."""
-        self._put(key, lambda temporary: _write_whole(temporary, (body,)))
-
-    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
-        """Write an object that is in pieces unless the key has one."""
         self._put(key, lambda temporary: _write_whole(temporary, pieces))
 
     def put_file_if_absent(self, key: str, path: Path) -> None:

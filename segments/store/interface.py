@@ -31,17 +31,14 @@ class ObjectStore(Protocol):
         """The folder or bucket of the objects."""
         ...
 
-    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
+    def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
         """Write an object unless the key has one; raises ObjectExists even if it is equal.
 
+        Its bytes are those of the pieces, one after the other.
         Tries that the call repeats by itself do not count: if an earlier one may have won, an
         equal object is success. After StoreUnavailable the outcome is unknown: call again, and on
         ObjectExists read the object and compare.
         """
-        ...
-
-    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
-        """Write an object that is in pieces, like put_if_absent."""
         ...
 
     def put_file_if_absent(self, key: str, path: Path) -> None:

@@ -61,13 +61,9 @@ class SeveralStores:
         """The default store's folder or bucket."""
         return self.stores.default
 
-    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
-        """Write an object unless the key has one; raises ObjectExists."""
-        self._of(key).put_if_absent(key, body)
-
-    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
-        """Write an object that is in pieces, like put_if_absent."""
-        self._of(key).put_pieces_if_absent(key, pieces)
+    def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
+        """Write an object, in one piece or several, unless the key has one; raises ObjectExists."""
+        self._of(key).put_if_absent(key, *pieces)
 
     def put_file_if_absent(self, key: str, path: Path) -> None:
         """Write a local file's content as an object, like put_if_absent."""

@@ -1,27 +1,15 @@
 """The proof, before a process uses a store, that it never overwrites an object."""
 
 import uuid
-from typing import Protocol
 
 from segments.errors import ObjectExists, StoreUnusable
+from segments.store.interface import ObjectStore
 
 # One small object that stays: a probe that dies half-way leaves nothing else behind.
 PROBE_KEY = "probe/put-if-absent"
 
 
-class Puts(Protocol):
-    """The part of a store that the proof needs."""
-
-    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
-        """Write an object unless the key has one."""
-        ...
-
-    def get(self, key: str) -> bytes:
-        """Read an object whole."""
-        ...
-
-
-def probe_put_if_absent(store: Puts) -> None:
+def probe_put_if_absent(store: ObjectStore) -> None:
     """Write one key twice and raise StoreUnusable unless the second write is refused."""
     first, second = uuid.uuid4().bytes, uuid.uuid4().bytes
     try:

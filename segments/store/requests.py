@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from segments.errors import ObjectExists, StoreUnavailable
@@ -31,6 +32,11 @@ class ListedObject:
     name: str
     size_bytes: int
     modified_at_nanos: int
+
+
+def nanos_of(time: datetime) -> int:
+    """A time in nanoseconds since 1970."""
+    return int(time.timestamp()) * 1_000_000_000 + time.microsecond * 1_000
 
 
 class BucketRequests(Protocol):

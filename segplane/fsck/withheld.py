@@ -35,7 +35,7 @@ _GROUP = 128
 _NO_NOTE: dict[str, object] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Withheld:
     """Objects that one reason keeps from readers, and the promise that is in question.
 
@@ -44,12 +44,20 @@ class Withheld:
 
     reason: str
     invariant: str
-    objects: int
-    records: int
-    uncounted: int
     look_at: str
+    objects: int = 0
+    records: int = 0
+    uncounted: int = 0
     # The first objects, if nothing else that is printed names them.
-    names: tuple[str, ...] = ()
+    names: list[str] = field(default_factory=list)
+
+    def add(self, records: int | None, name: str = "") -> None:
+        """Count an object, and keep its name if there is one and there are few."""
+        if name and len(self.names) < NAMED_MAX:
+            self.names.append(name)
+        self.objects += 1
+        self.records += records or 0
+        self.uncounted += records is None
 
     def lines(self) -> list[str]:
         """One line for a person, and one for each object that is named."""
@@ -76,7 +84,7 @@ def find_withheld(
 
     `losses` is the whole ledger. Raises StoreError, MetaError.
     """
-    counts = {reason: _Count() for reason in _LOOK_AT}
+    counts = {reason: Withheld(reason, *look_at) for reason, look_at in _LOOK_AT.items()}
     for is_counted, records in _quarantined(client, store):
         counts["quarantined" if is_counted else "uncounted"].add(records)
     for _ in parked:
@@ -88,40 +96,13 @@ def find_withheld(
     for segment in unreadable:
         # The number is the client's own claim; nobody has counted.
         counts["unreadable"].add(None, _named(segment))
-    return [
-        Withheld(
-            reason,
-            invariant,
-            count.objects,
-            count.records,
-            count.uncounted,
-            look_at,
-            tuple(count.names),
-        )
-        for reason, (invariant, look_at) in _LOOK_AT.items()
-        if (count := counts[reason]).objects
-    ]
+    return [count for count in counts.values() if count.objects]
 
 
 def summary(withheld: Iterable[Withheld]) -> str:
     """The end of a check's last line; "" if readers see everything."""
     parts = ", ".join(f"{kind.objects} {kind.reason}" for kind in withheld)
     return f"; withheld from readers: {parts}" if parts else ""
-
-
-@dataclass(slots=True)
-class _Count:
-    objects: int = 0
-    records: int = 0
-    uncounted: int = 0
-    names: list[str] = field(default_factory=list)
-
-    def add(self, records: int | None, name: str = "") -> None:
-        if name and len(self.names) < NAMED_MAX:
-            self.names.append(name)
-        self.objects += 1
-        self.records += records or 0
-        self.uncounted += records is None
 
 
 def _named(segment: SegmentInfo) -> str:

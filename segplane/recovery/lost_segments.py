@@ -21,7 +21,6 @@ from segments.inventory.contents import SegmentFound, find_segment, read_babies
 from segments.inventory.listing import batches
 from segments.inventory.streams import BabyFound
 from segments.rebuild.lost import LostChoice, choose_lost
-from segments.rebuild.plan import LiveSegment, merge_count_of
 from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import segment_row
 from segplane.recovery.returned_streams import Planned, TailOf, streams_of
@@ -232,7 +231,7 @@ def _returned(returning: Sequence[Planned], streams: Sequence[ReturnedStream]) -
     links: list[tuple[UUID, str]] = []
     for dataset in returning:
         for segment in dataset.choice.chosen:
-            rows.append(segment_row(LiveSegment(segment, merge_count_of(segment))))
+            rows.append(segment_row(segment))
             links += [(old, segment.key) for old in _replaced_by(dataset, segment)]
     replaced = {old for old, _ in links}
     missing = {segment_id for dataset in returning for segment_id in dataset.missing}

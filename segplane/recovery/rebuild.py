@@ -18,12 +18,13 @@ from meta.store.segments.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
 from segments.facts.feature import NO_FACTS
 from segments.ids import uuid_of
+from segments.inventory.contents import SegmentFound
 from segments.inventory.listing import list_payloads
 from segments.keys import split_key, store_of
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
-from segments.rebuild.plan import LiveSegment, Rebuild, plan
+from segments.rebuild.plan import Rebuild, merge_count_of, plan
 from segments.store.interface import ObjectStore
 
 NAME_CHARACTERS_MAX = 255
@@ -38,8 +39,10 @@ def read_plan(store: ObjectStore) -> Rebuild:
     """Read the whole bucket and decide what was live in it; changes nothing."""
     inventory = read_inventory(store)
     planned = plan(inventory.segments, inventory.babies)
-    live = [item for item in planned.segments if item.segment.key not in inventory.hidden]
-    hidden = [Dropped(item.segment.key, "hidden") for item in planned.segments if item not in live]
+    live = [item for item in planned.segments if item.key not in inventory.hidden]
+    hidden = [
+        Dropped(item.key, "hidden") for item in planned.segments if item.key in inventory.hidden
+    ]
     return replace(
         planned,
         segments=tuple(live),
@@ -48,15 +51,13 @@ def read_plan(store: ObjectStore) -> Rebuild:
     )
 
 
-def _replayed(store: ObjectStore, live: Iterable[LiveSegment]) -> dict[str, str]:
+def _replayed(store: ObjectStore, live: Iterable[SegmentFound]) -> dict[str, str]:
     """The payloads that a replay has registered and not deleted, and their datasets.
 
     The batch of a replay follows from the key of its payload.
     """
     datasets = {
-        batch.batch_id: item.segment.footer.dataset_id
-        for item in live
-        for batch in item.segment.footer.batches
+        batch.batch_id: item.footer.dataset_id for item in live for batch in item.footer.batches
     }
     batches = ((info.key, str(uuid_of(info.key))) for info, _ in list_payloads(store))
     return {key: datasets[batch] for key, batch in batches if batch in datasets}
@@ -140,9 +141,8 @@ def _promoted_row(column: PromotedColumn) -> PromotedColumnRow:
     )
 
 
-def segment_row(live: LiveSegment) -> tables.RestoredSegment:
+def segment_row(segment: SegmentFound) -> tables.RestoredSegment:
     """Return the row of a segment that is in the bucket."""
-    segment = live.segment
     prefix, name = split_key(segment.key)
     facts = segment_facts(segment.content) if segment.content else None
     return tables.RestoredSegment(
@@ -161,7 +161,7 @@ def segment_row(live: LiveSegment) -> tables.RestoredSegment:
             format_version=segment.footer.format_version,
             written=segment.content.written if segment.content else NO_FACTS,
         ),
-        live.merge_count,
+        merge_count_of(segment),
         segment.modified_at_nanos,
         tuple((UUID(span.stream_id), span.start, span.end) for span in segment.footer.ranges),
         segment.footer.quarantined,

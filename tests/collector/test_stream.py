@@ -1,7 +1,7 @@
 """One stream written by several hands: order, displacement, holes, stops, lost answers."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -55,8 +55,8 @@ class StoreWithLostAnswers:
     inner: ObjectStore
     lost: set[str] = field(default_factory=set)
 
-    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
-        self.inner.put_pieces_if_absent(key, pieces)
+    def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
+        self.inner.put_if_absent(key, *pieces)
         if key not in self.lost:
             self.lost.add(key)
             raise StoreUnavailable("no answer")

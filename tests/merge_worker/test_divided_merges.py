@@ -58,7 +58,7 @@ def rebuilt(case: Case) -> Counter[Row]:
     own = [s for s in inventory.segments if s.footer.dataset_id == case.dataset_id]
     answer = plan(own, [])
     assert not answer.warnings
-    return rows_in(case.store, [one.segment.key for one in answer.segments])
+    return rows_in(case.store, [one.key for one in answer.segments])
 
 
 def test_readers_see_a_segment_a_day_in_the_place_of_the_inputs(

@@ -167,7 +167,7 @@ def test_a_missing_baby_stops_its_stream_and_no_other(store: ObjectStore, folder
 class FullStore(FolderStore):
     """A folder that takes no segment."""
 
-    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
+    def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
         raise StoreUnavailable("no space left")
 
     def put_file_if_absent(self, key: str, path: Path) -> None:

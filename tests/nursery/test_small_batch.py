@@ -149,10 +149,10 @@ def test_a_group_ends_at_either_limit_of_what_is_sorted_together(
 class PickyStore(FolderStore):
     """A folder that takes no segment of one dataset."""
 
-    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
+    def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
         if IDS[4] in key:
             raise StoreUnavailable("no space left")
-        FolderStore(self.location).put_if_absent(key, body)
+        FolderStore(self.location).put_if_absent(key, *pieces)
 
 
 def test_an_upload_that_fails_is_an_error_of_its_dataset_alone(

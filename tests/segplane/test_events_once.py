@@ -113,7 +113,7 @@ def test_events_that_another_nursery_registers_meanwhile_are_left_out(
     ]
     # A rebuild has the segments of the refused registration too, and leaves them out.
     rebuilt = read_plan(collector.store).segments
-    assert {live.segment.key for live in rebuilt} == {key_of(segment) for segment in find(client)}
+    assert {live.key for live in rebuilt} == {key_of(segment) for segment in find(client)}
 
 
 def test_a_nursery_that_died_before_its_registration_claims_nothing(

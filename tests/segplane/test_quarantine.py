@@ -37,7 +37,7 @@ def collector(meta_server: MetaServer) -> CollectorDriver:
 
 
 def rebuilt(collector: CollectorDriver) -> set[str]:
-    return {one.segment.key for one in read_plan(collector.store).segments}
+    return {one.key for one in read_plan(collector.store).segments}
 
 
 def live(collector: CollectorDriver) -> set[str]:

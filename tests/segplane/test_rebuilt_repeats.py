@@ -26,4 +26,4 @@ def test_a_rebuild_finds_no_segment_of_a_move_that_had_repeats_alone(
 
     assert texts(client, collector.store) == ["a fast", "b fast"]
     rebuilt = read_plan(collector.store).segments
-    assert {live.segment.key for live in rebuilt} == {key_of(segment) for segment in find(client)}
+    assert {live.key for live in rebuilt} == {key_of(segment) for segment in find(client)}

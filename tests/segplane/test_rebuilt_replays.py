@@ -73,6 +73,6 @@ def test_rows_of_a_dead_nursery_are_left_out_where_a_replay_was_merged(
         assert merged == 1
         read, keys = seen(collector), {key_of(segment) for segment in find(stack.client)}
 
-    assert {item.segment.key for item in read_plan(collector.store).segments} == keys
+    assert {item.key for item in read_plan(collector.store).segments} == keys
     with rebuilt(collector) as stack:
         assert seen(collector) == read

@@ -84,5 +84,5 @@ def test_a_replay_that_a_binding_overtakes_is_written_with_the_bound_columns(
     assert table["price"].to_pylist() == [7]
     assert "fourth" in table.column_names
     # The files of before a binding are gone, so a rebuild finds none of them.
-    restored = {one.segment.key for one in read_plan(collector.store).segments}
+    restored = {one.key for one in read_plan(collector.store).segments}
     assert restored == {key_of(merged), key_of(segment)}

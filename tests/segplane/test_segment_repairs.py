@@ -59,7 +59,7 @@ def damage(path: Path, offset: int = 200) -> bytes:
 
 
 def rebuilt_keys(collector: CollectorDriver) -> set[str]:
-    return {one.segment.key for one in read_plan(collector.store).segments}
+    return {one.key for one in read_plan(collector.store).segments}
 
 
 def reasons(collector: CollectorDriver) -> dict[str, str]:

@@ -23,7 +23,7 @@ from segments.errors import (
 from segments.location import StoreLocation
 from segments.store import credentials
 from segments.store.refusal_causes import brief, passing_cause
-from segments.store.requests import ListedObject, StoredBody, WriteConflict
+from segments.store.requests import ListedObject, StoredBody, WriteConflict, nanos_of
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
@@ -145,7 +145,7 @@ class AzureRequests:
                 name_starts_with="probe/", results_per_page=1, raw_response_hook=keep_date
             ).by_page()
             next(pages, None)
-        return int(parsedate_to_datetime(dates[-1]).timestamp()) * 1_000_000_000
+        return nanos_of(parsedate_to_datetime(dates[-1]))
 
     @contextmanager
     def _errors(self, operation: str, *, is_bucket: bool = False) -> Iterator[None]:
@@ -172,9 +172,7 @@ def _credential(location: StoreLocation) -> Any:
 
 
 def _stored(blob: Any) -> ListedObject:
-    time = blob.last_modified
-    nanos = int(time.timestamp()) * 1_000_000_000 + time.microsecond * 1_000
-    return ListedObject(blob.name, blob.size, nanos)
+    return ListedObject(blob.name, blob.size, nanos_of(blob.last_modified))
 
 
 def _answered(

@@ -33,7 +33,7 @@ from segments.errors import (
 from segments.location import StoreLocation
 from segments.store import credentials
 from segments.store.refusal_causes import brief, passing_cause
-from segments.store.requests import ListedObject, StoredBody
+from segments.store.requests import ListedObject, StoredBody, nanos_of
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
@@ -155,7 +155,7 @@ class GcsRequests:
                 self._bucket, prefix="probe/", page_size=1, retry=None, timeout=self._secs
             )
             next(names.pages, None)
-        return int(parsedate_to_datetime(self._dates.last).timestamp()) * 1_000_000_000
+        return nanos_of(parsedate_to_datetime(self._dates.last))
 
     @property
     def _secs(self) -> tuple[float, float]:
@@ -235,8 +235,7 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def _stored(blob: Any) -> ListedObject:
-    nanos = int(blob.updated.timestamp()) * 1_000_000_000 + blob.updated.microsecond * 1_000
-    return ListedObject(blob.name, blob.size, nanos)
+    return ListedObject(blob.name, blob.size, nanos_of(blob.updated))
 
 
 def _answered(

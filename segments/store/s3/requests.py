@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,13 @@ from segments.location import StoreLocation
 from segments.store import credentials
 from segments.store.credentials import BucketKeys
 from segments.store.refusal_causes import brief, passing_cause
-from segments.store.requests import ListedObject, MaybeWritten, StoredBody, WriteConflict
+from segments.store.requests import (
+    ListedObject,
+    MaybeWritten,
+    StoredBody,
+    WriteConflict,
+    nanos_of,
+)
 from segments.store.retry import Tries
 from segments.store.s3.errors import FAILURES, code_of, refused
 from segments.store.timeouts import RequestTimeouts
@@ -110,7 +115,7 @@ class S3Requests:
         """Read an object's size and time."""
         with self._errors():
             reply = self._client.head_object(Bucket=self._location.bucket, Key=name)
-        return ListedObject(name, reply["ContentLength"], _nanos(reply["LastModified"]))
+        return ListedObject(name, reply["ContentLength"], nanos_of(reply["LastModified"]))
 
     def page(self, prefix: str, start: str, token: str) -> tuple[Sequence[ListedObject], str]:
         """List names behind `start`, in the order of their bytes."""
@@ -126,7 +131,7 @@ class S3Requests:
         if page.get("IsTruncated") is None or (page["IsTruncated"] and not token):
             raise StoreUnavailable("a listing broke off")
         return [
-            ListedObject(item["Key"], item["Size"], _nanos(item["LastModified"]))
+            ListedObject(item["Key"], item["Size"], nanos_of(item["LastModified"]))
             for item in page.get("Contents", ())
         ], token
 
@@ -149,7 +154,7 @@ class S3Requests:
         """The server's clock, from the date of an answer."""
         with self._errors():
             reply = self._client.head_bucket(Bucket=self._location.bucket)
-        return _nanos(parsedate_to_datetime(reply["ResponseMetadata"]["HTTPHeaders"]["date"]))
+        return nanos_of(parsedate_to_datetime(reply["ResponseMetadata"]["HTTPHeaders"]["date"]))
 
     def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:
         """Abort the uploads under a prefix that were started before the given time."""
@@ -158,7 +163,7 @@ class S3Requests:
             pages = self._client.get_paginator("list_multipart_uploads")
             for page in pages.paginate(Bucket=self._location.bucket, Prefix=prefix):
                 for upload in page.get("Uploads", ()):
-                    if _nanos(upload["Initiated"]) < started_before_nanos:
+                    if nanos_of(upload["Initiated"]) < started_before_nanos:
                         stale += self._abort(upload["Key"], upload["UploadId"])
         return stale
 
@@ -281,7 +286,3 @@ def _check_echo(name: str, sent: str, stored: str | None) -> None:
 
 def _sha256(body: bytes) -> str:
     return base64.b64encode(hashlib.sha256(body).digest()).decode()
-
-
-def _nanos(time: datetime) -> int:
-    return int(time.timestamp()) * 1_000_000_000 + time.microsecond * 1_000

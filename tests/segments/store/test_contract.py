@@ -65,12 +65,12 @@ def test_a_memoryview_is_written_as_it_is(store: ObjectStore) -> None:
 def test_pieces_are_written_as_one_object(store: ObjectStore) -> None:
     pieces = [b"", b"first", b"", *(b"%d" % number for number in range(3000)), b"x" * 10**6]
 
-    store.put_pieces_if_absent("pieces", pieces)
+    store.put_if_absent("pieces", *pieces)
 
     assert store.get("pieces") == b"".join(pieces)
     with pytest.raises(ObjectExists):
-        store.put_pieces_if_absent("pieces", [b"other"])
-    store.put_pieces_if_absent("none", [])
+        store.put_if_absent("pieces", b"other")
+    store.put_if_absent("none")
     assert store.get("none") == b""
 
 

@@ -89,7 +89,7 @@ def test_an_object_that_the_system_takes_in_parts_is_whole(
 
     monkeypatch.setattr(os, "writev", partly)
 
-    store.put_pieces_if_absent("a", (b"abcd", b"efgh", b"", b"ijkl", b"m"))
+    store.put_if_absent("a", b"abcd", b"efgh", b"", b"ijkl", b"m")
 
     assert store.get("a") == b"abcdefghijklm"
 

@@ -106,11 +106,11 @@ def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
 def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Iterator[str]:
     from segplane.fsck.lost_deduplication_keys import once_again
 
-    segments = Counter(live.segment.footer.dataset_id for live in plan.segments)
+    segments = Counter(live.footer.dataset_id for live in plan.segments)
     rows, sizes = Counter[str](), Counter[str]()
     for live in plan.segments:
-        rows[live.segment.footer.dataset_id] += live.segment.rows
-        sizes[live.segment.footer.dataset_id] += live.segment.compressed_size_bytes
+        rows[live.footer.dataset_id] += live.rows
+        sizes[live.footer.dataset_id] += live.compressed_size_bytes
     yield from table(
         ("dataset", "name", "segments", "events", "size"),
         [(d, named[d], segments[d], rows[d], size_text(sizes[d])) for d in plan.dataset_ids],
@@ -163,9 +163,9 @@ def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dic
         "datasets": [{"id": d, "name": named[d]} for d in plan.dataset_ids],
         "segments": [
             {
-                "object_key": entry.segment.key,
-                "dataset_id": entry.segment.footer.dataset_id,
-                "events": entry.segment.rows,
+                "object_key": entry.key,
+                "dataset_id": entry.footer.dataset_id,
+                "events": entry.rows,
             }
             for entry in plan.segments
         ],

@@ -2,8 +2,7 @@
 
 Of each input one batch of rows is held. The batch that ends first is used up and replaced by the
 next of its input, some times over; then every row that is not above the last of those ends is
-sorted as a block and handed to the writer. Memory depends on the number of inputs, not on their
-size. Inputs in another order become sorted runs on local disk first.
+sorted as a block and handed to the writer. Inputs in another order become sorted runs first.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def baby(
 
 
 def live_of(rebuilt: Rebuild) -> set[str]:
-    return {one.segment.key for one in rebuilt.segments}
+    return {one.key for one in rebuilt.segments}
 
 
 def merged_offset(rebuilt: Rebuild, stream: str = STREAM) -> int:

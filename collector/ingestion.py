@@ -17,8 +17,8 @@ from meta.v1 import ingestion_pb2 as pb
 from meta.v1 import nursery_pb2 as nursery_pb
 from meta.v1 import operations_pb2 as operations_pb
 from segments.location import StoreLocation
+from segments.parquet.spec import PromotedColumn
 from segments.signals import TRAITS, Signal
-from segments.typed.conformity import EnforcedColumn
 from segments.typed.window_check import WindowCheck
 
 # Calls wait in threads: one commit and a few registrations at once; and checks of tokens by
@@ -227,7 +227,7 @@ class Ingestion:
             del remaining[:_USAGE_DATASETS_MAX]
         return answers
 
-    async def enforced_columns(self, dataset_id: str) -> tuple[int, tuple[EnforcedColumn, ...]]:
+    async def enforced_columns(self, dataset_id: str) -> tuple[int, tuple[PromotedColumn, ...]]:
         """Read by which columns a dataset rejects records, and their version; 0 = it rejects none.
 
         Raises NotFound.

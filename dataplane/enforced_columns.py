@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from meta.v1 import common_pb2 as pb
 from segments.deduplication import EventWindow
-from segments.typed.conformity import EnforcedColumn
+from segments.parquet.spec import PromotedColumn
 
 KQL_NAMES = {
     pb.KQL_TYPE_BOOL: "bool",
@@ -29,10 +29,10 @@ SCOPE_NAMES = {
 }
 
 
-def read_enforced(columns: Iterable[pb.PromotedColumn]) -> tuple[EnforcedColumn, ...]:
+def read_enforced(columns: Iterable[pb.PromotedColumn]) -> tuple[PromotedColumn, ...]:
     """Read enforced columns; those of a type of a later release are left to its nurseries."""
     return tuple(
-        EnforcedColumn(column.name, KQL_NAMES[column.type], scope, column.attribute)
+        PromotedColumn(column.name, KQL_NAMES[column.type], scope, column.attribute)
         for column in columns
         if column.type in KQL_NAMES and (scope := SCOPE_NAMES.get(column.scope))
     )

@@ -1,6 +1,6 @@
 """Offset spans: contiguous baby segments of one stream, both ends inclusive."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeAlias
@@ -39,6 +39,11 @@ def spans_of(stream_id: str, offsets: Iterable[int]) -> tuple[OffsetSpan, ...]:
 def spans_of_babies(babies: Iterable[tuple[str, int]]) -> tuple[OffsetSpan, ...]:
     """The spans that babies, by stream id and offset, make up; the answer is sorted."""
     return _joined((stream_id, offset, offset) for stream_id, offset in babies)
+
+
+def babies_of(spans: Iterable[OffsetSpan]) -> Iterator[tuple[str, int]]:
+    """The babies of spans, by stream id and offset."""
+    return ((span.stream_id, o) for span in spans for o in range(span.start, span.end + 1))
 
 
 def _joined(bounds: Iterable[tuple[str, int, int]]) -> tuple[OffsetSpan, ...]:

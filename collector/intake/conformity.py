@@ -15,8 +15,9 @@ from collector.ingestion import Ingestion
 from collector.otlp.partial_success import PartialSuccess
 from collector.refusal import unavailable
 from meta.errors import MetaError, NotFound
+from segments.parquet.spec import PromotedColumn
 from segments.signals import Signal
-from segments.typed.conformity import MISFITS_MAX, ColumnMisfit, EnforcedColumn, SchemaMisfits
+from segments.typed.conformity import MISFITS_MAX, ColumnMisfit, SchemaMisfits
 from segments.typed.division import divide
 from segments.typed.payload_check import PayloadCheck
 from segments.typed.window_check import WindowCheck
@@ -86,7 +87,7 @@ class EnforcedColumns:
 class RecordRules:
     """Rules by which a dataset rejects records: columns that they have to fit, and a window."""
 
-    columns: tuple[EnforcedColumn, ...] = ()
+    columns: tuple[PromotedColumn, ...] = ()
     window: WindowCheck | None = None
 
 

@@ -19,7 +19,6 @@ from segments.signals import Signal
 from segments.typed.conformity import (
     OUTSIDE_WINDOW,
     SCHEMA_VIOLATION,
-    EnforcedColumn,
     SchemaMisfits,
     outside_reason,
     verdict,
@@ -43,13 +42,12 @@ class QuarantinedPart:
 
 def verdict_of(dataset_id: str, spec: SegmentSpec) -> str:
     """Name the rule by which the records of a dataset are judged."""
-    columns = [column for column in spec.promoted if column.name in spec.enforced]
-    enforced = (EnforcedColumn(*column.definition) for column in columns)
+    enforced = (column for column in spec.promoted if column.name in spec.enforced)
     deduplication, window = spec.deduplication, None
     if deduplication is not None and deduplication.window is not None:
         # Its days: another nursery may judge on the next day.
         (column,) = (column for column in spec.promoted if column.name == deduplication.column)
-        window = (EnforcedColumn(*column.definition), deduplication.window)
+        window = (column, deduplication.window)
     return verdict(dataset_id, enforced, window)
 
 

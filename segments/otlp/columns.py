@@ -27,26 +27,26 @@ SLICE_OF_ROW = ""
 # Attributes of each row, lists of KeyValue whose keys are a dictionary; not one either.
 ATTRIBUTE_LISTS = "attribute_lists"
 
-_ENTITY_REF = (
-    ("schema_url", json_text.text_member("schema_url")),
-    ("type", json_text.text_member("type")),
-    ("id_keys", json_text.texts_member("id_keys")),
-    ("description_keys", json_text.texts_member("description_keys")),
-)
-_EVENT = (
-    ("time_unix_nano", json_text.number_member("time_unix_nano")),
-    ("name", json_text.text_member("name")),
-    ("attributes", json_text.attributes_member("attributes")),
-    ("dropped_attributes_count", json_text.number_member("dropped_attributes_count")),
-)
-_LINK = (
-    ("trace_id", json_text.id_member("trace_id")),
-    ("span_id", json_text.id_member("span_id")),
-    ("trace_state", json_text.text_member("trace_state")),
-    ("attributes", json_text.attributes_member("attributes")),
-    ("dropped_attributes_count", json_text.number_member("dropped_attributes_count")),
-    ("flags", json_text.number_member("flags")),
-)
+_ENTITY_REF: json_text.Members = {
+    "schema_url": json_text.quoted,
+    "type": json_text.quoted,
+    "id_keys": json_text.texts,
+    "description_keys": json_text.texts,
+}
+_EVENT: json_text.Members = {
+    "time_unix_nano": json_text.whole,
+    "name": json_text.quoted,
+    "attributes": json_text.attributes,
+    "dropped_attributes_count": json_text.whole,
+}
+_LINK: json_text.Members = {
+    "trace_id": json_text.ids,
+    "span_id": json_text.ids,
+    "trace_state": json_text.quoted,
+    "attributes": json_text.attributes,
+    "dropped_attributes_count": json_text.whole,
+    "flags": json_text.whole,
+}
 
 
 def log_columns(parsed: Frame, received_at: Sequence[int]) -> Columns:

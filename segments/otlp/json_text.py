@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -36,6 +37,8 @@ ELEMENTS_MAX = 1_048_576
 
 _MUST_ESCAPE = r'["\\\x00-\x1f]'
 _escape = json.JSONEncoder(ensure_ascii=False).encode
+# The members of structs that JSON has, each with what renders it, in the order of JSON.
+Members: TypeAlias = Mapping[str, Callable[[Array], Array]]
 _KINDS = ("string", "bool", "int", "double", "bytes", "array", "kvlist", "empty")
 
 
@@ -84,54 +87,33 @@ def bodies(anys: Array) -> tuple[Array, Array]:
     return texts, dictionary(kind, make.array(_KINDS))
 
 
-def objects(lists: Array, members: Sequence[tuple[str, Callable[[Array], Array]]]) -> Array:
+def objects(lists: Array, members: Members) -> Array:
     """Lists of structs as JSON arrays of objects; null for an empty or null list.
 
-    `members` are (JSON key, what renders it from the flattened structs); a member that renders
-    null is left out. Raises UndecodableSlice for too many elements.
+    A member that renders null is left out. Raises UndecodableSlice for too many elements.
     """
     structs = lists.flatten()
     if len(structs) == 0:
         return make.nulls(len(lists), pa.string())
     if len(structs) > ELEMENTS_MAX:
         raise wire.UndecodableSlice(f"more than {ELEMENTS_MAX} events, links or exemplars")
-    parts = [_member(key, render(structs)) for key, render in members]
+    parts = [_member(key, render(field(structs, key))) for key, render in members.items()]
     return _filled_lists(lists, _joined("{", pc.utf8_ltrim(_joined(*parts), ","), "}"))
 
 
-def text_member(name: str) -> Callable[[Array], Array]:
-    """Renders a string member."""
-    return lambda structs: quoted(field(structs, name))
+def whole(numbers: Array) -> Array:
+    """Whole numbers, or truth values, as JSON."""
+    return pc.cast(numbers, pa.string())
 
 
-def id_member(name: str) -> Callable[[Array], Array]:
-    """Renders an id as hex, "" if empty."""
-    return lambda structs: _joined('"', pc.fill_null(hex_ids(field(structs, name)), ""), '"')
+def ids(values: Array) -> Array:
+    """Ids as hex in JSON strings, "" if empty."""
+    return _joined('"', pc.fill_null(hex_ids(values), ""), '"')
 
 
-def number_member(name: str) -> Callable[[Array], Array]:
-    """Renders a whole number."""
-    return lambda structs: pc.cast(field(structs, name), pa.string())
-
-
-def double_member(name: str) -> Callable[[Array], Array]:
-    """Renders a double."""
-    return lambda structs: doubles(field(structs, name))
-
-
-def attributes_member(name: str) -> Callable[[Array], Array]:
-    """Renders an attribute list."""
-    return lambda structs: attributes(field(structs, name))
-
-
-def texts_member(name: str) -> Callable[[Array], Array]:
-    """Renders a list of strings."""
-
-    def render(structs: Array) -> Array:
-        lists = field(structs, name)
-        return braced(regroup(lists, quoted(lists.flatten())), "[", "]")
-
-    return render
+def texts(lists: Array) -> Array:
+    """Lists of strings as JSON."""
+    return braced(regroup(lists, quoted(lists.flatten())), "[", "]")
 
 
 def braced(lists: Array, opening: str, closing: str) -> Array:
@@ -175,8 +157,8 @@ def _members(anys: Array, depth: int) -> list[Array]:
     wire.refuse_two_members([*plain, array, kvlist, field(anys, "string_value_strindex")])
     out = [plain[0]]
     renders: list[tuple[Array, Callable[[Array], Array]]] = [
-        (plain[1], lambda a: pc.cast(a, pa.string())),
-        (plain[2], lambda a: pc.cast(a, pa.string())),
+        (plain[1], whole),
+        (plain[2], whole),
         (plain[3], doubles),
         (plain[4], _base64),
         (array, lambda a: _array_texts(a, depth + 1)),

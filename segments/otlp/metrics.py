@@ -23,14 +23,14 @@ from segments.otlp.wire import Frame, refuse_two_members
 
 METRIC_TYPES = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
 
-_EXEMPLAR = (
-    ("time_unix_nano", json_text.number_member("time_unix_nano")),
-    ("as_double", json_text.double_member("as_double")),
-    ("as_int", json_text.number_member("as_int")),
-    ("trace_id", json_text.id_member("trace_id")),
-    ("span_id", json_text.id_member("span_id")),
-    ("filtered_attributes", json_text.attributes_member("filtered_attributes")),
-)
+_EXEMPLAR: json_text.Members = {
+    "time_unix_nano": json_text.whole,
+    "as_double": json_text.doubles,
+    "as_int": json_text.whole,
+    "trace_id": json_text.ids,
+    "span_id": json_text.ids,
+    "filtered_attributes": json_text.attributes,
+}
 # Members of the data point messages that are columns as they are, in every kind that has them.
 _AS_IS = ("sum", "min", "max", "scale", "zero_threshold")
 _COUNTS = ("count", "zero_count")

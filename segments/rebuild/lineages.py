@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from segments.inventory.contents import SegmentFound
 from segments.keys import AttemptKey, parse_key
+from segments.offsets import babies_of
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
 
 # First and last offsets of live segments whose objects are gone, by stream.
@@ -60,19 +61,14 @@ class Offsets:
 
     def holds_all(self, segment: SegmentFound) -> bool:
         """True if segments hold every baby that a segment names."""
-        return all(
-            self.hold(span.stream_id, offset)
-            for span in segment.footer.ranges
-            for offset in range(span.start, span.end + 1)
-        )
+        return all(self.hold(*baby) for baby in babies_of(segment.footer.ranges))
 
     def has_merged_anew(self, segment: SegmentFound) -> bool:
         """True if babies of a segment are in others, and in none of its own lineage."""
         own = batch_ids(segment)
         return any(
-            own.isdisjoint(self._batches.get(span.stream_id, {}).get(offset, own))
-            for span in segment.footer.ranges
-            for offset in range(span.start, span.end + 1)
+            own.isdisjoint(self._batches.get(stream_id, {}).get(offset, own))
+            for stream_id, offset in babies_of(segment.footer.ranges)
         )
 
 
@@ -92,17 +88,19 @@ def partial_batches(segments: Iterable[SegmentFound]) -> frozenset[str]:
 
     Their writer died, or a retention has taken a file of them.
     """
-    days: dict[str, dict[int, list[tuple[int, int]]]] = {}
-    counts: dict[str, int] = {}
+    segments, counts = list(segments), dict[str, int]()
     for batch in (batch for segment in segments for batch in segment.footer.batches):
-        parts = days.setdefault(batch.batch_id, {})
-        parts.setdefault(batch.part, []).append((batch.first_day, batch.last_day))
         counts[batch.batch_id] = max(counts.get(batch.batch_id, 0), batch.parts)
+    # The last part alone says how many there are.
+    days = days_of(segments)
     return frozenset(
         batch_id
-        for batch_id, parts in days.items()
-        if parts.keys() != set(range(1, counts[batch_id] + 1))
-        or not all(_covers(own, DAY_MIN, DAY_MAX) for own in parts.values())
+        for batch_id, count in counts.items()
+        if not count
+        or any(
+            not _covers(days.get((batch_id, part), ()), DAY_MIN, DAY_MAX)
+            for part in range(1, count + 1)
+        )
     )
 
 

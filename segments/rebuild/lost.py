@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from segments.inventory.contents import SegmentFound
 from segments.inventory.streams import BabyFound
-from segments.offsets import OffsetSpan
+from segments.offsets import OffsetSpan, babies_of
 from segments.rebuild.batches import History, Tail
 from segments.rebuild.lineages import (
     Days,
@@ -161,12 +161,10 @@ def _contest(
     """
     for segment in chosen:
         is_partial = not batch_ids(segment).isdisjoint(partial)
-        for span in segment.footer.ranges:
-            for offset in range(span.start, span.end + 1):
-                if after.is_twice(span.stream_id, offset) or (
-                    is_partial and rest.is_of_others(span.stream_id, offset, segment)
-                ):
-                    return f"the baby {offset} of stream {span.stream_id} is in two batches"
+        for stream_id, offset in babies_of(segment.footer.ranges):
+            is_of_others = is_partial and rest.is_of_others(stream_id, offset, segment)
+            if is_of_others or after.is_twice(stream_id, offset):
+                return f"the baby {offset} of stream {stream_id} is in two batches"
     return ""
 
 
@@ -178,15 +176,12 @@ def _gone(
     A baby that is there counts for one that is gone if its own segment is: it was passed.
     """
     gone: dict[str, int] = {}
-    for span in _ranges(usable):
-        there = present.get(span.stream_id, {})
-        passed = merged.get(span.stream_id, -1)
-        for offset in range(span.start, span.end + 1):
-            if at.hold(span.stream_id, offset):
-                continue
-            is_missing = offset <= passed and at.miss(span.stream_id, offset)
-            if offset not in there or is_missing:
-                gone[span.stream_id] = max(gone.get(span.stream_id, -1), offset)
+    for stream_id, offset in babies_of(_ranges(usable)):
+        if at.hold(stream_id, offset):
+            continue
+        is_missing = offset <= merged.get(stream_id, -1) and at.miss(stream_id, offset)
+        if offset not in present.get(stream_id, {}) or is_missing:
+            gone[stream_id] = max(gone.get(stream_id, -1), offset)
     return gone
 
 
@@ -262,13 +257,9 @@ def _held(
         and (
             is_covered(segment.footer.batches, days)
             or all(
-                at.hold(span.stream_id, offset)
-                or (
-                    offset in present.get(span.stream_id, {})
-                    and offset > merged.get(span.stream_id, -1)
-                )
-                for span in segment.footer.ranges
-                for offset in range(span.start, span.end + 1)
+                at.hold(stream_id, offset)
+                or (offset in present.get(stream_id, {}) and offset > merged.get(stream_id, -1))
+                for stream_id, offset in babies_of(segment.footer.ranges)
             )
         )
     )
@@ -277,9 +268,8 @@ def _held(
 def _awaits_merge(segment: SegmentFound, present: Present, merged: Mapping[str, int]) -> bool:
     """True if every baby that a segment names is there, and is merged in time."""
     return all(
-        span.start > merged.get(span.stream_id, -1)
-        and all(o in present.get(span.stream_id, {}) for o in range(span.start, span.end + 1))
-        for span in segment.footer.ranges
+        offset > merged.get(stream_id, -1) and offset in present.get(stream_id, {})
+        for stream_id, offset in babies_of(segment.footer.ranges)
     )
 
 

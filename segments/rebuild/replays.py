@@ -8,7 +8,7 @@ So the two are never both live.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from segments.offsets import OffsetSpan, coalesce
+from segments.offsets import OffsetSpan, babies_of, coalesce
 from segments.parquet.footer import SegmentFooter
 from segments.rebuild.batches import Tail
 
@@ -82,10 +82,8 @@ def _verdicts(files: Iterable[SegmentFooter]) -> dict[BabyId, frozenset[str]]:
     verdicts: dict[BabyId, frozenset[str]] = {}
     for file in files:
         for verdict, spans in file.quarantined:
-            for span in spans if verdict else ():
-                for offset in range(span.start, span.end + 1):
-                    baby = span.stream_id, offset
-                    verdicts[baby] = verdicts.get(baby, frozenset()) | {verdict}
+            for baby in babies_of(spans) if verdict else ():
+                verdicts[baby] = verdicts.get(baby, frozenset()) | {verdict}
     return verdicts
 
 

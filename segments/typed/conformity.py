@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from segments.deduplication import EventWindow
 from segments.parquet.columns.promoted_values import JsonValue, Unconvertible, convert
+from segments.parquet.spec import PromotedColumn
 
 # Misfits that a result lists; further ones are counted by their records.
 MISFITS_MAX = 100
@@ -23,16 +24,6 @@ SCHEMA_VIOLATION = "schema_violations"
 # The same in notes that builds before 0.3.0 wrote.
 FORMER_SCHEMA_VIOLATION = "nonconforming"
 OUTSIDE_WINDOW = "outside_window"
-
-
-@dataclass(frozen=True, slots=True)
-class EnforcedColumn:
-    """A column that the values of an attribute have to fit; `scope` as in PromotedColumn."""
-
-    name: str
-    kql_type: str
-    scope: str
-    attribute: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +84,8 @@ def outside_reason(time_nanos: int, window: EventWindow) -> tuple[str, str]:
 
 def verdict(
     dataset_id: str,
-    columns: Iterable[EnforcedColumn],
-    window: tuple[EnforcedColumn, EventWindow] | None = None,
+    columns: Iterable[PromotedColumn],
+    window: tuple[PromotedColumn, EventWindow] | None = None,
 ) -> str:
     """Name the rule by which a dataset's records are judged, in 16 hexadecimal digits.
 
@@ -111,9 +102,8 @@ def verdict(
     return digest.hexdigest()
 
 
-def _packed(column: EnforcedColumn) -> bytes:
-    parts = (column.name, column.kql_type, column.scope, column.attribute)
-    return "".join(f"\0{part}" for part in parts).encode()
+def _packed(column: PromotedColumn) -> bytes:
+    return "".join(f"\0{part}" for part in column.definition).encode()
 
 
 def _kind(value: JsonValue) -> str:

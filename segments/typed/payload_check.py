@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from segments.parquet.columns.promoted_values import CERTAIN_TEXTS, JsonValue
+from segments.parquet.spec import PromotedColumn
 from segments.signals import Signal
-from segments.typed.conformity import EnforcedColumn, SchemaMisfits, misfit
+from segments.typed.conformity import SchemaMisfits, misfit
 from segments.v1.otlp_attributes_pb2 import LogAttributes, PointAttributes, SpanAttributes
 
 # Tags of the members of AnyValue.
@@ -44,7 +45,7 @@ _Reasons = list[tuple[str, str]]
 class PayloadCheck:
     """The check of a dataset's payloads; `columns` are those that it enforces."""
 
-    def __init__(self, columns: Sequence[EnforcedColumn]) -> None:
+    def __init__(self, columns: Sequence[PromotedColumn]) -> None:
         self.columns = tuple(columns)
 
     def schema_violations(self, signal: Signal, payload: bytes) -> SchemaMisfits:
@@ -78,14 +79,14 @@ class _Rule(NamedTuple):
     always: frozenset[int]
     takes_small_numbers: bool
     certain_text: "re.Pattern[bytes] | None"
-    columns: Sequence[EnforcedColumn]
+    columns: Sequence[PromotedColumn]
 
 
 class _ListCheck:
     """The check of one list of attributes."""
 
-    def __init__(self, columns: Iterable[EnforcedColumn]) -> None:
-        by_key: dict[bytes, list[EnforcedColumn]] = {}
+    def __init__(self, columns: Iterable[PromotedColumn]) -> None:
+        by_key: dict[bytes, list[PromotedColumn]] = {}
         for column in columns:
             # Every value has a JSON text.
             if column.kql_type != "dynamic":
@@ -146,7 +147,7 @@ class _ListCheck:
         return not any(misfit(value, column.kql_type) for column in rule.columns)
 
 
-def _rule(columns: Sequence[EnforcedColumn]) -> _Rule:
+def _rule(columns: Sequence[PromotedColumn]) -> _Rule:
     types = [column.kql_type for column in columns]
     return _Rule(
         frozenset.intersection(*map(_ALWAYS.__getitem__, types)),

@@ -11,7 +11,8 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from segments.deduplication import EventWindow
 from segments.parquet.lineage import day_of
-from segments.typed.conformity import EnforcedColumn, misfit, outside_reason
+from segments.parquet.spec import PromotedColumn
+from segments.typed.conformity import misfit, outside_reason
 from segments.typed.payload_check import json_value
 
 # A time of 0 or from here on counts as absent.
@@ -23,7 +24,7 @@ class WindowCheck:
     """The window of events, and the column of their deduplication key."""
 
     window: EventWindow
-    column: EnforcedColumn
+    column: PromotedColumn
 
     def is_inside(self, times: tuple[int, int] | None) -> bool:
         """Whether all events between two times (nanoseconds, inclusive) are inside; None = yes."""

@@ -150,7 +150,7 @@ def _plan(
         gone.setdefault(stream_id, []).append((first, last))
     choice = choose_lost(dataset_id, live, lost, present, merged, gone)
     live_ids = {row.object_key: row.id for row in rows}
-    return Planned(dataset_id, tuple(lost), choice, tuple(live), live_ids, missing)
+    return Planned(dataset_id, tuple(lost), choice, tuple(live), live_ids, missing, gone)
 
 
 def _present(store: ObjectStore, lost: Sequence[SegmentFound]) -> dict[str, dict[int, BabyFound]]:

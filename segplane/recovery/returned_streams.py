@@ -9,7 +9,7 @@ from meta.commits.transactions import Transactions
 from meta.store.recovery import lost_segments
 from meta.store.recovery.lost_segments import ReturnedStream, StreamState
 from segments.inventory.contents import SegmentFound, read_babies
-from segments.rebuild.lineages import Offsets
+from segments.rebuild.lineages import Missing, Offsets
 from segments.rebuild.lost import LostChoice
 from segments.store.interface import ObjectStore
 from segplane.recovery.unknown_babies import UnknownTail
@@ -29,6 +29,8 @@ class Planned:
     # Ids of live segments by key; those whose objects are gone with the babies they are of.
     live_ids: Mapping[str, UUID]
     missing: Mapping[UUID, Sequence[tuple[str, int, int]]]
+    # The same babies, by stream.
+    gone: Missing
 
 
 class _StreamLeft(Exception):
@@ -68,7 +70,7 @@ def _check_reaped(dataset: Planned, states: Mapping[str, StreamState]) -> None:
     lowest: dict[str, int] = {}
     for span in (span for segment in dataset.choice.chosen for span in segment.footer.ranges):
         lowest[span.stream_id] = min(lowest.get(span.stream_id, span.start), span.start)
-    live = Offsets(dataset.live, lowest)
+    live = Offsets(dataset.live, lowest, dataset.gone)
     for segment in dataset.choice.chosen:
         for span in segment.footer.ranges:
             state = states.get(span.stream_id)
@@ -76,12 +78,7 @@ def _check_reaped(dataset: Planned, states: Mapping[str, StreamState]) -> None:
                 continue
             reaped = min(state.deleted, state.merged.get(dataset.dataset_id, state.deleted))
             for offset in range(span.start, min(span.end, reaped) + 1):
-                is_missing = any(
-                    stream_id == span.stream_id and first <= offset <= last
-                    for spans in dataset.missing.values()
-                    for stream_id, first, last in spans
-                )
-                if not is_missing and not live.hold(span.stream_id, offset):
+                if not live.miss(span.stream_id, offset) and not live.hold(span.stream_id, offset):
                     raise _StreamLeft(
                         f"{segment.key} holds baby {offset} of stream {span.stream_id}, which was"
                         " merged and deleted before the backup, and is in no live segment"

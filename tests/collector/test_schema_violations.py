@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
 from collector.intake.conformity import NAMED_MAX, RecordRules, reject_schema_violations
 from collector.otlp.export import JUDGED_OTHERWISE
 from meta.v1 import operations_pb2 as pb
-from segments.typed.conformity import EnforcedColumn
+from segments.parquet.spec import PromotedColumn
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.http import post_to
 from tests.support.collector.process import CollectorProcess, StartCollector
@@ -159,7 +159,7 @@ def test_json_records_are_answered_with_their_place_in_the_request(
 
 @pytest.mark.parametrize("number", [NAMED_MAX, NAMED_MAX + 1])
 def test_the_answer_names_a_bounded_number_of_records(number: int) -> None:
-    rules = RecordRules((EnforcedColumn("price", "long", "record", "price"),))
+    rules = RecordRules((PromotedColumn("price", "long", "record", "price"),))
 
     judged = reject_schema_violations("logs", orders(*["x"] * number), rules)
 

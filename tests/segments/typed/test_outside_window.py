@@ -21,7 +21,7 @@ from segments.deduplication import Deduplication, EventWindow
 from segments.otlp.content import read_facts
 from segments.parquet.lineage import DAY_NANOS
 from segments.parquet.spec import PromotedColumn, SegmentSpec
-from segments.typed.conformity import OUTSIDE_WINDOW, EnforcedColumn, SchemaMisfits, verdict
+from segments.typed.conformity import OUTSIDE_WINDOW, SchemaMisfits, verdict
 from segments.typed.window_check import WindowCheck
 from tests.support.examples import examples
 
@@ -105,7 +105,7 @@ def test_collectors_reject_what_nurseries_quarantine(
 ) -> None:
     body = payload_of(random.Random(seed))
     spec = spec_of(kql_type, scope, enforced=enforced)
-    column = EnforcedColumn("id_", kql_type, scope, "id")
+    column = PromotedColumn("id_", kql_type, scope, "id")
     check = WindowCheck(WINDOW, column)
 
     dataset, parts = decoded(body, spec, received_at=START)
@@ -142,7 +142,7 @@ def test_a_record_without_a_time_happened_when_it_was_received(received_at: int)
 
 def test_another_window_is_another_verdict() -> None:
     """Nurseries of two days do not write one object with two contents."""
-    column = EnforcedColumn("id", "string", "record", "id")
+    column = PromotedColumn("id", "string", "record", "id")
     plain = verdict("d", [column])
 
     windows = [EventWindow(1, 3), EventWindow(1, 4), EventWindow(2, 4)]

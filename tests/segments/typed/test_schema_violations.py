@@ -25,7 +25,6 @@ from segments.signals import SIGNALS, Signal
 from segments.typed.conformity import (
     MISFITS_MAX,
     ColumnMisfit,
-    EnforcedColumn,
     SchemaMisfits,
     verdict,
 )
@@ -134,7 +133,7 @@ def test_rows_and_quarantined_records_are_the_records_of_the_payload(
     assert kept.rows() + aside == every.rows()
     assert not kept.unconverted
     # Collectors find the same records without Arrow, and pass on the same rows.
-    check = PayloadCheck([EnforcedColumn(*column.definition) for column in promoted])
+    check = PayloadCheck(list(promoted))
     found = check.schema_violations(signal, body)
     assert found == (parts[0].schema_violations if parts else SchemaMisfits())
     rest, _ = divide(signal, body, frozenset(found.records))
@@ -151,7 +150,7 @@ def test_collectors_and_columns_judge_each_value_by_one_rule(kql_type: str) -> N
     body = data.SerializeToString()
     column = PromotedColumn("a", kql_type, "record", "a")
 
-    found = PayloadCheck([EnforcedColumn(*column.definition)]).schema_violations("logs", body)
+    found = PayloadCheck([column]).schema_violations("logs", body)
     dataset, _ = decoded("logs", body, SegmentSpec(promoted=(column,)))
 
     assert len(found.records) == dataset.unconverted["a"]
@@ -165,7 +164,7 @@ def test_a_long_text_is_judged_by_its_kind_and_not_by_its_length() -> None:
     data = LogsData()
     records = data.resource_logs.add().scope_logs.add().log_records
     records.add().attributes.add(key="n").value.string_value = "x" * 3_069
-    check = PayloadCheck([EnforcedColumn("n", "long", "record", "n")])
+    check = PayloadCheck([PromotedColumn("n", "long", "record", "n")])
 
     judged = check.schema_violations("logs", data.SerializeToString())
 
@@ -188,7 +187,7 @@ def test_a_guid_that_is_certain_converts(text: bytes) -> None:
 def test_a_column_without_a_rule_of_kinds_is_none_of_the_types() -> None:
     """The same types are listed where kinds of values are told by three bytes."""
     for kql_type in TYPES:
-        PayloadCheck([EnforcedColumn("c", kql_type, "record", "c")]).schema_violations("logs", b"")
+        PayloadCheck([PromotedColumn("c", kql_type, "record", "c")]).schema_violations("logs", b"")
     with pytest.raises((Unconvertible, KeyError)):
         convert("x", "unknown")
 
@@ -204,7 +203,7 @@ def test_of_attributes_of_one_name_the_first_is_judged() -> None:
                 added.int_value = value
             else:
                 added.string_value = str(value)
-    check = PayloadCheck([EnforcedColumn("n", "long", "record", "n")])
+    check = PayloadCheck([PromotedColumn("n", "long", "record", "n")])
 
     found = check.schema_violations("logs", data.SerializeToString())
 
@@ -217,7 +216,7 @@ def test_the_first_hundred_misfits_are_listed_and_all_records_counted(number: in
     records = data.resource_logs.add().scope_logs.add().log_records
     for _ in range(number):
         records.add().attributes.add(key="n").value.string_value = "secret"
-    check = PayloadCheck([EnforcedColumn("n", "long", "record", "n")])
+    check = PayloadCheck([PromotedColumn("n", "long", "record", "n")])
 
     found = check.schema_violations("logs", data.SerializeToString())
 
@@ -228,7 +227,7 @@ def test_the_first_hundred_misfits_are_listed_and_all_records_counted(number: in
 
 
 def test_a_verdict_names_its_dataset_and_columns() -> None:
-    price, other = (EnforcedColumn(n, "long", "record", n) for n in ("price", "other"))
+    price, other = (PromotedColumn(n, "long", "record", n) for n in ("price", "other"))
 
     assert verdict("d", [price, other]) == verdict("d", [other, price])
     others = [verdict("e", [price]), verdict("d", []), verdict("d", [other])]

@@ -76,6 +76,7 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
             last = by_stream.get(stream_id, {}).get(offset)
             at = last.modified_at_nanos if last else newest.get(stream_id, 0)
             entries[stream_id].append(StreamEntry(dataset_id, offset, at // 10**9 * 10**9))
+    footers = [segment.footer for segment in _oldest_first(live)]
     return Rebuild(
         dataset_ids,
         tuple(live),
@@ -87,11 +88,7 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         tuple(warnings),
         {segment.footer.dataset_id: segment.spec for segment in _oldest_first(live)},
         {dataset_id: _numbered(own) for dataset_id, own in by_dataset.items()},
-        deduplication_keys={
-            segment.footer.dataset_id: segment.footer.deduplication
-            for segment in _oldest_first(live)
-            if segment.footer.deduplication
-        },
+        deduplication_keys={f.dataset_id: f.deduplication for f in footers if f.deduplication},
     )
 
 

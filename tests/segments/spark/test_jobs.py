@@ -3,10 +3,12 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -156,3 +158,38 @@ def test_a_deleted_scratch_folder_asks_for_another_start(jobs: SparkJobs) -> Non
     with pytest.raises(SparkDied, match="was deleted"):
         jobs.check()
     stop_shared_session()
+
+
+def test_a_jvm_without_memory_asks_for_another_start() -> None:
+    # The JVM of a process cannot be replaced, so it is that of another one.
+    command = [sys.executable, "-m", "tests.support.spark_without_memory"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    assert done.stdout.splitlines()[-1] == "SparkDied, SparkDied", done.stdout + done.stderr
+
+
+def test_tasks_fail_while_the_disk_of_the_scratch_folder_is_full(jobs: SparkJobs) -> None:
+    scratch = Path(shared_session().sparkContext._temp_dir)
+    with small_disk(scratch):
+        filler = scratch / "filler"
+        with suppress(OSError), filler.open("wb", 0) as file:
+            while True:
+                file.write(bytes(4096))
+
+        with pytest.raises((TaskFailed, OSError), match="No space left"):
+            jobs.run(process_id, None)
+
+        filler.unlink()
+        assert jobs.run(process_id, None) > 0
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    """Mount a file system of 256 KiB on a folder, which root may do."""
+    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
+    if os.geteuid() or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)

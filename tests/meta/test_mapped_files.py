@@ -3,7 +3,7 @@
 import psycopg
 
 from meta.client import MetaClient
-from meta.services.merging.mapped_files import FILES_MAX
+from meta.services.merging.janitor import FILES_MAX
 from meta.store.segments.foreign_files import MAPPED, UNREADABLE
 from meta.v1 import catalog_pb2, janitor_pb2
 from tests.support.meta.catalog import CatalogDriver

@@ -27,11 +27,7 @@ def create_access_token(
     """Create a token; its plaintext is in this reply only."""
     subject = checks.new_name(request.subject, "subject")
     role = _role(request.role)
-    expires_secs = None
-    if request.HasField("expires_secs"):
-        expires_secs = checks.count(
-            request.expires_secs, "expires_secs", low=1, high=EXPIRES_SECS_MAX
-        )
+    expires_secs = checks.optional_count(request, "expires_secs", low=1, high=EXPIRES_SECS_MAX)
     names = _dataset_names(request, role)
     plaintext = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
 

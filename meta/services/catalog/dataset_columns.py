@@ -41,14 +41,9 @@ def checked_binding(message: operations_pb2.SchemaBinding) -> Binding | None:
             raise InvalidArgument("schema_id is not set", field=f"{BINDING_FIELD}.schema_id")
         return None
     schema_id = checks.uuid(message.schema_id, f"{BINDING_FIELD}.schema_id")
-    version = None
-    if message.HasField("version"):
-        version = checks.count(
-            message.version,
-            f"{BINDING_FIELD}.version",
-            low=1,
-            high=schema_versions.VERSIONS_MAX,
-        )
+    version = checks.optional_count(
+        message, "version", f"{BINDING_FIELD}.version", low=1, high=schema_versions.VERSIONS_MAX
+    )
     field = f"{BINDING_FIELD}.attributes"
     checks.at_most(message.attributes, field, COLUMNS_MAX)
     attributes = []

@@ -64,14 +64,10 @@ def set_dataset_settings(
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     changes = _changes(server, request.settings)
     columns = ColumnChanges.read(request.settings)
-    allowed = None
-    if request.settings.HasField("excess_events_allowed"):
-        allowed = checks.count(
-            request.settings.excess_events_allowed, "settings.excess_events_allowed"
-        )
-    confirmed = None
-    if request.HasField("deletes_confirmed"):
-        confirmed = checks.count(request.deletes_confirmed, "deletes_confirmed")
+    allowed = checks.optional_count(
+        request.settings, "excess_events_allowed", "settings.excess_events_allowed"
+    )
+    confirmed = checks.optional_count(request, "deletes_confirmed")
 
     expected = entry_versions.expected(request)
 
@@ -102,9 +98,7 @@ def get_dataset_settings(
 ) -> operations_pb2.GetDatasetSettingsResponse:
     """Read all settings of a dataset."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-    at_version = None
-    if request.HasField("columns_at"):
-        at_version = checks.count(request.columns_at, "columns_at")
+    at_version = checks.optional_count(request, "columns_at")
 
     def work(tx: Transaction) -> operations_pb2.DatasetSettings:
         return _message(tx, datasets.get(tx, dataset_id).id, at_version)

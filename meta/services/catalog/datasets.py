@@ -12,7 +12,7 @@ from meta.services.catalog.promoted_columns import FORMAT_COLUMNS
 from meta.services.messages import authors, checks, convert, pages
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
-from meta.store.catalog import dataset_layouts, dataset_names, dataset_quotas, datasets
+from meta.store.catalog import dataset_layouts, dataset_names, datasets
 from meta.store.catalog.dataset_layouts import Layout, ShardingField
 from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import dataset_deletion
@@ -43,7 +43,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
             checks.new_dataset_name(name)
             made = datasets.create(tx, name, live_max=live_max)
             audit.note(tx, "CreateDataset", made.id, f"name {name!r}")
-            dataset_quotas.check(tx, made.id, self._settings.datasets_per_creator_max)
+            datasets.check_creator(tx, made.id, self._settings.datasets_per_creator_max)
             return made
 
         dataset = self._transactions.write(work)
@@ -54,8 +54,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.GetDatasetResponse:
         """Read a dataset by id or name."""
         named = checks.identifier(request)
-        version = checks.count(request.at_version, "at_version")
-        at_version = version if request.HasField("at_version") else None
+        at_version = checks.optional_count(request, "at_version")
         dataset, by = self._transactions.read(
             lambda tx: authors.of(tx, _get(tx, named, at_version))
         )

@@ -49,9 +49,7 @@ class SchemaCalls(EntryCalls[Schema, CreateSchemaRequest, UpdateSchemaRequest, S
     ) -> Callable[[Transaction, UUID | str], Schema]:
         """Read a schema with the columns of its newest version or of another."""
         assert isinstance(request, catalog_pb2.GetSchemaRequest)
-        number = None
-        if request.HasField("number"):
-            number = checks.count(request.number, "number", low=1)
+        number = checks.optional_count(request, "number", low=1)
         return lambda tx, named: _at(tx, SCHEMAS.get(tx, named), number)
 
     def change(

@@ -35,8 +35,7 @@ def get_dataset_table(
 ) -> pb.GetDatasetTableResponse:
     """Read a dataset's columns and the snapshots of its table."""
     name = checks.name(request.dataset_name, "dataset_name")
-    version = checks.count(request.version, "version")
-    requested = version if request.HasField("version") else None
+    requested = checks.optional_count(request, "version")
 
     def work(tx: Transaction) -> pb.GetDatasetTableResponse:
         snapshot = versions.snapshot(tx)

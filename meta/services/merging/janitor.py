@@ -10,7 +10,6 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.planning.planner import Candidate, plan
-from meta.services.merging import mapped_files
 from meta.services.merging.dataset_turns import PLAN_SECS, DatasetTurns, end_of_work
 from meta.services.messages import checks, convert
 from meta.services.messages.filled import filled
@@ -22,11 +21,12 @@ from meta.store.merging.merge_planning import SegmentFilter
 from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind
 from meta.store.merging.size_tiers import SizeTier
 from meta.store.rewrites import rewrite_all
-from meta.store.rewrites.rewrite_all import Rewrite
 from meta.store.segments import stats
 from meta.v1 import janitor_pb2, janitor_pb2_grpc
 
 TASKS_MAX = 1_000
+# Bound of one call, so that many files do not hold up merges; the janitor calls every 10 s.
+FILES_MAX = 100
 ATTEMPTS_MAX = 20
 MIN_CLAIMED_SECS_DEFAULT = 3_600
 # A hundred years.
@@ -64,7 +64,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         name = checks.filter_name(request, "dataset_name")
         only = None if name is None else self._transactions.read(lambda tx: _key(tx, name))
         # These precede merges, in which the files would wait until enough segments have gathered.
-        tasks_created = mapped_files.plan_rewrites(self._transactions, only, segment_filter)
+        tasks_created = self._rewrite_mapped(only, segment_filter)
         segments_included = tasks_created
         for key in [only] if only is not None else self._turns.keys(context):
             start_ns: int | None = merge_planning.INT64_MIN
@@ -93,7 +93,11 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         left = self._transactions.read(lambda tx: rewrite_all.datasets_left(tx, only, rewrite))
         created = 0
         while left and time.monotonic() < deadline:
-            more = self._transactions.write(lambda tx: self._rewrite(tx, left[0], rewrite))
+            more = self._transactions.write(
+                lambda tx: merge_planning.create_rewrites(
+                    tx, left[0], lambda: rewrite_all.unplanned(tx, left[0], rewrite)
+                )
+            )
             created += more
             if not more:
                 left.pop(0)
@@ -186,11 +190,18 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         tasks, inputs = merge_planning.create_tasks(tx, chosen, TaskKind.MERGE, merges_added=1)
         return _PlannedWindow(tasks, inputs, merge_planning.next_window(rows, start_ns))
 
-    def _rewrite(self, tx: Transaction, dataset_key: int, rewrite: Rewrite) -> int:
-        if not merge_planning.lock_dataset(tx, dataset_key):
-            return 0
-        groups = [[segment_id] for segment_id in rewrite_all.unplanned(tx, dataset_key, rewrite)]
-        created, _ = merge_planning.create_tasks(tx, groups, TaskKind.REWRITE, merges_added=0)
+    def _rewrite_mapped(self, only: int | None, segment_filter: SegmentFilter) -> int:
+        """Create a task for each of the oldest mapped files, which becomes a segment; count them.
+
+        Every engine can read a segment.
+        """
+        files = self._transactions.read(
+            lambda tx: merge_planning.mapped_files(tx, only, segment_filter, FILES_MAX)
+        )
+        created = 0
+        for key, ids in files.items():
+            rewrite = partial(merge_planning.create_rewrites, dataset_key=key, choose=ids.copy)
+            created += self._transactions.write(rewrite)
         return created
 
 
@@ -199,17 +210,14 @@ def _key(tx: Transaction, name: str | None) -> int | None:
 
 
 def _segment_filter(request: _Filters) -> SegmentFilter:
-    values = {
-        field: checks.count(getattr(request, field), field)
-        for field in ("max_compressed_size", "min_age_secs", "max_age_secs")
-        if request.HasField(field)
-    }
-    youngest, oldest = values.get("min_age_secs", 0), values.get("max_age_secs")
-    if oldest is not None and oldest < youngest:
+    most = checks.optional_count(request, "max_compressed_size")
+    youngest = checks.optional_count(request, "min_age_secs")
+    oldest = checks.optional_count(request, "max_age_secs")
+    if oldest is not None and oldest < (youngest or 0):
         raise InvalidArgument("max_age_secs is below min_age_secs", field="max_age_secs")
     # Ages that Postgres can subtract from the current time.
-    ages = {name: min(value, AGE_SECS_MAX) for name, value in values.items() if "age" in name}
-    return SegmentFilter(**values | ages)
+    ages = (None if age is None else min(age, AGE_SECS_MAX) for age in (youngest, oldest))
+    return SegmentFilter(most, *ages)
 
 
 def _summary(task: MergeTaskRow) -> janitor_pb2.MergeTaskSummary:
@@ -246,13 +254,14 @@ def _attempt(attempt: Attempt) -> janitor_pb2.MergeAttempt:
 
 def _tier(number: int, tier: SizeTier | None) -> janitor_pb2.SegmentSizeTier:
     low, high = size_tiers.tier_bounds(number)
-    message = janitor_pb2.SegmentSizeTier(tier=number, tier_min=str(low), tier_max=str(high))
-    if tier is not None:
-        message.segment_count = tier.segment_count
-        message.total_size = tier.total_size
-        message.smallest = tier.smallest
-        message.largest = tier.largest
-        message.avg_size = tier.total_size // tier.segment_count
-        message.earliest_time = convert.nanos_text(tier.start_ns)
-        message.latest_time = convert.nanos_text(tier.end_ns)
-    return message
+    if tier is None:
+        return janitor_pb2.SegmentSizeTier(tier=number, tier_min=str(low), tier_max=str(high))
+    return filled(
+        janitor_pb2.SegmentSizeTier,
+        tier,
+        tier_min=str(low),
+        tier_max=str(high),
+        avg_size=tier.total_size // tier.segment_count,
+        earliest_time=convert.nanos_text(tier.start_ns),
+        latest_time=convert.nanos_text(tier.end_ns),
+    )

@@ -140,6 +140,15 @@ def count(value: int, field: str, *, low: int = 0, high: int = INT64_MAX) -> int
     return value
 
 
+def optional_count(
+    request: Message, field: str, path: str = "", *, low: int = 0, high: int = INT64_MAX
+) -> int | None:
+    """The number in an optional field, named by a path in refusals; None if it is unset."""
+    if not request.HasField(field):
+        return None
+    return count(getattr(request, field), path or field, low=low, high=high)
+
+
 def size(value: int, field: str) -> int:
     """The size of one object or of its content, in bytes."""
     return count(value, field, high=SIZE_BYTES_MAX)

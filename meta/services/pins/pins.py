@@ -22,18 +22,18 @@ def pin_version(
     server: ServerParts, request: pb.PinVersionRequest, context: grpc.ServicerContext
 ) -> pb.PinVersionResponse:
     """Keep a dataset readable at a version for a lease."""
-    version = checks.count(request.version, "version")
-    as_of_nanos = checks.count(request.as_of_nanos, "as_of_nanos")
-    if request.HasField("version") and request.HasField("as_of_nanos"):
+    version = checks.optional_count(request, "version")
+    as_of_nanos = checks.optional_count(request, "as_of_nanos")
+    if version is not None and as_of_nanos is not None:
         raise InvalidArgument("version and as_of_nanos exclude one another", field="as_of_nanos")
     new = NewPin(
         id=checks.uuid(request.pin_id, "pin_id"),
         owner=checks.name(request.owner, "owner"),
         dataset_name=checks.name(request.dataset_name, "dataset_name"),
-        version=version if request.HasField("version") else None,
+        version=version,
         lease_secs=_lease_secs(request.lease_secs),
         holds_changes=request.holds_changes,
-        as_of_nanos=as_of_nanos if request.HasField("as_of_nanos") else None,
+        as_of_nanos=as_of_nanos,
     )
     limits, grace_secs = server.settings.pins, server.settings.lifetimes.tombstone_grace
     pin = server.transactions.write(lambda tx: pins.take(tx, new, limits, grace_secs))

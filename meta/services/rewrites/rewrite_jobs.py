@@ -71,15 +71,13 @@ def update_rewrite_job(
 ) -> pb.UpdateRewriteJobResponse:
     """Pause, resume, cancel or bound a rewrite."""
     job_id = checks.uuid(request.id, "id")
-    state = tasks_max = bytes_per_sec = None
+    state = None
     if request.HasField("state"):
         state = _CHANGES.get(request.state)
         if state is None:
             raise InvalidArgument("state must be RUNNING, PAUSED or CANCELLED", field="state")
-    if request.HasField("tasks_max"):
-        tasks_max = checks.count(request.tasks_max, "tasks_max", low=1, high=TASKS_MAX)
-    if request.HasField("bytes_per_sec"):
-        bytes_per_sec = checks.size(request.bytes_per_sec, "bytes_per_sec")
+    tasks_max = checks.optional_count(request, "tasks_max", low=1, high=TASKS_MAX)
+    bytes_per_sec = checks.optional_count(request, "bytes_per_sec", high=checks.SIZE_BYTES_MAX)
     job = server.transactions.write(
         lambda tx: rewrite_jobs.change(tx, job_id, state, tasks_max, bytes_per_sec)
     )

@@ -144,9 +144,7 @@ def create(
 
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[AccessToken]:
     """One page of the tokens, ended ones too."""
-    page: keyset.Page[UUID] = keyset.read(tx, _LISTED, window, {})
-    by_id = {row.id: AccessToken(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(by_id.__getitem__)
+    return keyset.read_rows(tx, _LISTED, window, _BY_IDS, AccessToken)
 
 
 def revoke(tx: Transaction, token_id: UUID) -> AccessToken:

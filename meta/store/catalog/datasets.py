@@ -89,6 +89,12 @@ _CHANGED = (
     .limit(bindparam("most"))
 )
 _COUNT = insert(dataset_stats)
+_COUNT_OF_CREATOR = text("""
+    SELECT own.created_by, (
+        SELECT count(*) FROM catalog_authors a JOIN datasets d ON d.id = a.entry_id
+        WHERE a.created_by = own.created_by AND d.deleted_at IS NULL)
+    FROM catalog_authors own WHERE own.entry_id = :dataset AND own.created_by IS NOT NULL
+""")
 
 
 def find(tx: Transaction, dataset_id: UUID) -> Dataset | None:
@@ -194,9 +200,7 @@ def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
     listed, visible = _LISTED, dataset_scope.visible_ids()
     if visible is not None:
         listed = listed.where(datasets.c.id.in_(visible))
-    page = keyset.read(tx, listed, window, {})
-    by_id = {row.id: Dataset(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(by_id.__getitem__)
+    return keyset.read_rows(tx, listed, window, _BY_IDS, Dataset)
 
 
 def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
@@ -241,6 +245,21 @@ def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:
 def count_live(tx: Transaction) -> int:
     """Count the live datasets."""
     return tx.execute(_COUNT_LIVE).scalar_one()
+
+
+def check_creator(tx: Transaction, dataset_id: UUID, most: int) -> None:
+    """Raise QuotaExceeded if the creator of a dataset has more than `most`; 0 = no quota.
+
+    Behind the lock of the counter of versions, which creations take one after the other. Datasets
+    of which no creator is known, such as those of release 0.1.0, count for nobody.
+    """
+    row = tx.execute(_COUNT_OF_CREATOR, {"dataset": dataset_id}).one_or_none() if most else None
+    if row is not None and row[1] > most:
+        raise QuotaExceeded(
+            f"{row[0]!r} has created {most} datasets already, the most of one creator"
+            " (META_DATASETS_PER_CREATOR_MAX)",
+            limit=most,
+        )
 
 
 def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:

@@ -160,10 +160,7 @@ class NamedEntries(Generic[Entry]):
         query = self._listed
         if schema_id is not None:
             query = query.where(self._table.c.schema_id == schema_id)
-        page = keyset.read(tx, query, window, {})
-        rows = tx.execute(self._by_ids, {"ids": list(page.ids)})
-        by_id = {row.id: self._make(*row) for row in rows}
-        return page.map(by_id.__getitem__)
+        return keyset.read_rows(tx, query, window, self._by_ids, self._make)
 
     def lock(self, tx: Transaction, identifier: UUID | str, schema_id: UUID | None = None) -> Entry:
         """Keep an entry, and its new schema, as they are until the commit. Raises NotFound."""

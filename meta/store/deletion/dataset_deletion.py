@@ -13,7 +13,7 @@ from meta.errors import (
     UndeleteExpired,
 )
 from meta.store.access import audit
-from meta.store.catalog import dataset_quotas, datasets, links
+from meta.store.catalog import datasets, links
 from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import kept_files
 from meta.store.engine.pool import Transaction
@@ -157,7 +157,7 @@ def undelete(
     datasets.stamp(tx, dataset.id, version)
     if datasets.count_live(tx) > live_max:
         raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
-    dataset_quotas.check(tx, dataset.id, creator_max)
+    datasets.check_creator(tx, dataset.id, creator_max)
     return dataset, True
 
 

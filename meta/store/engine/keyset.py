@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Executable, Select, func, select
 
 from meta.store.engine.pool import Transaction
 
@@ -73,6 +73,19 @@ def read(
         select(func.count(), func.count().filter(before_page)).select_from(listed), values
     ).one()
     return Page(tuple(ids), tuple(ids), total, preceding, size_bytes)
+
+
+def read_rows(
+    tx: Transaction,
+    query: Select[*tuple[Any, ...]],
+    window: Window,
+    by_ids: Executable,
+    make: Callable[..., Item],
+) -> Page[Item]:
+    """Read a page of items: rows of `by_ids`, which begin with an id, as arguments of `make`."""
+    page = read(tx, query, window, {})
+    items = {row[0]: make(*row) for row in tx.execute(by_ids, {"ids": list(page.ids)})}
+    return page.map(items.__getitem__)
 
 
 def _fitting(rows: Any, bytes_max: int) -> tuple[list[UUID], int]:

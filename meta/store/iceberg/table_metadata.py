@@ -8,7 +8,7 @@ backup may have been deleted after it was made.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from uuid import UUID
 
@@ -220,14 +220,8 @@ def put_snapshot(tx: Transaction, dataset_key: int, new: NewSnapshot) -> Snapsho
         raise NotFound("the manifests are registered under other keys by now")
     if tx.execute(_COUNT_SNAPSHOTS, {"key": dataset_key}).scalar_one() >= SNAPSHOTS_MAX:
         raise QuotaExceeded(f"the table has {SNAPSHOTS_MAX} snapshots", limit=SNAPSHOTS_MAX)
-    values = {
-        "key": dataset_key,
-        "version": new.version,
-        "ids": [table_object.id for table_object in objects],
-        "segments": new.segments,
-        "number_of_events": new.number_of_events,
-        "size_bytes": new.size_bytes,
-    }
+    ids = [table_object.id for table_object in objects]
+    values = {**asdict(new), "key": dataset_key, "ids": ids}
     tx.execute(_INSERT_SNAPSHOT, values)
     row = _find(tx, dataset_key, new.version)
     assert row is not None, "inserted above"

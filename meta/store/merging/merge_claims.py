@@ -83,25 +83,20 @@ def _claim_statement(condition: str, order: str) -> TextClause:
     """).bindparams(bindparam("workers", type_=ARRAY(Text)))  # noqa: S608
 
 
-# statement_timestamp(), because an index cannot be searched by the volatile clock_timestamp():
-# every claimed task would be read.
-_HELD = _claim_statement("free_at < statement_timestamp()", "free_at")
-# Statements by whether the oldest task goes first.
-_FRESH = {
-    False: _claim_statement("free_at IS NULL", "total_compressed_size, id"),
-    True: _claim_statement("free_at IS NULL", "id"),
-}
+def _statements(of: str = "") -> tuple[TextClause, dict[bool, TextClause]]:
+    """The claim of a task that was held back, and of others by whether the oldest goes first."""
+    # statement_timestamp(), because an index cannot be searched by the volatile clock_timestamp():
+    # every claimed task would be read.
+    held = _claim_statement(f"free_at < statement_timestamp(){of}", "free_at")
+    smallest = _claim_statement(f"free_at IS NULL{of}", "total_compressed_size, id")
+    return held, {False: smallest, True: _claim_statement(f"free_at IS NULL{of}", "id")}
+
+
+_HELD, _FRESH = _statements()
 # The same for a worker that takes the tasks of some datasets.
-_IS_OF_SOME = "dataset_key IN (SELECT key FROM datasets WHERE id = ANY(:datasets))"
-_HELD_OF_SOME = _claim_statement(
-    f"free_at < statement_timestamp() AND {_IS_OF_SOME}", "free_at"
-).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
-_FRESH_OF_SOME = {
-    is_oldest_first: _claim_statement(f"free_at IS NULL AND {_IS_OF_SOME}", order).bindparams(
-        bindparam("datasets", type_=ARRAY(Uuid))
-    )
-    for is_oldest_first, order in ((False, "total_compressed_size, id"), (True, "id"))
-}
+_HELD_OF_SOME, _FRESH_OF_SOME = _statements(
+    " AND dataset_key IN (SELECT key FROM datasets WHERE id = ANY(cast(:datasets AS uuid[])))"
+)
 _COUNT_HELD = text(
     f"SELECT count(*) FROM (SELECT FROM merge_tasks WHERE state = 1 AND {merge_tasks.IS_OF_LIVE}"  # noqa: S608
     f" AND NOT {IS_AWAITED}"

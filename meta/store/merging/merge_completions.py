@@ -96,16 +96,14 @@ def complete_batch(
     prepared: dict[UUID, Prepared | MetaError] = {}
     for completion in sorted(batch, key=lambda completion: completion.task_id):
         try:
-            answer = prepare(tx, completion.task_id, completion.outputs)
+            prepared[completion.task_id] = prepare(tx, completion.task_id, completion.outputs)
         except MetaError as error:
             prepared[completion.task_id] = error
-        else:
-            prepared[completion.task_id] = answer
     swaps = [swap for swap in prepared.values() if isinstance(swap, Swap)]
-    version = versions.allocate(tx) if swaps else None
-    for swap in swaps:
-        assert version is not None
-        apply(tx, swap, version)
+    if swaps:
+        version = versions.allocate(tx)
+        for swap in swaps:
+            apply(tx, swap, version)
     gone = [answer.task for answer in prepared.values() if isinstance(answer, InputsGone)]
     stats.add(tx, merge_tasks.cancel(tx, gone))
     return [_answer(prepared[completion.task_id]) for completion in batch]

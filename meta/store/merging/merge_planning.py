@@ -1,6 +1,6 @@
 """Reads and writes of the planner: candidates of a dataset, and tasks over chosen groups."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 from uuid import UUID
@@ -160,6 +160,14 @@ def create_tasks(
     ]
     created = merge_tasks.create(tx, kind, whole, merges_added=merges_added, rewrite_id=rewrite_id)
     return created, sum(map(len, whole))
+
+
+def create_rewrites(tx: Transaction, dataset_key: int, choose: Callable[[], Sequence[UUID]]) -> int:
+    """Create a task for each segment that is chosen under the lock of its dataset; counts them."""
+    if not lock_dataset(tx, dataset_key):
+        return 0
+    groups = [[segment_id] for segment_id in choose()]
+    return create_tasks(tx, groups, TaskKind.REWRITE, merges_added=0)[0]
 
 
 def now_nanos(tx: Transaction) -> int:

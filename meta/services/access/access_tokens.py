@@ -7,6 +7,7 @@ import grpc
 from meta.access import SCOPED_ROLES, Role
 from meta.errors import InvalidArgument
 from meta.services.messages import authors, checks, pages
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.access import access_tokens, audit, token_secrets
 from meta.store.access.access_tokens import AccessToken, NewAccessToken
@@ -116,10 +117,9 @@ def _message(
     by: common_pb2.Authors | None = None,
 ) -> pb.AccessToken:
     is_old = hashing is not None and hashing.needs_previous(token.fingerprint)
-    return pb.AccessToken(
-        id=str(token.id),
-        subject=token.subject,
-        role=token.role,
+    return filled(
+        pb.AccessToken,
+        token,
         token_hint=token.hint,
         created_at=_text(token.created_at),
         expires_at=_text(token.expires_at),

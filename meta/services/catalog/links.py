@@ -53,10 +53,7 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
         window = pages.window(request.pagination, "ListViewDatasetProjections", link_filter)
         page = self._transactions.read(lambda tx: links.list_page(tx, window, link_filter))
         return catalog_pb2.ListViewDatasetProjectionsResponse(
-            items=[
-                filled(catalog_pb2.ViewDatasetProjection, listed.link, is_typed=listed.is_typed)
-                for listed in page.items
-            ],
+            items=[filled(catalog_pb2.ViewDatasetProjection, listed) for listed in page.items],
             pagination=pages.answer(page, "ListViewDatasetProjections", link_filter),
         )
 
@@ -66,12 +63,10 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Page through all views with the datasets and projections that they read."""
         window = pages.window(request, "ListDatasources")
         page = self._transactions.read(lambda tx: links.list_sources(tx, window))
-        pagination = pages.answer(page, "ListDatasources")
+        pagination = pages.answer(page, "ListDatasources").ListFields()
         return catalog_pb2.ListDatasourcesResponse(
             items=[_source(source) for source in page.items],
-            next_cursor=pagination.next_cursor if pagination.HasField("next_cursor") else None,
-            prev_cursor=pagination.prev_cursor if pagination.HasField("prev_cursor") else None,
-            total=pagination.total,
+            **{field.name: value for field, value in pagination},
         )
 
 

@@ -65,7 +65,8 @@ def _page(
     lifetimes, now_secs = server.settings.lifetimes, versions.snapshot(tx).now_secs
     if cursor is None:
         version, cuts = unmerged_babies.cut(tx, dataset_id, version)
-        if datasets.deduplication_rules(tx, [dataset_id]):
+        listed = datasets.list_some(tx, [dataset_id])
+        if any(dataset.deduplication_rule is not None for dataset in listed):
             return pb.ListUnmergedBabiesResponse(version=version, merged_only=True)
         if len(cuts) > STREAMS_MAX:
             raise ReplyTooLarge(f"{len(cuts)} streams exceed the {STREAMS_MAX} of one cursor")

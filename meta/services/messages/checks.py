@@ -7,6 +7,7 @@ from uuid import UUID
 from google.protobuf.message import Message
 
 from meta.errors import InvalidArgument
+from meta.v1 import common_pb2
 from segments import dataset_names
 from segments.ids import UUID_CHARACTERS, parse_uuid
 
@@ -34,22 +35,6 @@ class IdentifiedLike(Protocol):
         """The part that is set."""
 
 
-class RenamingLike(Protocol):
-    """A request with an optional new name."""
-
-    new_name: str
-
-    def HasField(self, field_name: Literal["new_name"], /) -> bool:
-        """True if the field is set."""
-
-
-class TimeRangeLike(Protocol):
-    """A TimeRange message; nanoseconds since the unix epoch."""
-
-    start_time: int
-    end_time: int
-
-
 def name(value: str, field: str = "name") -> str:
     """1..255 characters without control characters."""
     if not value:
@@ -72,9 +57,10 @@ def new_name(value: str, field: str = "name") -> str:
     return value
 
 
-def new_names(request: RenamingLike) -> dict[str, Any]:
+def new_names(request: Message) -> dict[str, Any]:
     """The new name that a change of an entry asks for, by the name of its field."""
-    return {"name": name(request.new_name, "new_name")} if request.HasField("new_name") else {}
+    new = filter_name(request, "new_name")
+    return {} if new is None else {"name": new}
 
 
 def new_dataset_name(value: str, field: str = "name") -> str:
@@ -159,7 +145,7 @@ def limit(value: int, field: str = "limit", *, default: int, most: int) -> int:
     return min(count(value, field) or default, most)
 
 
-def closed_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
+def closed_range(value: common_pb2.TimeRange, field: str) -> tuple[int, int]:
     """A segment's range [start, end]; start == end is legal."""
     start, end = value.start_time, value.end_time
     if start > end:
@@ -167,7 +153,7 @@ def closed_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
     return start, end
 
 
-def half_open_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
+def half_open_range(value: common_pb2.TimeRange, field: str) -> tuple[int, int]:
     """A query's range [start, end); must not be empty. An end of INT64_MAX is no bound."""
     if value.start_time >= value.end_time and value.end_time != INT64_MAX:
         raise InvalidArgument(

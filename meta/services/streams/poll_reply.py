@@ -58,7 +58,8 @@ def build_streams(
     places: dict[UUID, common_pb2.CloudObjectPrefix] = {}
     placed: Mapping[UUID, str] = {}
     if stores.named:
-        placed = datasets.placed(tx, {entry.dataset_id for entry in entries})
+        listed = datasets.list_some(tx, {entry.dataset_id for entry in entries})
+        placed = {dataset.id: dataset.store for dataset in listed if dataset.store}
     most = detail.checkpoints
     checkpoints = _checkpoints(stream_reads.read_checkpoints(tx, streams, most) if most else ())
     infos: dict[UUID, list[nursery_pb2.IngestStreamDatasetInfo]] = {}

@@ -84,8 +84,5 @@ def _check_datasets(tx: Transaction, given: WorkerSettings) -> None:
 
 
 def _named(entry: NamedSettings) -> pb.NamedWorkerSettings:
-    return pb.NamedWorkerSettings(
-        name=entry.name,
-        settings=worker_settings.message(entry.settings),
-        updated_at_nanos=entry.updated_at_nanos,
-    )
+    message = worker_settings.message(entry.settings)
+    return filled(pb.NamedWorkerSettings, entry, settings=message)

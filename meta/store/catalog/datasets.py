@@ -167,19 +167,6 @@ def list_some(tx: Transaction, dataset_ids: Iterable[UUID]) -> list[Dataset]:
     return [Dataset(*row) for row in tx.execute(_BY_IDS, {"ids": list(dataset_ids)})]
 
 
-def placed(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, str]:
-    """The stores of the datasets among some whose new segments are in a named store."""
-    return {
-        row.id: row.store for row in tx.execute(_BY_IDS, {"ids": list(dataset_ids)}) if row.store
-    }
-
-
-def deduplication_rules(tx: Transaction, dataset_ids: Iterable[UUID]) -> list[int]:
-    """The rules of the datasets among some that are deduplicated."""
-    rows = tx.execute(_BY_IDS, {"ids": list(dataset_ids)})
-    return [row.deduplication_rule for row in rows if row.deduplication_rule is not None]
-
-
 def place(tx: Transaction, dataset_id: UUID, store: str) -> None:
     """Name the store of a dataset's new segments; the caller holds the dataset's row."""
     tx.execute(_PLACE, {"dataset": dataset_id, "store_": store})
@@ -209,20 +196,15 @@ def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, i
     First in the order of locks: before tokens, streams, tasks and segments. Raises NotFound.
     """
     distinct_ids = list(dict.fromkeys(dataset_ids))
-    locked = lock_live(tx, distinct_ids)
+    locked = {row.id: row.key for row in tx.execute(_LOCK, {"ids": distinct_ids})}
     for dataset_id in distinct_ids:
         if dataset_id not in locked:
             raise NotFound("there is no such dataset", dataset_id=dataset_id)
     return locked
 
 
-def lock_live(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
-    """Like `lock_shared`, leaving out datasets that are not live."""
-    return {row.id: row.key for row in tx.execute(_LOCK, {"ids": list(dataset_ids)})}
-
-
 def lock_bound(tx: Transaction, dataset_id: UUID) -> frozenset[int]:
-    """Lock a live dataset like `lock_live`; returns the field ids of its bound columns."""
+    """Lock a live dataset like `lock_shared`; returns the field ids of its bound columns."""
     row = tx.execute(_LOCK, {"ids": [dataset_id]}).one_or_none()
     return frozenset(row.bound_field_ids or ()) if row is not None else frozenset()
 

@@ -24,6 +24,7 @@ from meta.errors import NotFound, ReplyTooLarge
 from meta.store.catalog import datasets
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
+from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import datasets as datasets_table
 from meta.store.tables.catalog import link_columns, projections, view_dataset_projections, views
 from segments.ids import new_uuid7
@@ -52,7 +53,10 @@ class Ends:
 class ListedLink:
     """A link as it is listed; `is_typed` if its projection was checked over its dataset."""
 
-    link: Link
+    id: UUID
+    dataset_id: UUID
+    view_id: UUID
+    projection_id: UUID
     is_typed: bool
 
 
@@ -95,13 +99,10 @@ _INSERT = upsert(_links).on_conflict_do_nothing().returning(_links.c.id)
 _DELETE = delete(_links).where(_IS_LINK)
 _DELETE_OF_DATASET = delete(_links).where(_links.c.dataset_id == bindparam("dataset"))
 _IDS = bindparam("ids", type_=ARRAY(Uuid))
-_BY_IDS = select(
-    _links.c.id,
-    _links.c.dataset_id,
-    _links.c.view_id,
-    _links.c.projection_id,
-    exists_(select(link_columns.c.link_id).where(link_columns.c.link_id == _links.c.id)),
-).where(_links.c.id == func.any(_IDS))
+_IS_TYPED = exists_(select(link_columns.c.link_id).where(link_columns.c.link_id == _links.c.id))
+_BY_IDS = select(*row_columns(ListedLink, _links, is_typed=_IS_TYPED)).where(
+    _links.c.id == func.any(_IDS)
+)
 _LISTED: Select[*tuple[Any, ...]] = select(_links.c.id, literal_column("0").label("size"))
 _PAIR_BYTES = text("""
     SELECT v.id, octet_length(v.name) + coalesce((
@@ -171,10 +172,7 @@ def list_page(
     for name, value in asdict(link_filter).items():
         if value is not None:
             query = query.where(_links.c[name] == value)
-    page = keyset.read(tx, query, window, {})
-    rows = tx.execute(_BY_IDS, {"ids": list(page.ids)})
-    by_id = {row[0]: ListedLink(Link(*row[1:4]), row[4]) for row in rows}
-    return page.map(by_id.__getitem__)
+    return keyset.read_rows(tx, query, window, _BY_IDS, ListedLink)
 
 
 def list_sources(tx: Transaction, window: keyset.Window) -> keyset.Page[Source]:

@@ -1,6 +1,6 @@
 """The pool of connections to Postgres."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -9,11 +9,11 @@ import psycopg
 from psycopg.pq import Format
 from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, text
 from sqlalchemy.engine import ExecutionContext
+from sqlalchemy.util import LRUCache
 
 from meta.errors import Unavailable
 from meta.store.engine import connecting, continuity, database_url, timelines
 from meta.store.engine.call_scope import cancellable
-from meta.store.engine.compiled_statements import CompiledStatements
 from meta.store.engine.continuity import Continuity
 from meta.store.engine.driver_errors import POOL_SECS, STALE_PLAN_SQLSTATE, translated
 from meta.store.engine.driver_errors import Conflict as Conflict
@@ -26,14 +26,37 @@ Transaction: TypeAlias = Connection
 
 # Execution option of statements whose rows are fetched in Postgres' binary form.
 BINARY = "binary_rows"
-# Of all pools of the process.
-_COMPILED = CompiledStatements()
+STATEMENTS_MAX = 1000
 NO_SESSION = (
     f"Postgres took a connection and did not answer within {connecting.ANSWER_SECS:g} s: it hangs,"
     " or a pooler such as PgBouncer has no server connection left (default_pool_size)"
 )
 # Group commits of one kind in a process that run side by side.
 COMMIT_BATCHES_MAX = 2
+
+
+class CompiledStatements(dict[Hashable, Any]):
+    """A cache for pools with one driver and the same options, least recently used.
+
+    SQLAlchemy's own cache belongs to an engine: its keys begin with the engine's dialect. A meta
+    has two pools, its own and the witness's, and would compile the statements of both twice. All
+    pools of meta are made in one place, so their dialects compile a statement to the same text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._statements: LRUCache[Hashable, Any] = LRUCache(STATEMENTS_MAX)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The compiled statement of a key, without the dialect in it."""
+        return self._statements.get(key[1:], default)
+
+    def __setitem__(self, key: Any, compiled: Any) -> None:
+        """Keep a compiled statement."""
+        self._statements[key[1:]] = compiled
+
+
+_COMPILED = CompiledStatements()
 
 
 @dataclass(frozen=True, slots=True)

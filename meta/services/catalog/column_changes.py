@@ -40,20 +40,18 @@ class ColumnChanges:
     @classmethod
     def read(cls, settings: operations_pb2.DatasetSettings) -> ColumnChanges:
         """Read and check the changes as far as the message alone allows."""
-        promoted = None
-        if settings.HasField("promoted_columns"):
-            promoted = promoted_columns.checked(settings.promoted_columns.columns, PROMOTED_FIELD)
-        rebinds = settings.HasField("binding")
-        binding = dataset_columns.checked_binding(settings.binding) if rebinds else None
-        record_ids = settings.record_ids if settings.HasField("record_ids") else None
-        enforces = settings.HasField("schema_violations")
-        deduplication = None
-        if settings.HasField("deduplication"):
-            deduplication = deduplication_setting.checked(settings.deduplication)
-        automatic = None
-        if settings.HasField("automatic_columns"):
-            automatic = automatic_columns.checked(settings.automatic_columns)
-        return cls(promoted, rebinds, binding, enforces, record_ids, deduplication, automatic)
+        columns, has = settings.promoted_columns.columns, settings.HasField
+        return cls(
+            promoted_columns.checked(columns, PROMOTED_FIELD) if has("promoted_columns") else None,
+            has("binding"),
+            dataset_columns.checked_binding(settings.binding) if has("binding") else None,
+            has("schema_violations"),
+            settings.record_ids if has("record_ids") else None,
+            deduplication_setting.checked(settings.deduplication) if has("deduplication") else None,
+            automatic_columns.checked(settings.automatic_columns)
+            if has("automatic_columns")
+            else None,
+        )
 
     @property
     def is_changed(self) -> bool:

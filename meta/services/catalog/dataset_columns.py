@@ -19,7 +19,6 @@ from meta.store.catalog import (
 )
 from meta.store.catalog.bindings import Binding, BoundAttribute
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
-from meta.store.catalog.link_columns import LinkColumn
 from meta.store.catalog.named_entries import keep_schema
 from meta.store.catalog.schemas import COLUMNS_MAX, SCHEMAS
 from meta.store.engine.pool import Transaction
@@ -276,8 +275,7 @@ def _replace(tx: Transaction, columns: dict[UUID, list[PromotedColumnRow]]) -> V
     """Store the columns of datasets; readers see them from one version on."""
     before = {dataset_id: current(tx, dataset_id) for dataset_id in columns}
     for dataset_id, own in columns.items():
-        kept = [LinkColumn(column.name, column.kql_type) for column in own]
-        link_columns.check_promoted(tx, dataset_id, kept)
+        link_columns.check_promoted(tx, dataset_id, own)
         deduplication_setting.check_kept(tx, dataset_id, own)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, own)
     # Nurseries read the columns: equal response_seq must mean equal columns.

@@ -16,24 +16,13 @@ from meta.store.catalog.named_entries import Content, Entry, NamedEntries
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, common_pb2
 
-_Get = catalog_pb2.GetSchemaRequest | catalog_pb2.GetViewRequest | catalog_pb2.GetProjectionRequest
 _List = (
     catalog_pb2.ListSchemasRequest
     | catalog_pb2.ListViewsRequest
     | catalog_pb2.ListProjectionsRequest
 )
-_Delete = (
-    catalog_pb2.DeleteSchemaRequest
-    | catalog_pb2.DeleteViewRequest
-    | catalog_pb2.DeleteProjectionRequest
-)
 Create = TypeVar("Create", bound=Message, contravariant=True)
-Update = TypeVar(
-    "Update",
-    catalog_pb2.UpdateSchemaRequest,
-    catalog_pb2.UpdateViewRequest,
-    catalog_pb2.UpdateProjectionRequest,
-)
+Update = TypeVar("Update", bound=Message, contravariant=True)
 Asked = TypeVar("Asked", bound="Changes")
 Result = TypeVar("Result")
 
@@ -66,7 +55,7 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
         entry = self._write(request, content.name, lambda tx: self.make(tx, content))
         return self._reply(request, entry)
 
-    def get(self, request: _Get, context: grpc.ServicerContext) -> Message:
+    def get(self, request: Message, context: grpc.ServicerContext) -> Message:
         """Read an entry by id or name."""
         named, reads = checks.identifier(request), self.reader(request)
         entry, by = self._transactions.read(lambda tx: authors.of(tx, reads(tx, named)))
@@ -92,7 +81,7 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
         entry = self._write(request, named, lambda tx: self.change(tx, named, changes, expected))
         return self._reply(request, entry)
 
-    def delete(self, request: _Delete, context: grpc.ServicerContext) -> Message:
+    def delete(self, request: Message, context: grpc.ServicerContext) -> Message:
         """Delete an entry and its links; without success if there is none."""
         named = checks.identifier(request)
         success = self._write(request, named, lambda tx: self.entries.remove(tx, named))
@@ -120,7 +109,7 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
         """Create an entry of checked content."""
         return cast("Entry", self.entries.create(tx, content))
 
-    def reader(self, request: _Get) -> Callable[[Transaction, UUID | str], Entry]:
+    def reader(self, request: Message) -> Callable[[Transaction, UUID | str], Entry]:
         """The function that reads what a request asks for."""
         return self.entries.get
 

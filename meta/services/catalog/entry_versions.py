@@ -10,16 +10,8 @@ from google.protobuf.message import Message
 
 from meta.errors import RaceLost
 from meta.services.messages import checks
-from meta.v1 import catalog_pb2, operations_pb2
 
 _DIGEST_HEX = 32
-_Request = (
-    catalog_pb2.UpdateSchemaRequest
-    | catalog_pb2.UpdateViewRequest
-    | catalog_pb2.UpdateProjectionRequest
-    | catalog_pb2.SetShardingFieldsRequest
-    | operations_pb2.SetDatasetSettingsRequest
-)
 
 
 def of(content: Message) -> str:
@@ -27,11 +19,9 @@ def of(content: Message) -> str:
     return sha256(content.SerializeToString(deterministic=True)).hexdigest()[:_DIGEST_HEX]
 
 
-def expected(request: _Request) -> str | None:
+def expected(request: Message) -> str | None:
     """The version that a change was made for; None = any. Raises InvalidArgument."""
-    if not request.HasField("expected_version"):
-        return None
-    return checks.name(request.expected_version, "expected_version")
+    return checks.filter_name(request, "expected_version")
 
 
 def check(expected_version: str | None, content: Message, *, is_in_effect: bool) -> None:

@@ -12,7 +12,7 @@ from kql.types import TYPES
 from meta.errors import InvalidArgument
 from meta.store.catalog import dataset_layouts, link_columns
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
-from meta.store.catalog.link_columns import LinkColumn, TypedLink
+from meta.store.catalog.link_columns import TypedLink
 from meta.store.catalog.named_entries import keep_schema
 from meta.store.catalog.schemas import SCHEMAS, SchemaColumn
 from meta.store.engine.pool import Transaction
@@ -51,13 +51,13 @@ def typed_link(
     passes = {row.name for row in rows if row.name in state.columns and row.name not in reads}
     passes = {n for n in passes if n in used_columns(state.relation, frozenset([n]))}
     return TypedLink(
-        tuple(LinkColumn(row.name, row.kql_type) for row in rows if row.name in reads),
+        tuple(SchemaColumn(row.name, row.kql_type) for row in rows if row.name in reads),
         tuple(
-            LinkColumn(name, TYPES.index(type_))
+            SchemaColumn(name, TYPES.index(type_))
             for name, type_ in state.columns.items()
             if name not in passes
         ),
-        tuple(LinkColumn(row.name, row.kql_type) for row in rows if row.name in passes),
+        tuple(SchemaColumn(row.name, row.kql_type) for row in rows if row.name in passes),
     )
 
 
@@ -71,13 +71,7 @@ def check_schema_of(
     """Refuse a new schema of a view or projection whose links do not yield it."""
     schema = SCHEMAS.get(tx, schema_id) if schema_id is not None else None
     if schema is not None:
-        expected = as_link_columns(schema.columns)
-        link_columns.check_outputs(tx, expected, view_id=view_id, projection_id=projection_id)
-
-
-def as_link_columns(columns: Iterable[SchemaColumn]) -> list[LinkColumn]:
-    """Return columns of a schema as links are asked for them."""
-    return [LinkColumn(column.name, column.kql_type) for column in columns]
+        link_columns.check_outputs(tx, schema.columns, view_id=view_id, projection_id=projection_id)
 
 
 def _schema(tx: Transaction, schema_id: UUID | None) -> Columns:

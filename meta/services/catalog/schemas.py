@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from google.protobuf.message import Message
+
 from meta.errors import InvalidArgument
-from meta.services.catalog import dataset_columns, projection_types
+from meta.services.catalog import dataset_columns
 from meta.services.catalog.entry_calls import EntryCalls
 from meta.services.messages import checks
 from meta.store.catalog import bindings, link_columns, schema_versions
@@ -41,14 +43,8 @@ class SchemaCalls(EntryCalls[Schema, CreateSchemaRequest, UpdateSchemaRequest, S
             raise InvalidArgument("a schema needs a column", field="columns")
         return Content({"name": name, "columns": columns})
 
-    def reader(
-        self,
-        request: catalog_pb2.GetSchemaRequest
-        | catalog_pb2.GetViewRequest
-        | catalog_pb2.GetProjectionRequest,
-    ) -> Callable[[Transaction, UUID | str], Schema]:
+    def reader(self, request: Message) -> Callable[[Transaction, UUID | str], Schema]:
         """Read a schema with the columns of its newest version or of another."""
-        assert isinstance(request, catalog_pb2.GetSchemaRequest)
         number = checks.optional_count(request, "number", low=1)
         return lambda tx, named: _at(tx, SCHEMAS.get(tx, named), number)
 
@@ -64,8 +60,7 @@ class SchemaCalls(EntryCalls[Schema, CreateSchemaRequest, UpdateSchemaRequest, S
         dataset_columns.follow(tx, changed.id, locked)
         if changes.added:
             bindings.refuse_other_types(tx, changed.id, changes.added)
-            added = projection_types.as_link_columns(changes.added)
-            link_columns.check_outputs(tx, added, schema_id=changed.id)
+            link_columns.check_outputs(tx, changes.added, schema_id=changed.id)
         return changed
 
     def changes(self, request: UpdateSchemaRequest, /) -> SchemaChange:

@@ -1,7 +1,6 @@
 """JanitorService: statistics, planning and inspection of merge tasks."""
 
 import time
-from dataclasses import dataclass
 from functools import partial
 
 import grpc
@@ -36,15 +35,6 @@ REWRITE_SECS = 10.0
 _Filters = janitor_pb2.CreateMergeTasksRequest | janitor_pb2.GetSegmentSizeStatsRequest
 
 
-@dataclass(frozen=True, slots=True)
-class _PlannedWindow:
-    """The result of planning one window of a dataset, and the start of the next one."""
-
-    tasks: int
-    inputs: int
-    next_start_ns: int | None
-
-
 class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     """JanitorService; see docs/contract.md."""
 
@@ -70,10 +60,9 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
             start_ns: int | None = merge_planning.INT64_MIN
             while start_ns is not None:
                 window = partial(self._plan, key, segment_filter, start_ns)
-                planned = self._transactions.write(window)
-                tasks_created += planned.tasks
-                segments_included += planned.inputs
-                start_ns = planned.next_start_ns
+                tasks, inputs, start_ns = self._transactions.write(window)
+                tasks_created += tasks
+                segments_included += inputs
         return janitor_pb2.CreateMergeTasksResponse(
             tasks_created=tasks_created, segments_included=segments_included
         )
@@ -180,15 +169,16 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
 
     def _plan(
         self, dataset_key: int, segment_filter: SegmentFilter, start_ns: int, tx: Transaction
-    ) -> _PlannedWindow:
+    ) -> tuple[int, int, int | None]:
+        """Plan a window of a dataset; counts tasks and inputs, and has the start of the next."""
         if not merge_planning.lock_dataset(tx, dataset_key):
-            return _PlannedWindow(0, 0, None)
+            return 0, 0, None
         rows = merge_planning.candidates(tx, dataset_key, segment_filter, start_ns)
         candidates = [Candidate(*row) for row in rows]
         groups = plan(candidates, self._policy, merge_planning.now_nanos(tx))
         chosen = [[candidate.segment_id for candidate in group.inputs] for group in groups]
         tasks, inputs = merge_planning.create_tasks(tx, chosen, TaskKind.MERGE, merges_added=1)
-        return _PlannedWindow(tasks, inputs, merge_planning.next_window(rows, start_ns))
+        return tasks, inputs, merge_planning.next_window(rows, start_ns)
 
     def _rewrite_mapped(self, only: int | None, segment_filter: SegmentFilter) -> int:
         """Create a task for each of the oldest mapped files, which becomes a segment; count them.

@@ -1,7 +1,7 @@
 """Request checks: each returns the checked value or raises InvalidArgument for its field."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from google.protobuf.message import Message
@@ -23,16 +23,6 @@ _LAYOUT = frozenset("\t\n\r")
 _INVISIBLE = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 Item = TypeVar("Item")
-
-
-class IdentifiedLike(Protocol):
-    """A request with the oneof `identifier`."""
-
-    id: str
-    name: str
-
-    def WhichOneof(self, oneof_group: Literal["identifier"], /) -> str | None:
-        """The part that is set."""
 
 
 def name(value: str, field: str = "name") -> str:
@@ -111,12 +101,13 @@ def filter_name(request: Message, field: str) -> str | None:
     return name(getattr(request, field), field) if request.HasField(field) else None
 
 
-def identifier(request: IdentifiedLike) -> UUID | str:
+def identifier(request: Message) -> UUID | str:
     """The oneof `identifier` of a request: an id, or a name as text."""
     which = request.WhichOneof("identifier")
     if which is None:
         raise InvalidArgument("neither id nor name is set", field="identifier")
-    return uuid(request.id, "id") if which == "id" else name(request.name)
+    value = getattr(request, which)
+    return uuid(value, "id") if which == "id" else name(value)
 
 
 def count(value: int, field: str, *, low: int = 0, high: int = INT64_MAX) -> int:

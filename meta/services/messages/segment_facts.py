@@ -33,14 +33,11 @@ def check(
     ids: tuple[int, ...] = ()
     if facts.promoted_field_ids:
         ids = tuple(facts.promoted_field_ids)
-        _check_ascending(ids, f"{field}.promoted_field_ids", FIELD_IDS_MAX)
+        at = f"{field}.promoted_field_ids"
+        checks.at_most(ids, at, FIELD_IDS_MAX)
+        if ids[0] < 1 or list(ids) != sorted(set(ids)):
+            raise InvalidArgument(f"{at} are not ascending", field=at)
     return mask, ids
-
-
-def _check_ascending(ids: Sequence[int], field: str, most: int) -> None:
-    checks.at_most(ids, field, most)
-    if ids[0] < 1 or list(ids) != sorted(set(ids)):
-        raise InvalidArgument(f"{field} are not ascending", field=field)
 
 
 def _checked_signals(

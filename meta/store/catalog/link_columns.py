@@ -8,18 +8,12 @@ from sqlalchemy import delete, insert, text
 from sqlalchemy.sql.expression import bindparam
 
 from meta.errors import StillReferenced
+from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.store.catalog.schema_versions import SchemaColumn
 from meta.store.engine.pool import Transaction
 from meta.store.tables.catalog import link_columns
 
 BLOCKERS_SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class LinkColumn:
-    """A column by its name; the type is a number of the contract's KqlType."""
-
-    name: str
-    kql_type: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +23,9 @@ class TypedLink:
     A column that passes through matters to schemas that have it, and to nothing else.
     """
 
-    reads: tuple[LinkColumn, ...]
-    yields: tuple[LinkColumn, ...]
-    passes: tuple[LinkColumn, ...]
+    reads: tuple[SchemaColumn, ...]
+    yields: tuple[SchemaColumn, ...]
+    passes: tuple[SchemaColumn, ...]
 
 
 _CLEAR = delete(link_columns).where(link_columns.c.link_id == bindparam("link"))
@@ -77,7 +71,7 @@ def replace(tx: Transaction, link_id: UUID, columns: TypedLink) -> None:
         tx.execute(_ADD, rows)
 
 
-def check_promoted(tx: Transaction, dataset_id: UUID, kept: Sequence[LinkColumn]) -> None:
+def check_promoted(tx: Transaction, dataset_id: UUID, kept: Sequence[PromotedColumnRow]) -> None:
     """Refuse a dataset's new promoted columns if a link reads one that would go or change."""
     refuse_blocked(
         tx.execute(_LOST, {"dataset": dataset_id, **_arrays(kept)}).scalars().all(),
@@ -87,7 +81,7 @@ def check_promoted(tx: Transaction, dataset_id: UUID, kept: Sequence[LinkColumn]
 
 def check_outputs(
     tx: Transaction,
-    expected: Sequence[LinkColumn],
+    expected: Sequence[SchemaColumn],
     *,
     schema_id: UUID | None = None,
     view_id: UUID | None = None,
@@ -101,7 +95,7 @@ def check_outputs(
     )
 
 
-def _arrays(columns: Sequence[LinkColumn]) -> dict[str, object]:
+def _arrays(columns: Sequence[SchemaColumn | PromotedColumnRow]) -> dict[str, object]:
     return {
         "names": [column.name for column in columns],
         "types": [column.kql_type for column in columns],

@@ -73,6 +73,23 @@ def implied_name(expression: syntax.Expression) -> str:
             return ""
 
 
+class ItemNames:
+    """Names of an operator's items: their own, those that expressions imply, or numbers."""
+
+    def __init__(self, nameless: int = 0) -> None:
+        self._nameless = nameless
+
+    def of(self, item: syntax.Item) -> str:
+        """Return the name of the next item."""
+        name = item.name or implied_name(item.expression)
+        return name or self.numbered()
+
+    def numbered(self) -> str:
+        """Return the name of an item without one."""
+        self._nameless += 1
+        return f"Column{self._nameless}"
+
+
 def rank_name(rank: syntax.Expression) -> str:
     """Return how a rank of a percentile is named."""
     return str(rank.value).replace(".", "_") if isinstance(rank, syntax.Literal) else ""

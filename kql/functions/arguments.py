@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
+from math import isfinite
 
 from kql import regex
 from kql.catalog.signatures import Function, signature
@@ -125,6 +126,14 @@ def constant_whole(argument: Argument, low: int, high: int) -> int:
     if not low <= number <= high:
         argument.fail(f"{value.value} is out of range", f"write {low:,} to {high:,}")
     return number
+
+
+def constant_number(argument: Argument, hint: str) -> int | float:
+    """Return a number, a time or a timespan that is known beforehand and finite."""
+    value = argument.value.value if isinstance(argument.value, Constant) else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+        argument.fail("a constant is needed", hint)
+    return value
 
 
 def pattern(text: str, argument: Argument) -> Constant:

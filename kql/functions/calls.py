@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from kql.catalog.signatures import Function, Parameter, Signature, signature
 from kql.errors import KqlError, suggestion
-from kql.functions import composed, dynamics, rules, spans
+from kql.functions import composed, dynamics, rules
 from kql.functions.arguments import (
     Arguments,
     Call,
@@ -129,20 +129,6 @@ def _refusal(
     return KqlError(offset, f"{name} does not take {types}", hint)
 
 
-_FORMAT = {
-    "yyyy": (1, 4),
-    "MM": (6, 2),
-    "dd": (9, 2),
-    "HH": (12, 2),
-    "mm": (15, 2),
-    "ss": (18, 2),
-    **{"f" * n: (21, n) for n in range(1, 8)},
-    "yy": (3, 2),
-}
-# Parts without a zero before a digit, and those of a clock of twelve hours.
-_SHORT = {"M": "MM", "d": "dd", "H": "HH", "m": "mm", "s": "ss"}
-_PIECES = sorted([*_FORMAT, *_SHORT, "h", "hh", "tt"], key=len, reverse=True)
-_FORMAT_SIGNS = frozenset(" -/:,._[]TZ")
 _DIFFERENCES = {
     "day": DAY_NANOS,
     "hour": 3_600 * 10**9,
@@ -251,46 +237,6 @@ def _datetime_diff(call: Call) -> Expression:
     return call.apply("multiply", "long", difference, Constant(1_000, "long"))
 
 
-def _format_datetime(call: Call) -> Expression:
-    time = call.arguments[0].value
-    whole = convert(time, "string", call.offset, call.name)
-    layout, pieces, position = constant_text(call.arguments[1]), list[Expression](), 0
-    while position < len(layout):
-        piece = next((p for p in _PIECES if layout.startswith(p, position)), "")
-        if piece:
-            pieces.append(_formatted(piece, whole, time))
-        elif layout[position] in _FORMAT_SIGNS:
-            pieces.append(Constant(layout[position], "string"))
-        else:
-            hint = f"formats are made of {', '.join(_PIECES)} and signs between them"
-            call.arguments[1].fail(f"{layout[position]!r} is no part of a format", hint)
-        position += len(piece) or 1
-    if not 0 < len(pieces) <= 64:
-        call.arguments[1].fail("a format has 1 to 64 parts", "write 'yyyy-MM-dd HH:mm:ss'")
-    shown = call.apply("strcat", "string", *pieces)
-    is_null = call.apply("isnull", "bool", time)
-    return Choice(((is_null, Constant("", "string")),), shown, "string")
-
-
-def _formatted(piece: str, whole: Expression, time: Expression) -> Expression:
-    """Return a part of a time: cut out of its text, or of twelve hours."""
-    if piece in ("h", "hh", "tt"):
-        hour = Apply("to_long", (composed.part_of_date("hourofday", time, 0),), "long")
-        is_before_noon = Apply("lt", (hour, Constant(12, "long")), "bool")
-        if piece == "tt":
-            return Choice(((is_before_noon, Constant("AM", "string")),), Constant("PM", "string"),
-                          "string")  # fmt: skip
-        shifted = Apply("add", (hour, Constant(11, "long")), "long")
-        twelfth = Apply("remainder", (shifted, Constant(12, "long")), "long")
-        return spans.padded(Apply("add", (twelfth, Constant(1, "long")), "long"), len(piece))
-    start, length = (Constant(n, "long") for n in _FORMAT[_SHORT.get(piece, piece)])
-    cut = Apply("slice", (whole, start, length), "string")
-    if piece not in _SHORT:
-        return cut
-    zero = (Constant(r"\A0", "string", "regex"), Constant("", "string", "rewrite"))
-    return Apply("replace_regex", (cut, *zero), "string")
-
-
 def _percentile(call: Call) -> Expression:
     value, rank = call.arguments
     if value.value.type not in (*NUMBERS, "timespan", "datetime"):
@@ -342,7 +288,6 @@ _RULES: dict[str, Callable[[Call], Expression]] = {
     "part_of_date": _part_of_date,
     "trim": _trim,
     "datetime_diff": _datetime_diff,
-    "format_datetime": _format_datetime,
     "percentile": _percentile,
     "percentiles_array": _percentiles_array,
     **rules.RULES,

@@ -9,7 +9,16 @@ from kql.functions import calls as functions
 from kql.functions.arguments import taken
 from kql.functions.arithmetic import or_empty
 from kql.functions.scalars import argument
-from kql.scope import CheckedQuery, Context, Scope, check_names, fresh, implied_name, rank_name
+from kql.scope import (
+    CheckedQuery,
+    Context,
+    ItemNames,
+    Scope,
+    check_names,
+    fresh,
+    implied_name,
+    rank_name,
+)
 from kql.syntax import tree as syntax
 from kql.typed import Aggregate, Apply, ColumnValue, Expression, rebuilt
 from kql.walks import references
@@ -18,14 +27,12 @@ from kql.walks import references
 def values(items: tuple[syntax.Item, ...], scope: Scope) -> dict[str, Expression]:
     """Return the columns of a list of items, each named once."""
     values: dict[str, Expression] = {}
-    nameless = 0
+    names = ItemNames()
     for item in items:
         checked = argument(item.expression, scope)
         if item.name is not None and item.name in values:
             checked.fail(f"column {quoted(item.name)} is named twice", "rename one of them")
-        name = item.name or implied_name(item.expression)
-        nameless += not name
-        values[fresh(name or f"Column{nameless}", values)] = checked.value
+        values[fresh(names.of(item), values)] = checked.value
     return values
 
 
@@ -43,7 +50,7 @@ def extend(operator: syntax.Operator, state: CheckedQuery, context: Context) -> 
     given = state.columns
     pending: dict[str, Expression] = {}
     replaced: set[str] = set()
-    nameless = 0
+    names = ItemNames()
     for item in operator.items:
         columns = {**{n: v.type for n, v in pending.items()}, **given}
         checked = argument(item.expression, replace(state.scope(context), columns=columns)).value
@@ -55,9 +62,7 @@ def extend(operator: syntax.Operator, state: CheckedQuery, context: Context) -> 
         if unclear := references(checked) & replaced:
             what = f"column {quoted(min(unclear))} was replaced before"
             raise KqlError(item.expression.offset, what, "put this into an extend of its own")
-        name = item.name or implied_name(item.expression)
-        nameless += not name
-        pending[name or f"Column{nameless}"] = checked
+        pending[names.of(item)] = checked
     return _extended(state, pending, operator)
 
 
@@ -118,14 +123,13 @@ def summarize(operator: syntax.Operator, state: CheckedQuery, context: Context) 
     by = _groups(operator, state.scope(context))
     values: Values = {}
     scope = state.scope(context, is_aggregated=True)
-    nameless = sum(not _name(item) for item in operator.by)
+    names = ItemNames(sum(not _name(item) for item in operator.by))
     for item in operator.items:
         for name, value in _aggregates(item, scope, by):
             if item.name is not None and name in {**by, **values}:
                 what = f"column {quoted(name)} is named twice"
                 raise KqlError(item.expression.offset, what, "rename one of them")
-            nameless += not name
-            values[fresh(name or f"Column{nameless}", {**by, **values})] = value
+            values[fresh(name or names.numbered(), {**by, **values})] = value
     if not by and not values:
         raise KqlError(
             operator.offset, "summarize computes nothing", "write summarize count() by x"
@@ -161,16 +165,13 @@ def _outside(value: Expression, by: Values, aggregates: Values) -> Expression:
 
 def _groups(operator: syntax.Operator, scope: Scope) -> Values:
     by: Values = {}
-    nameless = 0
+    names = ItemNames()
     for item in operator.by:
         checked = argument(item.expression, scope)
         if checked.value.type == "dynamic":
             checked.fail("rows are not grouped by a dynamic value", "convert it: tostring(...)")
-        value, name = checked.value, _name(item)
-        nameless += not name
-        by[fresh(name or f"Column{nameless}", by)] = (
-            or_empty(value) if value.type == "string" else value
-        )
+        value = checked.value
+        by[fresh(names.of(item), by)] = or_empty(value) if value.type == "string" else value
     return by
 
 

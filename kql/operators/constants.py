@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import isfinite
-from typing import NoReturn
 
 from kql.errors import KqlError, quoted
+from kql.functions.arguments import constant_number
 from kql.functions.arithmetic import convert
 from kql.functions.scalars import argument
 from kql.operators import columns
@@ -17,6 +16,7 @@ from kql.types import INT_MAX, KqlType, Value, fits
 
 # Each is a SELECT of its own.
 ROWS_MAX = 1_000
+_HINT = "write a number, a text or a literal such as datetime(...)"
 _STEP_OF: dict[KqlType, KqlType] = {"datetime": "timespan"}
 
 
@@ -57,7 +57,7 @@ def value_range(operator: syntax.Operator, _: None, context: Context) -> Checked
     first, last, step = (argument(i.expression, Scope({}, context)) for i in operator.items)
     type_ = _type_of(first, last, step)
     name = operator.items[0].name or ""
-    start, end, width = (_number(part) for part in (first, last, step))
+    start, end, width = (constant_number(part, _HINT) for part in (first, last, step))
     if type_ == "datetime":
         # Times have microseconds, timespans nanoseconds.
         width = width / 1_000 if width % 1_000 else width // 1_000
@@ -83,20 +83,13 @@ def _type_of(first: Argument, last: Argument, step: Argument) -> KqlType:
     return type_
 
 
-def _number(part: Argument) -> int | float:
-    value = part.value.value if isinstance(part.value, Constant) else None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
-        _no_constant(part)
-    return value
-
-
 def _value(number: float, type_: KqlType) -> Value:
     return float(number) if type_ == "real" else int(number)
 
 
 def _declared(given: Argument, column: Capture) -> Expression:
     if not isinstance(given.value, Constant):
-        _no_constant(given)
+        given.fail("a constant is needed", _HINT)
     value = given.value.value
     if column.type == "int" and isinstance(value, int) and abs(value) <= INT_MAX:
         return Constant(value, "int")
@@ -104,11 +97,6 @@ def _declared(given: Argument, column: Capture) -> Expression:
         what = f"column {quoted(column.name)} is {column.type}, this is {given.value.type}"
         given.fail(what, f"write {column.type}(...)")
     return convert(given.value, column.type, given.offset, "datatable")
-
-
-def _no_constant(given: Argument) -> NoReturn:
-    given.fail("a constant is needed", "write a number, a text or a literal such as datetime(...)")
-    raise AssertionError("fail raises")
 
 
 def _rows(rows: Sequence[tuple[Expression, ...]], types: Columns, offset: int) -> CheckedQuery:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from kql.errors import KqlError, quoted
 from kql.functions.scalars import argument
 from kql.operators import columns, combining
-from kql.scope import CheckedQuery, Context, check_names, fresh, implied_name
+from kql.scope import CheckedQuery, Context, ItemNames, check_names, fresh, implied_name
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Infix, Item, Literal, Name
 from kql.typed import ColumnValue, Expand, Expression
@@ -93,10 +93,8 @@ def _places(arrays: list[str], operator: syntax.Operator) -> syntax.Expression:
 
 
 def _elements(arrays: dict[str, Item], index: str, offset: int) -> Iterator[Item]:
-    nameless = 0
+    names = ItemNames()
     for array, item in arrays.items():
-        name = item.name or implied_name(item.expression)
-        nameless += not name
         place = Name(offset, index)
         part = Call(offset, "array_slice", (Name(offset, array), place, place))
-        yield Item(syntax.Path(offset, part, 0), name or f"Column{nameless}")
+        yield Item(syntax.Path(offset, part, 0), names.of(item))

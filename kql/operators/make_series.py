@@ -9,14 +9,22 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import NoReturn
 
 from kql.errors import KqlError, quoted
+from kql.functions.arguments import constant_number
 from kql.functions.arithmetic import convert
 from kql.functions.scalars import argument
 from kql.operators import columns
 from kql.operators.combining import Side
-from kql.scope import Argument, CheckedQuery, Context, Scope, check_names, fresh, implied_name
+from kql.scope import (
+    CheckedQuery,
+    Context,
+    ItemNames,
+    Scope,
+    check_names,
+    fresh,
+    implied_name,
+)
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Infix, Item
 from kql.typed import (
@@ -37,6 +45,7 @@ from kql.typed import (
 from kql.types import KqlType
 
 POINTS_MAX = 5_000
+_HINT = "write a time, a number, or ago(1d)"
 _VALUES: tuple[KqlType, ...] = ("int", "long", "real", "bool", "string")
 _STEP, _HAS, _ONE = "$step", "$has", "$one"
 Values = dict[str, Expression]
@@ -82,11 +91,9 @@ def make_series(operator: syntax.Operator, state: CheckedQuery, context: Context
 
 def _names(items: tuple[Item, ...]) -> list[str]:
     names: dict[str, None] = {}
-    nameless = 0
+    named = ItemNames()
     for item in items:
-        name = item.name or implied_name(item.expression)
-        nameless += not name
-        names[fresh(name or f"Column{nameless}", names)] = None
+        names[fresh(named.of(item), names)] = None
     return list(names)
 
 
@@ -97,7 +104,7 @@ def _points(operator: syntax.Operator, context: Context) -> tuple[list[int | flo
     type_ = first.value.type
     if type_ not in ("datetime", "timespan", "int", "long", "real"):
         first.fail(f"a series has no axis of {type_}", "write times or numbers")
-    start, stop, width = _number(first), _number(end), _number(step)
+    start, stop, width = (constant_number(part, _HINT) for part in (first, end, step))
     if type_ == "datetime" and step.value.type == "timespan":
         # Times have microseconds, timespans nanoseconds.
         width = width / 1_000
@@ -109,18 +116,6 @@ def _points(operator: syntax.Operator, context: Context) -> tuple[list[int | flo
         step.fail(f"the series has {count:,} steps", hint)
     points = [start + place * width for place in range(count)]
     return points if type_ == "real" else [int(point) for point in points], type_
-
-
-def _number(part: Argument) -> int | float:
-    value = part.value.value if isinstance(part.value, Constant) else None
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        _no_constant(part)
-    return value
-
-
-def _no_constant(part: Argument) -> NoReturn:
-    part.fail("a constant is needed", "write a time, a number, or ago(1d)")
-    raise AssertionError("fail raises")
 
 
 def _grouped(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:

@@ -4,7 +4,6 @@ Each becomes a join of the operator's input, with a column that the expression t
 walks a query (rights, times, columns, every engine) sees a subquery as any other table.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from kql.errors import UnknownColumn, quoted
@@ -29,13 +28,15 @@ from kql.typed import (
 from kql.types import NUMBERS, KqlType
 
 _AMONG = frozenset(["in", "!in", "in~", "!in~"])
-# Their items are a number of rows, which is not a row's own value.
+# Their items are a number of rows.
 _COUNTED = frozenset(["take", "top", "sample", "sample-distinct", "top-nested"])
 
 
 def are_in(operator: syntax.Operator, state: CheckedQuery, context: Context) -> bool:
     """Return whether an operator's expressions hold a query."""
-    return any(_holds(e, state, context) for e in _expressions(operator))
+    if operator.name in _COUNTED:
+        operator = replace(operator, items=())
+    return any(_holds(e, state, context) for e in operator.expressions())
 
 
 def split(
@@ -61,19 +62,11 @@ def joined(
 ) -> tuple[syntax.Operator, CheckedQuery]:
     """Return an operator without queries, over an input that has their values as columns."""
     rewriter = _Rewriter(state, context)
-    items, by = operator.items, tuple(map(rewriter.item, operator.by))
-    if operator.name not in _COUNTED:
-        items = tuple(map(rewriter.item, items))
-    keys = tuple(replace(k, expression=rewriter.rewrite(k.expression)) for k in operator.keys)
-    return replace(operator, items=items, by=by, keys=keys), rewriter.state
-
-
-def _expressions(operator: syntax.Operator) -> Iterator[syntax.Expression]:
-    items = () if operator.name in _COUNTED else operator.items
-    for item in (*items, *operator.by):
-        yield item.expression
-    for key in operator.keys:
-        yield key.expression
+    if operator.name in _COUNTED:
+        # A number of rows is not a row's own value.
+        rewritten = replace(operator, items=()).rewritten(rewriter.rewrite, rewriter.item)
+        return replace(rewritten, items=operator.items), rewriter.state
+    return operator.rewritten(rewriter.rewrite, rewriter.item), rewriter.state
 
 
 def _where(

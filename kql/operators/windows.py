@@ -37,9 +37,7 @@ _ROW, _NAME, _PART = "$row", "$window", "$part"
 
 def are_in(operator: syntax.Operator) -> bool:
     """Return whether an operator's expressions call a function that looks at other rows."""
-    items = (*operator.items, *operator.by)
-    every = [*(item.expression for item in items), *(key.expression for key in operator.keys)]
-    return any(_calls(expression) for expression in every)
+    return any(map(_calls, operator.expressions()))
 
 
 def computed(
@@ -47,12 +45,10 @@ def computed(
 ) -> tuple[syntax.Operator, CheckedQuery]:
     """Return an operator without such calls, over an input that has their values as columns."""
     writer = _Windows(state, context)
-    items, by = (
-        tuple(replace(item, expression=writer.rewrite(item.expression)) for item in items)
-        for items in (operator.items, operator.by)
+    rewritten = operator.rewritten(
+        writer.rewrite, lambda item: replace(item, expression=writer.rewrite(item.expression))
     )
-    keys = tuple(replace(k, expression=writer.rewrite(k.expression)) for k in operator.keys)
-    return replace(operator, items=items, by=by, keys=keys), writer.finished()
+    return rewritten, writer.finished()
 
 
 def serialize(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:

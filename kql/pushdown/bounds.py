@@ -46,13 +46,6 @@ class _Times:
                 passed[value.name] = passed.get(value.name, ANY).meet(interval)
         return _Times(passed)
 
-    def kept(self, is_kept: Callable[[str], bool]) -> "_Times":
-        return _Times({n: interval for n, interval in self.intervals.items() if is_kept(n)})
-
-    def on_side(self, outputs: Mapping[str, tuple[str, str]], side: str) -> "_Times":
-        places = {name: outputs[name] for name in self.intervals}
-        return _Times({c: self.intervals[n] for n, (s, c) in places.items() if s == side})
-
 
 def time_bounds(
     relation: Relation, time_column: str, needed: Intervals | None = None

@@ -3,7 +3,7 @@
 Conservative: a need that is not known leaves out nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -77,6 +77,8 @@ class _Terms:
         return _Terms((*self.choices, *_choices(condition)))
 
     def renamed(self, values: Mapping[str, Expression]) -> "_Terms":
+        """Keep the choices of which every term is somewhere below."""
+
         def moved(place: TextPlace) -> tuple[TextPlace, ...]:
             if place.column not in values:
                 return ()
@@ -85,20 +87,6 @@ class _Terms:
                 return sources
             return tuple(TextPlace(p.column, place.key) for p in sources if p.key is None)
 
-        return self._moved(moved)
-
-    def kept(self, is_kept: Callable[[str], bool]) -> "_Terms":
-        return self._moved(lambda place: (place,) if is_kept(place.column) else ())
-
-    def on_side(self, outputs: Mapping[str, tuple[str, str]], side: str) -> "_Terms":
-        def moved(place: TextPlace) -> tuple[TextPlace, ...]:
-            own, column = outputs[place.column]
-            return (TextPlace(column, place.key),) if own == side else ()
-
-        return self._moved(moved)
-
-    def _moved(self, moved: Callable[[TextPlace], tuple[TextPlace, ...]]) -> "_Terms":
-        """Keep the choices of which every term is somewhere else then."""
         kept = []
         for choice in self.choices:
             places = {term: moved(term.place) for term in choice}

@@ -9,6 +9,8 @@ from typing import Protocol, Self, TypeVar
 
 from kql.typed import (
     Aggregate,
+    Columns,
+    ColumnValue,
     ConstantRows,
     Distinct,
     Expand,
@@ -33,15 +35,7 @@ class Needed(Protocol):
         ...
 
     def renamed(self, values: Mapping[str, Expression]) -> Self:
-        """Return those on the columns from which these values are computed."""
-        ...
-
-    def kept(self, is_kept: Callable[[str], bool]) -> Self:
-        """Return those on some of the columns alone; none of them = every row matters."""
-        ...
-
-    def on_side(self, outputs: Mapping[str, tuple[str, str]], side: str) -> Self:
-        """Return those on the columns of one side of a join, by the names that they have there."""
+        """Return those on the columns from which these values are computed, and no others."""
         ...
 
 
@@ -77,29 +71,29 @@ def _below(
             return needed.filtered(relation.condition)
         case Numbered() | Select(is_windowed=True):
             # Rows that do not matter by themselves count as well.
-            return _none(needed)
+            return needed.renamed({})
         case Select():
             return needed.renamed(relation.values)
         case Aggregate():
             return needed.renamed(relation.by)
-        case Distinct():
+        case Distinct(on=on):
             # With keys, some row of each is kept: leaving out rows would change which.
-            return needed.kept(lambda name: not relation.on or name in relation.on)
+            return needed.renamed(_same(relation.columns, lambda name: not on or name in on))
         case Limit():
-            return needed if relation.count is None else _none(needed)
+            return needed if relation.count is None else needed.renamed({})
         case Expand():
-            return needed.kept(lambda name: name != relation.name)
+            return needed.renamed(_same(relation.columns, lambda name: name != relation.name))
+
+
+def _same(columns: Columns, is_kept: Callable[[str], bool]) -> dict[str, Expression]:
+    return {name: ColumnValue(name, type_) for name, type_ in columns.items() if is_kept(name)}
 
 
 def _joined(join: Join, needed: N) -> list[tuple[Relation, N]]:
     """Pass them to the sides whose rows stand for themselves: not to one filled with nulls."""
-    left, right = (needed.on_side(join.outputs, side) for side in ("left", "right"))
-    if join.kind in ("rightouter", "fullouter"):
-        left = _none(left)
-    if join.kind not in ("inner", "rightouter"):
-        right = _none(right)
-    return [(join.left, left), (join.right, right)]
-
-
-def _none(needed: N) -> N:
-    return needed.kept(lambda _name: False)
+    sides: dict[str, dict[str, Expression]] = {"left": {}, "right": {}}
+    for name, (side, column) in join.outputs.items():
+        sides[side][name] = ColumnValue(column, join.columns[name])
+    left = {} if join.kind in ("rightouter", "fullouter") else sides["left"]
+    right = sides["right"] if join.kind in ("inner", "rightouter") else {}
+    return [(join.left, needed.renamed(left)), (join.right, needed.renamed(right))]

@@ -17,9 +17,8 @@ from kql.sql import (
     trino,
     value_patterns,
 )
-from kql.sql.common import COMMON
+from kql.sql.common import COMMON, WINDOWS
 from kql.sql.parameters import with_unique_parameters
-from kql.sql.window_patterns import WINDOWS
 from kql.types import KqlType
 
 EngineName = Literal["duckdb", "spark", "trino"]

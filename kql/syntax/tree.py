@@ -163,6 +163,21 @@ class Operator:
     type: KqlType | None = None
     call: "TableCall | None" = None
 
+    def expressions(self) -> Iterator[Expression]:
+        """Yield the expressions of items, groups and orders."""
+        for item in (*self.items, *self.by):
+            yield item.expression
+        for key in self.keys:
+            yield key.expression
+
+    def rewritten(
+        self, change: Callable[[Expression], Expression], item: Callable[[Item], Item]
+    ) -> "Operator":
+        """Return the operator with other items and groups, and with other expressions of orders."""
+        items, by = tuple(map(item, self.items)), tuple(map(item, self.by))
+        keys = tuple(replace(key, expression=change(key.expression)) for key in self.keys)
+        return replace(self, items=items, by=by, keys=keys)
+
 
 @dataclass(frozen=True, slots=True)
 class QueryPipeline:

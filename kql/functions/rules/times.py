@@ -181,29 +181,89 @@ def _unixtime(call: Call) -> Expression:
     return call.apply("micros_to_datetime", "datetime", micros)
 
 
-_SIGNS = frozenset(" -/:,._[]")
+_FORMAT = {
+    "yyyy": (1, 4),
+    "MM": (6, 2),
+    "dd": (9, 2),
+    "HH": (12, 2),
+    "mm": (15, 2),
+    "ss": (18, 2),
+    **{"f" * n: (21, n) for n in range(1, 8)},
+    "yy": (3, 2),
+}
+# Parts without a zero before a digit, and those of a clock of twelve hours.
+_SHORT = {"M": "MM", "d": "dd", "H": "HH", "m": "mm", "s": "ss"}
+_PIECES = sorted([*_FORMAT, *_SHORT, "h", "hh", "tt"], key=len, reverse=True)
+_FORMAT_SIGNS = frozenset(" -/:,._[]TZ")
+
+
+def _laid_out(
+    call: Call,
+    piece_at: Callable[[str, int], tuple[str, Expression | None]],
+    hint: str,
+    example: str,
+) -> Expression:
+    """Return a value by a layout: what `piece_at` reads at a place of it, and signs between."""
+    layout, pieces, position = constant_text(call.arguments[1]), list[Expression](), 0
+    while position < len(layout):
+        written, piece = piece_at(layout, position)
+        if piece is None:
+            hints = f"formats are made of {hint} and signs between them"
+            call.arguments[1].fail(f"{written!r} is no part of a format", hints)
+        pieces.append(piece)
+        position += len(written)
+    if not 0 < len(pieces) <= 64:
+        call.arguments[1].fail("a format has 1 to 64 parts", f"write {example!r}")
+    shown = call.apply("strcat", "string", *pieces)
+    is_null = call.apply("isnull", "bool", call.arguments[0].value)
+    return Choice(((is_null, Constant("", "string")),), shown, "string")
+
+
+def _format_datetime(call: Call) -> Expression:
+    time = call.arguments[0].value
+    whole = convert(time, "string", call.offset, call.name)
+
+    def piece_at(layout: str, position: int) -> tuple[str, Expression | None]:
+        sign = layout[position]
+        piece = next((p for p in _PIECES if layout.startswith(p, position)), "")
+        if piece:
+            return piece, _formatted(piece, whole, time)
+        return sign, Constant(sign, "string") if sign in _FORMAT_SIGNS else None
+
+    return _laid_out(call, piece_at, ", ".join(_PIECES), "yyyy-MM-dd HH:mm:ss")
+
+
+def _formatted(piece: str, whole: Expression, time: Expression) -> Expression:
+    """Return a part of a time: cut out of its text, or of twelve hours."""
+    if piece in ("h", "hh", "tt"):
+        hour = Apply("to_long", (composed.part_of_date("hourofday", time, 0),), "long")
+        is_before_noon = Apply("lt", (hour, Constant(12, "long")), "bool")
+        if piece == "tt":
+            return Choice(((is_before_noon, Constant("AM", "string")),), Constant("PM", "string"),
+                          "string")  # fmt: skip
+        shifted = Apply("add", (hour, Constant(11, "long")), "long")
+        twelfth = Apply("remainder", (shifted, Constant(12, "long")), "long")
+        return spans.padded(Apply("add", (twelfth, Constant(1, "long")), "long"), len(piece))
+    start, length = (Constant(n, "long") for n in _FORMAT[_SHORT.get(piece, piece)])
+    cut = Apply("slice", (whole, start, length), "string")
+    if piece not in _SHORT:
+        return cut
+    zero = (Constant(r"\A0", "string", "regex"), Constant("", "string", "rewrite"))
+    return Apply("replace_regex", (cut, *zero), "string")
 
 
 def _format_timespan(call: Call) -> Expression:
-    value = call.arguments[0].value
-    layout, pieces, position = constant_text(call.arguments[1]), list[Expression](), 0
-    while position < len(layout):
+    def piece_at(layout: str, position: int) -> tuple[str, Expression | None]:
         letter = layout[position]
-        length = len(layout[position:]) - len(layout[position:].lstrip(letter))
         if letter in _SIGNS:
-            length = 1
-            pieces.append(Constant(letter, "string"))
-        elif (piece := _span_piece(value, letter, length)) is not None:
-            pieces.append(piece)
-        else:
-            hint = "formats are made of d, h, hh, m, mm, s, ss, f, F and signs between them"
-            call.arguments[1].fail(f"{letter * length!r} is no part of a format", hint)
-        position += length
-    if not 0 < len(pieces) <= 64:
-        call.arguments[1].fail("a format has 1 to 64 parts", "write 'd.hh:mm:ss'")
-    shown = call.apply("strcat", "string", *pieces)
-    is_null = call.apply("isnull", "bool", value)
-    return Choice(((is_null, Constant("", "string")),), shown, "string")
+            return letter, Constant(letter, "string")
+        length = len(layout[position:]) - len(layout[position:].lstrip(letter))
+        return letter * length, _span_piece(call.arguments[0].value, letter, length)
+
+    return _laid_out(call, piece_at, "d, h, hh, m, mm, s, ss, f, F", "d.hh:mm:ss")
+
+
+_SIGNS = frozenset(" -/:,._[]")
 
 
 def _span_piece(value: Expression, letter: str, length: int) -> Expression | None:
@@ -230,5 +290,6 @@ RULES: dict[str, Callable[[Call], Expression]] = {
     "make_datetime": _make_datetime,
     "make_timespan": _make_timespan,
     "unixtime": _unixtime,
+    "format_datetime": _format_datetime,
     "format_timespan": _format_timespan,
 }

@@ -6,7 +6,7 @@ from dataclasses import replace
 from kql.errors import KqlError, quoted
 from kql.functions.scalars import argument
 from kql.operators import columns, combining
-from kql.scope import CheckedQuery, Context, ItemNames, check_names, fresh, implied_name
+from kql.scope import Argument, CheckedQuery, Context, ItemNames, check_names, fresh, implied_name
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Infix, Item, Literal, Name
 from kql.typed import ColumnValue, Expand, Expression
@@ -23,17 +23,21 @@ def expand(operator: syntax.Operator, state: CheckedQuery, context: Context) -> 
         return _together(operator, state, context)
     (item,), (part,) = operator.items, operator.parts
     type_ = part.type if isinstance(part, syntax.Capture) else None
-    array = argument(item.expression, state.scope(context))
-    if array.value.type != "dynamic":
-        array.fail(
-            f"mv-expand takes a dynamic value, this is {array.value.type}", "split(...) gives one"
-        )
+    array = _array(item, state, context)
     name = item.name or implied_name(item.expression) or "Column1"
     state = _expanded(state, name, array.value, operator.offset)
     if type_ in (None, "dynamic"):
         return state
     typed = combining.converted(ColumnValue(name, "dynamic"), type_, array.offset, "mv-expand")
     return state.select({**state.everything(), name: typed}, operator.offset)
+
+
+def _array(item: Item, state: CheckedQuery, context: Context) -> Argument:
+    array = argument(item.expression, state.scope(context))
+    if array.value.type != "dynamic":
+        what = f"mv-expand takes a dynamic value, this is {array.value.type}"
+        array.fail(what, "split(...) gives one")
+    return array
 
 
 def _expanded(state: CheckedQuery, name: str, array: Expression, offset: int) -> CheckedQuery:
@@ -52,10 +56,7 @@ def _together(operator: syntax.Operator, state: CheckedQuery, context: Context) 
     offset, shown = operator.offset, state.columns
     arrays = {fresh(f"$array{n}", shown): item for n, item in enumerate(operator.items)}
     for item in operator.items:
-        array = argument(item.expression, state.scope(context))
-        if array.value.type != "dynamic":
-            what = f"mv-expand takes a dynamic value, this is {array.value.type}"
-            array.fail(what, "split(...) gives one")
+        _array(item, state, context)
     named = tuple(Item(item.expression, name) for name, item in arrays.items())
     state = columns.extend(replace(operator, name="extend", items=named), state, context)
     places = argument(_places(list(arrays), operator), state.scope(context)).value

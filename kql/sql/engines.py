@@ -11,7 +11,6 @@ from kql.sql import (
     array_patterns,
     duckdb,
     metric_patterns,
-    range_patterns,
     series_patterns,
     spark,
     trino,
@@ -39,21 +38,11 @@ class Engine:
     has_prefilters: bool = False
 
 
-def _types(**others: str) -> dict[KqlType, str]:
-    names: dict[KqlType, str] = {
-        "bool": "BOOLEAN",
-        "int": "INT",
-        "long": "BIGINT",
-        "real": "DOUBLE",
-        "string": "VARCHAR",
-        "datetime": "TIMESTAMPTZ",
-        "timespan": "BIGINT",
-        "guid": "VARCHAR",
-        "dynamic": "VARCHAR",
-    }
-    text = others.get("string", "VARCHAR")
-    return {**names, "string": text, "guid": text, "dynamic": text,
-            "datetime": others.get("datetime", "TIMESTAMPTZ")}  # fmt: skip
+def _types(text: str = "VARCHAR", time: str = "TIMESTAMPTZ") -> dict[KqlType, str]:
+    return {
+        "bool": "BOOLEAN", "int": "INT", "long": "BIGINT", "real": "DOUBLE", "datetime": time,
+        "timespan": "BIGINT", "string": text, "guid": text, "dynamic": text,
+    }  # fmt: skip
 
 
 def _of_trino(patterns: Mapping[str, str]) -> dict[str, str]:
@@ -99,12 +88,11 @@ def _bracket_path(quote: str) -> Callable[[tuple[str | int, ...]], str]:
     return path
 
 
-_MODULES = (metric_patterns, range_patterns, value_patterns, array_patterns, series_patterns)
+_MODULES = (metric_patterns, value_patterns, array_patterns, series_patterns)
 _SHARED = {**COMMON, **WINDOWS}
 _DUCKDB = {n: p for module in _MODULES for n, p in module.DUCKDB.items()} | duckdb.PATTERNS
 _SPARK = {n: p for module in _MODULES for n, p in module.SPARK.items()} | spark.PATTERNS
-_TRINO = {**range_patterns.TRINO, **value_patterns.TRINO}
-_TRINO |= {name: _DUCKDB[name] for name in trino.LIKE_DUCKDB}
+_TRINO = value_patterns.TRINO | {name: _DUCKDB[name] for name in trino.LIKE_DUCKDB}
 ENGINES: dict[EngineName, Engine] = {
     "duckdb": Engine(
         "duckdb",
@@ -121,7 +109,7 @@ ENGINES: dict[EngineName, Engine] = {
         {n: p.replace("VARCHAR", "STRING") for n, p in _SHARED.items()}
         | _SPARK
         | _reals(spark.PATTERNS),
-        _types(string="STRING", datetime="TIMESTAMP"),
+        _types("STRING", "TIMESTAMP"),
         regex.to_java,
         _java_rewrite,
         lambda micros: f"TIMESTAMP '{_clock(micros)}Z'",
@@ -130,7 +118,7 @@ ENGINES: dict[EngineName, Engine] = {
     "trino": Engine(
         "trino",
         _of_trino(_SHARED | _TRINO) | trino.PATTERNS | _reals(trino.PATTERNS),
-        _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
+        _types(time="TIMESTAMP(6) WITH TIME ZONE"),
         regex.to_trino,
         _java_rewrite,
         lambda micros: f"TIMESTAMP '{_clock(micros)} UTC'",

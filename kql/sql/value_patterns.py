@@ -54,9 +54,26 @@ def _span(divide: str, text: str) -> str:
     )
 
 
+# An array from the first number to the last one, both included.
+_RANGE = (
+    "CASE WHEN {s} = 0 OR ABS((CAST(<1> AS DOUBLE) - <0>) / NULLIF({s}, 0)) >= 1048576 THEN NULL"
+    " WHEN (CAST(<1> AS DOUBLE) - <0>) * {s} >= 0 THEN {made}"
+    " WHEN <0> IS NOT NULL AND <1> IS NOT NULL AND {s} IS NOT NULL THEN '[]' END"
+)
+
+
+def _ranges(made: str) -> dict[str, str]:
+    """Return the patterns of an engine that makes the array of `{s}` as the step like that."""
+    return {
+        "range_by_one": _RANGE.format(s="1", made=made.format(s="1")),
+        "range_by": _RANGE.format(s="<2>", made=made.format(s="<2>")),
+    }
+
+
 _BOUNDS = f"BETWEEN {DATETIME_MIN} AND {DATETIME_MAX}"
 DUCKDB = {
     **_COMMON,
+    **_ranges("CAST(TO_JSON(GENERATE_SERIES(<0>, <1>, {s})) AS VARCHAR)"),
     "binary_and": "(<0> & <1>)",
     "binary_or": "(<0> | <1>)",
     "binary_xor": "XOR(<0>, <1>)",
@@ -100,6 +117,7 @@ _MICROS = "PMOD(UNIX_MICROS(<0>), 86400000000)"
 _DATE = f"DATE_ADD(DATE '1970-01-01', CAST((UNIX_MICROS(<0>) - {_MICROS}) DIV 86400000000 AS INT))"
 SPARK = {
     **_COMMON,
+    **_ranges("TO_JSON(SEQUENCE(<0>, <1>, {s}))"),
     # CEIL gives a long, which neither large reals nor NaN are.
     "ceiling": "CASE WHEN ABS(<0>) < 9E15 THEN CAST(CEIL(<0>) AS DOUBLE) ELSE <0> END",
     "binary_and": "(<0> & <1>)",
@@ -141,6 +159,7 @@ SPARK = {
 }  # fmt: skip
 # The rest is not written for Trino: it is refused there by name.
 TRINO = {
+    **_ranges("JSON_FORMAT(CAST(SEQUENCE(<0>, <1>, {s}) AS JSON))"),
     "repeat": "CASE WHEN LENGTH(<0>) * <1> <= 1048576 THEN ARRAY_JOIN(REPEAT(<0>, CAST(<1> AS INTEGER)), '') ELSE '' END",
     "greatest": "ARRAY_MAX(FILTER(ARRAY[<*>], v -> v IS NOT NULL))",
     "least": "ARRAY_MIN(FILTER(ARRAY[<*>], v -> v IS NOT NULL))",

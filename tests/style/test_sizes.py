@@ -17,7 +17,6 @@ ONE_THOUGHT = {
     "meta/store/segments/segments.py": "a segment's row and the message that it keeps",
     "segments/keys.py": "the key of every object, built and parsed",
     "kql/functions/arithmetic.py": "types of operators, and the conversions that they bring",
-    "kql/functions/calls.py": "the type of a call: by signature, or by rule",
     "kql/functions/scalars.py": "an expression, checked against types",
     "kql/queries.py": "a query from its text to its checked pipeline",
 }

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 
 from kql.functions.arguments import Call
-from kql.functions.rules import arrays, networks, numbers, series, texts, times
+from kql.functions.rules import arrays, networks, numbers, texts, times
 from kql.typed import Expression
 
 RULES: dict[str, Callable[[Call], Expression]] = {
     **arrays.RULES,
     **networks.RULES,
     **numbers.RULES,
-    **series.RULES,
     **texts.RULES,
     **times.RULES,
 }

@@ -2,9 +2,9 @@
 
 import sys
 import warnings
-from typing import Annotated, TextIO
+from typing import TextIO
 
-import typer
+import click
 
 from segplane.cli.top_level import TopLevel
 
@@ -27,36 +27,31 @@ Every other command calls a running meta: --meta-address or SEGPLANE_META_ADDRES
 Exit codes: 0 success, 1 refused or failed, 2 wrong argument or setting, 3 meta is unreachable.
 """
 
-app = typer.Typer(
-    cls=TopLevel,
-    no_args_is_help=True,
-    help=HELP,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
-
-def _end_with_version(is_requested: bool) -> None:
+def _end_with_version(context: click.Context, _: click.Parameter, is_requested: bool) -> None:
     if is_requested:
         from importlib.metadata import version
 
         print(version("segplane"))
-        raise typer.Exit
+        context.exit()
 
 
-@app.callback(help=HELP)
-def _options(
-    is_version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_end_with_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    """Take the options that come before a command."""
-
-
+app = TopLevel(
+    "segplane",
+    help=HELP,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_end_with_version,
+            help="Print the version.",
+        )
+    ],
+)
 # Warnings of readers and queries, by the names of their classes: they take long to import.
 _SHOWN = ("SegmentsLeftOut", "QueryWarning")
 
@@ -65,7 +60,7 @@ def main() -> None:
     """Run the command line."""
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", UserWarning)
-    app()
+    app(prog_name="segplane")
 
 
 def _show_warning(

@@ -4,31 +4,32 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
-from copy import copy
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
-import typer
+import click
+from click.exceptions import Exit
 
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect
 from segplane.cli.output import Answer, AsJson, json_text
+from segplane.cli.parameters import click_parameter
 
 Function = TypeVar("Function", bound=Callable[..., Answer | None])
 _OPTIONS = "\n\nOptions:\n"
 _OPTION = re.compile(r"    (\w+): (.*)")
 
 
-def group(about: str | None = None) -> typer.Typer:
+def group(about: str | None = None) -> click.Group:
     """Return a group of commands, or the one command of a module."""
-    return typer.Typer(no_args_is_help=True, help=about, rich_markup_mode=None)
+    return click.Group(no_args_is_help=True, help=about)
 
 
 def command(
-    app: typer.Typer, example: str, name: str | None = None, *, hidden: bool = False
+    app: click.Group, example: str, name: str | None = None, *, hidden: bool = False
 ) -> Callable[[Function], Function]:
     """Register a function as a command; its docstring is the help.
 
-    A parameter with a default is an option, one without is an argument, unless an annotation of
-    Typer says more. A function with the parameters `client` or `address` gets a client, or the
+    A parameter with a default is an option, one without is an argument, unless an
+    annotation says more. A function with the parameters `client` or `address` gets a client, or the
     address of meta, and its command the option --meta-address; one that returns an Answer gets
     --json.
     """
@@ -38,17 +39,17 @@ def command(
         names = list(signature.parameters)
         about, helps = _documented(function.__doc__ or "")
         parameters = [
-            _parameter(p.name, _annotation(p, helps.get(p.name)), p.default)
-            for p in signature.parameters.values()
-            if p.name not in ("client", "address")
+            click_parameter(parameter, helps.get(name))
+            for name, parameter in signature.parameters.items()
+            if name not in ("client", "address")
         ]
         if "client" in names or "address" in names:
-            parameters.append(_parameter("address", MetaAddress, DEFAULT_ADDRESS))
+            parameters.append(_further("address", MetaAddress, DEFAULT_ADDRESS))
         if signature.return_annotation is Answer and "as_json" not in names:
-            parameters.append(_parameter("as_json", AsJson, False))
+            parameters.append(_further("as_json", AsJson, False))
 
         def run(**values: Any) -> None:
-            given = {name: values[name] for name in names if name != "client"}
+            given = {name: _plain(values[name]) for name in names if name != "client"}
             as_json = values.get("as_json", False)
             if "client" not in names:
                 _show(function(**given), as_json)
@@ -56,10 +57,16 @@ def command(
             with connect(values["address"]) as client:
                 _show(function(client=client, **given), as_json)
 
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {}
-        run.__doc__, run.__name__ = about, function.__name__
-        app.command(name, epilog=f"\b\nExample:\n  segplane {example}", hidden=hidden)(run)
+        app.add_command(
+            click.Command(
+                name or function.__name__.replace("_", "-"),
+                params=parameters,
+                callback=run,
+                help=about,
+                epilog=f"\b\nExample:\n  segplane {example}",
+                hidden=hidden,
+            )
+        )
         return function
 
     return register
@@ -77,25 +84,16 @@ def _documented(text: str) -> tuple[str, dict[str, str]]:
     return about, helps
 
 
-def _annotation(parameter: inspect.Parameter, text: str | None) -> Any:
-    """Return the annotation of a parameter with its help."""
-    if text is None:
-        return parameter.annotation
-    if get_origin(parameter.annotation) is Annotated:
-        type_, given = get_args(parameter.annotation)
-        info = copy(given)
-        info.help = text
-    else:
-        type_, has_default = parameter.annotation, parameter.default is not parameter.empty
-        # A flag has no negative form.
-        flags = [f"--{parameter.name.replace('_', '-')}"] * (parameter.default is False)
-        info = typer.Option(*flags, help=text) if has_default else typer.Argument(help=text)
-    return Annotated[type_, info]
-
-
-def _parameter(name: str, annotation: Any, default: object) -> inspect.Parameter:
+def _further(name: str, annotation: Any, default: object) -> click.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+    return click_parameter(
+        inspect.Parameter(name, kind, default=default, annotation=annotation), None
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a list for an option that was repeated, None if it was not given."""
+    return (list(value) or None) if isinstance(value, tuple) else value
 
 
 def _show(answer: Answer | None, as_json: bool) -> None:
@@ -109,4 +107,4 @@ def _show(answer: Answer | None, as_json: bool) -> None:
     for note in answer.notes:
         print(note, file=sys.stderr)
     if answer.exit_code:
-        raise typer.Exit(answer.exit_code)
+        raise Exit(answer.exit_code)

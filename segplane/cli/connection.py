@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.messages import MetaClient
+from segplane.cli.parameters import Option
 
 if TYPE_CHECKING:
     from meta.errors import MetaError
@@ -19,7 +20,7 @@ EXIT_UNREACHABLE = 3
 
 MetaAddress = Annotated[
     str,
-    typer.Option(
+    Option(
         "--meta-address",
         envvar="SEGPLANE_META_ADDRESS",
         metavar="HOST:PORT",
@@ -89,7 +90,7 @@ def open_client(address: str, token: str | None = None) -> MetaClient:
         raise ConfigError(str(error)) from error
 
 
-def refused(error: "MetaError", address: str) -> typer.Exit:
+def refused(error: "MetaError", address: str) -> Exit:
     """Print meta's error and return the matching exit."""
     from meta.errors import InvalidArgument, Unauthenticated, Unavailable
 
@@ -98,15 +99,15 @@ def refused(error: "MetaError", address: str) -> typer.Exit:
             f"meta does not answer at {address}: start it with `segplane dev`, "
             f"or set SEGPLANE_META_ADDRESS ({error.reason})"
         )
-        return typer.Exit(EXIT_UNREACHABLE)
+        return Exit(EXIT_UNREACHABLE)
     if isinstance(error, Unauthenticated) and "segplane login" not in error.message:
         complain(f"{error.message}: see `segplane login` ({error.reason})")
-        return typer.Exit(EXIT_REFUSED)
+        return Exit(EXIT_REFUSED)
     field = error.field if isinstance(error, InvalidArgument) else ""
     prefix = "" if not field or error.message.startswith(field) else f"{field}: "
     blockers = error.metadata.get("blockers")
     complain(f"{prefix}{error.message}{f': {blockers}' if blockers else ''} ({error.reason})")
-    return typer.Exit(EXIT_UNREACHABLE if isinstance(error, Unavailable) else EXIT_REFUSED)
+    return Exit(EXIT_UNREACHABLE if isinstance(error, Unavailable) else EXIT_REFUSED)
 
 
 def complain(message: str) -> None:
@@ -114,7 +115,7 @@ def complain(message: str) -> None:
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
 
 
-def usage(message: str) -> typer.Exit:
+def usage(message: str) -> Exit:
     """Print one error line and return the exit for a wrong argument or setting."""
     complain(message)
-    return typer.Exit(EXIT_USAGE)
+    return Exit(EXIT_USAGE)

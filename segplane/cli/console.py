@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import typer
+from click.exceptions import Exit
 
 from dataplane.processes.children import ChildFailed
 from meta.process import Shutdown
@@ -63,4 +63,4 @@ def one_line_errors() -> Iterator[None]:
         if error.log_tail:
             print(error.log_tail, file=sys.stderr)
         complain(str(error))
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None

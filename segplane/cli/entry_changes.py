@@ -5,16 +5,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.connection import EXIT_REFUSED, complain
+from segplane.cli.parameters import Option
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 ExpectedVersion = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="VERSION",
         help="Change it only if it still has this version, which --json shows; without it, the "
         "version that the command reads first.",
@@ -34,7 +35,7 @@ def refused_with_differences(before: "Message", read: Callable[[], "Message"]) -
     except RaceLost as error:
         changed = "; ".join(differences(before, read()))
         complain(f"{error.message}{': ' if changed else ''}{changed} ({error.reason})")
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
 
 
 def differences(before: "Message", after: "Message") -> list[str]:

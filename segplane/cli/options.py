@@ -4,29 +4,26 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
+from segplane.cli.parameters import Argument, Option
 
 TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
-Dataset = Annotated[str, typer.Argument(metavar="NAME", help="Dataset name.")]
-OnlyDataset = Annotated[str | None, typer.Option("--dataset", help="Only this dataset.")]
-Start = Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")]
-End = Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")]
-AsOf = Annotated[
-    str | None, typer.Option(help=f"Read at this version, or that of a time: {TIME_HELP}")
-]
+Dataset = Annotated[str, Argument(metavar="NAME", help="Dataset name.")]
+OnlyDataset = Annotated[str | None, Option("--dataset", help="Only this dataset.")]
+Start = Annotated[str | None, Option(help=f"From this event time on. {TIME_HELP}")]
+End = Annotated[str | None, Option(help=f"Up to this event time. {TIME_HELP}")]
+AsOf = Annotated[str | None, Option(help=f"Read at this version, or that of a time: {TIME_HELP}")]
 Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Also read records that are committed and not merged yet.")
+    bool, Option("--fresh", help="Also read records that are committed and not merged yet.")
 ]
 AcceptLoss = Annotated[
-    bool, typer.Option("--accept-loss", help="State that the records may be lost. Required.")
+    bool, Option("--accept-loss", help="State that the records may be lost. Required.")
 ]
-Reason = Annotated[str, typer.Option("--reason", help="Kept in the loss ledger.")]
+Reason = Annotated[str, Option("--reason", help="Kept in the loss ledger.")]
 LocalStackDir = Annotated[
     Path,
-    typer.Option(
+    Option(
         "--data-dir",
         envvar="SEGPLANE_DATA_DIR",
         help="Data folder of `segplane dev` on this machine.",

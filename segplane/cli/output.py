@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
-import typer
-
+from segplane.cli.parameters import Option
 from segplane.terminal.plain_text import NONE, size_text, table
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ Item = TypeVar("Item")
 Fact: TypeAlias = tuple[str, object]
 Columns: TypeAlias = Mapping[str, str | Callable[[Item], object]]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON (64-bit numbers as text, as proto3 has it).")
+    bool, Option("--json", help="Print JSON (64-bit numbers as text, as proto3 has it).")
 ]
 
 

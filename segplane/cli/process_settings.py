@@ -5,7 +5,7 @@ from dataclasses import replace
 from enum import StrEnum
 from itertools import chain
 
-import typer
+from click.exceptions import Exit
 
 from dataplane.settings import SparkProcessSettings
 from dataplane.task_runner import check_prerequisites
@@ -50,7 +50,7 @@ def require_valid(settings: StackSettings, parts: Sequence[str]) -> None:
     for refusal in refusals:
         complain(refusal)
     if refusals:
-        raise typer.Exit(EXIT_USAGE)
+        raise Exit(EXIT_USAGE)
 
 
 def _processes_of(part: str) -> tuple[Process, ...]:

@@ -6,13 +6,8 @@ A command's module is imported when the command is run, so that others do not pa
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-import typer.main
-from typer.core import TyperGroup
-
-if TYPE_CHECKING:
-    from typer._click import Command, Context, HelpFormatter
+import click
 
 # Modules of segplane.cli.commands, each with its commands or groups and their help.
 COMMANDS = {
@@ -91,32 +86,33 @@ _SUCCESSORS = {
 }
 
 
-class TopLevel(TyperGroup):
+class TopLevel(click.Group):
     """Group that imports the module of a command once the command is asked for."""
 
-    def list_commands(self, ctx: "Context") -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all commands."""
         return list(_MODULES)
 
-    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Load a command or a group."""
         # Suggestions for an unknown name are made of the keys.
         self.commands.update(dict.fromkeys(_MODULES.keys() - self.commands.keys()))  # type: ignore[arg-type]
         if cmd_name not in _MODULES:
             return None
         module = import_module(f"segplane.cli.commands.{_MODULES[cmd_name]}")
-        group = typer.main.get_group(module.app)
+        group: click.Group = module.app
         if cmd_name in group.commands:
             return group.commands[cmd_name]
+        group.name = cmd_name
         group.help = group.help or _HELP[cmd_name]
         return group
 
-    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(_HELP.items()))
 
-    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Replace a name of 0.2.0, with a warning."""
         return super().parse_args(ctx, renamed(args))
 

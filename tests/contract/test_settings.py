@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import structlog
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from meta.process import Environment, load_settings
 from meta.process.environment import settings_read

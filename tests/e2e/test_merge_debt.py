@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import grpc
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from meta.client import MetaClient
 from meta.commits.merge_debts import HELD_AT

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 import pytest
+from click.testing import CliRunner, Result
 from structlog.testing import capture_logs
-from typer.testing import CliRunner, Result
 
 from janitor import jobs
 from janitor.jobs import Tools

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 import grpc
 import psycopg
 import pytest
+from click.testing import CliRunner
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
-from typer.testing import CliRunner
 
 from meta import metrics
 from meta.client import MetaClient

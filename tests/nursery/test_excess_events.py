@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Sequence
 
 import pytest
+from click.testing import CliRunner
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
-from typer.testing import CliRunner
 
 from dataplane.clocks import Clock
 from meta.metrics import NURSERY

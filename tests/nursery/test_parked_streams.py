@@ -6,8 +6,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from click.testing import CliRunner, Result
 from structlog.testing import capture_logs
-from typer.testing import CliRunner, Result
 
 from dataplane.clocks import Clock
 from meta.metrics import NURSERY

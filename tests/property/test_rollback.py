@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from meta.config import Settings
 from meta.errors import DeletionHeld, InvalidArgument, Unavailable, VersionExpired

@@ -7,8 +7,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from click.testing import CliRunner, Result
 from psycopg import sql
-from typer.testing import CliRunner, Result
 
 from meta import migrations
 from meta.client import MetaClient

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
-from typer.testing import CliRunner, Result
 
 from meta.client import MetaClient
 from meta.config import Settings

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from dataplane.object_checks import list_stored
 from meta.client import MetaClient

@@ -2,7 +2,7 @@
 
 import json
 
-from typer.testing import Result
+from click.testing import Result
 
 from tests.support.command_line import RunCommand
 

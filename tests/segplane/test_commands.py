@@ -7,7 +7,7 @@ import sys
 from difflib import get_close_matches
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from segplane.__main__ import app
 from segplane.cli.top_level import OLD_NAMES

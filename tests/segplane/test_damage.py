@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
+from click.testing import CliRunner, Result
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from typer.testing import CliRunner, Result
 
 from dataplane.object_checks import list_damaged
 from meta.client import MetaClient

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from segplane.__main__ import app
 from segplane.stack.config import StackSettings

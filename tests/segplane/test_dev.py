@@ -12,8 +12,8 @@ from dataclasses import replace
 from urllib.request import Request, urlopen
 
 import pytest
+from click.testing import CliRunner
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from typer.testing import CliRunner
 
 from dataplane.readiness import is_serving
 from meta.v1 import nursery_pb2

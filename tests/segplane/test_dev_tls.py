@@ -6,7 +6,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from meta.process import ConfigError
 from segplane.__main__ import app

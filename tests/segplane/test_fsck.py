@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from meta.client import MetaClient
 from meta.server import server

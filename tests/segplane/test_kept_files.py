@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from dataplane.location import ask_location
 from dataplane.object_checks import list_stored

@@ -1,7 +1,7 @@
 """The address on which `segplane serve` and `segplane dev` let meta listen."""
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from dataplane.readiness import is_serving
 from meta.process import ConfigError

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
+from click.testing import Result
 
 from janitor import jobs
 from meta.config import Settings

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import Result
+from click.testing import Result
 
 from meta.errors import InvalidArgument
 from meta.v1 import operations_pb2 as pb

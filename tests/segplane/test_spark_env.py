@@ -6,7 +6,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from segplane.__main__ import app
 from segplane.cli import spark_archive

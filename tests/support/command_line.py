@@ -2,6 +2,6 @@
 
 from collections.abc import Callable
 
-from typer.testing import Result
+from click.testing import Result
 
 RunCommand = Callable[..., Result]

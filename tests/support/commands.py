@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-import typer.main
-
 from segplane.__main__ import app
 
 
 def every_command() -> dict[tuple[str, ...], Any]:
-    """Return the commands by their names; Typer brings its own kind of commands."""
-    return dict(_below(typer.main.get_command(app), ()))
+    """Return the commands by their names."""
+    return dict(_below(app, ()))
 
 
 def _below(command: Any, name: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-import typer
+from click.exceptions import Exit
 from rich.console import Console
 
 from meta.errors import MetaError
@@ -33,7 +33,7 @@ def run(folder: Path) -> None:
             _run(folder)
     except (DemoFailed, SendFailed, Late, MetaError) as error:
         complain(f"the demo failed: {error}")
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
 
 
 def _run(folder: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from structlog.testing import capture_logs
-from typer.testing import CliRunner
 
 from meta.config import Settings
 from segments.signals import SIGNALS

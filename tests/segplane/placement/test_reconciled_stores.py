@@ -5,7 +5,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from janitor import jobs
 from janitor.jobs import Tools

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from segplane.__main__ import app
 from tests.segplane.query.conftest import QueryDriver

@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 from structlog.testing import capture_logs
-from typer.testing import CliRunner
 
 from segments.signals import SIGNALS
 from segplane.__main__ import app

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
+from click.testing import CliRunner
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
-from typer.testing import CliRunner
 
 from janitor.config import Settings
 from janitor.jobs import Tools, delete_tombstoned

@@ -13,8 +13,8 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import pyarrow.parquet as pq
+from click.testing import CliRunner, Result
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from typer.testing import CliRunner, Result
 
 from dataplane.object_checks import list_damaged
 from dataplane.stream_poll import read_streams

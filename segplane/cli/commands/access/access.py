@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from typing import Annotated
 
-import typer
-
 from meta.access import Role
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.output import Answer
+from segplane.cli.parameters import Option
 
 access: "Noun[pb.AccessToken]" = Noun(
     "access",
@@ -32,9 +31,9 @@ app = access.app
 @access.command("create", "--role nursery --subject nursery-eu")
 def create(
     client: MetaClient,
-    role: Annotated[Role, typer.Option()],
-    subject: Annotated[str, typer.Option()],
-    expires: Annotated[str, typer.Option(metavar="DURATION")] = "90d",
+    role: Annotated[Role, Option()],
+    subject: Annotated[str, Option()],
+    expires: Annotated[str, Option(metavar="DURATION")] = "90d",
     dataset: list[str] | None = None,
 ) -> Answer:
     """Create a token. Its secret is printed once and not stored.

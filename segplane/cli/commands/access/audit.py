@@ -4,8 +4,6 @@ import time
 from collections.abc import Iterator
 from typing import Annotated
 
-import typer
-
 from segplane.cli.command import command, group
 from segplane.cli.connection import complain
 from segplane.cli.messages import MetaClient
@@ -13,9 +11,10 @@ from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.nouns import pages
 from segplane.cli.options import nanos_of
 from segplane.cli.output import Answer, Columns, cell, listing
+from segplane.cli.parameters import Option
 
 app = group()
-Since = Annotated[str, typer.Option(help="From this time on: RFC 3339, or 90m = ago.")]
+Since = Annotated[str, Option(help="From this time on: RFC 3339, or 90m = ago.")]
 COLUMNS: "Columns[pb.AuditRecord]" = {
     "at": "at",
     "principal": "principal",
@@ -36,7 +35,7 @@ def list_(
     request_id: str = "",
     since: Since = "",
     until: str = "",
-    limit: Annotated[int, typer.Option(min=1)] = 100,
+    limit: Annotated[int, Option(min=1)] = 100,
 ) -> Answer:
     """List the changes, newest first. JSON is an object a line.
 
@@ -70,8 +69,8 @@ def tail(
     principal: str = "",
     host: str = "",
     request_id: str = "",
-    lines: Annotated[int, typer.Option(min=0, max=1_000)] = 10,
-    every: Annotated[float, typer.Option(min=0.1)] = 1.0,
+    lines: Annotated[int, Option(min=0, max=1_000)] = 10,
+    every: Annotated[float, Option(min=0.1)] = 1.0,
 ) -> Answer:
     """Print the last changes and then each one as it is made, until Ctrl-C.
 
@@ -125,7 +124,7 @@ def denials(
     host: str = "",
     reason: str = "",
     since: Since = "",
-    limit: Annotated[int, typer.Option(min=1)] = 100,
+    limit: Annotated[int, Option(min=1)] = 100,
 ) -> Answer:
     """List how many calls were denied, by minute, host and reason, newest first.
 

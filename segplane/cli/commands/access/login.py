@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-import typer
+from click.exceptions import Exit
 
 from meta.errors import MetaError
 from meta.process.environment import environment
@@ -24,6 +24,7 @@ from segplane.cli.connection import (
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.output import Answer, facts
+from segplane.cli.parameters import Option
 from segplane.login import issuer as issuers
 from segplane.login import saved
 from segplane.login.issuer import IssuerAway, IssuerRefused
@@ -35,10 +36,10 @@ app = group()
 @command(app, "login --issuer https://login.example.com")
 def login(
     address: str,
-    issuer: Annotated[str, typer.Option(envvar="SEGPLANE_OIDC_ISSUER")] = "",
-    client_id: Annotated[str, typer.Option(envvar="SEGPLANE_OIDC_CLIENT_ID")] = "segplane",
-    scope: Annotated[str, typer.Option(envvar="SEGPLANE_OIDC_SCOPE")] = "openid",
-    audience: Annotated[str, typer.Option(envvar="SEGPLANE_OIDC_AUDIENCE")] = "",
+    issuer: Annotated[str, Option(envvar="SEGPLANE_OIDC_ISSUER")] = "",
+    client_id: Annotated[str, Option(envvar="SEGPLANE_OIDC_CLIENT_ID")] = "segplane",
+    scope: Annotated[str, Option(envvar="SEGPLANE_OIDC_SCOPE")] = "openid",
+    audience: Annotated[str, Option(envvar="SEGPLANE_OIDC_AUDIENCE")] = "",
     id_token: bool = False,
 ) -> Answer:
     """Log in to a meta and keep the credential for later commands and for segplane.read.
@@ -62,10 +63,10 @@ def login(
         raise usage(str(error)) from None
     except IssuerAway as error:
         complain(f"the issuer cannot be used now: {error}")
-        raise typer.Exit(EXIT_UNREACHABLE) from None
+        raise Exit(EXIT_UNREACHABLE) from None
     except IssuerRefused as error:
         complain(f"the issuer refused: {error.code}")
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
     except MetaError as error:
         raise refused(error, address) from None
     text = f"logged in to {address} as {caller.subject}, role {caller.role}{_until(new)}"

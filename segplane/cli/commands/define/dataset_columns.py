@@ -5,20 +5,19 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
-import typer
-
 from segplane.cli.connection import usage
 from segplane.cli.entry_changes import ExpectedVersion
 from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.options import Dataset
 from segplane.cli.output import Answer, Fact, table
+from segplane.cli.parameters import Option
 from segplane.cli.settings_of_datasets import SettingsChange, settings_answer
 
 NO_SCHEMA = "none"
 Promote = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="COLUMN:TYPE:SCOPE:ATTRIBUTE",
         help="A typed column over an attribute, such as status:int:record:http.status_code; "
         "TYPE is a KqlType, SCOPE record, resource or scope. Replaces all others but those "
@@ -63,16 +62,16 @@ def columns(
     client: MetaClient,
     name: Dataset,
     schema: str | None = None,
-    schema_version: Annotated[int | None, typer.Option(min=1)] = None,
-    read: Annotated[list[str] | None, typer.Option(metavar="COLUMN:SCOPE:ATTRIBUTE")] = None,
+    schema_version: Annotated[int | None, Option(min=1)] = None,
+    read: Annotated[list[str] | None, Option(metavar="COLUMN:SCOPE:ATTRIBUTE")] = None,
     schema_violations: Violations | None = None,
     promote: Promote = None,
     promote_none: bool = False,
     record_ids: bool | None = None,
     timestamp_unit: Unit | None = None,
     automatic_columns: Switch | None = None,
-    automatic_key: Annotated[list[str] | None, typer.Option(metavar="KEY[:TYPE]")] = None,
-    time_column: Annotated[str | None, typer.Option(metavar="COLUMN")] = None,
+    automatic_key: Annotated[list[str] | None, Option(metavar="KEY[:TYPE]")] = None,
+    time_column: Annotated[str | None, Option(metavar="COLUMN")] = None,
     expected_version: ExpectedVersion = None,
 ) -> Answer:
     """Show the columns beyond those of the format; with options, change them first.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.entry_changes import ExpectedVersion
@@ -12,6 +12,7 @@ from segplane.cli.messages import MetaClient, common_pb2
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.options import Dataset
 from segplane.cli.output import Answer, Fact
+from segplane.cli.parameters import Option
 from segplane.cli.settings_of_datasets import SettingsChange, settings_answer
 
 NO_COLUMN = "none"
@@ -27,8 +28,8 @@ class OutsideWindow(StrEnum):
 def deduplication(
     client: MetaClient,
     name: Dataset,
-    deduplicate_by: Annotated[str | None, typer.Option(metavar="COLUMN")] = None,
-    deduplicate_days: Annotated[int | None, typer.Option(min=1, max=30, metavar="N")] = None,
+    deduplicate_by: Annotated[str | None, Option(metavar="COLUMN")] = None,
+    deduplicate_days: Annotated[int | None, Option(min=1, max=30, metavar="N")] = None,
     outside_window: OutsideWindow | None = None,
     expected_version: ExpectedVersion = None,
 ) -> Answer:
@@ -81,5 +82,5 @@ def claim_keys(client: MetaClient, name: Dataset, address: str) -> Answer:
         outcome = claim_rows(client, address, name)
     except (NoDeduplication, ReadError) as error:
         complain(str(error))
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
     return Answer(outcome, [f"stored the keys of {outcome.claimed} of {outcome.rows} rows"])

@@ -3,13 +3,12 @@
 from typing import Annotated
 from uuid import uuid4
 
-import typer
-
 from segplane.cli.commands.operate import rewrites
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.options import Dataset, dataset_id
 from segplane.cli.output import Answer, listing
+from segplane.cli.parameters import Argument
 
 DEFAULT_STORE = "default"
 
@@ -19,7 +18,7 @@ def placement(
     name: Dataset,
     store: Annotated[
         str | None,
-        typer.Argument(help=f"Name of a store, as META_OBJECT_STORES has it, or {DEFAULT_STORE}."),
+        Argument(help=f"Name of a store, as META_OBJECT_STORES has it, or {DEFAULT_STORE}."),
     ] = None,
     tasks_max: rewrites.TasksMax = None,
     mib_per_sec: rewrites.MiBPerSec = None,

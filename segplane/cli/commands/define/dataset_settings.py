@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated
 
-import typer
-
 from segplane.cli.commands.define.dataset_columns import (
     Promote,
     column_facts,
@@ -18,11 +16,12 @@ from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.options import Dataset
 from segplane.cli.output import NONE, Answer, Fact
+from segplane.cli.parameters import Option
 from segplane.cli.settings_of_datasets import SettingsChange, seconds, settings_answer
 
-AgeOption = Annotated[str | None, typer.Option(metavar="AGE")]
-Number = Annotated[int | None, typer.Option(min=0)]
-RecordsPerMonth = Annotated[int | None, typer.Option(min=-1)]
+AgeOption = Annotated[str | None, Option(metavar="AGE")]
+Number = Annotated[int | None, Option(min=0)]
+RecordsPerMonth = Annotated[int | None, Option(min=-1)]
 RETENTION = {
     "event_retention": "event retention",
     "created_retention": "created retention",
@@ -67,7 +66,7 @@ def limits(
     event_age_max: AgeOption = None,
     event_lead_max: AgeOption = None,
     excess_events: Number = None,
-    refuse_foreign: Annotated[bool | None, typer.Option("--refuse-foreign/--take-foreign")] = None,
+    refuse_foreign: Annotated[bool | None, Option("--refuse-foreign/--take-foreign")] = None,
     expected_version: ExpectedVersion = None,
 ) -> Answer:
     """Show what the dataset takes in at most; with options, change that first.

@@ -3,19 +3,18 @@
 from functools import partial
 from typing import Annotated
 
-import typer
-
 from segplane.cli.connection import usage
 from segplane.cli.entry_changes import refused_with_differences
 from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
 from segplane.cli.options import Dataset
 from segplane.cli.output import Answer, listing
+from segplane.cli.parameters import Argument
 
 
 def shard(
     client: MetaClient,
     name: Dataset,
-    fields: Annotated[list[str] | None, typer.Argument(metavar="[FIELD[=WEIGHT]]...")] = None,
+    fields: Annotated[list[str] | None, Argument(metavar="[FIELD[=WEIGHT]]...")] = None,
     none: bool = False,
 ) -> Answer:
     """Show or replace the fields that lead the sort order of new segments.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.commands.define.dataset_columns import columns
 from segplane.cli.commands.define.dataset_deduplication import claim_keys, deduplication
@@ -17,6 +17,7 @@ from segplane.cli.messages import MetaClient, catalog_pb2, janitor_pb2, operatio
 from segplane.cli.nouns import Noun
 from segplane.cli.options import Dataset, dataset_id
 from segplane.cli.output import NONE, Answer, Fact, author_facts, facts, listing, message_dict
+from segplane.cli.parameters import Argument
 
 datasets: "Noun[catalog_pb2.Dataset]" = Noun(
     "datasets", {"id": "id", "name": "name", "note": lambda d: _note(d.name)}, sample="checkout"
@@ -81,7 +82,7 @@ def list_(client: MetaClient) -> Answer:
 @datasets.command("usage", "{}")
 def usage(
     client: MetaClient,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
+    names: Annotated[list[str] | None, Argument(metavar="[NAME]...")] = None,
 ) -> Answer:
     """Count the records that datasets took this month (UTC), with their limit.
 
@@ -178,7 +179,7 @@ def delete(client: MetaClient, name: Dataset, keep_files: bool = False) -> Answe
             "this meta knows no --keep-files and deletes the objects in 7 days: run `segplane"
             f" datasets undelete {id_}`, and upgrade it"
         )
-        raise typer.Exit(EXIT_REFUSED)
+        raise Exit(EXIT_REFUSED)
     kept = f", its files stay below {merged_prefix(id_)}" if reply.keeps_files else ""
     text = f"deleted{kept}; bring it back with: segplane datasets undelete {id_}"
     return Answer(message_dict(reply) | {"id": id_}, [text])
@@ -195,5 +196,5 @@ def undelete(client: MetaClient, dataset_id: str) -> Answer:
     reply = client.operations.UndeleteDataset(request)
     if not reply.success:
         complain(f"dataset {reply.name} is not deleted")
-        raise typer.Exit(EXIT_REFUSED)
+        raise Exit(EXIT_REFUSED)
     return Answer(reply, [reply.name])

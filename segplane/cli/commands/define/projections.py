@@ -4,20 +4,19 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.messages import MetaClient, catalog_pb2
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.options import schema_id
 from segplane.cli.output import Answer
+from segplane.cli.parameters import Argument
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 
-Name = Annotated[str, typer.Argument(help="The projection.")]
-Text = Annotated[str, typer.Argument(help="Operators in KQL, such as: where body != ''.")]
+Name = Annotated[str, Argument(help="The projection.")]
+Text = Annotated[str, Argument(help="Operators in KQL, such as: where body != ''.")]
 
 projections: "Noun[catalog_pb2.Projection | catalog_pb2.GetProjectionResponse]" = Noun(
     "projections",

@@ -4,19 +4,18 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from segplane.cli.connection import usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.output import Answer, listing
+from segplane.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 
-Name = Annotated[str, typer.Argument(help="The schema.")]
+Name = Annotated[str, Argument(help="The schema.")]
 
 schemas: "Noun[catalog_pb2.Schema]" = Noun(
     "schemas",
@@ -43,9 +42,9 @@ def update(
     client: MetaClient,
     name: Name,
     rename: str | None = None,
-    add: Annotated[list[str] | None, typer.Option(metavar="COLUMN:TYPE")] = None,
-    remove: Annotated[list[str] | None, typer.Option(metavar="COLUMN")] = None,
-    order: Annotated[str | None, typer.Option(metavar="COLUMN,COLUMN,...")] = None,
+    add: Annotated[list[str] | None, Option(metavar="COLUMN:TYPE")] = None,
+    remove: Annotated[list[str] | None, Option(metavar="COLUMN")] = None,
+    order: Annotated[str | None, Option(metavar="COLUMN,COLUMN,...")] = None,
     freeze: bool = False,
     revise: bool = False,
     expected_version: ExpectedVersion = None,

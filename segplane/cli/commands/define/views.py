@@ -3,7 +3,7 @@
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
@@ -11,15 +11,16 @@ from segplane.cli.messages import MetaClient, catalog_pb2
 from segplane.cli.nouns import Noun
 from segplane.cli.options import dataset_id, schema_id
 from segplane.cli.output import NONE, Answer, author_facts, listing
+from segplane.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from kql.sql.engines import EngineName
 
-Name = Annotated[str, typer.Argument(help="The view.")]
-ReadDataset = Annotated[str, typer.Argument(metavar="DATASET", help="The dataset that it reads.")]
-Projection = Annotated[str, typer.Argument(help="The projection that it reads it through.")]
+Name = Annotated[str, Argument(help="The view.")]
+ReadDataset = Annotated[str, Argument(metavar="DATASET", help="The dataset that it reads.")]
+Projection = Annotated[str, Argument(help="The projection that it reads it through.")]
 DIALECTS = ("duckdb", "spark", "trino")
 
 views: "Noun[catalog_pb2.GetViewResponse]" = Noun(
@@ -66,7 +67,7 @@ def list_(client: MetaClient) -> Answer:
 def sql(
     client: MetaClient,
     name: Name,
-    dialect: Annotated[str, typer.Option(help=f"One of {', '.join(DIALECTS)}.")] = DIALECTS[0],
+    dialect: Annotated[str, Option(help=f"One of {', '.join(DIALECTS)}.")] = DIALECTS[0],
 ) -> Answer:
     """Print a view as one SELECT over tables that are named as its datasets are.
 
@@ -80,7 +81,7 @@ def sql(
         text = view_sql(client, name, cast("EngineName", dialect))
     except ViewUnreadable as error:
         complain(str(error))
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
     return Answer({"sql": text, "dialect": dialect}, [text])
 
 

@@ -3,12 +3,11 @@
 import shlex
 from typing import Annotated
 
-import typer
-
 from segplane.cli.command import command, group
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.output import Answer, facts, size_text, time_text
+from segplane.cli.parameters import Option
 
 app = group()
 
@@ -32,7 +31,7 @@ def status(client: MetaClient) -> Answer:
 
 
 @command(app, "deletion hold")
-def hold(client: MetaClient, take_over: Annotated[bool, typer.Option()] = False) -> Answer:
+def hold(client: MetaClient, take_over: Annotated[bool, Option()] = False) -> Answer:
     """Hold all deletion and reaping until `segplane deletion release`.
 
     With --take-over a database that stopped, because a copy of it or an older backup took over its

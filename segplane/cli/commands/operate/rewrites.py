@@ -6,27 +6,24 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from segplane.cli.connection import EXIT_REFUSED, complain
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.nouns import Noun
 from segplane.cli.options import OnlyDataset, dataset_id
 from segplane.cli.output import NONE, Answer, size_text
+from segplane.cli.parameters import Argument, Option
 
-RewriteId = Annotated[str, typer.Argument(help="Rewrite id, as `rewrites list` shows it.")]
+RewriteId = Annotated[str, Argument(help="Rewrite id, as `rewrites list` shows it.")]
 MiBPerSec = Annotated[
-    float | None, typer.Option(min=0, help="Compressed MiB a second to read at most; 0: no limit.")
+    float | None, Option(min=0, help="Compressed MiB a second to read at most; 0: no limit.")
 ]
 TasksMax = Annotated[
-    int | None, typer.Option(min=1, max=1_000, help="Most tasks that are open at a time.")
+    int | None, Option(min=1, max=1_000, help="Most tasks that are open at a time.")
 ]
 Follow = Annotated[
     bool,
-    typer.Option(
-        "--follow", help="Print progress to standard error until it has ended or is paused."
-    ),
+    Option("--follow", help="Print progress to standard error until it has ended or is paused."),
 ]
 MIB = 1024 * 1024
 _FOLLOW_SECS = 1.0

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-import typer
-
 from segplane.cli.command import command, group
 from segplane.cli.commands.repair.losses import LOSS_COLUMNS
 from segplane.cli.connection import usage
@@ -22,12 +20,11 @@ from segplane.cli.output import (
     table,
     time_text,
 )
+from segplane.cli.parameters import Argument
 
 app = group()
 SAMPLE = "0197c9a2-7f3e-7000-8000-000000000001"
-StreamId = Annotated[
-    str, typer.Argument(metavar="STREAM", help="Stream id, as `streams list` shows it.")
-]
+StreamId = Annotated[str, Argument(metavar="STREAM", help="Stream id, as `streams list` shows it.")]
 
 
 @command(app, "streams list", "list")
@@ -46,7 +43,7 @@ def list_(client: MetaClient) -> Answer:
 def show(
     client: MetaClient,
     stream: StreamId,
-    offset: Annotated[int | None, typer.Argument(min=0)] = None,
+    offset: Annotated[int | None, Argument(min=0)] = None,
 ) -> Answer:
     """Show one stream: its offsets, the baby that it waits at, and records given up.
 
@@ -99,7 +96,7 @@ def _located(client: MetaClient, stream: str, offset: int) -> Answer:
 def skip(
     client: MetaClient,
     stream: StreamId,
-    offset: Annotated[int, typer.Argument(min=0)],
+    offset: Annotated[int, Argument(min=0)],
     accept_loss: AcceptLoss = False,
     reason: Reason = "",
 ) -> Answer:

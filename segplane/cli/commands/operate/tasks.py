@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 from uuid import uuid4
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.commands.operate import rewrites
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
@@ -13,9 +13,10 @@ from segplane.cli.messages import janitor_pb2 as pb
 from segplane.cli.nouns import Noun
 from segplane.cli.options import TIME_HELP, OnlyDataset, dataset_id, time_range
 from segplane.cli.output import NONE, Answer, listing, size_text
+from segplane.cli.parameters import Argument, Option
 
 PAGE_MAX = 10_000
-TaskId = Annotated[str, typer.Argument(help="Task id, as `tasks list` shows it.")]
+TaskId = Annotated[str, Argument(help="Task id, as `tasks list` shows it.")]
 
 
 tasks: "Noun[Any]" = Noun(
@@ -61,7 +62,7 @@ def show(client: MetaClient, task_id: TaskId) -> "pb.GetMergeTaskResponse":
 def explain(
     client: MetaClient,
     dataset: OnlyDataset = None,
-    limit: Annotated[int, typer.Option(min=1)] = 1000,
+    limit: Annotated[int, Option(min=1)] = 1000,
 ) -> Answer:
     """Show for each live segment why it is or is not in a merge task.
 
@@ -110,15 +111,15 @@ def _verdict(eligibility: "operations_pb2.MergeEligibility.ValueType") -> str:
 def rewrite(
     client: MetaClient,
     dataset: OnlyDataset = None,
-    as_job: Annotated[bool, typer.Option("--job")] = False,
-    format_version: Annotated[int | None, typer.Option("--format", min=1)] = None,
+    as_job: Annotated[bool, Option("--job")] = False,
+    format_version: Annotated[int | None, Option("--format", min=1)] = None,
     inexact_bounds: bool = False,
     since: Annotated[
         str | None,
-        typer.Option(help=f"Only events from this time on. {TIME_HELP} Implies --job."),
+        Option(help=f"Only events from this time on. {TIME_HELP} Implies --job."),
     ] = None,
     until: Annotated[
-        str | None, typer.Option(help=f"Only events before this time. {TIME_HELP} Implies --job.")
+        str | None, Option(help=f"Only events before this time. {TIME_HELP} Implies --job.")
     ] = None,
     tasks_max: rewrites.TasksMax = None,
     mib_per_sec: rewrites.MiBPerSec = None,
@@ -174,7 +175,7 @@ def create(client: MetaClient, dataset: OnlyDataset = None) -> Answer:
 def unclaim(
     client: MetaClient,
     task_id: TaskId,
-    min_claimed_secs: Annotated[int, typer.Option(min=1)] = 3600,
+    min_claimed_secs: Annotated[int, Option(min=1)] = 3600,
 ) -> Answer:
     """Release a task from its worker; the output of that claim is refused from then on.
 
@@ -185,5 +186,5 @@ def unclaim(
     reply = client.janitor.UnclaimMergeTask(request)
     if not reply.unclaimed:
         complain(f"task {task_id} is unknown, not claimed, or claimed less than that ago")
-        raise typer.Exit(EXIT_REFUSED)
+        raise Exit(EXIT_REFUSED)
     return Answer(reply)

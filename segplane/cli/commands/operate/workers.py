@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-import typer
-
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient, common_pb2
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.options import dataset_id
 from segplane.cli.output import NONE, Answer, facts, table, time_text
+from segplane.cli.parameters import Argument, Option
 
 ALL = "all"
 
@@ -37,7 +36,7 @@ def list_(client: MetaClient) -> "Iterable[pb.Worker]":
 
 
 @workers.command("show", "merge_worker/big-1")
-def show(client: MetaClient, name: Annotated[str | None, typer.Argument()] = None) -> Answer:
+def show(client: MetaClient, name: Annotated[str | None, Argument()] = None) -> Answer:
     """Show settings: of all names, or for one worker with the name that sets each value.
 
     Options:
@@ -63,16 +62,16 @@ def show(client: MetaClient, name: Annotated[str | None, typer.Argument()] = Non
 def set_(
     client: MetaClient,
     name: str,
-    batch_bytes_max: Annotated[int | None, typer.Option(metavar="BYTES")] = None,
+    batch_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,
     batch_babies_max: int | None = None,
-    decode_bytes_max: Annotated[int | None, typer.Option(metavar="BYTES")] = None,
-    task_bytes_max: Annotated[int | None, typer.Option(metavar="BYTES")] = None,
+    decode_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,
+    task_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,
     concurrent_tasks: int | None = None,
-    buffer_bytes_max: Annotated[int | None, typer.Option(metavar="BYTES")] = None,
+    buffer_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,
     dataset: list[str] | None = None,
     unset: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="SETTING",
             help="Remove a setting, such as concurrent_tasks, so that the worker uses that of its"
             f" environment again; {ALL} removes each one. May be repeated.",

@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-import typer
-
 from segplane.cli.command import command, group
 from segplane.cli.connection import usage
 from segplane.cli.iceberg_settings import ENGINES, CatalogAddress, settings_of
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import LocalStackDir
 from segplane.cli.output import Answer
+from segplane.cli.parameters import Argument, Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 app = group()
@@ -22,7 +21,7 @@ def info(
     address: str,
     gateway: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             envvar="SEGPLANE_GATEWAY_ADDRESS",
             metavar="HOST:PORT|URL",
             help="URL at which engines reach the gateway; https:// if it has TLS. Unset: that of"
@@ -30,7 +29,7 @@ def info(
         ),
     ] = None,
     engine: Annotated[
-        list[str] | None, typer.Option(help=f"Only this one: {', '.join(ENGINES)}.")
+        list[str] | None, Option(help=f"Only this one: {', '.join(ENGINES)}.")
     ] = None,
     token: bool = False,
     data_dir: LocalStackDir = DEFAULT_DATA_DIR,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.connection import EXIT_REFUSED, complain
 from segplane.cli.messages import MetaClient
@@ -52,5 +52,5 @@ def release(client: MetaClient, pin_id: str) -> Answer:
     reply = client.operations.ReleasePin(pb.ReleasePinRequest(pin_id=pin_id, by_operator=True))
     if not reply.success:
         complain(f"there is no pin {pin_id}")
-        raise typer.Exit(EXIT_REFUSED)
+        raise Exit(EXIT_REFUSED)
     return Answer(reply)

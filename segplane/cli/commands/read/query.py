@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.command import command, group
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AsOf, End, Fresh, Start, moment_of
+from segplane.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from segplane.query.results.output import Format
@@ -25,19 +26,19 @@ app = group()
 def query(
     client: MetaClient,
     address: str,
-    text: Annotated[str | None, typer.Argument()] = None,
+    text: Annotated[str | None, Argument()] = None,
     kql: bool = False,
     sql: bool = False,
-    format_: Annotated[str, typer.Option("--format")] = "table",
+    format_: Annotated[str, Option("--format")] = "table",
     output: Path | None = None,
     as_of: AsOf = None,
     fresh: Fresh = False,
     start: Start = None,
     end: End = None,
     explain: bool = False,
-    memory: Annotated[int, typer.Option(min=64)] = 2_048,
-    timeout: Annotated[float, typer.Option(min=0.001)] = 300.0,
-    max_rows: Annotated[int, typer.Option(min=1, max=100_000)] = 1_000,
+    memory: Annotated[int, Option(min=64)] = 2_048,
+    timeout: Annotated[float, Option(min=0.001)] = 300.0,
+    max_rows: Annotated[int, Option(min=1, max=100_000)] = 1_000,
 ) -> None:
     """Ask datasets and views in KQL (docs/kql.md) or SQL; without a text, one query after another.
 
@@ -119,12 +120,12 @@ def _run_once(client: MetaClient, text: str, ask: "Ask", output: Path | None) ->
         complain(str(error))
         if error.excerpt:
             print(error.excerpt, file=sys.stderr)
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
     except KeyboardInterrupt:
         complain("the query was interrupted")
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
     except FileExistsError:
         raise usage(f"--output: {output} exists: name a new file") from None
     except OSError as error:
         complain(f"the result cannot be written: {error}")
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None

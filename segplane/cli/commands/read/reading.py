@@ -9,23 +9,22 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.command import command, group
 from segplane.cli.connection import EXIT_REFUSED, EXIT_UNREACHABLE, complain, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AsOf, Dataset, End, Fresh, Start, moment_of
 from segplane.cli.output import NONE, Answer, JsonText, json_text, table
+from segplane.cli.parameters import Option
 from segplane.terminal.plain_text import print_table
 
 if TYPE_CHECKING:
     from segplane.read import OpenDataset, OpenView
 
 app = group()
-AsJsonRows = Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")]
-Signal = Annotated[
-    str | None, typer.Option(help="Only records of this signal: logs, traces, metrics.")
-]
+AsJsonRows = Annotated[bool, Option("--json", help="Print a JSON list of rows.")]
+Signal = Annotated[str | None, Option(help="Only records of this signal: logs, traces, metrics.")]
 # Shown of a record if there is no room for all of it.
 _SHORT = ("timestamp", "signal", "service_name")
 _TEXTS = ("body", "name", "metric_name")
@@ -37,7 +36,7 @@ def preview(
     address: str,
     name: Dataset,
     signal: Signal = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 10,
+    limit: Annotated[int, Option(min=1, max=10_000)] = 10,
     fresh: Fresh = False,
 ) -> Answer:
     """Show the newest records of each signal of a dataset.
@@ -69,8 +68,8 @@ def _objects(batches: Iterable[Any], forms: Any = None) -> Iterator[JsonText]:
 def read(
     address: str,
     name: Dataset,
-    output: Annotated[Path, typer.Option()],
-    file_format: Annotated[str, typer.Option("--format")] = "parquet",
+    output: Annotated[Path, Option()],
+    file_format: Annotated[str, Option("--format")] = "parquet",
     signal: Signal = None,
     start: Start = None,
     end: End = None,
@@ -117,7 +116,7 @@ def read(
 def sql(
     client: MetaClient,
     address: str,
-    statement: Annotated[str | None, typer.Option("-c", "--command")] = None,
+    statement: Annotated[str | None, Option("-c", "--command")] = None,
     start: Start = None,
     end: End = None,
     as_of: AsOf = None,
@@ -173,10 +172,10 @@ def refusals() -> Iterator[None]:
         yield
     except MetaUnreachable as error:
         complain(str(error))
-        raise typer.Exit(EXIT_UNREACHABLE) from None
+        raise Exit(EXIT_UNREACHABLE) from None
     except (ReadError, OSError) as error:
         complain(str(error))
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
 
 
 def _run(session: Any, statement: str, as_json: bool) -> None:

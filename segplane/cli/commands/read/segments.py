@@ -7,7 +7,7 @@ from functools import cache
 from itertools import islice
 from typing import Annotated
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.command import command, group
 from segplane.cli.commands.read.reading import refusals
@@ -23,6 +23,7 @@ from segplane.cli.options import (
     time_range,
 )
 from segplane.cli.output import Answer, listing, size_text, time_text
+from segplane.cli.parameters import Option
 
 app = group()
 SAMPLE = "0197c9a2-7f3e-7000-8000-000000000001"
@@ -34,7 +35,7 @@ command(app, f"segments hide {SAMPLE} --accept-loss")(hide)
 command(app, f"segments unhide {SAMPLE}")(unhide)
 command(app, f"segments replace {SAMPLE} copy.parquet")(replace)
 command(app, f"segments revert {SAMPLE} --accept-loss")(revert)
-OnlyUrls = Annotated[bool, typer.Option("--urls", help="Print only the objects' URLs.")]
+OnlyUrls = Annotated[bool, Option("--urls", help="Print only the objects' URLs.")]
 
 
 @command(app, "segments find --dataset web --start 1h --urls")
@@ -46,10 +47,10 @@ def find(
     end: End = None,
     signal: Annotated[
         list[str] | None,
-        typer.Option(help=f"Leave out segments without any of these: {', '.join(SIGNALS)}."),
+        Option(help=f"Leave out segments without any of these: {', '.join(SIGNALS)}."),
     ] = None,
     as_of: AsOf = None,
-    limit: Annotated[int | None, typer.Option(min=1)] = None,
+    limit: Annotated[int | None, Option(min=1)] = None,
     urls: OnlyUrls = False,
     unreadable: bool = False,
 ) -> Answer:
@@ -146,7 +147,7 @@ def release(client: MetaClient, segment_id: str) -> Answer:
     reply = client.operations.ReleaseSegment(request)
     if not reply.success:
         complain(f"segment {segment_id} is not excluded from merging")
-        raise typer.Exit(EXIT_REFUSED)
+        raise Exit(EXIT_REFUSED)
     return Answer(reply)
 
 

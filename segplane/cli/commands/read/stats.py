@@ -2,13 +2,12 @@
 
 from typing import Annotated
 
-import typer
-
 from segplane.cli.command import command, group
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import janitor_pb2 as pb
 from segplane.cli.options import OnlyDataset
 from segplane.cli.output import NONE, Answer, Fact, facts, size_text, table
+from segplane.cli.parameters import Option
 
 app = group()
 
@@ -17,7 +16,7 @@ app = group()
 def stats(
     client: MetaClient,
     dataset: OnlyDataset = None,
-    tiers: Annotated[bool, typer.Option()] = False,
+    tiers: Annotated[bool, Option()] = False,
 ) -> Answer:
     """Count segments, bytes and merge tasks.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from click.exceptions import Exit
 
 from meta.errors import MetaError
 from meta.process.environment import environment
@@ -16,6 +16,7 @@ from segplane.cli.commands.repair.catalog_reconcile import reconcile, store_of_o
 from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.output import Answer, facts, size_text, table
+from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ Streams come back stopped: collectors register for new ones.
 @command(app, "catalog rebuild --from-bucket --names names.json --apply")
 def rebuild(
     from_bucket: bool = False,
-    is_applied: Annotated[bool, typer.Option("--apply")] = False,
+    is_applied: Annotated[bool, Option("--apply")] = False,
     names: Path | None = None,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     database_url: DatabaseUrl = "",
@@ -68,7 +69,7 @@ def rebuild(
         raise usage(str(error)) from None
     except StoreError as error:
         complain(f"the object store cannot be read: {error}")
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
     version = None
     if is_applied and not plan.dataset_ids:
         raise usage(f"no object of Segplane is in {store.location.url()}")
@@ -96,7 +97,7 @@ def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
         return rebuilding.apply(database, plan, named, default)
     except DatabaseNotEmpty as error:
         complain(str(error))
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
     except MetaError as error:
         raise refused(error, database.shown_url) from None
     finally:

@@ -7,13 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
+from click.exceptions import Exit
 
 from meta.errors import MetaError
 from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.options import Reason
 from segplane.cli.output import Answer, AsJson, facts
+from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 if TYPE_CHECKING:
@@ -33,12 +35,12 @@ backup are not in the bucket: set them again. Wait until the nurseries have merg
 
 
 def reconcile(
-    is_dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
+    is_dry_run: Annotated[bool, Option("--dry-run")] = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
     object_stores: NamedStoreUrls = "",
-    deleted: Annotated[list[str] | None, typer.Option(metavar="DATASET")] = None,
+    deleted: Annotated[list[str] | None, Option(metavar="DATASET")] = None,
     reason: Reason = "deleted after the backup",
     as_json: AsJson = False,
 ) -> Answer:
@@ -116,12 +118,12 @@ def _refusals(database: "Database") -> Iterator[None]:
         yield
     except ReconcileRefused as error:
         complain(str(error))
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
     except MetaError as error:
         raise refused(error, database.shown_url) from None
     except StoreError as error:
         complain(f"the object store cannot be read: {error}")
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
 
 
 def _decision(accepted: Sequence[str], *, is_asking: bool) -> "Decision":
@@ -130,7 +132,7 @@ def _decision(accepted: Sequence[str], *, is_asking: bool) -> "Decision":
     def decide(gone: "GoneSegments") -> bool:
         if not {ALL, gone.dataset_id, gone.dataset_name}.isdisjoint(accepted):
             return True
-        return is_asking and typer.confirm(
+        return is_asking and click.confirm(
             f"{_gone_text(gone)}. Were they deleted on purpose after the backup?", err=True
         )
 

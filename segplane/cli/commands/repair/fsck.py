@@ -9,13 +9,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.command import command, group
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.output import Answer, table
+from segplane.cli.parameters import Option
 
 if TYPE_CHECKING:
     from segments.store.interface import ObjectStore
@@ -33,11 +34,11 @@ def fsck(
     client: MetaClient,
     deep: bool = False,
     data: bool = False,
-    sample: Annotated[float, typer.Option(min=1e-6, max=1)] = 1.0,
-    since: Annotated[int, typer.Option(min=0)] = 0,
+    sample: Annotated[float, Option(min=1e-6, max=1)] = 1.0,
+    since: Annotated[int, Option(min=0)] = 0,
     cursor: Path | None = None,
     repair: bool = False,
-    orphan_age_secs: Annotated[float, typer.Option(min=0)] = DAY_SECS,
+    orphan_age_secs: Annotated[float, Option(min=0)] = DAY_SECS,
 ) -> Answer:
     """Compare meta with the object store. Exit code 1 if anything is wrong.
 
@@ -80,7 +81,7 @@ def _one_line_errors(cursor: Path | None) -> Iterator[None]:
     except StoreError as error:
         hint = "; the same command continues where it stopped" if cursor else ""
         complain(f"the object store cannot be read: {error}{hint}")
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
 
 
 def _run(

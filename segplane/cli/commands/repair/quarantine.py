@@ -6,20 +6,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.command import command, group
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AcceptLoss, Reason, dataset_id, require_loss_accepted
 from segplane.cli.output import Answer, facts, listing, size_text, time_text
+from segplane.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from segplane.recovery.whole_babies import ReplayedBaby
 
 app = group()
 SAMPLE = "quarantine/0197c9a2-7f3e-7000-8000-000000000001/17.0"
-Key = Annotated[str, typer.Argument(help="Key, as `quarantine list` shows it.")]
+Key = Annotated[str, Argument(help="Key, as `quarantine list` shows it.")]
 
 
 @command(app, "quarantine list --cause undecodable", "list")
@@ -28,7 +29,7 @@ def list_(
     stream: str = "",
     dataset: str = "",
     cause: str = "",
-    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
+    limit: Annotated[int, Option(min=1, max=10_000)] = 100,
     after: str = "",
 ) -> Answer:
     """List payloads in the quarantine, a page at a time, from the bucket.
@@ -175,4 +176,4 @@ def _refusals() -> Iterator[None]:
         yield
     except (ReplayRefused, SegmentsError, OSError) as error:
         complain(str(error))
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.connection import EXIT_REFUSED, complain
 from segplane.cli.messages import MetaClient
@@ -121,4 +121,4 @@ def _refusals() -> Iterator[None]:
         for line in error.differences if isinstance(error, AlteredFile) else ():
             complain(line)
         complain(str(error))
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None

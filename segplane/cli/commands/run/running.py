@@ -5,22 +5,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from meta.errors import MetaError
 from meta.process.exits import ConfigError
 from segplane.cli.command import command, group
 from segplane.cli.connection import DEFAULT_ADDRESS, refused, usage
+from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR, PORT_MAX
 
 if TYPE_CHECKING:
     from segplane.stack.dev import Stack
 
 app = group()
-Port = Annotated[int, typer.Option(min=0, max=PORT_MAX, help="Port; 0 = any free one.")]
+Port = Annotated[int, Option(min=0, max=PORT_MAX, help="Port; 0 = any free one.")]
 MetaPort = Annotated[
     int | None,
-    typer.Option(
+    Option(
         min=0,
         max=PORT_MAX,
         help="Port of meta, 0 = any free one; unset: META_BIND's, or 9500.",
@@ -28,11 +27,11 @@ MetaPort = Annotated[
 ]
 MetaHost = Annotated[
     str | None,
-    typer.Option(help="Address that meta listens on; unset: META_BIND's, or 127.0.0.1."),
+    Option(help="Address that meta listens on; unset: META_BIND's, or 127.0.0.1."),
 ]
 DataDir = Annotated[
     Path,
-    typer.Option(
+    Option(
         "--data-dir",
         envvar="SEGPLANE_DATA_DIR",
         help="Folder of database, objects, logs and token; kept over restarts.",
@@ -40,20 +39,20 @@ DataDir = Annotated[
 ]
 DatabaseUrl = Annotated[
     str,
-    typer.Option(
+    Option(
         envvar="META_DATABASE_URL", help="libpq URL of a Postgres server; empty = the embedded one."
     ),
 ]
 StoreUrl = Annotated[
     str,
-    typer.Option(
+    Option(
         envvar=["META_OBJECT_STORE_URL", "SEGPLANE_OBJECT_STORE_URL"],
         help="s3://bucket/path?endpoint=...; empty = a folder in --data-dir.",
     ),
 ]
 NamedStoreUrls = Annotated[
     str,
-    typer.Option(
+    Option(
         "--object-stores",
         envvar="META_OBJECT_STORES",
         help="Further stores: NAME=URL, separated by commas.",
@@ -61,7 +60,7 @@ NamedStoreUrls = Annotated[
 ]
 UnsafeGrace = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--unsafe-short-grace",
         help="Delete merged inputs after seconds, under running queries too.",
     ),

@@ -4,9 +4,8 @@ import platform
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from segplane.cli.command import command, group
+from segplane.cli.parameters import Option
 
 app = group()
 FOLDER = "segplane-env"
@@ -20,7 +19,7 @@ Executors run it with {python} for {machine} and a Spark of the driver's version
 
 @command(app, "spark-env --output segplane-env.tar.gz")
 def spark_env(
-    output: Annotated[Path, typer.Option("--output", "-o")] = Path("segplane-env.tar.gz"),
+    output: Annotated[Path, Option("--output", "-o")] = Path("segplane-env.tar.gz"),
 ) -> None:
     """Pack this environment's packages for the executors of a Spark cluster.
 

@@ -3,12 +3,13 @@
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from click.exceptions import Exit
 
 from segplane.cli.command import command, group
 from segplane.cli.commands.read.reading import refusals
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.cli.options import LocalStackDir
+from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 if TYPE_CHECKING:
@@ -22,17 +23,17 @@ _TOKEN_HELP = "Ingest token to send with; unset: that of `segplane dev` on this 
 @command(app, "test-send --count 100 --dataset web", "test-send")
 def send_and_wait(
     address: str,
-    token: Annotated[str, typer.Option(envvar="SEGPLANE_INGEST_TOKEN", help=_TOKEN_HELP)] = "",
-    count: Annotated[int, typer.Option(min=1, max=1_000_000)] = 10,
+    token: Annotated[str, Option(envvar="SEGPLANE_INGEST_TOKEN", help=_TOKEN_HELP)] = "",
+    count: Annotated[int, Option(min=1, max=1_000_000)] = 10,
     endpoint: Annotated[
         str,
-        typer.Option(
+        Option(
             envvar="SEGPLANE_OTLP_ENDPOINT",
             help=f"OTLP/HTTP address of a collector; unset: of `segplane dev`, or {DEFAULT_OTLP}.",
         ),
     ] = "",
     dataset: str = "default",
-    timeout: Annotated[float, typer.Option(min=1)] = 120.0,
+    timeout: Annotated[float, Option(min=1)] = 120.0,
     data_dir: LocalStackDir = DEFAULT_DATA_DIR,
 ) -> None:
     """Send log records and wait until readers see each of them once.
@@ -67,7 +68,7 @@ def send_and_wait(
                 print(f"{step.seconds:7.2f} s  {step.records} records {step.name}", flush=True)
     except DeliveryFailed as error:
         complain(str(error))
-        raise typer.Exit(EXIT_REFUSED) from None
+        raise Exit(EXIT_REFUSED) from None
 
 
 def _open(name: str, address: str, fresh: bool, start: int) -> "OpenDataset":

@@ -3,21 +3,20 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import ingest_token_pb2 as pb
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.options import dataset_id
 from segplane.cli.output import NONE, Answer, Fact, author_facts
+from segplane.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 
-TokenId = Annotated[str, typer.Argument(help="Token id, as `tokens list` shows it.")]
-Signal = Annotated[str | None, typer.Option(help="Dataset name; '' refuses the signal.")]
+TokenId = Annotated[str, Argument(help="Token id, as `tokens list` shows it.")]
+Signal = Annotated[str | None, Option(help="Dataset name; '' refuses the signal.")]
 
 
 def _facts(token: "pb.IngestTokenInfo") -> Iterable[Fact]:
@@ -48,7 +47,7 @@ app = tokens.app
 
 
 @tokens.command("create", "web-eu --dataset web")
-def create(client: MetaClient, name: str, dataset: Annotated[str, typer.Option()]) -> Answer:
+def create(client: MetaClient, name: str, dataset: Annotated[str, Option()]) -> Answer:
     """Create a token. Its secret is printed once and not stored.
 
     Options:

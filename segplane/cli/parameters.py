@@ -1,0 +1,95 @@
+"""Options and arguments of commands, as annotations of a function's parameters say them."""
+
+import inspect
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, get_args, get_origin
+
+import click
+
+
+class Option:
+    """Names, help and bounds of an option; what is not given follows from the parameter."""
+
+    kind: type[click.Parameter] = click.Option
+
+    def __init__(
+        self,
+        *names: str,
+        help: str = "",
+        metavar: str | None = None,
+        envvar: str | Sequence[str] | None = None,
+        min: float | None = None,
+        max: float | None = None,
+    ) -> None:
+        self.names, self.help, self.metavar, self.envvar = names, help, metavar, envvar
+        self.bounds = {} if min is max is None else {"min": min, "max": max}
+
+
+class Argument(Option):
+    """Metavar, help and bounds of an argument."""
+
+    kind = click.Argument
+
+
+class _Choice(click.Choice[str]):
+    """A member of an enumeration, by its value."""
+
+    def __init__(self, members: type[Enum]) -> None:
+        super().__init__([str(member.value) for member in members])
+        self._members = members
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the member; one that is a default already is taken as it is."""
+        if isinstance(value, self._members):
+            return value
+        return self._members(super().convert(value, param, ctx))
+
+
+def click_parameter(parameter: inspect.Parameter, help_: str | None) -> click.Parameter:
+    """Return the option or argument of a parameter; without a default it is required."""
+    type_, given = parameter.annotation, None
+    if get_origin(type_) is Annotated:
+        type_, given = get_args(type_)
+    is_required = parameter.default is parameter.empty
+    given = given or (Argument() if is_required else Option())
+    type_ = (
+        next((t for t in get_args(type_) if t is not NoneType), type_)
+        if isinstance(type_, UnionType)
+        else type_
+    )
+    is_list = get_origin(type_) is list
+    type_ = get_args(type_)[0] if is_list else type_
+    attributes: dict[str, Any] = {
+        "default": None if is_required else parameter.default,
+        "required": is_required,
+        "help": help_ or given.help,
+        "metavar": given.metavar,
+        "envvar": given.envvar,
+        "type": _type(type_, given.bounds),
+    }
+    if given.kind is click.Argument:
+        attributes["nargs"] = -1 if is_list else 1
+        return click.Argument([parameter.name], **attributes)
+    attributes |= {"multiple": is_list, "show_envvar": True, "show_default": True}
+    if type_ is bool:
+        attributes["is_flag"] = True
+    return click.Option([*(given.names or _names(parameter, type_)), parameter.name], **attributes)
+
+
+def _names(parameter: inspect.Parameter, type_: object) -> tuple[str, ...]:
+    """Name an option; a flag has a negative form only if it may also be left out."""
+    name = parameter.name.replace("_", "-")
+    return (
+        f"--{name}/--no-{name}" if type_ is bool and parameter.default is None else f"--{name}",
+    )
+
+
+def _type(type_: Any, bounds: dict[str, Any]) -> click.ParamType[Any]:
+    if issubclass(type_, Enum):
+        return _Choice(type_)
+    if bounds:
+        return click.IntRange(**bounds) if type_ is int else click.FloatRange(**bounds)
+    return click.Path(path_type=Path) if type_ is Path else click.types.convert_type(type_)

@@ -1,6 +1,5 @@
 """TLS of a client: settings, credentials that follow their files, and a channel for one check."""
 
-import ssl
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -79,6 +78,9 @@ class CurrentCredentials:
 
 def _check_pair(cert_file: str, key_file: str) -> None:
     """Raise ValueError unless the key is the certificate's: gRPC would fail at each handshake."""
+    # A client without a certificate of its own does not need it.
+    import ssl
+
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(cert_file, key_file, lambda: "")
     except (OSError, ValueError) as error:

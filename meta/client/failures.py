@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
-from google.rpc import error_details_pb2, status_pb2
 
 from meta import errors
 from meta.client.connections import Endpoint, Unanswered
@@ -22,7 +21,9 @@ from meta.errors import (
     Unavailable,
     Unimplemented,
 )
-from meta.v1 import operations_pb2
+
+if TYPE_CHECKING:
+    from meta.v1 import operations_pb2
 
 # Pauses after all servers were tried.
 BACKOFF_SECS = (0.1, 0.25, 0.6, 1.5)
@@ -118,7 +119,7 @@ def typed_error(error: grpc.RpcError) -> errors.MetaError:
     return from_status(code, reason, message, metadata, field)
 
 
-def refused_part(refusal: operations_pb2.Refusal) -> errors.MetaError:
+def refused_part(refusal: "operations_pb2.Refusal") -> errors.MetaError:
     """The error that the server refused a part of a call with."""
     error = from_status(
         refusal.code, refusal.reason, refusal.message, dict(refusal.metadata), refusal.field
@@ -129,6 +130,8 @@ def refused_part(refusal: operations_pb2.Refusal) -> errors.MetaError:
 
 
 def _details(packed: bytes) -> tuple[str, dict[str, str], str]:
+    from google.rpc import error_details_pb2, status_pb2
+
     reason, metadata, field = "", dict[str, str](), ""
     for detail in status_pb2.Status.FromString(packed).details:
         info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()

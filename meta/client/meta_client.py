@@ -9,6 +9,8 @@ Every other refusal raises the class of `meta.errors` that the server raised.
 """
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from meta.client import bearer_token
 from meta.client.bearer_token import Metadata, TokenFile
@@ -16,19 +18,21 @@ from meta.client.calls import Channel, ClientParts
 from meta.client.channel import ClientTls
 from meta.client.endpoints import MetaServers
 from meta.client.liveness import Liveness
-from meta.v1 import (
-    catalog_pb2_grpc,
-    common_pb2,
-    ingest_token_pb2_grpc,
-    ingestion_pb2_grpc,
-    janitor_pb2_grpc,
-    merge_task_pb2_grpc,
-    nursery_pb2_grpc,
-    operations_pb2_grpc,
-    segment_deletion_pb2_grpc,
-    segment_lookup_pb2_grpc,
-)
 from segments.location import StoreLocation
+
+if TYPE_CHECKING:
+    from meta.v1 import (
+        catalog_pb2_grpc,
+        common_pb2,
+        ingest_token_pb2_grpc,
+        ingestion_pb2_grpc,
+        janitor_pb2_grpc,
+        merge_task_pb2_grpc,
+        nursery_pb2_grpc,
+        operations_pb2_grpc,
+        segment_deletion_pb2_grpc,
+        segment_lookup_pb2_grpc,
+    )
 
 DEADLINE_SECS = 30.0
 
@@ -45,6 +49,17 @@ class MetaClient:
     Raises ValueError if an address is none or a file cannot be used.
     """
 
+    # Stubs, each imported with its messages when it is first used.
+    catalog: "catalog_pb2_grpc.CatalogServiceStub"
+    ingestion: "ingestion_pb2_grpc.IngestionServiceStub"
+    ingest_token: "ingest_token_pb2_grpc.IngestTokenServiceStub"
+    nursery: "nursery_pb2_grpc.NurseryServiceStub"
+    merge_task: "merge_task_pb2_grpc.MergeTaskServiceStub"
+    segment_deletion: "segment_deletion_pb2_grpc.SegmentDeletionServiceStub"
+    segment_lookup: "segment_lookup_pb2_grpc.SegmentLookupServiceStub"
+    janitor: "janitor_pb2_grpc.JanitorServiceStub"
+    operations: "operations_pb2_grpc.OperationsServiceStub"
+
     def __init__(
         self,
         target: str,
@@ -60,18 +75,17 @@ class MetaClient:
         metadata = TokenFile(auth_token_file) if auth_token_file else bearer_token.fixed(auth_token)
         self._endpoints = MetaServers(target, tls, deadline_secs, on_failure)
         self._liveness = Liveness(self._endpoints)
-        channel = Channel(
+        self._channel = Channel(
             ClientParts(self._endpoints, self._liveness, deadline_secs, credentials or metadata)
         )
-        self.catalog = catalog_pb2_grpc.CatalogServiceStub(channel)
-        self.ingestion = ingestion_pb2_grpc.IngestionServiceStub(channel)
-        self.ingest_token = ingest_token_pb2_grpc.IngestTokenServiceStub(channel)
-        self.nursery = nursery_pb2_grpc.NurseryServiceStub(channel)
-        self.merge_task = merge_task_pb2_grpc.MergeTaskServiceStub(channel)
-        self.segment_deletion = segment_deletion_pb2_grpc.SegmentDeletionServiceStub(channel)
-        self.segment_lookup = segment_lookup_pb2_grpc.SegmentLookupServiceStub(channel)
-        self.janitor = janitor_pb2_grpc.JanitorServiceStub(channel)
-        self.operations = operations_pb2_grpc.OperationsServiceStub(channel)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in MetaClient.__annotations__:
+            raise AttributeError(name)
+        service = name.title().replace("_", "")
+        stub = getattr(import_module(f"meta.v1.{name}_pb2_grpc"), f"{service}ServiceStub")
+        setattr(self, name, stub(self._channel))
+        return getattr(self, name)
 
     def find_health(self, deadline_secs: float) -> bool | None:
         """Return whether a server says by grpc.health.v1 that it serves.
@@ -100,7 +114,7 @@ class MetaClient:
         self.close()
 
 
-def location(bucket: common_pb2.CloudBucket) -> StoreLocation:
+def location(bucket: "common_pb2.CloudBucket") -> StoreLocation:
     """The location of the object store in a message of meta."""
     return StoreLocation(
         provider=bucket.provider or "s3",

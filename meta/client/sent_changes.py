@@ -1,8 +1,9 @@
 """Progress of a stream of changes that continues at another server."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from meta.v1 import operations_pb2
+if TYPE_CHECKING:
+    from meta.v1 import operations_pb2
 
 
 class SentChanges:
@@ -19,7 +20,7 @@ class SentChanges:
     def __bool__(self) -> bool:
         return self._has_replies
 
-    def receive(self, request: Any, reply: Any) -> operations_pb2.WatchDatasetRequest:
+    def receive(self, request: Any, reply: Any) -> "operations_pb2.WatchDatasetRequest":
         """Leave out changes that were received before; returns the request for the rest."""
         self._has_replies = True
         changes = [
@@ -37,7 +38,7 @@ class SentChanges:
             for change in changes
             if change.version > reply.through_version
         )
-        rest = operations_pb2.WatchDatasetRequest()
+        rest = type(request)()
         rest.CopyFrom(request)
         rest.since_version = max(request.since_version, reply.through_version)
         return rest

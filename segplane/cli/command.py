@@ -4,12 +4,13 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any, TypeVar
 
 import click
 from click.exceptions import Exit
 
-from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect
+from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, one_line_refusals
 from segplane.cli.output import Answer, AsJson, json_text
 from segplane.cli.parameters import click_parameter
 
@@ -51,11 +52,12 @@ def command(
         def run(**values: Any) -> None:
             given = {name: _plain(values[name]) for name in names if name != "client"}
             as_json = values.get("as_json", False)
-            if "client" not in names:
+            address = values.get("address", "")
+            with ExitStack() as stack:
+                stack.enter_context(one_line_refusals(address))
+                if "client" in names:
+                    given["client"] = stack.enter_context(connect(address))
                 _show(function(**given), as_json)
-                return
-            with connect(values["address"]) as client:
-                _show(function(client=client, **given), as_json)
 
         app.add_command(
             click.Command(

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from click.exceptions import Exit
 
@@ -12,6 +12,7 @@ from segplane.cli.parameters import Option
 
 if TYPE_CHECKING:
     from meta.errors import MetaError
+    from meta.store.engine.pool import Database
 
 DEFAULT_ADDRESS = "127.0.0.1:9500"
 EXIT_REFUSED = 1
@@ -29,33 +30,104 @@ MetaAddress = Annotated[
 ]
 
 
+# Refusals by the names of their classes, which take long to import, with their exit codes and what
+# precedes their text. The most special class counts.
+_REFUSALS = {
+    "AlteredFile": (EXIT_REFUSED, ""),
+    "ChildFailed": (EXIT_REFUSED, ""),
+    "ConfigError": (EXIT_USAGE, ""),
+    "CursorRefused": (EXIT_USAGE, ""),
+    "DatabaseNotEmpty": (EXIT_REFUSED, ""),
+    "DeliveryFailed": (EXIT_REFUSED, ""),
+    "DemoFailed": (EXIT_REFUSED, "the demo failed: "),
+    "IssuerAway": (EXIT_UNREACHABLE, "the issuer cannot be used now: "),
+    "IssuerRefused": (EXIT_REFUSED, "the issuer refused: "),
+    "LoginError": (EXIT_USAGE, ""),
+    "MetaUnreachable": (EXIT_UNREACHABLE, ""),
+    "NamesRefused": (EXIT_USAGE, ""),
+    "NoDeduplication": (EXIT_REFUSED, ""),
+    "NotReady": (EXIT_USAGE, ""),
+    "OSError": (EXIT_REFUSED, ""),
+    "PostgresError": (EXIT_USAGE, ""),
+    "QueryError": (EXIT_REFUSED, ""),
+    "ReadError": (EXIT_REFUSED, ""),
+    "ReconcileRefused": (EXIT_REFUSED, ""),
+    "RepairRefused": (EXIT_REFUSED, ""),
+    "ReplayRefused": (EXIT_REFUSED, ""),
+    "SegmentsError": (EXIT_REFUSED, ""),
+    "StoreUnavailable": (EXIT_REFUSED, "the object store cannot be used: "),
+    "ViewUnreadable": (EXIT_REFUSED, ""),
+}
+
+
+@contextmanager
+def one_line_refusals(address: str) -> Iterator[None]:
+    """Turn a refusal into its lines on stderr and an exit code; other errors stay what they are."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if (end := _end_of(error, address)) is None:
+            raise
+        raise end from None
+
+
+def _end_of(error: Exception, address: str) -> Exit | None:
+    names = [each.__name__ for each in type(error).__mro__]
+    if "MetaError" in names:
+        return refused(cast("MetaError", error), address)
+    if "RpcError" in names:
+        from meta.client import typed_error
+
+        return refused(typed_error(cast("Any", error)), address)
+    name = next((name for name in names if name in _REFUSALS), None)
+    if name is None:
+        return None
+    for line in getattr(error, "differences", ()):
+        complain(line)
+    if log_tail := getattr(error, "log_tail", ""):
+        print(log_tail, file=sys.stderr)
+    code, before = _REFUSALS[name]
+    complain(f"{before}{error}")
+    if excerpt := getattr(error, "excerpt", ""):
+        print(excerpt, file=sys.stderr)
+    return Exit(code)
+
+
 @contextmanager
 def connect(address: str) -> Iterator[MetaClient]:
-    """Open a client; a refusal becomes one line on stderr and an exit code.
+    """Open a client; a refusal that names what does not exist suggests what does.
 
     SEGPLANE_META_AUTH_TOKEN (or ..._FILE) is sent if meta asks for one, without them the credential
     of `segplane login`. SEGPLANE_META_CA_FILE and its companions configure TLS.
     """
-    # The help of commands needs neither gRPC nor protobuf.
-    import grpc
+    from meta.errors import NotFound
 
-    from meta.client import typed_error
-    from meta.errors import MetaError, NotFound
-    from meta.process.exits import ConfigError
-    from segplane.read.lookup import with_suggestion
+    with open_client(address, None) as client:
+        try:
+            yield client
+        except NotFound as error:
+            from segplane.read.lookup import with_suggestion
+
+            raise with_suggestion(client, error) from None
+
+
+@contextmanager
+def open_database(url: str) -> Iterator["Database"]:
+    """Open meta's database; a refusal becomes one line and an exit code."""
+    # The `cli` extra does not install meta's server side.
+    from meta.store.engine.pool import Database, DatabaseSettings
 
     try:
-        with open_client(address, None) as client:
-            try:
-                yield client
-            except NotFound as error:
-                raise refused(with_suggestion(client, error), address) from None
-    except ConfigError as error:
-        raise usage(str(error)) from None
-    except MetaError as error:
-        raise refused(error, address) from None
-    except grpc.RpcError as error:
-        raise refused(typed_error(error), address) from None
+        database = Database(DatabaseSettings(url=url))
+    except ValueError as error:
+        raise usage(f"META_DATABASE_URL: {error}") from None
+    try:
+        with one_line_refusals(database.shown_url):
+            yield database
+    finally:
+        database.close()
 
 
 def open_client(address: str, token: str | None = None) -> MetaClient:
@@ -68,7 +140,6 @@ def open_client(address: str, token: str | None = None) -> MetaClient:
     from meta.process.environment import environment
     from meta.process.exits import ConfigError
     from segplane.login import credentials
-    from segplane.login.saved import LoginError
 
     env, login, file = environment("SEGPLANE_"), None, ""
     try:
@@ -86,8 +157,6 @@ def open_client(address: str, token: str | None = None) -> MetaClient:
         )
     except ValueError as error:
         raise ConfigError(f"connection to meta: {error}") from error
-    except LoginError as error:
-        raise ConfigError(str(error)) from error
 
 
 def refused(error: "MetaError", address: str) -> Exit:
@@ -113,6 +182,12 @@ def refused(error: "MetaError", address: str) -> Exit:
 def complain(message: str) -> None:
     """Print one error line."""
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
+
+
+def refusal(message: str) -> Exit:
+    """Print one error line and return the exit for what cannot be done."""
+    complain(message)
+    return Exit(EXIT_REFUSED)
 
 
 def usage(message: str) -> Exit:

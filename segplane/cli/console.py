@@ -2,19 +2,11 @@
 
 import os
 import signal
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-from click.exceptions import Exit
-
-from dataplane.processes.children import ChildFailed
 from meta.process import Shutdown
-from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.stack.dev import Interrupted, Report, Stack
-from segplane.stack.postgres_folder import PostgresError
-from segplane.stack.preflight import NotReady
 
 CHECK_EVERY_SECS = 1.0
 EXIT_AT_ONCE = 130
@@ -50,17 +42,3 @@ def timed_report() -> Report:
         print(f"{time.monotonic() - started:7.1f}  {line}", flush=True)
 
     return report
-
-
-@contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Turn the errors of a stack into one line on stderr and an exit code."""
-    try:
-        yield
-    except (NotReady, PostgresError) as error:
-        raise usage(str(error)) from None
-    except ChildFailed as error:
-        if error.log_tail:
-            print(error.log_tail, file=sys.stderr)
-        complain(str(error))
-        raise Exit(EXIT_REFUSED) from None

@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
-from click.exceptions import Exit
-
-from segplane.cli.connection import EXIT_REFUSED, complain
+from segplane.cli.connection import refusal
 from segplane.cli.parameters import Option
 
 if TYPE_CHECKING:
@@ -34,8 +32,9 @@ def refused_with_differences(before: "Message", read: Callable[[], "Message"]) -
         yield
     except RaceLost as error:
         changed = "; ".join(differences(before, read()))
-        complain(f"{error.message}{': ' if changed else ''}{changed} ({error.reason})")
-        raise Exit(EXIT_REFUSED) from None
+        raise refusal(
+            f"{error.message}{': ' if changed else ''}{changed} ({error.reason})"
+        ) from None
 
 
 def differences(before: "Message", after: "Message") -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from meta.errors import Unauthenticated
-from segplane.login import issuer, saved
+from segplane.login import saved
 from segplane.login.saved import LoginError, SavedLogin
 
 # An issuer that does not answer is asked again after this long.
@@ -42,6 +42,9 @@ class LoginCredentials:
 
     def _renewed(self, now: float) -> SavedLogin:
         """Renew the login, or take the one that another process has renewed."""
+        # HTTP takes long to import, and most commands renew nothing.
+        from segplane.login import issuer
+
         try:
             with saved.turn(self._address):
                 current = saved.load(self._address)
@@ -66,6 +69,8 @@ def of_server(address: str) -> LoginCredentials | None:
 
 
 def _renew(login: SavedLogin) -> SavedLogin:
+    from segplane.login import issuer
+
     document = issuer.renew(issuer.discover(login.issuer), login)
     return issuer.login_of(
         {"refresh_token": login.refresh_token, **document},

@@ -3,12 +3,11 @@
 import time
 from pathlib import Path
 
-from click.exceptions import Exit
 from rich.console import Console
 
 from meta.errors import MetaError
-from segplane.cli.connection import EXIT_REFUSED, complain
-from segplane.cli.console import one_line_errors, timed_report
+from segplane.cli.connection import refusal
+from segplane.cli.console import timed_report
 from segplane.cli.demo.relay import Relay
 from segplane.cli.demo.sender import SendFailed
 from segplane.cli.demo.stages import Demo, DemoFailed
@@ -29,11 +28,9 @@ TELEMETRY_PACE = {
 def run(folder: Path) -> None:
     """Exit with an error line unless everything held."""
     try:
-        with one_line_errors():
-            _run(folder)
+        _run(folder)
     except (DemoFailed, SendFailed, Late, MetaError) as error:
-        complain(f"the demo failed: {error}")
-        raise Exit(EXIT_REFUSED) from None
+        raise refusal(f"the demo failed: {error}") from None
 
 
 def _run(folder: Path) -> None:

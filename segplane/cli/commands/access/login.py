@@ -7,19 +7,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from click.exceptions import Exit
-
-from meta.errors import MetaError
 from meta.process.environment import environment
-from meta.process.exits import ConfigError
 from segplane.cli.command import command, group
 from segplane.cli.connection import (
-    EXIT_REFUSED,
-    EXIT_UNREACHABLE,
-    complain,
     open_client,
-    refused,
-    usage,
 )
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
@@ -55,20 +46,9 @@ def login(
         audience: Audience to ask for, if the issuer needs it.
         id_token: Show meta the ID token, not the access token.
     """
-    try:
-        new = _by_device(issuer, client_id, scope, audience, shows_id_token=id_token)
-        caller = _caller(address, new.token)
-        saved.save(address, new)
-    except (LoginError, ConfigError) as error:
-        raise usage(str(error)) from None
-    except IssuerAway as error:
-        complain(f"the issuer cannot be used now: {error}")
-        raise Exit(EXIT_UNREACHABLE) from None
-    except IssuerRefused as error:
-        complain(f"the issuer refused: {error.code}")
-        raise Exit(EXIT_REFUSED) from None
-    except MetaError as error:
-        raise refused(error, address) from None
+    new = _by_device(issuer, client_id, scope, audience, shows_id_token=id_token)
+    caller = _caller(address, new.token)
+    saved.save(address, new)
     text = f"logged in to {address} as {caller.subject}, role {caller.role}{_until(new)}"
     note = "SEGPLANE_META_AUTH_TOKEN is set and goes before this login"
     return Answer(caller, [text], [note] * environment("SEGPLANE_").is_set("META_AUTH_TOKEN"))
@@ -81,10 +61,7 @@ def logout(address: str) -> Answer:
         former = saved.load(address)
     except LoginError:
         former = None
-    try:
-        was_there = saved.delete(address)
-    except LoginError as error:
-        raise usage(str(error)) from None
+    was_there = saved.delete(address)
     if former is not None and former.refresh_token:
         _revoke(former)
     text = f"logged out of {address}" if was_there else f"there was no login to {address}"

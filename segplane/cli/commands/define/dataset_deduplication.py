@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated
 
-from click.exceptions import Exit
-
-from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.connection import usage
 from segplane.cli.entry_changes import ExpectedVersion
 from segplane.cli.messages import MetaClient, common_pb2
 from segplane.cli.messages import operations_pb2 as pb
@@ -75,12 +73,7 @@ def deduplication_facts(settings: "pb.DatasetSettings") -> Iterator[Fact]:
 
 def claim_keys(client: MetaClient, name: Dataset, address: str) -> Answer:
     """Store the deduplication keys of existing rows, such as those from before the setting."""
-    from segplane.read.errors import ReadError
-    from segplane.recovery.row_events import NoDeduplication, claim_rows
+    from segplane.recovery.row_events import claim_rows
 
-    try:
-        outcome = claim_rows(client, address, name)
-    except (NoDeduplication, ReadError) as error:
-        complain(str(error))
-        raise Exit(EXIT_REFUSED) from None
+    outcome = claim_rows(client, address, name)
     return Answer(outcome, [f"stored the keys of {outcome.claimed} of {outcome.rows} rows"])

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-from click.exceptions import Exit
-
 from segplane.cli.commands.define.dataset_columns import columns
 from segplane.cli.commands.define.dataset_deduplication import claim_keys, deduplication
 from segplane.cli.commands.define.dataset_placement import placement
@@ -12,7 +10,7 @@ from segplane.cli.commands.define.dataset_settings import limits, retention, set
 from segplane.cli.commands.define.dataset_sharding import shard
 from segplane.cli.commands.read.reading import preview
 from segplane.cli.commands.read.stats import segment_facts
-from segplane.cli.connection import EXIT_REFUSED, complain
+from segplane.cli.connection import refusal
 from segplane.cli.messages import MetaClient, catalog_pb2, janitor_pb2, operations_pb2
 from segplane.cli.nouns import Noun
 from segplane.cli.options import Dataset, dataset_id
@@ -175,11 +173,10 @@ def delete(client: MetaClient, name: Dataset, keep_files: bool = False) -> Answe
     request = catalog_pb2.DeleteDatasetRequest(id=id_, keep_files=keep_files)
     reply = client.catalog.DeleteDataset(request)
     if keep_files and reply.success and not reply.keeps_files:
-        complain(
+        raise refusal(
             "this meta knows no --keep-files and deletes the objects in 7 days: run `segplane"
             f" datasets undelete {id_}`, and upgrade it"
         )
-        raise Exit(EXIT_REFUSED)
     kept = f", its files stay below {merged_prefix(id_)}" if reply.keeps_files else ""
     text = f"deleted{kept}; bring it back with: segplane datasets undelete {id_}"
     return Answer(message_dict(reply) | {"id": id_}, [text])
@@ -195,6 +192,5 @@ def undelete(client: MetaClient, dataset_id: str) -> Answer:
     request = operations_pb2.UndeleteDatasetRequest(dataset_id=dataset_id)
     reply = client.operations.UndeleteDataset(request)
     if not reply.success:
-        complain(f"dataset {reply.name} is not deleted")
-        raise Exit(EXIT_REFUSED)
+        raise refusal(f"dataset {reply.name} is not deleted")
     return Answer(reply, [reply.name])

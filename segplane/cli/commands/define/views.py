@@ -3,9 +3,7 @@
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, cast
 
-from click.exceptions import Exit
-
-from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.connection import usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.messages import MetaClient, catalog_pb2
 from segplane.cli.nouns import Noun
@@ -73,15 +71,11 @@ def sql(
 
     The text is that of this moment: later links, projections and promoted columns are not in it.
     """
-    from segplane.read.views.view_sql import ViewUnreadable, view_sql
+    from segplane.read.views.view_sql import view_sql
 
     if dialect not in DIALECTS:
         raise usage(f"--dialect is {dialect!r}, not one of {', '.join(DIALECTS)}")
-    try:
-        text = view_sql(client, name, cast("EngineName", dialect))
-    except ViewUnreadable as error:
-        complain(str(error))
-        raise Exit(EXIT_REFUSED) from None
+    text = view_sql(client, name, cast("EngineName", dialect))
     return Answer({"sql": text, "dialect": dialect}, [text])
 
 

@@ -4,10 +4,8 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 from uuid import uuid4
 
-from click.exceptions import Exit
-
 from segplane.cli.commands.operate import rewrites
-from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.connection import refusal, usage
 from segplane.cli.messages import MetaClient, operations_pb2
 from segplane.cli.messages import janitor_pb2 as pb
 from segplane.cli.nouns import Noun
@@ -185,6 +183,5 @@ def unclaim(
     request = pb.UnclaimMergeTaskRequest(task_id=task_id, min_claimed_secs=min_claimed_secs)
     reply = client.janitor.UnclaimMergeTask(request)
     if not reply.unclaimed:
-        complain(f"task {task_id} is unknown, not claimed, or claimed less than that ago")
-        raise Exit(EXIT_REFUSED)
+        raise refusal(f"task {task_id} is unknown, not claimed, or claimed less than that ago")
     return Answer(reply)

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from click.exceptions import Exit
-
-from segplane.cli.connection import EXIT_REFUSED, complain
+from segplane.cli.connection import refusal
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.nouns import Noun, pages
@@ -51,6 +49,5 @@ def release(client: MetaClient, pin_id: str) -> Answer:
     """
     reply = client.operations.ReleasePin(pb.ReleasePinRequest(pin_id=pin_id, by_operator=True))
     if not reply.success:
-        complain(f"there is no pin {pin_id}")
-        raise Exit(EXIT_REFUSED)
+        raise refusal(f"there is no pin {pin_id}")
     return Answer(reply)

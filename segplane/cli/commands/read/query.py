@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-from click.exceptions import Exit
-
 from segplane.cli.command import command, group
-from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.connection import refusal, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AsOf, End, Fresh, Start, moment_of
 from segplane.cli.parameters import Argument, Option
@@ -103,7 +101,6 @@ def _place(
 
 def _run_once(client: MetaClient, text: str, ask: "Ask", output: Path | None) -> None:
     """Run one query; a file that could not be written whole is removed."""
-    from segplane.query.errors import QueryError
     from segplane.query.runs import run
 
     try:
@@ -116,16 +113,9 @@ def _run_once(client: MetaClient, text: str, ask: "Ask", output: Path | None) ->
                 stack.pop_all()
                 assert file is not None
                 file.close()
-    except QueryError as error:
-        complain(str(error))
-        if error.excerpt:
-            print(error.excerpt, file=sys.stderr)
-        raise Exit(EXIT_REFUSED) from None
     except KeyboardInterrupt:
-        complain("the query was interrupted")
-        raise Exit(EXIT_REFUSED) from None
+        raise refusal("the query was interrupted") from None
     except FileExistsError:
         raise usage(f"--output: {output} exists: name a new file") from None
     except OSError as error:
-        complain(f"the result cannot be written: {error}")
-        raise Exit(EXIT_REFUSED) from None
+        raise refusal(f"the result cannot be written: {error}") from None

@@ -3,16 +3,14 @@
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from click.exceptions import Exit
-
 from segplane.cli.command import command, group
-from segplane.cli.connection import EXIT_REFUSED, EXIT_UNREACHABLE, complain, usage
+from segplane.cli.connection import complain, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AsOf, Dataset, End, Fresh, Start, moment_of
 from segplane.cli.output import NONE, Answer, JsonText, json_text, table
@@ -48,7 +46,7 @@ def preview(
     """
     from segplane.read import open_dataset
 
-    with refusals(), open_dataset(name, signal, fresh=fresh, meta_address=address) as dataset:
+    with open_dataset(name, signal, fresh=fresh, meta_address=address) as dataset:
         newest = [dataset.of_signal(each).newest(limit) for each in dataset.signals]
     batches = (batch for records in newest for batch in records.to_batches())
     rows = (row for records in newest for row in records.to_pylist())
@@ -90,20 +88,17 @@ def read(
     if file_format not in FORMATS:
         raise usage(f"--format is {file_format!r}, expected one of {', '.join(FORMATS)}")
     names = None if columns is None else [column.strip() for column in columns.split(",")]
-    with (
-        refusals(),
-        open_dataset(
-            name,
-            signal,
-            start,
-            end,
-            names,
-            as_of=moment_of(as_of),
-            fresh=fresh,
-            meta_address=address,
-            progress=_progress(),
-        ) as dataset,
-    ):
+    with open_dataset(
+        name,
+        signal,
+        start,
+        end,
+        names,
+        as_of=moment_of(as_of),
+        fresh=fresh,
+        meta_address=address,
+        progress=_progress(),
+    ) as dataset:
         if str(output) == "-":
             rows = write_rows(dataset.to_reader(), file_format, sys.stdout.buffer)
         else:
@@ -153,29 +148,13 @@ def sql(
 
     with closing(SqlSession(names, open_by_name)) as session:
         if statement is not None:
-            with refusals():
-                _run(session, statement, as_json)
+            _run(session, statement, as_json)
             return
         for each in _statements():
             try:
                 _run(session, each, as_json)
             except ReadError as error:
                 complain(str(error))
-
-
-@contextmanager
-def refusals() -> Iterator[None]:
-    """Turn a refusal to read, and a failure to write, into one line and an exit code."""
-    from segplane.read import MetaUnreachable, ReadError
-
-    try:
-        yield
-    except MetaUnreachable as error:
-        complain(str(error))
-        raise Exit(EXIT_UNREACHABLE) from None
-    except (ReadError, OSError) as error:
-        complain(str(error))
-        raise Exit(EXIT_REFUSED) from None
 
 
 def _run(session: Any, statement: str, as_json: bool) -> None:

@@ -7,12 +7,9 @@ from functools import cache
 from itertools import islice
 from typing import Annotated
 
-from click.exceptions import Exit
-
 from segplane.cli.command import command, group
-from segplane.cli.commands.read.reading import refusals
 from segplane.cli.commands.repair.segment_repairs import hide, replace, revert, unhide
-from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.connection import refusal, usage
 from segplane.cli.messages import MetaClient, common_pb2, operations_pb2
 from segplane.cli.messages import segment_lookup_pb2 as pb
 from segplane.cli.options import (
@@ -90,7 +87,7 @@ def _at_version(
     from segplane.read.lookup import find_all
     from segplane.read.opening import version_at
 
-    with refusals(), version_at(request.dataset_names, moment, address) as version:
+    with version_at(request.dataset_names, moment, address) as version:
         if version is not None:
             request.as_of_version = version
         yield from find_all(client, request)
@@ -146,8 +143,7 @@ def release(client: MetaClient, segment_id: str) -> Answer:
     request = operations_pb2.ReleaseSegmentRequest(segment_id=segment_id)
     reply = client.operations.ReleaseSegment(request)
     if not reply.success:
-        complain(f"segment {segment_id} is not excluded from merging")
-        raise Exit(EXIT_REFUSED)
+        raise refusal(f"segment {segment_id} is not excluded from merging")
     return Answer(reply)
 
 

@@ -6,15 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from click.exceptions import Exit
-
-from meta.errors import MetaError
 from meta.process.environment import environment
-from meta.process.exits import ConfigError
 from segplane.cli.command import command, group
 from segplane.cli.commands.repair.catalog_reconcile import reconcile, store_of_options
 from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
-from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
+from segplane.cli.connection import open_database, usage
 from segplane.cli.output import Answer, facts, size_text, table
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR
@@ -53,28 +49,20 @@ def rebuild(
         names: A JSON file: dataset ids and their names.
     """
     # Neither pyarrow nor the server's side is part of the `cli` extra.
-    from segments.errors import StoreError
-    from segplane.cli.console import one_line_errors
     from segplane.recovery import rebuild as rebuilding
     from segplane.stack import preflight
     from segplane.stack.postgres import EmbeddedPostgres
 
     if not from_bucket:
         raise usage("say what to rebuild from: --from-bucket")
-    try:
-        store = store_of_options(object_store_url, object_stores, data_dir)
-        plan = rebuilding.read_plan(store)
-        named = rebuilding.name_datasets(plan, rebuilding.read_names(names) if names else {})
-    except (rebuilding.NamesRefused, ConfigError, ValueError) as error:
-        raise usage(str(error)) from None
-    except StoreError as error:
-        complain(f"the object store cannot be read: {error}")
-        raise Exit(EXIT_REFUSED) from None
+    store = store_of_options(object_store_url, object_stores, data_dir)
+    plan = rebuilding.read_plan(store)
+    named = rebuilding.name_datasets(plan, rebuilding.read_names(names) if names else {})
     version = None
     if is_applied and not plan.dataset_ids:
         raise usage(f"no object of Segplane is in {store.location.url()}")
     if is_applied:
-        with contextlib.ExitStack() as exits, one_line_errors():
+        with contextlib.ExitStack() as exits:
             if not database_url:
                 preflight.make_data_dir(data_dir)
                 postgres = EmbeddedPostgres(data_dir / "postgres")
@@ -84,24 +72,11 @@ def rebuild(
 
 
 def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
-    from meta.store.engine.pool import Database, DatabaseSettings
-    from meta.store.recovery.rebuild import DatabaseNotEmpty
     from segplane.recovery import rebuild as rebuilding
 
-    try:
-        default = environment("META_").text("DEFAULT_DATASET", "default")
-        database = Database(DatabaseSettings(url=database_url))
-    except (ValueError, ConfigError) as error:
-        raise usage(f"META_DATABASE_URL: {error}") from None
-    try:
+    default = environment("META_").text("DEFAULT_DATASET", "default")
+    with open_database(database_url) as database:
         return rebuilding.apply(database, plan, named, default)
-    except DatabaseNotEmpty as error:
-        complain(str(error))
-        raise Exit(EXIT_REFUSED) from None
-    except MetaError as error:
-        raise refused(error, database.shown_url) from None
-    finally:
-        database.close()
 
 
 def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Iterator[str]:

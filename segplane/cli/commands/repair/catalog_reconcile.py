@@ -2,17 +2,14 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
-from click.exceptions import Exit
 
-from meta.errors import MetaError
 from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
-from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
+from segplane.cli.connection import EXIT_REFUSED, open_database, usage
 from segplane.cli.options import Reason
 from segplane.cli.output import Answer, AsJson, facts
 from segplane.cli.parameters import Option
@@ -20,7 +17,6 @@ from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 if TYPE_CHECKING:
     from meta.store.damage.losses import Acceptance
-    from meta.store.engine.pool import Database
     from segments.store.interface import ObjectStore
     from segplane.recovery.gone_segments import Decision, GoneSegments
     from segplane.recovery.reconcile import ReconcileReport
@@ -56,17 +52,15 @@ def reconcile(
             deleted on purpose after the backup. Hides them. May be repeated.
     """
     # Neither pyarrow nor the server's side is part of the `cli` extra.
+    from meta import migrations
     from segplane.recovery import reconcile as reconciling
-    from segplane.stack.postgres_folder import PostgresError
     from segplane.stack.running_postgres import running_url
 
-    try:
-        url = database_url or running_url(data_dir / "postgres")
-        store = store_of_options(object_store_url, object_stores, data_dir)
-    except (PostgresError, ValueError) as error:
-        raise usage(str(error)) from None
+    url = database_url or running_url(data_dir / "postgres")
+    store = store_of_options(object_store_url, object_stores, data_dir)
     is_asking = sys.stdin.isatty() and not (as_json or is_dry_run)
-    with _opened(url) as database, _refusals(database):
+    with open_database(url) as database:
+        migrations.check_release(database)
         report = reconciling.run(
             database,
             store,
@@ -83,47 +77,16 @@ def reconcile(
 
 
 def store_of_options(object_store_url: str, object_stores: str, data_dir: Path) -> "ObjectStore":
-    """Open the stores that a command's options name. Raises ValueError."""
+    """Open the stores that a command's options name."""
     from segments.location import StoreLocation, Stores, parse_named_stores
     from segments.store.open import open_stores
 
     url = object_store_url or (data_dir / "objects").absolute().as_uri()
-    named = parse_named_stores(object_stores)
-    return open_stores(Stores(StoreLocation.from_url(url), named))
-
-
-@contextmanager
-def _opened(url: str) -> Iterator["Database"]:
-    from meta.store.engine.pool import Database, DatabaseSettings
-
     try:
-        database = Database(DatabaseSettings(url=url))
+        stores = Stores(StoreLocation.from_url(url), parse_named_stores(object_stores))
+        return open_stores(stores)
     except ValueError as error:
-        raise usage(f"META_DATABASE_URL: {error}") from None
-    try:
-        yield database
-    finally:
-        database.close()
-
-
-@contextmanager
-def _refusals(database: "Database") -> Iterator[None]:
-    """Check the release, and turn each refusal into a line and an exit code."""
-    from meta import migrations
-    from segments.errors import StoreError
-    from segplane.recovery.reconcile import ReconcileRefused
-
-    try:
-        migrations.check_release(database)
-        yield
-    except ReconcileRefused as error:
-        complain(str(error))
-        raise Exit(EXIT_REFUSED) from None
-    except MetaError as error:
-        raise refused(error, database.shown_url) from None
-    except StoreError as error:
-        complain(f"the object store cannot be read: {error}")
-        raise Exit(EXIT_REFUSED) from None
+        raise usage(str(error)) from None
 
 
 def _decision(accepted: Sequence[str], *, is_asking: bool) -> "Decision":

@@ -4,15 +4,12 @@ import dataclasses
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from click.exceptions import Exit
-
 from segplane.cli.command import command, group
-from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.connection import EXIT_REFUSED, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.output import Answer, table
@@ -62,26 +59,10 @@ def fsck(
 
     if data and (deep or repair):
         raise usage("--data cannot be combined with --deep or --repair")
-    with _one_line_errors(cursor):
-        if data:
-            return fsck_data.run(client, sample, since, cursor)
-        begin = CatalogCursor(orphan_age_secs=int(orphan_age_secs))
-        return _run(client, begin, cursor, is_deep=deep, is_repair=repair)
-
-
-@contextmanager
-def _one_line_errors(cursor: Path | None) -> Iterator[None]:
-    from segments.errors import StoreError
-    from segplane.fsck.check_cursor import CursorRefused
-
-    try:
-        yield
-    except CursorRefused as error:
-        raise usage(str(error)) from None
-    except StoreError as error:
-        hint = "; the same command continues where it stopped" if cursor else ""
-        complain(f"the object store cannot be read: {error}{hint}")
-        raise Exit(EXIT_REFUSED) from None
+    if data:
+        return fsck_data.run(client, sample, since, cursor)
+    begin = CatalogCursor(orphan_age_secs=int(orphan_age_secs))
+    return _run(client, begin, cursor, is_deep=deep, is_repair=repair)
 
 
 def _run(

@@ -2,14 +2,11 @@
 
 import dataclasses
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from click.exceptions import Exit
-
 from segplane.cli.command import command, group
-from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AcceptLoss, Reason, dataset_id, require_loss_accepted
 from segplane.cli.output import Answer, facts, listing, size_text, time_text
@@ -46,10 +43,9 @@ def list_(
     """
     from segplane.recovery import quarantine
 
-    with _refusals():
-        chosen = quarantine.QuarantineFilter(stream, dataset_id(client, dataset), cause)
-        _, store = quarantine.open_quarantine(client)
-        page = quarantine.list_page(store, chosen, after, limit)
+    chosen = quarantine.QuarantineFilter(stream, dataset_id(client, dataset), cause)
+    _, store = quarantine.open_quarantine(client)
+    page = quarantine.list_page(store, chosen, after, limit)
     return listing(
         page.items,
         {
@@ -68,9 +64,8 @@ def show(client: MetaClient, key: Key) -> Answer:
     """Show one payload and the full text of its cause."""
     from segplane.recovery import quarantine
 
-    with _refusals():
-        _, store = quarantine.open_quarantine(client)
-        item = quarantine.find(store, key)
+    _, store = quarantine.open_quarantine(client)
+    item = quarantine.find(store, key)
     return Answer(item, facts(dataclasses.asdict(item).items()))
 
 
@@ -109,16 +104,15 @@ def replay(
         raise usage("--uncounted and --dataset exclude each other")
     if sound_payloads and file is not None:
         raise usage("--sound-payloads and --file exclude each other")
-    with _refusals():
-        id_, consent = dataset_id(client, dataset), acceptance(reason)
-        if quarantine.is_whole(key):
-            baby = quarantine.replay_whole(
-                client, key, id_, consent, file=file, is_as_is=as_is, is_sound_only=sound_payloads
-            )
-            return Answer(baby, _baby_lines(baby))
-        done = quarantine.replay(
-            client, key, id_, consent, file=file, is_as_is=as_is, is_uncounted=uncounted
+    id_, consent = dataset_id(client, dataset), acceptance(reason)
+    if quarantine.is_whole(key):
+        baby = quarantine.replay_whole(
+            client, key, id_, consent, file=file, is_as_is=as_is, is_sound_only=sound_payloads
         )
+        return Answer(baby, _baby_lines(baby))
+    done = quarantine.replay(
+        client, key, id_, consent, file=file, is_as_is=as_is, is_uncounted=uncounted
+    )
     text = f"visible from version {done.version} on, in {len(done.segment_ids)} segments"
     return Answer(done, [text])
 
@@ -157,23 +151,8 @@ def drop(
     from segplane.recovery.losses import acceptance
 
     if held_elsewhere:
-        with _refusals():
-            quarantine.drop(client, key, acceptance(reason), is_held=True)
+        quarantine.drop(client, key, acceptance(reason), is_held=True)
         return Answer({"deleted": key}, [f"deleted {key}: its records are held elsewhere"])
     require_loss_accepted(accept_loss, "payload are lost")
-    with _refusals():
-        reply = quarantine.drop(client, key, acceptance(reason))
+    reply = quarantine.drop(client, key, acceptance(reason))
     return Answer(reply, [f"dropped at version {reply.version}"])
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn refusals into one line and an exit code."""
-    from segments.errors import SegmentsError
-    from segplane.recovery.payload_replay import ReplayRefused
-
-    try:
-        yield
-    except (ReplayRefused, SegmentsError, OSError) as error:
-        complain(str(error))
-        raise Exit(EXIT_REFUSED) from None

@@ -1,12 +1,7 @@
 """segplane segments hide, unhide, replace, revert: ways out of a damaged segment."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from click.exceptions import Exit
-
-from segplane.cli.connection import EXIT_REFUSED, complain
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AcceptLoss, Reason, require_loss_accepted
 from segplane.cli.output import Answer
@@ -26,10 +21,9 @@ def hide(
     from segplane.recovery.losses import acceptance
 
     require_loss_accepted(accept_loss, "segment are missing then")
-    with _refusals():
-        from segplane.recovery import segment_repairs
+    from segplane.recovery import segment_repairs
 
-        reply = segment_repairs.hide(client, segment_id, acceptance(reason))
+    reply = segment_repairs.hide(client, segment_id, acceptance(reason))
     text = f"hidden from version {reply.version} on: {reply.loss.records} records"
     return Answer(reply, [text])
 
@@ -40,12 +34,10 @@ def unhide(client: MetaClient, segment_id: str, reason: Reason = "") -> Answer:
     Options:
         segment_id: Id of a hidden segment.
     """
+    from segplane.recovery import segment_repairs
     from segplane.recovery.losses import acceptance
 
-    with _refusals():
-        from segplane.recovery import segment_repairs
-
-        reply = segment_repairs.unhide(client, segment_id, acceptance(reason))
+    reply = segment_repairs.unhide(client, segment_id, acceptance(reason))
     text = f"segment {reply.segment_id} takes its place from version {reply.version} on"
     return Answer(reply, [text])
 
@@ -69,16 +61,14 @@ def replace(
         file: A sound copy of its object.
         accept_altered: Accept a file whose checksum is not the registered one.
     """
+    from segplane.recovery import segment_repairs
     from segplane.recovery.losses import acceptance
 
-    with _refusals():
-        from segplane.recovery import segment_repairs
-
-        altered = segment_repairs.altered_lines(client, segment_id, file) if accept_altered else ()
-        lines = [f"accepted: {line}" for line in altered]
-        reply = segment_repairs.replace(
-            client, segment_id, file, acceptance(reason), accepts_altered=accept_altered
-        )
+    altered = segment_repairs.altered_lines(client, segment_id, file) if accept_altered else ()
+    lines = [f"accepted: {line}" for line in altered]
+    reply = segment_repairs.replace(
+        client, segment_id, file, acceptance(reason), accepts_altered=accept_altered
+    )
     text = f"segment {reply.segment_id} takes its place from version {reply.version} on"
     return Answer(reply, [*lines, text])
 
@@ -97,28 +87,11 @@ def revert(
     from segplane.recovery.losses import acceptance
 
     require_loss_accepted(accept_loss, "segment are missing then")
-    with _refusals():
-        from segplane.recovery import segment_repairs
+    from segplane.recovery import segment_repairs
 
-        reply = segment_repairs.take_back(client, segment_id, acceptance(reason))
+    reply = segment_repairs.take_back(client, segment_id, acceptance(reason))
     text = (
         f"segment {reply.original.id} is hidden again from version {reply.version} on:"
         f" {reply.loss.records} records"
     )
     return Answer(reply, [text])
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn refusals of a repair into one line and an exit code."""
-    # pyarrow is not part of the `cli` extra; only repairs need it.
-    from segments.errors import SegmentsError
-    from segplane.recovery.segment_repairs import AlteredFile, RepairRefused
-
-    try:
-        yield
-    except (RepairRefused, SegmentsError) as error:
-        for line in error.differences if isinstance(error, AlteredFile) else ():
-            complain(line)
-        complain(str(error))
-        raise Exit(EXIT_REFUSED) from None

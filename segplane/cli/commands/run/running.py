@@ -1,14 +1,11 @@
 """segplane dev, serve and migrate: commands that run processes on this machine."""
 
 import contextlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from meta.errors import MetaError
-from meta.process.exits import ConfigError
 from segplane.cli.command import command, group
-from segplane.cli.connection import DEFAULT_ADDRESS, refused, usage
+from segplane.cli.connection import DEFAULT_ADDRESS, open_database
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR, PORT_MAX
 
@@ -106,13 +103,13 @@ def dev(
 
     Prints the OTLP endpoints and an ingest token once everything is ready (about 20 s).
     """
-    from segplane.cli.console import one_line_errors, run_until_signal
+    from segplane.cli.console import run_until_signal
     from segplane.cli.process_settings import require_valid
     from segplane.stack import config
     from segplane.stack.dev import PARTS, Stack
 
     inherited = config.inherited_environment()
-    meta_host, meta_port = _meta_endpoint(inherited, host, meta_port)
+    meta_host, meta_port = config.meta_endpoint(inherited, host, meta_port)
     settings = config.StackSettings(
         data_dir=data_dir,
         meta_host=meta_host,
@@ -126,8 +123,7 @@ def dev(
         inherited=inherited,
     )
     require_valid(settings, PARTS)
-    with one_line_errors():
-        run_until_signal(lambda report, stop: Stack(settings, report, stop), _dev_banner)
+    run_until_signal(lambda report, stop: Stack(settings, report, stop), _dev_banner)
 
 
 @command(app, "serve --data-dir segplane-data")
@@ -139,13 +135,13 @@ def serve(
     object_store_url: StoreUrl = "",
 ) -> None:
     """Run meta alone until Ctrl-C, on the embedded Postgres or META_DATABASE_URL."""
-    from segplane.cli.console import one_line_errors, run_until_signal
+    from segplane.cli.console import run_until_signal
     from segplane.cli.process_settings import require_valid
     from segplane.stack import config
     from segplane.stack.dev import Stack
 
     inherited = config.inherited_environment()
-    meta_host, meta_port = _meta_endpoint(inherited, host, meta_port)
+    meta_host, meta_port = config.meta_endpoint(inherited, host, meta_port)
     settings = config.StackSettings(
         data_dir=data_dir,
         meta_host=meta_host,
@@ -155,51 +151,23 @@ def serve(
         inherited=inherited,
     )
     require_valid(settings, ())
-    with one_line_errors():
-        run_until_signal(lambda report, stop: Stack(settings, report, stop, ()), _serve_banner)
+    run_until_signal(lambda report, stop: Stack(settings, report, stop, ()), _serve_banner)
 
 
 @command(app, "migrate --database-url postgresql://segplane@db/segplane")
 def migrate(data_dir: DataDir = DEFAULT_DATA_DIR, database_url: DatabaseUrl = "") -> None:
     """Upgrade the database to this release's schema, as meta does at start."""
-    from segplane.cli.console import one_line_errors
+    from meta import migrations
     from segplane.stack import preflight
     from segplane.stack.postgres import EmbeddedPostgres
 
-    with contextlib.ExitStack() as exits, one_line_errors():
+    with contextlib.ExitStack() as exits:
         if not database_url:
             preflight.make_data_dir(data_dir)
             postgres = EmbeddedPostgres(data_dir / "postgres", log=print)
             database_url = exits.enter_context(postgres).url
-        print(f"schema is at revision {_upgrade(database_url)}")
-
-
-def _meta_endpoint(
-    inherited: Mapping[str, str], host: str | None, port: int | None
-) -> tuple[str, int]:
-    from segplane.stack import config
-
-    try:
-        return config.meta_endpoint(inherited, host, port)
-    except ConfigError as error:
-        raise usage(str(error)) from None
-
-
-def _upgrade(database_url: str) -> str:
-    # The `cli` extra does not install meta's server side.
-    from meta import migrations
-    from meta.store.engine.pool import Database, DatabaseSettings
-
-    try:
-        database = Database(DatabaseSettings(url=database_url))
-    except ValueError as error:
-        raise usage(f"META_DATABASE_URL: {error}") from None
-    try:
-        return migrations.upgrade(database)
-    except MetaError as error:
-        raise refused(error, database.shown_url) from None
-    finally:
-        database.close()
+        with open_database(database_url) as database:
+            print(f"schema is at revision {migrations.upgrade(database)}")
 
 
 def _dev_banner(stack: "Stack") -> str:

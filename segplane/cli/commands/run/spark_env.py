@@ -27,10 +27,8 @@ def spark_env(
         output: The archive.
     """
     from segplane.cli import spark_archive as archive
-    from segplane.cli.console import one_line_errors
 
-    with one_line_errors():
-        packed = archive.build(output)
+    packed = archive.build(output)
     for package in packed:
         print(f"{package.name} {package.version}")
     print(f"{output}: {output.stat().st_size / 2**20:.0f} MiB")

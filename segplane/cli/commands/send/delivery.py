@@ -3,11 +3,8 @@
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from click.exceptions import Exit
-
 from segplane.cli.command import command, group
-from segplane.cli.commands.read.reading import refusals
-from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.cli.connection import usage
 from segplane.cli.options import LocalStackDir
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR
@@ -46,7 +43,7 @@ def send_and_wait(
         dataset: Dataset that the token's logs go to.
         timeout: Seconds to wait at most.
     """
-    from segplane.cli.delivery import DeliveryFailed, OtlpTarget, deliver
+    from segplane.cli.delivery import OtlpTarget, deliver
     from segplane.stack import addresses, ingest_token
 
     local = addresses.read(data_dir, address)
@@ -62,13 +59,8 @@ def send_and_wait(
         "visible": partial(_open, dataset, address, True),
         "merged": partial(_open, dataset, address, False),
     }
-    try:
-        with refusals():
-            for step in deliver(OtlpTarget(endpoint or DEFAULT_OTLP, token), count, steps, timeout):
-                print(f"{step.seconds:7.2f} s  {step.records} records {step.name}", flush=True)
-    except DeliveryFailed as error:
-        complain(str(error))
-        raise Exit(EXIT_REFUSED) from None
+    for step in deliver(OtlpTarget(endpoint or DEFAULT_OTLP, token), count, steps, timeout):
+        print(f"{step.seconds:7.2f} s  {step.records} records {step.name}", flush=True)
 
 
 def _open(name: str, address: str, fresh: bool, start: int) -> "OpenDataset":

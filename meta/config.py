@@ -224,8 +224,8 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
     url = env.text("DATABASE_URL", "")
     if not url:
         raise ConfigError(
-            "META_DATABASE_URL is not set: give a Postgres URL such as"
-            " postgresql://user@host/segplane, or run `segplane serve` for an embedded one"
+            "META_DATABASE_URL is not set: give a Postgres URL such as postgresql://user@host/segplane,"
+            " or run `segplane dev --meta-only` for an embedded one"
         )
     settings = DatabaseSettings(
         url=url,

@@ -118,7 +118,7 @@ WITNESS_STATE = Gauge(
 )
 DELETION_HELD = Gauge(
     "segplane_meta_deletion_held",
-    "1 while nothing is deleted. Stays at 1: segplane deletion status.",
+    "1 while nothing is deleted. Stays at 1: segplane deletion.",
     registry=META,
 )
 MERGE_DEBT_SEGMENTS = Gauge(
@@ -258,6 +258,6 @@ ORPHANS_LEFT = Gauge(
 )
 BRAKED_DATASETS = Gauge(
     "segplane_janitor_braked_datasets",
-    "Datasets that would lose much at once. Above 0: segplane deletion status.",
+    "Datasets that would lose much at once. Above 0: segplane deletion.",
     registry=JANITOR,
 )

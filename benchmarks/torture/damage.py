@@ -178,7 +178,7 @@ class Damages:
             raise TortureFailed(
                 f"{len(missing)} did not come back, such as {min(missing, default='')}"
             )
-        released = self._world.segplane("deletion", "release")
+        released = self._world.segplane("deletion", "--release")
         self._check(released.returncode, released.stderr)
         with self._ledger.lock:
             self._ledger.returns = self._ledger.rollbacks

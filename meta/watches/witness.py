@@ -45,7 +45,7 @@ TURN_SECS = 3.0
 SUPERSEDED = (
     "another database has taken over the bucket (history {history} of the witness), so this one"
     " writes and deletes nothing: stop one of the two; if this one is to continue, run"
-    " `segplane deletion hold --take-over`"
+    " `segplane deletion --hold --take-over`"
 )
 
 

@@ -1,8 +1,10 @@
 """Settings of the processes: their loaders, and a check before a stack is started."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
+from importlib import import_module
 from itertools import chain
 
 from click.exceptions import Exit
@@ -89,38 +91,9 @@ def installed_loads(processes: Sequence[Process]) -> Mapping[Process, Load]:
     """Those of the processes whose packages are installed."""
     loads = {}
     for process in processes:
-        try:
-            loads[process] = _load_of(process)
-        except ModuleNotFoundError:
-            # The `cli` extra does not install the servers' side of every process.
-            continue
+        package = "segplane.gateway" if process is Process.GATEWAY else process.value
+        # The `cli` extra does not install the servers' side of every process.
+        with suppress(ModuleNotFoundError):
+            config = import_module(f"{package}.config")
+            loads[process] = config.read if process is Process.COLLECTOR else config.load
     return loads
-
-
-def _load_of(process: Process) -> Load:
-    """Import the settings of one process alone; raises ModuleNotFoundError."""
-    match process:
-        case Process.META:
-            from meta import config as meta
-
-            return meta.load
-        case Process.COLLECTOR:
-            from collector import config as collector
-
-            return collector.read
-        case Process.NURSERY:
-            from nursery import config as nursery
-
-            return nursery.load
-        case Process.MERGE_WORKER:
-            from merge_worker import config as merge_worker
-
-            return merge_worker.load
-        case Process.GATEWAY:
-            from segplane.gateway import config as gateway
-
-            return gateway.load
-        case Process.JANITOR:
-            from janitor import config as janitor
-
-            return janitor.load

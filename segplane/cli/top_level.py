@@ -13,7 +13,6 @@ import click
 COMMANDS = {
     "run.running": {
         "dev": "Run Postgres, meta, a collector, a gateway and the workers until Ctrl-C.",
-        "serve": "Run meta alone until Ctrl-C, on the embedded Postgres or META_DATABASE_URL.",
         "migrate": "Upgrade the database to this release's schema, as meta does at start.",
     },
     "run.demo": {"demo": "Ingest this machine's logs and Segplane's own, and check every record."},
@@ -73,16 +72,28 @@ _HELP = {name: text for names in COMMANDS.values() for name, text in names.items
 # Names of 0.2.0 and their successors; a command without one still exists, hidden from the help.
 OLD_NAMES = {
     "datasets settings": "",
+    "datasets undelete": "datasets delete --undo",
+    "deletion status": "deletion",
+    "deletion hold": "deletion --hold",
+    "deletion release": "deletion --release",
+    "serve": "dev --meta-only",
+    "version": "",
+    "views sql": "views show --sql",
+    "audit tail": "audit list --follow",
+    "views unlink": "views link --remove",
     "rewrites pause": "rewrites update --state paused",
     "rewrites resume": "rewrites update --state running",
     "rewrites cancel": "rewrites update --state cancelled",
     "rewrites limit": "rewrites update",
     "rewrites follow": "rewrites show --follow",
     "segments get": "segments show",
+    "segments unhide": "segments hide --undo",
+    "segments revert": "segments replace --undo",
     "streams locate": "streams show",
 }
 _SUCCESSORS = {
-    "datasets settings": "datasets retention, limits, columns, deduplication or placement"
+    "version": "--version",
+    "datasets settings": "datasets retention, limits, columns, deduplication or placement",
 }
 
 
@@ -110,7 +121,8 @@ class TopLevel(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(_HELP.items()))
+            shown = [(name, text) for name, text in _HELP.items() if name not in OLD_NAMES]
+            formatter.write_dl(shown)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Replace a name of 0.2.0, with a warning."""
@@ -119,10 +131,11 @@ class TopLevel(click.Group):
 
 def renamed(arguments: Sequence[str]) -> list[str]:
     """Return arguments by the names of today."""
-    name = " ".join(arguments[:2])
-    if name not in OLD_NAMES:
+    names = (" ".join(arguments[:words]) for words in (2, 1))
+    name = next((name for name in names if name in OLD_NAMES), None)
+    if name is None:
         return list(arguments)
     successor = OLD_NAMES[name]
     today = _SUCCESSORS.get(name, successor)
     print(f"warning: `segplane {name}` is now `segplane {today}`", file=sys.stderr)
-    return [*(successor or name).split(), *arguments[2:]]
+    return [*(successor or name).split(), *arguments[len(name.split()) :]]

@@ -32,7 +32,7 @@ def once_again(dataset_id: str, name: str, column: str) -> str:
         " that is sent again is a second row. Before nurseries start: bind it to a schema with"
         f" {column} (`segplane datasets columns {name} --schema SCHEMA`), then `segplane datasets"
         f" deduplication {name} --deduplicate-by {column} --deduplicate-days N` and `segplane"
-        f" datasets claim-keys {name}`"
+        f" datasets deduplication --claim-keys {name}`"
     )
 
 

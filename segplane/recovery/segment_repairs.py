@@ -232,7 +232,7 @@ def _is_altered(
         raise RepairRefused(
             f"object {key} is sound: its checksum is {reading.crc32c:08x}"
             f"{' as registered' if registered is not None else ''}"
-            + ("" if is_live else "; `segments unhide` puts it back")
+            + ("" if is_live else "; `segments hide --undo` puts it back")
         )
     return False
 

@@ -1,4 +1,4 @@
-"""Settings of `segplane dev` and `segplane serve`, and the environment of each child process.
+"""Settings of `segplane dev`, and the environment of each child process.
 
 The caller's environment takes precedence, except for addresses and locations, which must agree
 between the processes.

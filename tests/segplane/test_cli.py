@@ -22,7 +22,7 @@ def test_help_names_every_command() -> None:
     text = CliRunner().invoke(app, ["--help"]).stdout
 
     nouns = ("datasets", "tokens", "streams", "segments", "tasks", "deletion", "stats")
-    for command in ("dev", "demo", "serve", "migrate", "version", *nouns):
+    for command in ("dev", "demo", "migrate", *nouns):
         assert f"\n  {command} " in text
 
 
@@ -219,11 +219,11 @@ def test_a_baby_segment_is_located(run: RunCommand, meta_client: MetaClient) -> 
 
 
 def test_deletion_that_is_not_held_is_not_released(run: RunCommand) -> None:
-    state = json.loads(run("deletion", "status", "--json").stdout)
-    done = run("deletion", "release")
+    state = json.loads(run("deletion", "--json").stdout)
+    done = run("deletion", "--release")
 
     assert state["deletion_held"] is False
-    assert "deletion" in run("deletion", "status").stdout
+    assert "deletion" in run("deletion").stdout
     assert (done.exit_code, done.stdout) == (0, "deletion was not held\n")
 
 

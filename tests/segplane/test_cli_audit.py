@@ -137,7 +137,17 @@ def _printed(output: Path) -> list[dict[str, str]]:
 @contextmanager
 def _tail(meta_server: MetaServer, folder: Path, *options: str) -> Iterator[Path]:
     output = folder / "tail"
-    command = [sys.executable, "-m", "segplane", "audit", "tail", "--json", "--every", "0.1"]
+    command = [
+        sys.executable,
+        "-m",
+        "segplane",
+        "audit",
+        "list",
+        "--follow",
+        "--json",
+        "--every",
+        "0.1",
+    ]
     env = os.environ | {"SEGPLANE_META_ADDRESS": meta_server.address}
     with output.open("w") as stdout:
         process = subprocess.Popen([*command, *options], env=env, stdout=stdout)

@@ -35,10 +35,10 @@ def test_a_view_is_made_linked_and_deleted(run: RunCommand) -> None:
     assert listed[1].split()[:3] == ["all", "1", "0"]
     assert [column["name"] for column in schemas[0]["columns"]] == ["what", "at"]
     assert "project what = body" in projections
-    assert "body" in run("views", "sql", "all").stdout
+    assert "body" in run("views", "show", "--sql", "all").stdout
     assert run("projections", "update", "logs", "project at = timestamp").exit_code == 1
     for arguments in (
-        ("views", "unlink", "all", "web", "logs"),
+        ("views", "link", "--remove", "all", "web", "logs"),
         ("views", "delete", "all"),
         ("projections", "update", "logs", "project what = name, at = timestamp"),
         ("projections", "delete", "logs"),

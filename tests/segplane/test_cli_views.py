@@ -50,13 +50,13 @@ def test_a_view_is_printed_as_sql_that_runs(run: RunCommand, view: str) -> None:
     )
     connection.execute('CREATE TABLE "db\'s" AS SELECT unnest([17, 1]) AS severity_number')
 
-    sql = run("views", "sql", "failures").stdout
+    sql = run("views", "show", "--sql", "failures").stdout
 
     rows = connection.execute(sql).fetchall()
     assert sorted(rows) == [("cart", 503), ("db", 0)]
     assert [column[0] for column in connection.description or ()] == ["service", "code"]
     for dialect in ("spark", "trino"):
-        assert "UNION ALL" in run("views", "sql", "failures", "--dialect", dialect).stdout
+        assert "UNION ALL" in run("views", "show", "--sql", "failures", "--dialect", dialect).stdout
 
 
 def test_views_are_listed_with_their_links(run: RunCommand, view: str) -> None:

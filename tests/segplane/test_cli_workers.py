@@ -15,28 +15,30 @@ def test_workers_are_listed_set_shown_and_unset(run: RunCommand, meta_client: Me
     (worker,) = json.loads(run("workers", "list", "--json").stdout)
     assert worker["id"] == "merge_worker/big-1"
     assert "merge_worker/big-1" in run("workers", "list").stdout
-    changed = run("workers", "set", "merge_worker/*", "--concurrent-tasks", "2", "--dataset", "web")
+    changed = run(
+        "workers", "settings", "merge_worker/*", "--concurrent-tasks", "2", "--dataset", "web"
+    )
     assert (changed.exit_code, changed.stdout.split()) == (
         0,
         ["concurrent_tasks", "2", "datasets", dataset],
     )
-    run("workers", "set", "merge_worker/big-*", "--concurrent-tasks", "9")
-    shown = run("workers", "show", "merge_worker/big-1").stdout.splitlines()
+    run("workers", "settings", "merge_worker/big-*", "--concurrent-tasks", "9")
+    shown = run("workers", "settings", "merge_worker/big-1").stdout.splitlines()
     assert [line.split()[1:] for line in shown if line.startswith("concurrent_tasks")] == [
         ["9", "merge_worker/big-*"]
     ]
-    everything = json.loads(run("workers", "show", "--json").stdout)["named"]
+    everything = json.loads(run("workers", "settings", "--json").stdout)["named"]
     assert [named["name"] for named in everything] == ["merge_worker/*", "merge_worker/big-*"]
-    unset = run("workers", "set", "merge_worker/*", "--unset", "concurrent-tasks").stdout
+    unset = run("workers", "settings", "merge_worker/*", "--unset", "concurrent-tasks").stdout
     assert unset.split() == ["datasets", dataset]
-    none = run("workers", "set", "merge_worker/*", "--unset", "all").stdout
+    none = run("workers", "settings", "merge_worker/*", "--unset", "all").stdout
     assert none == "merge_worker/* has no settings\n"
 
 
 def test_a_change_without_a_setting_or_of_no_dataset_is_refused(run: RunCommand) -> None:
-    nothing = run("workers", "set", "nursery/*")
-    unknown = run("workers", "set", "merge_worker/*", "--dataset", "webb")
-    too_many = run("workers", "set", "merge_worker/*", "--concurrent-tasks", "0")
+    nothing = run("workers", "settings", "nursery/*")
+    unknown = run("workers", "settings", "merge_worker/*", "--dataset", "webb")
+    too_many = run("workers", "settings", "merge_worker/*", "--concurrent-tasks", "0")
 
     assert (nothing.exit_code, unknown.exit_code, too_many.exit_code) == (2, 1, 1)
     assert "at least one setting" in nothing.stderr

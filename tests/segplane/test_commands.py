@@ -17,10 +17,10 @@ COMMANDS = every_command()
 SHOWN = {name: command for name, command in COMMANDS.items() if not command.hidden}
 # They run until they are stopped, or write a file or records in a form of their own.
 WITHOUT_DATA = {
-    *(("dev",), ("serve",), ("migrate",), ("demo",), ("spark-env",)),
+    *(("dev",), ("migrate",), ("demo",), ("spark-env",)),
     *(("query",), ("read",), ("test-send",)),
 }
-COMMANDS_MAX = 96
+COMMANDS_MAX = 84
 HEAVY = ("grpc", "google.protobuf", "pyarrow", "duckdb", "sqlglot", "boto3", "structlog", "rich")
 
 

@@ -108,7 +108,9 @@ def test_a_start_can_be_interrupted(settings: StackSettings) -> None:
 @pytest.mark.slow
 def test_two_stacks_in_one_folder_are_refused(prepared: StackSettings) -> None:
     with _stack(prepared, parts=()):
-        done = _segplane("serve", "--data-dir", str(prepared.data_dir), "--meta-port", "0")
+        done = _segplane(
+            "dev", "--meta-only", "--data-dir", str(prepared.data_dir), "--meta-port", "0"
+        )
 
     assert done.returncode == 2
     assert done.stderr.startswith("error: another segplane process uses")
@@ -120,7 +122,9 @@ def test_a_taken_port_is_refused_before_anything_starts(settings: StackSettings)
         listener.listen(1)
         port = listener.getsockname()[1]
 
-        done = _segplane("serve", "--data-dir", str(settings.data_dir), "--meta-port", str(port))
+        done = _segplane(
+            "dev", "--meta-only", "--data-dir", str(settings.data_dir), "--meta-port", str(port)
+        )
 
     assert done.returncode == 2
     assert f"port {port} cannot be opened" in done.stderr
@@ -129,7 +133,7 @@ def test_a_taken_port_is_refused_before_anything_starts(settings: StackSettings)
 
 
 def test_a_wrong_setting_of_a_process_is_reported_in_one_line(prepared: StackSettings) -> None:
-    done = _segplane("serve", *_folder(prepared), META_THREADS="many")
+    done = _segplane("dev", "--meta-only", *_folder(prepared), META_THREADS="many")
 
     assert done.returncode == 2
     assert done.stderr == "error: META_THREADS is 'many', not a whole number\n"
@@ -139,7 +143,7 @@ def test_a_start_in_production_names_all_refused_settings_before_it_makes_anythi
     settings: StackSettings,
 ) -> None:
     done = _segplane(
-        "serve", *_folder(settings), SEGPLANE_PROFILE="production", META_AUDIT_SECS="1"
+        "dev", "--meta-only", *_folder(settings), SEGPLANE_PROFILE="production", META_AUDIT_SECS="1"
     )
 
     assert done.returncode == 2
@@ -163,7 +167,7 @@ def test_an_unreachable_database_is_reported_in_one_line(settings: StackSettings
     url = "postgresql://nobody@127.0.0.1:1/none"
 
     done = _segplane(
-        "serve", *_folder(settings), "--database-url", url, META_DATABASE_WAIT_SECS="0"
+        "dev", "--meta-only", *_folder(settings), "--database-url", url, META_DATABASE_WAIT_SECS="0"
     )
 
     assert done.returncode == 1
@@ -250,9 +254,9 @@ def _segplane(*arguments: str, **environment: str) -> "subprocess.CompletedProce
 
 @contextmanager
 def _serving(settings: StackSettings) -> Iterator[tuple["subprocess.Popen[str]", list[int]]]:
-    """Run a `segplane serve` until it is ready; gives it and the processes that it started."""
+    """Run a meta alone until it is ready; gives it and the processes that it started."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "segplane", "serve", *_folder(settings)],
+        [sys.executable, "-m", "segplane", "dev", "--meta-only", *_folder(settings)],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -24,10 +24,12 @@ from tests.support.waiting import wait_until
 
 @contextmanager
 def serving(settings: StackSettings) -> Iterator["subprocess.Popen[str]"]:
-    """Run a `segplane serve`."""
+    """Run a `segplane dev --meta-only`."""
     arguments = ("--data-dir", str(settings.data_dir), "--meta-port", str(settings.meta_port))
     process = subprocess.Popen(
-        [sys.executable, "-m", "segplane", "serve", *arguments], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "segplane", "dev", "--meta-only", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         yield process

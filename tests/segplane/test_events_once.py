@@ -167,13 +167,13 @@ def test_rows_from_before_the_setting_get_their_identities(
     send(collector, orders("a", "b", "b", ""), orders("old", days_ago=9))
     merge(collector)
     name = name_of(collector)
-    refused = run("datasets", "claim-keys", name)
+    refused = run("datasets", "deduplication", "--claim-keys", name)
     command = ("datasets", "deduplication", name)
     run(*command, "--deduplicate-by", "order_id", "--deduplicate-days", "3")
     send(collector, orders("a", text=" again"))
 
-    done = run("datasets", "claim-keys", name)
-    again = run("datasets", "claim-keys", name)
+    done = run("datasets", "deduplication", "--claim-keys", name)
+    again = run("datasets", "deduplication", "--claim-keys", name)
     merge(collector)
 
     shown = run(*command).stdout

@@ -41,4 +41,4 @@ def test_a_rebuild_and_fsck_name_the_datasets_that_had_each_event_once(
     (named,) = lost["lost_deduplication_keys"]
     assert (named["dataset_id"], named["column"]) == (once.dataset_id, "order_id")
     assert printed.exit_code == 0
-    assert f"`segplane datasets claim-keys {named['name']}`" in printed.stdout
+    assert f"`segplane datasets deduplication --claim-keys {named['name']}`" in printed.stdout

@@ -1,4 +1,4 @@
-"""The address on which `segplane serve` and `segplane dev` let meta listen."""
+"""The address on which `segplane dev --meta-only` and `segplane dev` let meta listen."""
 
 import pytest
 from click.testing import CliRunner
@@ -48,9 +48,9 @@ def test_clients_on_this_machine_reach_a_meta_on_all_addresses(
     assert everywhere.meta_bind == f"{host}:9500"
 
 
-@pytest.mark.parametrize("command", ["dev", "serve"])
-def test_dev_and_serve_read_meta_bind(settings: StackSettings, command: str) -> None:
-    arguments = (command, "--data-dir", str(settings.data_dir))
+@pytest.mark.parametrize("options", [(), ("--meta-only",)])
+def test_dev_reads_meta_bind(settings: StackSettings, options: tuple[str, ...]) -> None:
+    arguments = ("dev", *options, "--data-dir", str(settings.data_dir))
 
     done = CliRunner().invoke(app, arguments, env={"META_BIND": "nowhere"})
 

@@ -99,8 +99,8 @@ def test_a_hidden_segment_is_put_back_from_its_own_object(
     assert rebuilt_keys(collector) == {key_of(s) for s in find(collector.client)}
     assert reasons(collector) == {key: "hidden"}
 
-    done = run("segments", "unhide", segment)
-    again = run("segments", "unhide", segment)
+    done = run("segments", "hide", "--undo", segment)
+    again = run("segments", "hide", "--undo", segment)
 
     assert done.exit_code == again.exit_code == 0, done.stderr
     assert done.stdout == again.stdout
@@ -168,8 +168,8 @@ def test_an_altered_file_is_compared_accepted_and_taken_back(
     record = json.loads(run("audit", "list", "--rpc", "ReplaceSegment", "--json").stdout)
     assert record["detail"].startswith("checksum ")
     replacement, _ = segment_of(collector, "forged")
-    undone = run("segments", "revert", replacement, "--accept-loss")
-    again = run("segments", "revert", replacement, "--accept-loss")
+    undone = run("segments", "replace", "--undo", replacement, "--accept-loss")
+    again = run("segments", "replace", "--undo", replacement, "--accept-loss")
     assert (undone.exit_code, again.stdout) == (0, undone.stdout), undone.stderr
     assert f"segment {segment} is hidden again" in undone.stdout
     assert seen(collector) == ["b"]
@@ -197,7 +197,7 @@ def test_files_that_are_not_the_segments_are_refused(
     assert "is no sound segment" in refusal("replace", segment, str(broken))
     assert "is no sound segment" in refusal("replace", segment, str(tmp_path / "absent"))
     assert "is sound" in refusal("replace", segment, str(path_of(collector, key)))
-    assert "is live, not hidden" in refusal("unhide", segment)
+    assert "is live, not hidden" in refusal("hide", "--undo", segment)
     damage(path_of(collector, key))
     assert "add --accept-altered" in refusal("replace", segment, str(other))
     altered = ("replace", segment, str(other), "--accept-altered")
@@ -205,7 +205,7 @@ def test_files_that_are_not_the_segments_are_refused(
     path_of(collector, key).unlink()
     assert "none of the segment's" in refusal(*altered)
     run("segments", "hide", segment, "--accept-loss")
-    assert "is missing" in refusal("unhide", segment)
+    assert "is missing" in refusal("hide", "--undo", segment)
     assert seen(collector) == ["b"]
 
 

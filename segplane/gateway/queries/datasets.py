@@ -99,7 +99,7 @@ def delete(client: MetaClient, name: str, *, keeps_files: bool) -> Shown:
     dataset = _dataset(client, name)
     request = catalog_pb2.DeleteDatasetRequest(id=dataset.id, keep_files=keeps_files)
     reply = _asked(lambda: client.catalog.DeleteDataset(request))
-    undelete = f"segplane datasets undelete {dataset.id}"
+    undelete = f"segplane datasets delete --undo {dataset.id}"
     if keeps_files and reply.success and not reply.keeps_files:
         raise CatalogConflict(
             f"meta knows no keep_files and deletes the files in 7 days: run `{undelete}`, and"

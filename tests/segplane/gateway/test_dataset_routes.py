@@ -116,7 +116,7 @@ def test_deleting_has_the_safeguards_of_the_command_line(
     assert (routed.status, "STILL_REFERENCED" in routed.message) == (409, True)
     assert "token " in routed.message
     assert deleted.json == {
-        "id": idle, "name": "idle", "undelete": f"segplane datasets undelete {idle}",
+        "id": idle, "name": "idle", "undelete": f"segplane datasets delete --undo {idle}",
     }  # fmt: skip
     assert again.status == 404
     request = ops.UndeleteDatasetRequest(dataset_id=idle)

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from segplane.cli.command import command, group
-from segplane.cli.connection import complain
+from segplane.cli.connection import complain, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.nouns import pages
@@ -25,7 +25,7 @@ COLUMNS: "Columns[pb.AuditRecord]" = {
 }
 
 
-@command(app, "audit list --rpc DeleteDataset --since 7d", "list")
+@command(app, "audit list --rpc DeleteDataset --follow", "list")
 def list_(
     client: MetaClient,
     rpc: str = "",
@@ -35,9 +35,14 @@ def list_(
     request_id: str = "",
     since: Since = "",
     until: str = "",
-    limit: Annotated[int, Option(min=1)] = 100,
+    limit: Annotated[int | None, Option("--limit", "--lines", min=0)] = None,
+    follow: bool = False,
+    every: Annotated[float, Option(min=0.1)] = 1.0,
 ) -> Answer:
     """List the changes, newest first. JSON is an object a line.
+
+    With --follow, print the last ones and then each one as it is made, until Ctrl-C. While meta is
+    out of reach it waits, and then continues from its position.
 
     Options:
         rpc: Only one call, such as DeleteDataset.
@@ -46,51 +51,33 @@ def list_(
         host: Only calls from this host.
         request_id: Only the call with this x-request-id.
         until: Before this time, as --since.
-        limit: Most records.
+        limit: Most records that exist already; unset: 100, and 10 with --follow.
+        follow: Print each change as it is made.
+        every: Seconds between looks.
     """
+    filters: dict[str, Any] = {
+        "rpc": rpc,
+        "subject_id": subject_id,
+        "principal": principal,
+        "host": host,
+        "request_id": request_id,
+    }
+    if follow:
+        if since or until:
+            raise usage("--follow begins with the last records: it takes no --since and no --until")
+        template = pb.AuditRecord(**filters)
+        records = _followed(client, template, 10 if limit is None else limit, every)
+        text = ("  ".join(str(cell(r, column)) for column in COLUMNS.values()) for r in records)
+        return Answer(records, text, has_json_lines=True)
     request = pb.ListAuditRecordsRequest(
-        rpc=rpc,
-        subject_id=subject_id,
-        principal=principal,
-        host=host,
-        request_id=request_id,
+        **filters,
         since_nanos=nanos_of(since, "--since") if since else 0,
         until_nanos=nanos_of(until, "--until") if until else 0,
     )
-    records = pages(client.operations.ListAuditRecords, request, limit, "before_id")
-    return listing(records, COLUMNS, has_json_lines=True)
-
-
-@command(app, "audit tail --rpc DeleteDataset")
-def tail(
-    client: MetaClient,
-    rpc: str = "",
-    subject_id: str = "",
-    principal: str = "",
-    host: str = "",
-    request_id: str = "",
-    lines: Annotated[int, Option(min=0, max=1_000)] = 10,
-    every: Annotated[float, Option(min=0.1)] = 1.0,
-) -> Answer:
-    """Print the last changes and then each one as it is made, until Ctrl-C.
-
-    While meta is out of reach it waits, and then continues from its position.
-
-    Options:
-        rpc: Only one call, such as DeleteDataset.
-        subject_id: Only what concerns this id.
-        principal: Only changes by this caller.
-        host: Only calls from this host.
-        request_id: Only the call with this x-request-id.
-        lines: Older records first.
-        every: Seconds between looks.
-    """
-    template = pb.AuditRecord(
-        rpc=rpc, subject_id=subject_id, principal=principal, host=host, request_id=request_id
+    listed = pages(
+        client.operations.ListAuditRecords, request, 100 if limit is None else limit, "before_id"
     )
-    records = _followed(client, template, lines, every)
-    text = ("  ".join(str(cell(r, column)) for column in COLUMNS.values()) for r in records)
-    return Answer(records, text, has_json_lines=True)
+    return listing(listed, COLUMNS, has_json_lines=True)
 
 
 def _followed(

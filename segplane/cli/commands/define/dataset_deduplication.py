@@ -1,4 +1,4 @@
-"""segplane datasets deduplication, claim-keys: duplicates by a column of the bound schema."""
+"""segplane datasets deduplication: duplicates by a column of the bound schema."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -29,7 +29,10 @@ def deduplication(
     deduplicate_by: Annotated[str | None, Option(metavar="COLUMN")] = None,
     deduplicate_days: Annotated[int | None, Option(min=1, max=30, metavar="N")] = None,
     outside_window: OutsideWindow | None = None,
+    claim_keys: bool = False,
     expected_version: ExpectedVersion = None,
+    *,
+    address: str,
 ) -> Answer:
     """Show how duplicates are recognised; with options, change that first.
 
@@ -39,7 +42,14 @@ def deduplication(
         deduplicate_days: Days for which deduplication keys are kept, by the times of the records.
         outside_window: Treatment of records outside those days: keep makes them rows and forgets
             their keys; refuse has collectors reject them, and nurseries quarantine them.
+        claim_keys: Instead, store the deduplication keys of existing rows, such as those from
+            before the setting.
     """
+    if claim_keys:
+        from segplane.recovery.row_events import claim_rows
+
+        outcome = claim_rows(client, address, name)
+        return Answer(outcome, [f"stored the keys of {outcome.claimed} of {outcome.rows} rows"])
     change = SettingsChange(client, name)
     is_off = deduplicate_by == NO_COLUMN
     if is_off:
@@ -69,11 +79,3 @@ def deduplication_facts(settings: "pb.DatasetSettings") -> Iterator[Fact]:
         yield "records outside the window", "refused"
     if settings.duplicates:
         yield "duplicates", settings.duplicates
-
-
-def claim_keys(client: MetaClient, name: Dataset, address: str) -> Answer:
-    """Store the deduplication keys of existing rows, such as those from before the setting."""
-    from segplane.recovery.row_events import claim_rows
-
-    outcome = claim_rows(client, address, name)
-    return Answer(outcome, [f"stored the keys of {outcome.claimed} of {outcome.rows} rows"])

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from segplane.cli.commands.define.dataset_columns import columns
-from segplane.cli.commands.define.dataset_deduplication import claim_keys, deduplication
+from segplane.cli.commands.define.dataset_deduplication import deduplication
 from segplane.cli.commands.define.dataset_placement import placement
 from segplane.cli.commands.define.dataset_settings import limits, retention, settings
 from segplane.cli.commands.define.dataset_sharding import shard
@@ -27,7 +27,6 @@ datasets.command("columns", "{} --promote status:int:record:http.status_code")(c
 datasets.command("deduplication", "{} --deduplicate-by order_id --deduplicate-days 7")(
     deduplication
 )
-datasets.command("claim-keys", "{}")(claim_keys)
 datasets.command("placement", "{} cold --follow")(placement)
 datasets.command("shard", "{} service_name")(shard)
 datasets.command("preview", "{} --signal logs")(preview)
@@ -158,15 +157,20 @@ def _format_name(version: int) -> str:
 
 
 @datasets.command("delete", "{}")
-def delete(client: MetaClient, name: Dataset, keep_files: bool = False) -> Answer:
-    """Delete a dataset; for 7 days `datasets undelete` brings it back.
+def delete(
+    client: MetaClient, name: Dataset, keep_files: bool = False, undo: bool = False
+) -> Answer:
+    """Delete a dataset; for 7 days `datasets delete --undo ID` brings it back.
 
     After that its segments leave the catalog and their objects are deleted, or stay where they are
     with --keep-files, listed by `fsck`.
 
     Options:
         keep_files: Leave the objects of its segments in the bucket permanently.
+        undo: Bring a deleted dataset back while its grace lasts, by the id that `delete` printed.
     """
+    if undo:
+        return _undelete(client, name)
     from segments.keys import merged_prefix
 
     id_ = dataset_id(client, name)
@@ -175,20 +179,14 @@ def delete(client: MetaClient, name: Dataset, keep_files: bool = False) -> Answe
     if keep_files and reply.success and not reply.keeps_files:
         raise refusal(
             "this meta knows no --keep-files and deletes the objects in 7 days: run `segplane"
-            f" datasets undelete {id_}`, and upgrade it"
+            f" datasets delete --undo {id_}`, and upgrade it"
         )
     kept = f", its files stay below {merged_prefix(id_)}" if reply.keeps_files else ""
-    text = f"deleted{kept}; bring it back with: segplane datasets undelete {id_}"
+    text = f"deleted{kept}; bring it back with: segplane datasets delete --undo {id_}"
     return Answer(message_dict(reply) | {"id": id_}, [text])
 
 
-@datasets.command("undelete", "0197c9a2-7f3e-7000-8000-000000000001")
-def undelete(client: MetaClient, dataset_id: str) -> Answer:
-    """Bring a deleted dataset back while its grace lasts.
-
-    Options:
-        dataset_id: Id that `delete` printed.
-    """
+def _undelete(client: MetaClient, dataset_id: str) -> Answer:
     request = operations_pb2.UndeleteDatasetRequest(dataset_id=dataset_id)
     reply = client.operations.UndeleteDataset(request)
     if not reply.success:

@@ -61,24 +61,6 @@ def list_(client: MetaClient) -> Answer:
     )
 
 
-@views.command("sql", "{} --dialect spark")
-def sql(
-    client: MetaClient,
-    name: Name,
-    dialect: Annotated[str, Option(help=f"One of {', '.join(DIALECTS)}.")] = DIALECTS[0],
-) -> Answer:
-    """Print a view as one SELECT over tables that are named as its datasets are.
-
-    The text is that of this moment: later links, projections and promoted columns are not in it.
-    """
-    from segplane.read.views.view_sql import view_sql
-
-    if dialect not in DIALECTS:
-        raise usage(f"--dialect is {dialect!r}, not one of {', '.join(DIALECTS)}")
-    text = view_sql(client, name, cast("EngineName", dialect))
-    return Answer({"sql": text, "dialect": dialect}, [text])
-
-
 @views.command("create", "{} --schema order")
 def create(client: MetaClient, name: Name, schema: str | None = None) -> Answer:
     """Create a view, which reads nothing until it is linked to a dataset.
@@ -91,10 +73,27 @@ def create(client: MetaClient, name: Name, schema: str | None = None) -> Answer:
     return Answer(reply, [reply.id])
 
 
-@views.shows
-def show(client: MetaClient, name: Name) -> "catalog_pb2.GetViewResponse":
-    """Show one view: description, schema, authors."""
-    return client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
+@views.command("show", "{} --sql --dialect spark")
+def show(
+    client: MetaClient,
+    name: Name,
+    sql: bool = False,
+    dialect: Annotated[str, Option(help=f"One of {', '.join(DIALECTS)}.")] = DIALECTS[0],
+) -> Answer:
+    """Show one view: description, schema, authors; or with --sql, as a SELECT.
+
+    Options:
+        sql: Print one SELECT over tables that are named as its datasets are. The text is that of
+            this moment: later links, projections and promoted columns are not in it.
+    """
+    if not sql:
+        return views.answer(client.catalog.GetView(catalog_pb2.GetViewRequest(name=name)))
+    from segplane.read.views.view_sql import view_sql
+
+    if dialect not in DIALECTS:
+        raise usage(f"--dialect is {dialect!r}, not one of {', '.join(DIALECTS)}")
+    text = view_sql(client, name, cast("EngineName", dialect))
+    return Answer({"sql": text, "dialect": dialect}, [text])
 
 
 @views.command("update", '{} --description "Errors of the shop"')
@@ -127,33 +126,34 @@ def update(
 
 
 @views.command("link", "{} checkout errors")
-def link(client: MetaClient, name: Name, dataset: ReadDataset, projection: Projection) -> Answer:
-    """Let a view read a dataset through a projection; that it fits is checked here."""
-    ids = _ids(client, name, dataset, projection)
+def link(
+    client: MetaClient,
+    name: Name,
+    dataset: ReadDataset,
+    projection: Projection,
+    remove: bool = False,
+) -> Answer:
+    """Let a view read a dataset through a projection; that it fits is checked here.
+
+    Options:
+        remove: Instead, let it no longer read the dataset through the projection.
+    """
+    catalog = client.catalog
+    ids = {
+        "view_id": catalog.GetView(catalog_pb2.GetViewRequest(name=name)).id,
+        "dataset_id": dataset_id(client, dataset),
+        "projection_id": catalog.GetProjection(
+            catalog_pb2.GetProjectionRequest(name=projection)
+        ).id,
+    }
+    if remove:
+        gone = catalog_pb2.UnlinkViewDatasetProjectionRequest(**ids)
+        return Answer(catalog.UnlinkViewDatasetProjection(gone))
     request = catalog_pb2.LinkViewDatasetProjectionRequest(**ids)
-    return Answer(client.catalog.LinkViewDatasetProjection(request))
-
-
-@views.command("unlink", "{} checkout errors")
-def unlink(client: MetaClient, name: Name, dataset: ReadDataset, projection: Projection) -> Answer:
-    """Let a view no longer read a dataset through a projection."""
-    ids = _ids(client, name, dataset, projection)
-    request = catalog_pb2.UnlinkViewDatasetProjectionRequest(**ids)
-    return Answer(client.catalog.UnlinkViewDatasetProjection(request))
+    return Answer(catalog.LinkViewDatasetProjection(request))
 
 
 @views.deletes
 def delete(client: MetaClient, name: Name) -> "Message":
     """Delete a view with its links; datasets and projections stay."""
     return client.catalog.DeleteView(catalog_pb2.DeleteViewRequest(name=name))
-
-
-def _ids(client: MetaClient, view: str, dataset: str, projection: str) -> dict[str, str]:
-
-    catalog = client.catalog
-    request = catalog_pb2.GetProjectionRequest(name=projection)
-    return {
-        "view_id": catalog.GetView(catalog_pb2.GetViewRequest(name=view)).id,
-        "dataset_id": dataset_id(client, dataset),
-        "projection_id": catalog.GetProjection(request).id,
-    }

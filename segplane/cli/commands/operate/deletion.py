@@ -1,20 +1,53 @@
 """segplane deletion: state of deletion; its hold, by hand or after a restore, and the release."""
 
 import shlex
-from typing import Annotated
 
 from segplane.cli.command import command, group
+from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.output import Answer, facts, size_text, time_text
-from segplane.cli.parameters import Option
 
 app = group()
 
 
-@command(app, "deletion status")
-def status(client: MetaClient) -> Answer:
-    """Show the version counter, the deletion horizon and the graces."""
+@command(app, "deletion --release --dataset web")
+def deletion(
+    client: MetaClient,
+    hold: bool = False,
+    release: bool = False,
+    dataset: str = "",
+    take_over: bool = False,
+) -> Answer:
+    """Show the version counter, the deletion horizon and the graces; hold deletion, or release it.
+
+    After a failover or restore run `segplane fsck --deep` before --release: deletion is final. A
+    brake stops the deletion of a dataset that would lose much at once; this command says how much.
+    With --take-over a database that stopped, because a copy of it or an older backup took over its
+    bucket, continues and the other one stops. Stop that one first.
+
+    Options:
+        hold: Hold all deletion and reaping until --release.
+        release: Release the hold, or with --dataset a brake.
+        dataset: Release the brake of this dataset, not the hold on all.
+        take_over: With --hold, take the bucket back from another database that has taken it over.
+    """
+    if hold and release:
+        raise usage("--hold and --release exclude each other")
+    if (take_over and not hold) or (dataset and not release):
+        raise usage("--take-over needs --hold, and --dataset needs --release")
+    if hold:
+        held = client.operations.HoldDeletion(pb.HoldDeletionRequest(take_over=take_over))
+        return Answer(held, ["deletion is held" if held.success else "deletion was held already"])
+    if release:
+        request = pb.ReleaseDeletionHoldRequest(dataset_name=dataset)
+        reply = client.operations.ReleaseDeletionHold(request)
+        nothing = f"dataset {dataset!r} has no brake" if dataset else "deletion was not held"
+        return Answer(reply, [] if reply.success else [nothing])
+    return _state(client)
+
+
+def _state(client: MetaClient) -> Answer:
     state = client.operations.GetServerState(pb.GetServerStateRequest())
     pairs = (
         ("deletion", "held" if state.deletion_held else "running"),
@@ -30,40 +63,10 @@ def status(client: MetaClient) -> Answer:
     return Answer(state, (*map(_brake_text, state.deletion_brakes), *facts(pairs)))
 
 
-@command(app, "deletion hold")
-def hold(client: MetaClient, take_over: Annotated[bool, Option()] = False) -> Answer:
-    """Hold all deletion and reaping until `segplane deletion release`.
-
-    With --take-over a database that stopped, because a copy of it or an older backup took over its
-    bucket, continues and the other one stops. Stop that one first.
-
-    Options:
-        take_over: Take the bucket back from another database that has taken it over.
-    """
-    reply = client.operations.HoldDeletion(pb.HoldDeletionRequest(take_over=take_over))
-    return Answer(reply, ["deletion is held" if reply.success else "deletion was held already"])
-
-
-@command(app, "deletion release --dataset web")
-def release(client: MetaClient, dataset: str = "") -> Answer:
-    """Release the deletion hold, or the brake of a dataset: deletion is final.
-
-    After a failover or restore run `segplane fsck --deep` first. A brake stops the deletion of a
-    dataset that would lose much at once: `segplane deletion status` says how much.
-
-    Options:
-        dataset: Release the brake of this dataset, not the hold on all.
-    """
-    request = pb.ReleaseDeletionHoldRequest(dataset_name=dataset)
-    reply = client.operations.ReleaseDeletionHold(request)
-    nothing = f"dataset {dataset!r} has no brake" if dataset else "deletion was not held"
-    return Answer(reply, [] if reply.success else [nothing])
-
-
 def _brake_text(brake: "pb.DeletionBrake") -> str:
     return (
         f"{brake.dataset_name}: {brake.segments} segments ({size_text(brake.size_bytes)}) wait for"
-        f" `segplane deletion release --dataset {shlex.quote(brake.dataset_name)}`, live are"
+        f" `segplane deletion --release --dataset {shlex.quote(brake.dataset_name)}`, live are"
         f" {size_text(brake.live_size_bytes)}"
     )
 

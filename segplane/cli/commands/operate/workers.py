@@ -35,33 +35,10 @@ def list_(client: MetaClient) -> "Iterable[pb.Worker]":
     return pages(client.operations.ListWorkers, pb.ListWorkersRequest(), cursor="after_id")
 
 
-@workers.command("show", "merge_worker/big-1")
-def show(client: MetaClient, name: Annotated[str | None, Argument()] = None) -> Answer:
-    """Show settings: of all names, or for one worker with the name that sets each value.
-
-    Options:
-        name: Id of a worker; default: all names with settings.
-    """
-    reply = client.operations.ListWorkerSettings(pb.ListWorkerSettingsRequest(worker_id=name or ""))
-    if name is None:
-        rows = [
-            (row.name, setting, _text(row.settings, setting), time_text(row.updated_at_nanos))
-            for row in reply.named
-            for setting in _given(row.settings)
-        ]
-        return Answer(reply, table(("name", "setting", "value", "changed"), rows))
-    sources = {setting: row.name for row in reply.named for setting in _given(row.settings)}
-    effective = [
-        (setting, _text(reply.in_force, setting), sources.get(setting, "its environment"))
-        for setting in _settings()
-    ]
-    return Answer(reply, table(("setting", "value", "from"), effective))
-
-
-@workers.command("set", "{} --concurrent-tasks 2")
-def set_(
+@workers.command("settings", "{} --concurrent-tasks 2")
+def settings(
     client: MetaClient,
-    name: str,
+    name: Annotated[str | None, Argument()] = None,
     batch_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,
     batch_babies_max: int | None = None,
     decode_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,
@@ -78,7 +55,9 @@ def set_(
         ),
     ] = None,
 ) -> Answer:
-    """Set values for a worker or class, and remove others; the rest stays.
+    """Show the settings of all names, or of a worker with the name that sets each value.
+
+    With options, set values for a worker or class, and remove others; the rest stays.
 
     Options:
         name: Id of a worker, or a class such as 'merge_worker/*' (quote the asterisk).
@@ -91,7 +70,7 @@ def set_(
         dataset: Merge worker: take only the tasks of this dataset; may be repeated. Datasets that
             no worker takes are not merged.
     """
-    settings = common_pb2.WorkerSettings(
+    given = common_pb2.WorkerSettings(
         batch_bytes_max=batch_bytes_max,
         batch_babies_max=batch_babies_max,
         decode_bytes_max=decode_bytes_max,
@@ -100,14 +79,33 @@ def set_(
         buffer_bytes_max=buffer_bytes_max,
     )
     if dataset:
-        settings.datasets.ids.extend(dataset_id(client, each) for each in dataset)
+        given.datasets.ids.extend(dataset_id(client, each) for each in dataset)
     removed = _settings() if unset == [ALL] else [field.replace("-", "_") for field in unset or ()]
-    if not settings.ListFields() and not removed:
-        raise usage("name at least one setting, such as --concurrent-tasks 2")
-    request = pb.SetWorkerSettingsRequest(name=name, settings=settings, removed=removed)
+    if not given.ListFields() and not removed:
+        return _shown(client, name)
+    if name is None:
+        raise usage("name a worker or a class, such as 'merge_worker/*'")
+    request = pb.SetWorkerSettingsRequest(name=name, settings=given, removed=removed)
     now = client.operations.SetWorkerSettings(request).settings
     text = facts((setting, _text(now, setting)) for setting in _given(now))
     return Answer(now, text if _given(now) else [f"{name} has no settings"])
+
+
+def _shown(client: MetaClient, name: str | None) -> Answer:
+    reply = client.operations.ListWorkerSettings(pb.ListWorkerSettingsRequest(worker_id=name or ""))
+    if name is None:
+        rows = [
+            (row.name, setting, _text(row.settings, setting), time_text(row.updated_at_nanos))
+            for row in reply.named
+            for setting in _given(row.settings)
+        ]
+        return Answer(reply, table(("name", "setting", "value", "changed"), rows))
+    sources = {setting: row.name for row in reply.named for setting in _given(row.settings)}
+    effective = [
+        (setting, _text(reply.in_force, setting), sources.get(setting, "its environment"))
+        for setting in _settings()
+    ]
+    return Answer(reply, table(("setting", "value", "from"), effective))
 
 
 def _settings() -> list[str]:

@@ -7,8 +7,9 @@ from functools import cache
 from itertools import islice
 from typing import Annotated
 
+from segments.signals import SIGNALS, TRAITS
 from segplane.cli.command import command, group
-from segplane.cli.commands.repair.segment_repairs import hide, replace, revert, unhide
+from segplane.cli.commands.repair.segment_repairs import hide, replace
 from segplane.cli.connection import refusal, usage
 from segplane.cli.messages import MetaClient, common_pb2, operations_pb2
 from segplane.cli.messages import segment_lookup_pb2 as pb
@@ -24,14 +25,11 @@ from segplane.cli.parameters import Option
 
 app = group()
 SAMPLE = "0197c9a2-7f3e-7000-8000-000000000001"
-SIGNALS = ("logs", "traces", "metrics")
 PAGE_ROWS = 1_000
 TABLE_ROWS = 1_000
 DAMAGED_MAX = 10_000
 command(app, f"segments hide {SAMPLE} --accept-loss")(hide)
-command(app, f"segments unhide {SAMPLE}")(unhide)
 command(app, f"segments replace {SAMPLE} copy.parquet")(replace)
-command(app, f"segments revert {SAMPLE} --accept-loss")(revert)
 OnlyUrls = Annotated[bool, Option("--urls", help="Print only the objects' URLs.")]
 
 
@@ -148,8 +146,6 @@ def release(client: MetaClient, segment_id: str) -> Answer:
 
 
 def _signal(name: str) -> "common_pb2.Signal.ValueType":
-    from segments.signals import TRAITS
-
     for row in TRAITS.values():
         if row.name == name:
             return common_pb2.Signal.ValueType(row.kind)

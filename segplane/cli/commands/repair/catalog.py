@@ -128,7 +128,7 @@ def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Itera
         yield ("Nothing was changed; --apply does it.")
     else:
         yield (f"Written; readers see it from version {version} on. Deletion is held: run")
-        yield ("`segplane fsck --deep`, then `segplane deletion release`.")
+        yield ("`segplane fsck --deep`, then `segplane deletion --release`.")
 
 
 def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dict[str, object]:

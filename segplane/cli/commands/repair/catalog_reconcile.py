@@ -26,7 +26,7 @@ ALL = "all"
 NEXT_STEP = """
 Nothing is left. Datasets, views, schemas, pins, settings and routing that were changed after the
 backup are not in the bucket: set them again. Wait until the nurseries have merged what came back
-(`segplane streams list`), run `segplane fsck --deep`, then `segplane deletion release`.
+(`segplane streams list`), run `segplane fsck --deep`, then `segplane deletion --release`.
 """
 
 
@@ -42,7 +42,7 @@ def reconcile(
 ) -> Answer:
     """Bring back objects that a restored database does not know, each record once.
 
-    Run it while the stack runs, before `segplane deletion release`. It may be stopped and run
+    Run it while the stack runs, before `segplane deletion --release`. It may be stopped and run
     again. On a terminal it asks whether missing objects were deleted on purpose. Exits with 1 while
     something is left.
 
@@ -172,8 +172,8 @@ def _unclaimed_line(dataset: "UnclaimedKeys") -> str:
     return (
         f"dataset {dataset.dataset_id} is deduplicated by column {dataset.column}. Its segments"
         " that come back have no deduplication keys, so a record of them that is sent or merged"
-        " again is a second row. Before nurseries start: `segplane datasets claim-keys"
-        f" {dataset.dataset_name}`"
+        " again is a second row. Before nurseries start: `segplane datasets deduplication"
+        f" --claim-keys {dataset.dataset_name}`"
     )
 
 

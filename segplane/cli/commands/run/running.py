@@ -1,4 +1,4 @@
-"""segplane dev, serve and migrate: commands that run processes on this machine."""
+"""segplane dev and migrate: commands that run processes on this machine."""
 
 import contextlib
 from pathlib import Path
@@ -98,10 +98,14 @@ def dev(
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
     unsafe_short_grace: UnsafeGrace = False,
+    meta_only: bool = False,
 ) -> None:
     """Run Postgres, meta, a collector, a gateway and the workers on this machine until Ctrl-C.
 
     Prints the OTLP endpoints and an ingest token once everything is ready (about 20 s).
+
+    Options:
+        meta_only: Run meta alone, on the embedded Postgres or META_DATABASE_URL.
     """
     from segplane.cli.console import run_until_signal
     from segplane.cli.process_settings import require_valid
@@ -122,36 +126,12 @@ def dev(
         is_unsafe_grace=unsafe_short_grace,
         inherited=inherited,
     )
-    require_valid(settings, PARTS)
-    run_until_signal(lambda report, stop: Stack(settings, report, stop), _dev_banner)
-
-
-@command(app, "serve --data-dir segplane-data")
-def serve(
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    meta_port: MetaPort = None,
-    host: MetaHost = None,
-    database_url: DatabaseUrl = "",
-    object_store_url: StoreUrl = "",
-) -> None:
-    """Run meta alone until Ctrl-C, on the embedded Postgres or META_DATABASE_URL."""
-    from segplane.cli.console import run_until_signal
-    from segplane.cli.process_settings import require_valid
-    from segplane.stack import config
-    from segplane.stack.dev import Stack
-
-    inherited = config.inherited_environment()
-    meta_host, meta_port = config.meta_endpoint(inherited, host, meta_port)
-    settings = config.StackSettings(
-        data_dir=data_dir,
-        meta_host=meta_host,
-        meta_port=meta_port,
-        database_url=database_url,
-        object_store_url=object_store_url,
-        inherited=inherited,
+    parts = () if meta_only else PARTS
+    require_valid(settings, parts)
+    run_until_signal(
+        lambda report, stop: Stack(settings, report, stop, parts),
+        _serve_banner if meta_only else _dev_banner,
     )
-    require_valid(settings, ())
-    run_until_signal(lambda report, stop: Stack(settings, report, stop, ()), _serve_banner)
 
 
 @command(app, "migrate --database-url postgresql://segplane@db/segplane")

@@ -7,7 +7,7 @@ from segplane.cli.output import Answer
 app = group()
 
 
-@command(app, "version")
+@command(app, "version", hidden=True)
 def version() -> Answer:
     """Print the version."""
     text = installed_release()

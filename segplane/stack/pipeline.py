@@ -7,7 +7,6 @@ together: a merge never holds up the nursery. If one loop ends, so does the proc
 import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 
 # isort: split
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,16 +17,13 @@ import nursery.serving
 from dataplane import meta_connection
 from dataplane.task_runner import open_runner, slots_of, with_slots
 from meta.process import (
-    ConfigError,
     Shutdown,
     configure_logging,
-    fail,
     get_logger,
     load_settings,
     read_arguments,
     serve_metrics,
 )
-from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
 
 log = get_logger()
 
@@ -36,25 +32,16 @@ def main() -> None:
     """Run both loops until SIGTERM; exit code 1 asks for another start."""
     read_arguments("segplane.stack.pipeline", "Run a nursery and a merge worker until SIGTERM.")
     configure_logging("pipeline")
-    try:
-        merging = load_settings("NURSERY_", nursery.config.load)
-        compacting = load_settings("MERGE_WORKER_", merge_worker.config.load)
-        for address in {merging.metrics, compacting.metrics}:
-            serve_metrics(address)
-        # Its supervisor need not wait for Spark: only merges do.
-        log.info("pipeline_started")
-        sys.exit(0 if _run(merging, compacting) else 1)
-    except StoreUnavailable as error:
-        log.error("store_unavailable", error=str(error))
-        sys.exit(1)
-    except (ConfigError, StoreError, RunnerUnusable) as error:
-        fail(str(error))
-    except RunnerDied as error:
-        log.error("runner_died", error=str(error))
-        sys.exit(1)
+    merge_worker.serving.end_process(_run)
 
 
-def _run(merging: nursery.config.Settings, compacting: merge_worker.config.Settings) -> bool:
+def _run() -> bool:
+    merging = load_settings("NURSERY_", nursery.config.load)
+    compacting = load_settings("MERGE_WORKER_", merge_worker.config.load)
+    for address in {merging.metrics, compacting.metrics}:
+        serve_metrics(address)
+    # Its supervisor need not wait for Spark: only merges do.
+    log.info("pipeline_started")
     modules = nursery.serving.TASK_MODULE, merge_worker.serving.TASK_MODULE
     spark = merging.spark("segplane", *modules)
     slots = slots_of(spark)

@@ -37,14 +37,14 @@ def test_a_view_is_made_linked_and_deleted(run: RunCommand) -> None:
     assert "project what = body" in projections
     assert "body" in run("views", "show", "--sql", "all").stdout
     assert run("projections", "update", "logs", "project at = timestamp").exit_code == 1
-    for arguments in (
+    for removal in (
         ("views", "link", "--remove", "all", "web", "logs"),
         ("views", "delete", "all"),
         ("projections", "update", "logs", "project what = name, at = timestamp"),
         ("projections", "delete", "logs"),
         ("schemas", "delete", "lines"),
     ):
-        assert run(*arguments).exit_code == 0
+        assert run(*removal).exit_code == 0
     assert len(run("schemas", "list").stdout.splitlines()) == 1
 
 

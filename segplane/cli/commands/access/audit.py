@@ -55,13 +55,8 @@ def list_(
         follow: Print each change as it is made.
         every: Seconds between looks.
     """
-    filters: dict[str, Any] = {
-        "rpc": rpc,
-        "subject_id": subject_id,
-        "principal": principal,
-        "host": host,
-        "request_id": request_id,
-    }
+    filters: dict[str, Any] = {"rpc": rpc, "subject_id": subject_id, "principal": principal}
+    filters |= {"host": host, "request_id": request_id}
     if follow:
         if since or until:
             raise usage("--follow begins with the last records: it takes no --since and no --until")

@@ -85,13 +85,18 @@ def settings(
         return _shown(client, name)
     if name is None:
         raise usage("name a worker or a class, such as 'merge_worker/*'")
-    request = pb.SetWorkerSettingsRequest(name=name, settings=given, removed=removed)
+    return _changed(client, pb.SetWorkerSettingsRequest(name=name, settings=given, removed=removed))
+
+
+def _changed(client: MetaClient, request: "pb.SetWorkerSettingsRequest") -> Answer:
     now = client.operations.SetWorkerSettings(request).settings
     text = facts((setting, _text(now, setting)) for setting in _given(now))
-    return Answer(now, text if _given(now) else [f"{name} has no settings"])
+    return Answer(now, text if _given(now) else [f"{request.name} has no settings"])
 
 
 def _shown(client: MetaClient, name: str | None) -> Answer:
+    if name and name.endswith("*"):
+        raise usage("name at least one setting, such as --concurrent-tasks 2")
     reply = client.operations.ListWorkerSettings(pb.ListWorkerSettingsRequest(worker_id=name or ""))
     if name is None:
         rows = [

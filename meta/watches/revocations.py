@@ -32,7 +32,7 @@ def _revoke_ingest(tx: Transaction, among: set[UUID] | None) -> int:
     for active in sorted(tokens.list_active(tx), key=lambda token: token.id):
         if among is not None and active.id not in among:
             continue
-        token = tokens.find_locked(tx, active.id)
+        token = tokens.find(tx, active.id, "FOR UPDATE")
         if token is None or token.revoked_at is not None:
             continue
         tokens.revoke(tx, token.id)

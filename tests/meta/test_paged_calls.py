@@ -81,7 +81,7 @@ def half_route(transactions: Transactions, token: Token, dataset: str) -> None:
 
     def begin(tx: Transaction) -> None:
         wanted = TokenRouting(*[UUID(dataset)] * 3)
-        tokens.get_locked(tx, UUID(token.id))
+        tokens.get(tx, UUID(token.id), "FOR UPDATE")
         tokens.route(tx, UUID(token.id), wanted)
         routing.begin_change(tx, UUID(token.id))
 

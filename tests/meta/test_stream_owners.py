@@ -124,7 +124,7 @@ def test_who_registered_a_stream_commits_to_it_without_a_query_for_its_owner(
     asked = list[str]()
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: object) -> None:
-        if statement.startswith("SELECT ingest_streams.principal"):
+        if statement.startswith("SELECT principal FROM ingest_streams"):
             asked.append(statement)
 
     engine = guard.running.database.engine

@@ -1,7 +1,5 @@
 """Checks of objects: those that must exist, results of reads, and the scrub's position."""
 
-from datetime import UTC, datetime, timedelta
-
 import grpc
 
 from meta.errors import InvalidArgument
@@ -17,7 +15,6 @@ OBJECTS_MAX = 1_000
 DAMAGE_CHARACTERS_MAX = 1_000
 HOLDER_CHARACTERS_MAX = 255
 _KEY_CHARACTERS_MAX = 1_024
-_EPOCH = datetime.fromtimestamp(0, UTC)
 _TIME_NANOS_MAX = 253_402_300_799 * 10**9
 
 
@@ -77,16 +74,7 @@ def list_damaged_objects(
     most = checks.limit(request.limit, default=OBJECTS_MAX, most=OBJECTS_MAX)
     page = server.transactions.read(lambda tx: object_checks.list_damaged(tx, after, most))
     return pb.ListDamagedObjectsResponse(
-        objects=[
-            pb.DamagedObject(
-                object_key=damaged.object_key,
-                segment_id=damaged.segment_id,
-                dataset_id=damaged.dataset_id,
-                damage=damaged.damage,
-                found_at_nanos=_nanos(damaged.found_at),
-            )
-            for damaged in page
-        ],
+        objects=[pb.DamagedObject(**damaged._asdict()) for damaged in page],
         next_after_key=page[-1].object_key if len(page) == most else "",
     )
 
@@ -100,15 +88,7 @@ def get_scrub_state(
     )
     reply = pb.GetScrubStateResponse(damaged_objects=damaged, holder=holder)
     if position is not None:
-        reply.position.CopyFrom(
-            pb.ScrubPosition(
-                checked_through=position.checked_through,
-                objects=position.objects,
-                size_bytes=position.size_bytes,
-                is_complete=position.is_complete,
-                began_at_nanos=_nanos(position.began_at),
-            )
-        )
+        reply.position.CopyFrom(pb.ScrubPosition(**position._asdict()))
     return reply
 
 
@@ -122,19 +102,14 @@ def _check(message: pb.ObjectCheck, index: int) -> ObjectCheck:
 
 
 def _position(message: pb.ScrubPosition) -> ScrubPosition:
-    began = checks.count(message.began_at_nanos, "position.began_at_nanos", high=_TIME_NANOS_MAX)
     return ScrubPosition(
         _key(message.checked_through, "position.checked_through"),
         checks.count(message.objects, "position.objects"),
         checks.count(message.size_bytes, "position.size_bytes"),
         message.is_complete,
-        _EPOCH + timedelta(microseconds=began // 1_000),
+        checks.count(message.began_at_nanos, "position.began_at_nanos", high=_TIME_NANOS_MAX),
     )
 
 
 def _key(key: str, field: str) -> str:
     return checks.text(key, field, characters_max=_KEY_CHARACTERS_MAX)
-
-
-def _nanos(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1) * 1_000

@@ -151,16 +151,15 @@ def _range(message: pb.OffsetRange, field: str) -> OffsetSpan:
 
 
 def _message(loss: Loss) -> pb.Loss:
-    lost = loss.lost
     return pb.Loss(
         id=str(loss.id),
-        kind=pb.LossKind.ValueType(lost.kind),
-        stream_id=str(lost.stream_id or ""),
-        offset=lost.offset,
-        dataset_id=str(lost.dataset_id or ""),
-        segment_id=str(lost.segment_id or ""),
-        object_key=lost.object_key or "",
-        records=lost.records,
+        kind=pb.LossKind.ValueType(loss.kind),
+        stream_id=str(loss.stream_id or ""),
+        offset=loss.offset,
+        dataset_id=str(loss.dataset_id or ""),
+        segment_id=str(loss.segment_id or ""),
+        object_key=loss.object_key or "",
+        records=loss.records,
         version=loss.version,
         lost_at_nanos=int(loss.lost_at.timestamp() * 1_000_000) * 1_000,
         actor=loss.actor,

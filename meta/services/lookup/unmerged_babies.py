@@ -1,7 +1,7 @@
 """Committed babies that a version does not show yet."""
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from meta.errors import CursorInvalid, ReplyTooLarge
 from meta.services.messages import checks, convert, cursors
 from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.services.server_parts import ServerParts
+from meta.services.streams import poll_reply
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import unmerged_babies
@@ -104,7 +105,7 @@ def _reply(
 
 def _routing(
     tx: Transaction, dataset_id: UUID, reply: pb.ListUnmergedBabiesResponse
-) -> Iterator[nursery_pb2.RoutingPeriod]:
+) -> Sequence[nursery_pb2.RoutingPeriod]:
     """Routing of the page's unstamped babies, of tokens that had a route to the dataset."""
     floors = {
         UUID(stream.stream_id): min(unstamped) - 1
@@ -112,7 +113,7 @@ def _routing(
         if (unstamped := [baby.offset for baby in stream.babies if not baby.dataset_ids])
     }
     if not floors:
-        return
+        return ()
     own_floors = {"streams": list(floors), "floors": list(floors.values())}
     rows = stream_reads.read_periods_of(tx, own_floors)
     sending = {
@@ -123,13 +124,7 @@ def _routing(
     own = [row for row in rows if (row.stream_id, row.token_id) in sending]
     if len(own) > PERIODS_MAX:
         raise ReplyTooLarge(f"{len(own)} routing periods exceed the {PERIODS_MAX} of one page")
-    for row in own:
-        yield nursery_pb2.RoutingPeriod(
-            stream_id=str(row.stream_id),
-            token_id=str(row.token_id),
-            from_offset=row.from_offset,
-            routing=convert.routing_message(row.routing),
-        )
+    return poll_reply.periods(own)
 
 
 def _behind(cursor: BabyCursor, last: BabyRow) -> BabyCursor:

@@ -200,7 +200,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             catalog = self._catalog(tx, seq, scope)
             replies.without_layouts(catalog)
             reply_bounds.check_size(catalog, len(catalog.datasets), "datasets", _INSTEAD)
-            raise replies.too_large(reply)
+            raise replies.too_large(len(reply.streams), reply.ByteSize())
         return reply
 
     def _page(self, tx: Transaction, asked: PageRequest) -> nursery_pb2.GetIngestStreamsResponse:

@@ -105,7 +105,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         token_id = checks.uuid(request.token_id, "token_id")
 
         def work(tx: Transaction) -> None:
-            token = tokens.get_locked(tx, token_id)
+            token = tokens.get(tx, token_id, "FOR UPDATE")
             if token.revoked_at is not None:
                 return
             tokens.revoke(tx, token_id)
@@ -124,7 +124,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         token_id = checks.uuid(request.token_id, "token_id")
 
         def work(tx: Transaction) -> None:
-            token = tokens.find_locked(tx, token_id)
+            token = tokens.find(tx, token_id, "FOR UPDATE")
             if token is None:
                 return
             if token.revoked_at is None:
@@ -197,7 +197,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
 
         def work(tx: Transaction) -> None:
             datasets.lock_shared(tx, new_routing.datasets())
-            token = tokens.get_locked(tx, token_id)
+            token = tokens.get(tx, token_id, "FOR UPDATE")
             if token.revoked_at is not None:
                 raise TokenRevoked("a revoked token takes no new routing", token_id=token_id)
             if token.routing != new_routing:

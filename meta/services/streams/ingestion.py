@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from uuid import UUID
 
@@ -31,7 +30,7 @@ from meta.store.streams import (
 )
 from meta.store.streams.commits import Committed, OffsetCommit
 from meta.store.streams.stream_datasets import NewEntry
-from meta.store.streams.tokens import IngestToken, TokenRouting
+from meta.store.streams.tokens import IngestToken
 from meta.store.versions import versions
 from meta.v1 import common_pb2, ingestion_pb2, ingestion_pb2_grpc
 
@@ -44,17 +43,6 @@ _DATASETS_INSTEAD = (
 STAMPS_MAX = 1_000
 ABOUT_CHARACTERS_MAX = 4_096
 FLUSH_ID_BYTES = 16
-
-
-@dataclass(frozen=True, slots=True)
-class _Admission:
-    """A token admitted on its collector's stream."""
-
-    stream_id: UUID
-    created: bool
-    next_offset: int
-    token_id: UUID
-    routing: TokenRouting
 
 
 class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
@@ -128,28 +116,19 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         if not token_secrets.is_well_formed(request.ingest_token):
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
 
-        def work(tx: Transaction) -> _Admission:
+        def work(tx: Transaction) -> ingestion_pb2.RegisterForStreamResponse:
             digests = self._hasher.hash_function(tx)(request.ingest_token).all()
             token = _lock_token(tx, digests)
             return _admit(tx, token, collector_id, about)
 
-        admission = self._transactions.write(work)
+        reply = self._transactions.write(work)
         # Its first commit then needs no query.
-        self._callers.remember(admission.stream_id)
-        return ingestion_pb2.RegisterForStreamResponse(
-            stream_id=str(admission.stream_id),
-            config=ingestion_pb2.StreamConfig(
-                cloud_object_prefix=convert.stream_place(
-                    self._settings.location, admission.stream_id
-                ),
-                flush_timeout_ms=self._settings.stream.flush_timeout_ms,
-                max_segment_size_bytes=self._settings.stream.max_segment_size_bytes,
-            ),
-            token_id=str(admission.token_id),
-            next_offset=admission.next_offset,
-            routing=convert.routing_message(admission.routing),
-            created=admission.created,
-        )
+        self._callers.remember(UUID(reply.stream_id))
+        place = convert.stream_place(self._settings.location, reply.stream_id)
+        reply.config.cloud_object_prefix.CopyFrom(place)
+        reply.config.flush_timeout_ms = self._settings.stream.flush_timeout_ms
+        reply.config.max_segment_size_bytes = self._settings.stream.max_segment_size_bytes
+        return reply
 
     async def CommitOffset(
         self, request: ingestion_pb2.CommitOffsetRequest, context: grpc.ServicerContext
@@ -196,19 +175,16 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
 def _lock_token(tx: Transaction, digests: Sequence[bytes]) -> IngestToken:
     """Lock an active token and the datasets of its routing against changes."""
     row = tokens.find_by_digests(tx, digests)
-    if row is not None:
-        token, _ = row
-        # The lock order is datasets before tokens, so the routing is read again under the lock.
-        stream_datasets.lock_live_datasets(tx, token.routing.datasets())
-        locked = tokens.lock_shared(tx, token.id)
-        if locked is not None and locked.revoked_at is None:
-            if locked.routing != token.routing:
-                raise Conflict("40001")
-            return locked
-    raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+    locked = None if row is None else routing.lock_token(tx, row[0])
+    if locked is None or locked.revoked_at is not None:
+        raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+    return locked
 
 
-def _admit(tx: Transaction, token: IngestToken, collector_id: str, about: str) -> _Admission:
+def _admit(
+    tx: Transaction, token: IngestToken, collector_id: str, about: str
+) -> ingestion_pb2.RegisterForStreamResponse:
+    """Admit a token on its collector's stream; the reply has no configuration yet."""
     owner = streams.owner_of(access.current.get())
     stream_id, created = streams.find_or_create(tx, collector_id, about, owner)
     head = streams.lock_heads(tx, [stream_id])[stream_id]
@@ -228,7 +204,13 @@ def _admit(tx: Transaction, token: IngestToken, collector_id: str, about: str) -
         version = versions.allocate(tx)
         streams.stamp(tx, [stream_id], version)
         stream_datasets.stamp(tx, entries, version)
-    return _Admission(stream_id, created, head.committed_offset + 1, token.id, token.routing)
+    return ingestion_pb2.RegisterForStreamResponse(
+        stream_id=str(stream_id),
+        token_id=str(token.id),
+        next_offset=head.committed_offset + 1,
+        routing=convert.routing_message(token.routing),
+        created=created,
+    )
 
 
 def _commit(request: ingestion_pb2.CommitOffsetRequest) -> OffsetCommit:

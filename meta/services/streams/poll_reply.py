@@ -19,7 +19,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.registration import deduplication_windows
 from meta.store.streams import stream_reads
 from meta.store.streams.merged_offsets import EntryRow
-from meta.store.streams.stream_reads import CheckpointRow, PeriodRow, StreamRow
+from meta.store.streams.stream_reads import PeriodRow, StreamRow
 from meta.store.streams.tokens import IngestToken
 from meta.v1 import common_pb2, nursery_pb2
 from segments.location import StoreLocation, Stores
@@ -61,7 +61,14 @@ def build_streams(
         listed = datasets.list_some(tx, {entry.dataset_id for entry in entries})
         placed = {dataset.id: dataset.store for dataset in listed if dataset.store}
     most = detail.checkpoints
-    checkpoints = _checkpoints(stream_reads.read_checkpoints(tx, streams, most) if most else ())
+    checkpoints: dict[tuple[UUID, UUID], list[nursery_pb2.OffsetCheckpoint]] = {}
+    for row in stream_reads.read_checkpoints(tx, streams, most) if most else ():
+        checkpoint = nursery_pb2.OffsetCheckpoint(
+            segment_offset=row.version,
+            stream_offset=row.stream_offset,
+            ingest_timestamp_nanos=row.ingest_timestamp_nanos,
+        )
+        checkpoints.setdefault((row.stream_id, row.dataset_id), []).append(checkpoint)
     infos: dict[UUID, list[nursery_pb2.IngestStreamDatasetInfo]] = {}
     of_stream = {stream.id: stream for stream in streams}
     for entry in entries:
@@ -137,15 +144,11 @@ def check_count(location: StoreLocation, streams: int, entries: int) -> None:
         cloud_merged_segments_prefix=convert.merged_place(Stores(location), _SOME_ID),
     ).ByteSize()
     if streams * stream_bytes + entries * entry_bytes > REPLY_BYTES_MAX:
-        raise _too_large(streams, _CATALOG_BYTES + _fixed_bytes(location, streams, entries))
+        raise too_large(streams, _CATALOG_BYTES + _fixed_bytes(location, streams, entries))
 
 
-def too_large(reply: nursery_pb2.GetIngestStreamsResponse) -> ReplyTooLarge:
+def too_large(streams: int, size_bytes: int) -> ReplyTooLarge:
     """The refusal of a poll whose shortest reply is above the bound."""
-    return _too_large(len(reply.streams), reply.ByteSize())
-
-
-def _too_large(streams: int, size_bytes: int) -> ReplyTooLarge:
     return ReplyTooLarge(
         f"{streams} streams take {size_bytes} bytes, more than {REPLY_BYTES_MAX}; ask for a"
         " shard of them with shard_index and shard_count",
@@ -232,21 +235,6 @@ def _entry(
         cloud_merged_segments_prefix=place,
         base_offset=row.base_offset if row.base_offset > stream.deleted_offset else None,
     )
-
-
-def _checkpoints(
-    rows: Iterable[CheckpointRow],
-) -> dict[tuple[UUID, UUID], list[nursery_pb2.OffsetCheckpoint]]:
-    by_entry: dict[tuple[UUID, UUID], list[nursery_pb2.OffsetCheckpoint]] = {}
-    for row in rows:
-        by_entry.setdefault((row.stream_id, row.dataset_id), []).append(
-            nursery_pb2.OffsetCheckpoint(
-                segment_offset=row.version,
-                stream_offset=row.stream_offset,
-                ingest_timestamp_nanos=row.ingest_time_nanos,
-            )
-        )
-    return by_entry
 
 
 def _clamp(value: int, most: int) -> int:

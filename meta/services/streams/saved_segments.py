@@ -8,8 +8,8 @@ from meta.errors import InvalidArgument
 from meta.services.messages import deduplication_keys
 from meta.store.access import audit
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims, parts, registration_state
-from meta.store.registration.calls import Merge, keys_of, raise_refusal
+from meta.store.registration import event_claims, registrations
+from meta.store.registration.calls import Merge
 from meta.store.registration.event_claims import DeduplicatedEvents, EventClaims
 from meta.store.segments import foreign_files, segments
 from meta.store.segments.segments import Claim, NewSegment
@@ -45,17 +45,12 @@ def save(tx: Transaction, new: Sequence[NewSegment], named: EventClaims | None) 
     for segment in new:
         by_dataset.setdefault(segment.dataset_id, []).append(segment)
     merges = [Merge(key, tuple(own), (), stated=stated) for key, own in by_dataset.items()]
-    calls = registration_state.lock_datasets(tx, merges)
-    own_parts = parts.lock(tx, calls, [DeduplicatedEvents])
-    claims = segments.claim(tx, new, keys_of(calls))
-    segments.raise_refusal(claims)
-    if any(claimed.registered_at is None for claimed in claims):
-        parts.check(own_parts)
-        raise_refusal(calls)
-        parts.write(own_parts)
+    claims = registrations.register_alone(tx, merges, [DeduplicatedEvents])
+    if saved := [claimed for claimed in claims if claimed.registered_at is None]:
         segments.insert(tx, claims, versions.allocate(tx))
-        note(tx, [c for c in claims if c.registered_at is None])
-    return [claimed.segment_id for claimed in claims]
+        note(tx, saved)
+    ids = {claimed.new.object_key: claimed.segment_id for claimed in claims}
+    return [ids[segment.object_key] for segment in new]
 
 
 def note(tx: Transaction, saved: list[Claim]) -> None:

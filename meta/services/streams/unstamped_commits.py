@@ -10,7 +10,7 @@ from uuid import UUID
 
 from meta.commits.transactions import Transactions
 from meta.errors import InvalidArgument
-from meta.store.streams import stream_sizes
+from meta.store.streams import streams
 
 # Entries, and tokens, of a stream that takes them; together they fit into a page of a poll.
 ENTRIES_MAX = 5_000
@@ -31,15 +31,15 @@ class UnstampedCommits:
         now = time.monotonic()
         if self._small_until.get(stream_id, 0.0) > now:
             return
-        size = await asyncio.to_thread(
+        entries, tokens, committed_offset = await asyncio.to_thread(
             self._transactions.read,
-            lambda tx: stream_sizes.read(tx, stream_id, self._entries_max + 1),
+            lambda tx: streams.size(tx, stream_id, self._entries_max + 1),
         )
-        if max(size.entries, size.tokens) <= self._entries_max:
+        if max(entries, tokens) <= self._entries_max:
             if len(self._small_until) >= _STREAMS_MAX:
                 self._small_until.clear()
             self._small_until[stream_id] = now + TRUSTED_SECS
-        elif offset > size.committed_offset:
+        elif offset > committed_offset:
             raise InvalidArgument(
                 f"the stream has more than {self._entries_max} entries or tokens: name the datasets"
                 " of its baby segments in CommitOffset.dataset_ids",

@@ -33,25 +33,37 @@ class LedgerPage:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """A check of a table in pages: from behind `:a0, ...` to `:z0, ...`.
+    """A check of a table in pages of its key: from behind `:a0, ...` to `:z0, ...`.
 
-    `end` finds the last key of a page that is not the last one, `last` is behind every key. Rows of
-    other tables are looked up one by one: a join might read these tables from their beginning.
+    `last` is behind every key. Rows of other tables are looked up one by one: a join might read
+    these tables from their beginning.
     """
 
+    table: str
+    key: str
     first: Position
     last: Position
-    end: TextClause
     find: TextClause
+    # Whether a page begins with the last row of the one before.
+    overlaps: bool = False
+
+    def end(self) -> TextClause:
+        """Find the last key of a page that is not the last one."""
+        names = ", ".join(f":a{index}" for index in range(len(self.first)))
+        return text(
+            f"SELECT {self.key} FROM {self.table}"  # noqa: S608
+            f" WHERE ({self.key}) {'>=' if self.overlaps else '>'} ({names})"
+            f" ORDER BY {self.key} OFFSET :skip LIMIT 1"
+        )
 
 
 _UUID_MAX = UUID(int=2**128 - 1)
 _INT64_MAX, _INT16_MAX = 2**63 - 1, 2**15 - 1
-_STREAMS_END = text("SELECT id FROM ingest_streams WHERE id > :a0 ORDER BY id OFFSET :skip LIMIT 1")
 _OFFSET_ORDER = _Check(
+    "ingest_streams",
+    "id",
     (_NIL,),
     (_UUID_MAX,),
-    _STREAMS_END,
     text(f"""
     SELECT s.id::text, format('deleted %s, merged %s to %s, committed %s, stopped %s',
            s.deleted_offset, e.low, e.high, h.committed_offset, s.stopped_offset)
@@ -74,12 +86,10 @@ _OFFSET_ORDER = _Check(
 # offset went on from the stored one, and no baby in between is of its dataset.
 _CHAIN_KEY = 'stream_id, dataset_id, end_offset, "part"'
 _OFFSET_CHAIN = _Check(
+    "registrations",
+    _CHAIN_KEY,
     (_NIL, _NIL, -1, -1),
     (_UUID_MAX, _UUID_MAX, _INT64_MAX, _INT16_MAX),
-    text(f"""
-    SELECT {_CHAIN_KEY} FROM registrations WHERE ({_CHAIN_KEY}) >= (:a0, :a1, :a2, :a3)
-    ORDER BY {_CHAIN_KEY} OFFSET :skip LIMIT 1
-    """),  # noqa: S608
     text(f"""
     SELECT stream_id::text, format('dataset %s: a merge ends at %s, the next begins at %s',
            dataset_id, coalesce(last_end, moved_from), start_offset)
@@ -106,14 +116,13 @@ _OFFSET_CHAIN = _Check(
                 WHERE e.stream_id = c.stream_id AND e.dataset_id = c.dataset_id))
     LIMIT :most
     """),  # noqa: S608
+    overlaps=True,
 )
 _DEAD_INPUTS = _Check(
+    "merge_task_inputs",
+    "segment_id",
     (_NIL,),
     (_UUID_MAX,),
-    text(
-        "SELECT segment_id FROM merge_task_inputs WHERE segment_id > :a0"
-        " ORDER BY segment_id OFFSET :skip LIMIT 1"
-    ),
     text("""
     SELECT i.task_id::text, format('its input %s is not live', i.segment_id)
     FROM merge_task_inputs i
@@ -124,9 +133,10 @@ _DEAD_INPUTS = _Check(
 )
 # Faults that the comparison by object key does not see.
 _IDENTITY = _Check(
+    "segments",
+    "id",
     (_NIL,),
     (_UUID_MAX,),
-    text("SELECT id FROM segments WHERE id > :a0 ORDER BY id OFFSET :skip LIMIT 1"),
     text("""
     SELECT s.id::text, format(
            'its object %s/%s is not registered for it, or of another dataset',
@@ -141,12 +151,10 @@ _IDENTITY = _Check(
 )
 # Damage to objects that readers and nurseries still need.
 _DAMAGED = _Check(
+    "damaged_objects",
+    "object_key",
     ("",),
     ("\U0010ffff",),
-    text(
-        "SELECT object_key FROM damaged_objects WHERE object_key > :a0"
-        " ORDER BY object_key OFFSET :skip LIMIT 1"
-    ),
     text(f"""
     SELECT coalesce(segment_id, stream_id), object_key || ': ' || damage
     FROM ({object_checks.DAMAGED}) d WHERE object_key > :a0 AND object_key <= :z0
@@ -184,7 +192,7 @@ def read_page(
         return _statistics(tx, position, rows_at_once)
     check = _CHECKS[kind]
     after = check.first if position is None else position
-    end = _end(tx, check.end, after, rows_at_once)
+    end = _end(tx, check, after, rows_at_once)
     values = {**_named("a", after), **_named("z", end or check.last), "most": most}
     rows = tx.execute(check.find, values)
     findings = tuple(Finding(kind, message, "", subject) for subject, message in rows)
@@ -196,17 +204,15 @@ def count_streams(
 ) -> tuple[int, Position | None]:
     """Count the streams of a page that are not retired; also the position of the next page."""
     after = _OFFSET_ORDER.first if position is None else position
-    end = _end(tx, _STREAMS_END, after, rows_at_once)
+    end = _end(tx, _OFFSET_ORDER, after, rows_at_once)
     values = {**_named("a", after), **_named("z", end or _OFFSET_ORDER.last)}
     return int(tx.execute(_NUM_STREAMS, values).scalar_one()), end
 
 
-def _end(
-    tx: Transaction, statement: TextClause, after: Position, rows_at_once: int
-) -> Position | None:
+def _end(tx: Transaction, check: _Check, after: Position, rows_at_once: int) -> Position | None:
     """The last key of a page, None if the page is not full and so the last one."""
     values = {**_named("a", after), "skip": rows_at_once - 1}
-    row = tx.execute(statement, values).one_or_none()
+    row = tx.execute(check.end(), values).one_or_none()
     return None if row is None else tuple(row)
 
 

@@ -1,8 +1,6 @@
 """Findings of reads of objects: checksums filled in later, proven damage, the scrub's position."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from sqlalchemy import text
@@ -27,15 +25,14 @@ class ObjectCheck(NamedTuple):
     crc32c: int
 
 
-@dataclass(frozen=True, slots=True)
-class ScrubPosition:
+class ScrubPosition(NamedTuple):
     """Position of a pass of the scrub; counts and bytes are of this pass."""
 
     checked_through: str
     objects: int
     size_bytes: int
     is_complete: bool
-    began_at: datetime
+    began_at_nanos: int
 
 
 class DamagedObject(NamedTuple):
@@ -45,7 +42,7 @@ class DamagedObject(NamedTuple):
     segment_id: str
     dataset_id: str
     damage: str
-    found_at: datetime
+    found_at_nanos: int
 
 
 # Damage of live and pinned segments, and of babies that some dataset has not merged. The rest is
@@ -69,7 +66,8 @@ DAMAGED = f"""
     WHERE s.id IS NOT NULL OR b.stream_id IS NOT NULL
 """  # noqa: S608
 _LIST = text(f"""
-    SELECT object_key, coalesce(segment_id, ''), coalesce(dataset_id, ''), damage, found_at
+    SELECT object_key, coalesce(segment_id, ''), coalesce(dataset_id, ''), damage,
+      (extract(epoch FROM found_at) * 1000000)::bigint * 1000
     FROM ({DAMAGED}) d WHERE object_key > :after ORDER BY object_key LIMIT :most
 """)  # noqa: S608
 _DAMAGED_KEYS = text(f"""
@@ -100,7 +98,9 @@ _FILL_BABY = text("""
 _SAVE_POSITION = text("""
     INSERT INTO scrub_state AS s (name, checked_through, objects, size_bytes, is_complete, began_at,
                                   holder, lease_until)
-    VALUES (:name, :through, :objects, :size, :complete, :began, nullif(:holder, ''),
+    VALUES (:name, :checked_through, :objects, :size_bytes, :is_complete,
+            timestamptz 'epoch' + (:began_at_nanos / 1000) * interval '1 microsecond',
+            nullif(:holder, ''),
             CASE WHEN :holder <> '' THEN clock_timestamp() + make_interval(secs => :lease) END)
     ON CONFLICT (name) DO UPDATE SET checked_through = excluded.checked_through,
       objects = excluded.objects, size_bytes = excluded.size_bytes,
@@ -112,7 +112,8 @@ _SAVE_POSITION = text("""
     RETURNING name
 """)
 _POSITION = text("""
-    SELECT checked_through, objects, size_bytes, is_complete, began_at,
+    SELECT checked_through, objects, size_bytes, is_complete,
+           (extract(epoch FROM began_at) * 1000000)::bigint * 1000,
            CASE WHEN lease_until > clock_timestamp() THEN holder ELSE '' END
     FROM scrub_state WHERE name = :name
 """)
@@ -163,17 +164,8 @@ def save_position(tx: Transaction, position: ScrubPosition, holder: str = "") ->
 
     A holder of "" is one of a release without leases.
     """
-    values = {
-        "name": SCRUB_NAME,
-        "through": position.checked_through,
-        "objects": position.objects,
-        "size": position.size_bytes,
-        "complete": position.is_complete,
-        "began": position.began_at,
-        "holder": holder,
-        "lease": SCRUB_LEASE_SECS,
-    }
-    return tx.execute(_SAVE_POSITION, values).scalar_one_or_none() is not None
+    values = {"name": SCRUB_NAME, "holder": holder, "lease": SCRUB_LEASE_SECS}
+    return tx.execute(_SAVE_POSITION, values | position._asdict()).scalar_one_or_none() is not None
 
 
 def find_position(tx: Transaction) -> tuple[ScrubPosition | None, str]:
@@ -181,6 +173,5 @@ def find_position(tx: Transaction) -> tuple[ScrubPosition | None, str]:
     row = tx.execute(_POSITION, {"name": SCRUB_NAME}).one_or_none()
     if row is None:
         return None, ""
-    through, objects, size_bytes, is_complete, began_at, holder = row
-    began_at = began_at.astimezone(UTC)
-    return ScrubPosition(through, objects, size_bytes, is_complete, began_at), holder
+    *position, holder = row
+    return ScrubPosition(*position), holder

@@ -1,13 +1,13 @@
 """The loss ledger: records that operators have accepted to lose, kept permanently."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Select, Uuid, bindparam, func, insert, select, update
+from sqlalchemy import ARRAY, Select, Uuid, bindparam, func, insert, select, text
 
 from meta.store.engine import keyset
 from meta.store.engine.keyset import Page, Window
@@ -46,12 +46,20 @@ class Lost:
     records: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A row of the ledger; `withdrawn_version` is set once the records are back."""
+class Loss(NamedTuple):
+    """A row of the ledger, in the order of its columns.
+
+    `withdrawn_version` is set once the records are back; None elsewhere as in Lost.
+    """
 
     id: UUID
-    lost: Lost
+    kind: int
+    stream_id: UUID | None
+    offset: int | None
+    dataset_id: UUID | None
+    segment_id: UUID | None
+    object_key: str | None
+    records: int | None
     version: Version
     lost_at: datetime
     actor: str
@@ -59,22 +67,7 @@ class Loss:
     withdrawn_version: Version | None
 
 
-_COLUMNS = (
-    losses.c.id,
-    losses.c.kind,
-    losses.c.stream_id,
-    losses.c.offset,
-    losses.c.dataset_id,
-    losses.c.segment_id,
-    losses.c.object_key,
-    losses.c.records,
-    losses.c.version,
-    losses.c.lost_at,
-    losses.c.actor,
-    losses.c.reason,
-    losses.c.withdrawn_version,
-)
-_ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS).order_by(losses.c.id)
+_ALL = select(*(losses.c[name] for name in Loss._fields)).order_by(losses.c.id)
 _BY_IDS = _ALL.where(losses.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _OF_BABY = _ALL.where(
     losses.c.kind == int(LossKind.BABY),
@@ -82,12 +75,10 @@ _OF_BABY = _ALL.where(
     losses.c.offset == bindparam("offset"),
 )
 _OF_SEGMENT = _ALL.where(losses.c.segment_id == bindparam("segment"))
-_WITHDRAW = (
-    update(losses)
-    .where(losses.c.segment_id == bindparam("segment"), losses.c.withdrawn_version.is_(None))
-    .values(withdrawn_version=bindparam("at_version"))
+_WITHDRAW = text(
+    "UPDATE losses SET withdrawn_version = :version"
+    " WHERE segment_id = :segment AND withdrawn_version IS NULL"
 )
-_INSERT = insert(losses)
 _LISTED: Select[*tuple[Any, ...]] = select(
     losses.c.id,
     func.octet_length(losses.c.reason)
@@ -99,55 +90,34 @@ _LISTED: Select[*tuple[Any, ...]] = select(
 def of_baby(tx: Transaction, stream_id: UUID, offset: int) -> list[Loss]:
     """The rows of a skipped baby segment; empty if it was not skipped."""
     rows = tx.execute(_OF_BABY, {"stream": stream_id, "offset": offset})
-    return [_loss(row) for row in rows]
+    return [Loss(*row) for row in rows]
 
 
 def of_segment(tx: Transaction, segment_id: UUID) -> list[Loss]:
     """The rows of a segment, oldest first; empty if it was never hidden or replaced."""
-    return [_loss(row) for row in tx.execute(_OF_SEGMENT, {"segment": segment_id})]
+    return [Loss(*row) for row in tx.execute(_OF_SEGMENT, {"segment": segment_id})]
 
 
 def withdraw(tx: Transaction, segment_id: UUID, version: Version) -> None:
     """Record that a segment's records are back."""
-    tx.execute(_WITHDRAW, {"segment": segment_id, "at_version": version})
+    tx.execute(_WITHDRAW, {"segment": segment_id, "version": version})
 
 
 def write(tx: Transaction, lost: Iterable[Lost], version: Version, acceptance: Acceptance) -> None:
     """Write rows, at the version from which on the records are missing."""
-    rows = [
-        {
-            "id": new_uuid7(),
-            "kind": int(item.kind),
-            "stream_id": item.stream_id,
-            "offset": item.offset,
-            "dataset_id": item.dataset_id,
-            "segment_id": item.segment_id,
-            "object_key": item.object_key,
-            "records": item.records,
-            "version": version,
-            "actor": acceptance.actor,
-            "reason": acceptance.reason,
-        }
-        for item in lost
-    ]
-    tx.execute(_INSERT, rows)
+    common = {"version": version, "actor": acceptance.actor, "reason": acceptance.reason}
+    tx.execute(insert(losses), [{"id": new_uuid7(), **asdict(item), **common} for item in lost])
 
 
 def list_page(
     tx: Transaction, window: Window, stream_id: UUID | None, dataset_id: UUID | None
 ) -> Page[Loss]:
     """A page of the ledger, oldest first, of all or of one stream or dataset."""
-    query, values = _LISTED, dict[str, Any]()
+    query = _LISTED
     if stream_id is not None:
-        query, values["stream"] = query.where(losses.c.stream_id == bindparam("stream")), stream_id
+        query = query.where(losses.c.stream_id == stream_id)
     if dataset_id is not None:
-        query = query.where(losses.c.dataset_id == bindparam("dataset"))
-        values["dataset"] = dataset_id
-    page = keyset.read(tx, query, window, values)
-    by_id = {row.id: _loss(row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+        query = query.where(losses.c.dataset_id == dataset_id)
+    page = keyset.read(tx, query, window, {})
+    by_id = {row.id: Loss(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
     return page.map(by_id.__getitem__)
-
-
-def _loss(row: Any) -> Loss:
-    lost = Lost(LossKind(row[1]), *row[2:8])
-    return Loss(row[0], lost, row[8], row[9], row[10], row[11], row[12])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, bindparam, func, select, text
+from sqlalchemy import Row, Select, bindparam, func, select, text
 
 from meta.errors import NotDrained, NotFound, NothingToRepair, OffsetNotCommitted
 from meta.store.access import audit
@@ -49,15 +49,6 @@ class Parking:
     is_skipped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Baby:
-    """A committed baby segment that is to be skipped."""
-
-    num_records: int
-    dataset_ids: frozenset[UUID]
-    committed_at_nanos: int
-
-
 _IS_PARKED = (
     'parked_streams."offset" > coalesce('
     f"{merged_offsets.lowest('parked_streams.stream_id')}, ingest_streams.deleted_offset)"
@@ -92,7 +83,8 @@ _PARK = text("""
     RETURNING extract(epoch FROM clock_timestamp() - parked_at)
 """)
 _BABY = text("""
-    SELECT num_records, dataset_ids, (extract(epoch FROM committed_at) * 1000000)::bigint * 1000
+    SELECT num_records, dataset_ids,
+      (extract(epoch FROM committed_at) * 1000000)::bigint * 1000 AS committed_at_nanos
     FROM baby_segments WHERE stream_id = :stream AND "offset" = :offset
 """)
 
@@ -148,7 +140,7 @@ def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) 
                 merged_offset=merged_offset,
             )
     moved = [dataset_id for dataset_id, end in merged.items() if end < offset]
-    baby = _baby(tx, stream_id, offset)
+    baby = tx.execute(_BABY, {"stream": stream_id, "offset": offset}).one()
     audit.note(
         tx, "SkipOffset", f"{stream_id}/{offset}", f"{acceptance.actor}: {acceptance.reason}"
     )
@@ -183,15 +175,13 @@ def _check_parked(tx: Transaction, stream_id: UUID, offset: int) -> None:
         )
 
 
-def _baby(tx: Transaction, stream_id: UUID, offset: int) -> _Baby:
-    row = tx.execute(_BABY, {"stream": stream_id, "offset": offset}).one()
-    return _Baby(row[0], frozenset(row[1] or ()), row[2])
-
-
-def _lost(stream_id: UUID, offset: int, baby: _Baby, merged_ids: set[UUID]) -> list[Lost]:
+def _lost(
+    stream_id: UUID, offset: int, baby: Row[*tuple[Any, ...]], merged_ids: set[UUID]
+) -> list[Lost]:
     """One row per dataset that has not merged the baby segment; one in all if it has no stamps."""
-    dataset_ids: list[UUID | None] = [*sorted(baby.dataset_ids - merged_ids)]
-    is_whole = not baby.dataset_ids & merged_ids
+    stamps = frozenset[UUID](baby.dataset_ids or ())
+    dataset_ids: list[UUID | None] = [*sorted(stamps - merged_ids)]
+    is_whole = not stamps & merged_ids
     # A count is of all datasets of the baby segment together.
     records = baby.num_records if len(dataset_ids) <= 1 and is_whole else None
     return [

@@ -18,12 +18,12 @@ from meta.store.catalog import datasets
 from meta.store.damage import losses
 from meta.store.damage.losses import Acceptance, LossKind, Lost
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims, parts, quarantined_ranges, registration_state
+from meta.store.registration import event_claims, quarantined_ranges, registrations
 from meta.store.registration.bound_columns import BoundColumns
-from meta.store.registration.calls import Merge, raise_refusal
+from meta.store.registration.calls import Merge
 from meta.store.registration.event_claims import DeduplicatedEvents, EventClaims
 from meta.store.segments import segments
-from meta.store.segments.segments import NewSegment
+from meta.store.segments.segments import Claim, NewSegment
 from meta.store.streams import merged_offsets
 from meta.store.versions import versions, witness_state
 from meta.store.versions.versions import Version
@@ -139,28 +139,17 @@ def complete(
         raise InvalidArgument(
             f"the replay goes to dataset {replay.dataset_id}", field="segments.dataset_id"
         )
-    if replay.dataset_id is not None:
+    claims: tuple[Claim, ...] = ()
+    if replay.dataset_id is not None and (new or deduplication_keys is not None):
         stated = {} if deduplication_keys is None else {event_claims.FIELD: deduplication_keys}
-        _settle_parts(tx, Merge(replay.dataset_id, tuple(new), (), stated=stated))
-    claims = segments.claim(tx, new) if new else ()
-    segments.raise_refusal(claims)
+        merge = Merge(replay.dataset_id, tuple(new), (), stated=stated)
+        claims = registrations.register_alone(tx, [merge], [BoundColumns, DeduplicatedEvents])
     audit.note(tx, "CompleteReplay", payload.object_key, f"{len(new)} segments")
     version = versions.allocate(tx)
     segments.insert(tx, claims, version)
     segment_ids = tuple(claimed.segment_id for claimed in claims)
     _end(tx, payload, ReplayState.REPLAYED, version, segment_ids)
     return Replay(ReplayState.REPLAYED, replay.dataset_id, version, segment_ids)
-
-
-def _settle_parts(tx: Transaction, merge: Merge) -> None:
-    """Check and write the parts of a registration that apply to a replay; raises a refusal."""
-    if not merge.segments and not merge.stated:
-        return
-    calls = registration_state.lock_datasets(tx, [merge])
-    own_parts = parts.lock(tx, calls, [BoundColumns, DeduplicatedEvents])
-    parts.check(own_parts)
-    raise_refusal(calls)
-    parts.write(own_parts)
 
 
 def drop(

@@ -17,8 +17,9 @@ from meta.store.catalog import datasets
 from meta.store.damage import losses
 from meta.store.damage.losses import Acceptance, Loss, LossKind, Lost
 from meta.store.engine.pool import Conflict, Transaction
+from meta.store.lookup import lineage
 from meta.store.merging import merge_tasks
-from meta.store.segments import segments, stats
+from meta.store.segments import burial, segments, stats
 from meta.store.segments.segments import NewSegment, SegmentRow
 from meta.store.tables.segments import segment_lineage
 from meta.store.versions import versions
@@ -36,34 +37,18 @@ class Replacement:
 
 
 _LOCK = text("""
-    SELECT dataset_key, size_bytes, compressed_size_bytes, merge_count,
-           tombstone_version IS NULL AS is_live,
+    SELECT merge_count, tombstone_version IS NULL AS is_live,
            coalesce(tombstone_at = 'infinity', false) AS is_hidden
     FROM segments WHERE id = :segment FOR UPDATE
 """)
 _TASK = text("SELECT task_id FROM merge_task_inputs WHERE segment_id = :segment")
-_BURY = text(
-    "UPDATE segments SET tombstone_version = coalesce(tombstone_version, :version),"
-    " tombstone_at = CASE WHEN :is_hidden THEN cast('infinity' AS timestamptz)"
-    " ELSE clock_timestamp() END WHERE id = :segment"
-)
+HIDE = text("UPDATE segments SET tombstone_at = 'infinity' WHERE id = :segment")
+_END_HIDING = text("UPDATE segments SET tombstone_at = clock_timestamp() WHERE id = :segment")
 # An altered replacement stays apart from other records as long as it may be taken back:
 # `meta.store.deletion.tombstones` releases it once its original is deleted.
 _EXCLUDE = text("UPDATE segments SET quarantined_at = clock_timestamp() WHERE id = :segment")
 _REPLACED_BY = text("SELECT output_id FROM segment_lineage WHERE input_id = :segment")
 _LINK = insert(segment_lineage)
-# Registrations of everything that was merged into the segment, by their first segments.
-_SPANS = text("""
-    WITH RECURSIVE chain (id) AS (
-        SELECT cast(:segment AS uuid)
-        UNION SELECT l.input_id FROM chain c JOIN segment_lineage l ON l.output_id = c.id),
-    firsts AS (
-        SELECT id FROM chain
-        UNION SELECT f.first_segment_id FROM chain c
-              JOIN registration_segments f ON f.segment_id = c.id)
-    SELECT DISTINCT r.stream_id::text, r.start_offset + 1, r.end_offset
-    FROM firsts JOIN registrations r ON r.segment_id = firsts.id
-""")
 
 
 def hide(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> tuple[SegmentRow, Loss]:
@@ -81,9 +66,10 @@ def hide(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> tuple[Seg
         raise _not_live(segment_id)
     audit.note(tx, "HideSegment", segment_id, f"{acceptance.actor}: {acceptance.reason}")
     version = versions.allocate(tx)
-    tx.execute(_BURY, {"segment": segment_id, "version": version, "is_hidden": True})
+    burial.bury(tx, [segment_id], version)
+    tx.execute(HIDE, {"segment": segment_id})
     losses.write(tx, [lost(segment)], version, acceptance)
-    stats.add(tx, [*cancelled, gone(row)])
+    stats.add(tx, cancelled)
     return get(tx, segment_id), losses.of_segment(tx, segment_id)[-1]
 
 
@@ -124,17 +110,18 @@ def replace(
     detail = f"{altered if accepts_altered else ''}{acceptance.actor}: {acceptance.reason}"
     audit.note(tx, "ReplaceSegment", segment_id, detail)
     version = versions.allocate(tx)
-    changes = segments.write_rows(tx, claims, version, merge_count=row.merge_count)
-    tx.execute(_BURY, {"segment": segment_id, "version": version, "is_hidden": False})
+    segments.insert(tx, claims, version, merge_count=row.merge_count)
     tx.execute(_LINK, {"input_id": segment_id, "output_id": claimed.segment_id})
     if row.is_live:
         # The ledger also has the damage that readers of earlier versions meet.
         losses.write(tx, [lost(segment)], version, acceptance)
-        changes.append(gone(row))
+        burial.bury(tx, [segment_id], version)
+    else:
+        tx.execute(_END_HIDING, {"segment": segment_id})
     if accepts_altered:
         tx.execute(_EXCLUDE, {"segment": claimed.segment_id})
     losses.withdraw(tx, segment_id, version)
-    stats.add(tx, [*cancelled, *changes])
+    stats.add(tx, cancelled)
     return Replacement(claimed.segment_id, version)
 
 
@@ -182,9 +169,7 @@ def _check_same(
             raise InvalidArgument(
                 f"it is {given}, that of the segment is {registered}", field=f"segment.{name}"
             )
-    registered_spans = coalesce(
-        OffsetSpan(*row) for row in tx.execute(_SPANS, {"segment": segment.id})
-    )
+    registered_spans = coalesce(lineage.spans_of(tx, UUID(segment.id)))
     # A segment that was registered without offsets has no lineage in meta.
     if not registered_spans:
         return
@@ -217,16 +202,6 @@ def lost(segment: SegmentRow) -> Lost:
         segment_id=UUID(segment.id),
         object_key=join_key(segment.prefix, segment.object_name),
         records=segment.number_of_events,
-    )
-
-
-def gone(row: Row[*tuple[Any, ...]]) -> stats.Change:
-    """The decrement of the counters by a locked segment that was live."""
-    return stats.Change(
-        row.dataset_key,
-        live_segments=-1,
-        live_size_bytes=-row.size_bytes,
-        live_compressed_size_bytes=-row.compressed_size_bytes,
     )
 
 

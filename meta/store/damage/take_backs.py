@@ -17,7 +17,7 @@ from meta.store.damage import losses, segment_repairs
 from meta.store.damage.losses import Acceptance, Loss
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pins
-from meta.store.segments import stats
+from meta.store.segments import burial, stats
 from meta.store.segments.segments import SegmentRow
 from meta.store.versions import versions
 
@@ -42,11 +42,6 @@ _ORIGINAL = text("""
         WHERE x.segment_id = o.id AND x.withdrawn_version = n.created_version)
     FOR UPDATE OF o
 """)
-_HIDE = text("UPDATE segments SET tombstone_at = 'infinity' WHERE id = :segment")
-_BURY = text(
-    "UPDATE segments SET tombstone_version = :version, tombstone_at = clock_timestamp()"
-    " WHERE id = :segment"
-)
 
 
 def take_back(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> TakenBack:
@@ -71,11 +66,11 @@ def take_back(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> Take
         raise NothingToRepair("the grace of the original is over", segment_id=original.id)
     audit.note(tx, "TakeBackReplacement", segment_id, f"{acceptance.actor}: {acceptance.reason}")
     version = versions.allocate(tx)
-    tx.execute(_BURY, {"segment": segment_id, "version": version})
-    tx.execute(_HIDE, {"segment": original.id})
+    burial.bury(tx, [segment_id], version)
+    tx.execute(segment_repairs.HIDE, {"segment": original.id})
     hidden = segment_repairs.get(tx, original.id)
     losses.write(tx, [segment_repairs.lost(hidden)], version, acceptance)
-    stats.add(tx, [*cancelled, segment_repairs.gone(row)])
+    stats.add(tx, cancelled)
     return _result(tx, segment_id, original.id)
 
 

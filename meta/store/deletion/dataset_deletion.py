@@ -1,9 +1,8 @@
 """Dataset deletion: a grace during which it can be undone, then the segments are tombstoned."""
 
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, bindparam, func, insert, select, text, update
+from sqlalchemy import text
 
 from meta.errors import (
     DatasetProtected,
@@ -19,8 +18,6 @@ from meta.store.deletion import kept_files
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.segments import burial, stats
-from meta.store.tables.catalog import dataset_visibility
-from meta.store.tables.catalog import datasets as datasets_table
 from meta.store.versions import versions
 from meta.store.versions.clock import ago
 
@@ -29,18 +26,9 @@ SEGMENTS_AT_ONCE = 200
 TASKS_AT_ONCE = 200
 _SHOWN_BLOCKERS = 10
 
-_COLUMNS = (
-    datasets_table.c.id,
-    datasets_table.c.key,
-    datasets_table.c.name,
-    datasets_table.c.is_default,
-    datasets_table.c.store,
-)
-_LOCK: Select[*tuple[Any, ...]] = (
-    select(*_COLUMNS)
-    .where(datasets_table.c.id == bindparam("dataset"))
-    .where(datasets_table.c.deleted_at.is_(None))
-    .with_for_update()
+_LOCK = text(
+    "SELECT id, key, name, is_default, store FROM datasets"
+    " WHERE id = :dataset AND deleted_at IS NULL FOR UPDATE"
 )
 _BLOCKERS = text("""
     (SELECT 'token ' || name FROM ingest_tokens
@@ -51,16 +39,13 @@ _BLOCKERS = text("""
     (SELECT 'stream ' || stream_id FROM stream_datasets WHERE dataset_id = :dataset
      ORDER BY stream_id LIMIT :most)
 """)
-_DELETE = (
-    update(datasets_table)
-    .where(datasets_table.c.id == bindparam("dataset"))
-    .values(deleted_at=func.clock_timestamp(), kept_files=bindparam("kept_files"))
+_DELETE = text(
+    "UPDATE datasets SET deleted_at = clock_timestamp(), kept_files = :kept_files"
+    " WHERE id = :dataset"
 )
-_HIDE = (
-    update(dataset_visibility)
-    .where(dataset_visibility.c.dataset_key == bindparam("key"))
-    .where(dataset_visibility.c.to_version.is_(None))
-    .values(to_version=bindparam("at_version"))
+_HIDE = text(
+    "UPDATE dataset_visibility SET to_version = :version"
+    " WHERE dataset_key = :key AND to_version IS NULL"
 )
 _LOCK_DELETED = text(f"""
     SELECT id, key, name, is_default, store,
@@ -68,12 +53,10 @@ _LOCK_DELETED = text(f"""
            purged_at IS NOT NULL OR deleted_at <= {ago(":grace")} AS is_over
     FROM datasets WHERE id = :dataset FOR UPDATE
 """)  # noqa: S608
-_RESTORE = (
-    update(datasets_table)
-    .where(datasets_table.c.id == bindparam("dataset"))
-    .values(deleted_at=None, kept_files=int(kept_files.KeptFilesState.NONE))
+_RESTORE = text(
+    "UPDATE datasets SET deleted_at = NULL, kept_files = :kept_files WHERE id = :dataset"
 )
-_SHOW = insert(dataset_visibility)
+_SHOW = text("INSERT INTO dataset_visibility (dataset_key, from_version) VALUES (:key, :version)")
 _PURGE = text(f"""
     UPDATE datasets SET purged_at = clock_timestamp() WHERE id = ANY(ARRAY(
         SELECT id FROM datasets
@@ -118,7 +101,7 @@ def delete(tx: Transaction, identifier: UUID | str, *, keeps_files: bool = False
     version = versions.allocate(tx)
     state = kept_files.KeptFilesState.REQUESTED if keeps_files else kept_files.KeptFilesState.NONE
     tx.execute(_DELETE, {"dataset": dataset.id, "kept_files": int(state)})
-    tx.execute(_HIDE, {"key": dataset.key, "at_version": version})
+    tx.execute(_HIDE, {"key": dataset.key, "version": version})
     return True
 
 
@@ -151,9 +134,10 @@ def undelete(
     if row.is_over:
         raise UndeleteExpired("the time in which it can come back is over", dataset_id=dataset_id)
     audit.note(tx, "UndeleteDataset", dataset_id, f"name {dataset.name!r}")
-    tx.execute(_RESTORE, {"dataset": dataset_id})
+    state = kept_files.KeptFilesState.NONE
+    tx.execute(_RESTORE, {"dataset": dataset_id, "kept_files": int(state)})
     version = versions.allocate(tx)
-    tx.execute(_SHOW, {"dataset_key": dataset.key, "from_version": version})
+    tx.execute(_SHOW, {"key": dataset.key, "version": version})
     datasets.stamp(tx, dataset.id, version)
     if datasets.count_live(tx) > live_max:
         raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)

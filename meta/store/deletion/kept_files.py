@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 
 from meta.store.deletion import tombstones
 from meta.store.engine import pg_arrays
@@ -129,13 +129,18 @@ def forget(tx: Transaction, grace_secs: float) -> bool:
     return True
 
 
-def keys_among(tx: Transaction, keys: Sequence[str]) -> frozenset[str]:
+def keys_among(tx: Transaction, keys: Sequence[str]) -> set[str]:
     """The keys of merged segments that belong to a dataset whose objects stay permanently."""
+    return keys_of(tx, keys, _KEPT)
+
+
+def keys_of(tx: Transaction, keys: Sequence[str], datasets: TextClause) -> set[str]:
+    """The keys of merged segments of those datasets that a statement selects of some ids."""
     owners = {
         key: name.dataset_id
         for key in keys
         if isinstance(name := parse_key(key), MergedKey | AttemptKey)
     }
     ids = pg_arrays.uuids([UUID(dataset_id) for dataset_id in sorted(set(owners.values()))])
-    kept = set(tx.execute(_KEPT, {"ids": ids}).scalars()) if owners else set()
-    return frozenset(key for key, dataset_id in owners.items() if dataset_id in kept)
+    selected = set(tx.execute(datasets, {"ids": ids}).scalars()) if owners else set()
+    return {key for key, dataset_id in owners.items() if dataset_id in selected}

@@ -51,6 +51,15 @@ class ExpiryRule:
     has_more_pages: Callable[[], bool] = lambda: False
 
 
+def _oldest(table: str, moment: str, condition: str = "true") -> str:
+    """A statement that deletes the oldest rows behind an age."""
+    return f"""
+    DELETE FROM {table} WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM {table} WHERE {condition} AND {moment} < {_AGE_AGO}
+      ORDER BY {moment} LIMIT :most))
+"""  # noqa: S608
+
+
 _ENTRIES = text("""
     SELECT stream_id, dataset_id FROM stream_datasets
     WHERE (stream_id, dataset_id) > (:last, :last_other) ORDER BY stream_id, dataset_id LIMIT :most
@@ -82,26 +91,19 @@ _CHECKPOINTS = text(f"""
         LIMIT :most) c
       LIMIT :most))
 """)  # noqa: S608
-_BABIES = text(f"""
-    DELETE FROM baby_segments WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM baby_segments WHERE reaped_at < {_AGE_AGO}
-      ORDER BY reaped_at LIMIT :most))
-""")  # noqa: S608
-_REMOVALS = text(f"""
-    DELETE FROM stream_removals WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM stream_removals WHERE removed_at < {_AGE_AGO}
-      ORDER BY removed_at LIMIT :most)) RETURNING version
-""")  # noqa: S608
-_RAISE_REMOVALS_FLOOR = text(
-    "UPDATE meta_state SET removals_floor = greatest(removals_floor, :floor)"
+_BABIES = _oldest("baby_segments", "reaped_at")
+_REMOVALS = _oldest("stream_removals", "removed_at") + "RETURNING version"
+_EMPTY_REGISTRATIONS = (
+    _oldest("registrations", "created_at", "segment_id IS NULL") + "RETURNING version"
 )
-_EMPTY_REGISTRATIONS = text(f"""
-    DELETE FROM registrations WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM registrations
-      WHERE segment_id IS NULL AND created_at < {_AGE_AGO}
-      ORDER BY created_at LIMIT :most)) RETURNING version
-""")  # noqa: S608
-_RAISE_HISTORY_FLOOR = text("UPDATE meta_state SET history_floor = greatest(history_floor, :floor)")
+_IDENTITIES = _oldest("object_identities", "changed_at", "state > 1")
+_TASKS = f"""
+    WITH gone AS ({_oldest("merge_tasks", "finished_at", "state > 1")} RETURNING id),
+    attempts AS (DELETE FROM merge_attempts WHERE task_id IN (SELECT id FROM gone))
+    SELECT id FROM gone
+"""  # noqa: S608
+_AUDIT = _oldest("audit_log", "at")
+_RAISE_FLOOR = "UPDATE meta_state SET {floor} = greatest({floor}, :version)"
 # A period ends where the next one of its pair begins; nothing unmerged lies below the floor.
 _PERIODS = text(f"""
     DELETE FROM routing_periods WHERE ctid = ANY(ARRAY(
@@ -140,25 +142,6 @@ _END_INPUTS = text("""
       AND NOT EXISTS (SELECT FROM segments WHERE id = i)
     ON CONFLICT DO NOTHING
 """)
-_IDENTITIES = text(f"""
-    DELETE FROM object_identities WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM object_identities
-      WHERE state > 1 AND changed_at < {_AGE_AGO}
-      ORDER BY changed_at LIMIT :most))
-""")  # noqa: S608
-_TASKS = text(f"""
-    WITH gone AS (DELETE FROM merge_tasks WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM merge_tasks
-      WHERE state > 1 AND finished_at < {_AGE_AGO}
-      ORDER BY finished_at LIMIT :most)) RETURNING id),
-    attempts AS (DELETE FROM merge_attempts WHERE task_id IN (SELECT id FROM gone))
-    SELECT id FROM gone
-""")  # noqa: S608
-_AUDIT = text(f"""
-    DELETE FROM audit_log WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM audit_log WHERE at < {_AGE_AGO}
-      ORDER BY at LIMIT :most))
-""")  # noqa: S608
 # Steps from one dataset to the next along the index, for a page of them.
 _USAGE = text("""
     WITH RECURSIVE used AS (
@@ -215,14 +198,6 @@ def _remove_usage(tx: Transaction, _ages: Ages) -> int:
     return _count(tx, _OLD_USAGE, values)
 
 
-def _remove_removals(tx: Transaction, ages: Ages) -> int:
-    return _behind_floor(tx, _REMOVALS, ages.retired_stream, _RAISE_REMOVALS_FLOOR)
-
-
-def _remove_empty_registrations(tx: Transaction, ages: Ages) -> int:
-    return _behind_floor(tx, _EMPTY_REGISTRATIONS, ages.identity, _RAISE_HISTORY_FLOOR)
-
-
 def _end_lineages(tx: Transaction, _ages: Ages) -> int:
     ids = list(tx.execute(_LINEAGE_ENDS, {"most": ROWS_MAX}).scalars())
     if ids:
@@ -233,18 +208,21 @@ def _end_lineages(tx: Transaction, _ages: Ages) -> int:
     return len(ids)
 
 
-def _behind_floor(
-    tx: Transaction, statement: TextClause, age_secs: float, floor: TextClause
-) -> int:
-    """Delete versioned rows and raise the version below which they would be missed."""
-    gone = list(tx.execute(statement, {"age": age_secs, "most": ROWS_MAX}).scalars())
-    if gone:
-        tx.execute(floor, {"floor": max(gone)})
-    return len(gone)
-
-
 def _count(tx: Transaction, statement: TextClause, values: Mapping[str, object]) -> int:
     return tx.execute(statement, {**values, "most": ROWS_MAX}).rowcount
+
+
+def _aged(name: str, statement: str, age: str, floor: str = "") -> ExpiryRule:
+    """The rule of rows of an age; `floor` is the version below which they would be missed."""
+
+    def run(tx: Transaction, ages: Ages) -> int:
+        gone = tx.execute(text(statement), {"age": getattr(ages, age), "most": ROWS_MAX})
+        if floor and (versions := gone.scalars().all()):
+            tx.execute(text(_RAISE_FLOOR.format(floor=floor)), {"version": max(versions)})
+            return len(versions)
+        return gone.rowcount
+
+    return ExpiryRule(name, run)
 
 
 # Often: a poll looks at every stream that is marked as having a backlog, from its floor on, and at
@@ -261,14 +239,14 @@ FREQUENT: tuple[ExpiryRule, ...] = (
 SLOW: tuple[ExpiryRule, ...] = (
     ExpiryRule("checkpoints", _remove_checkpoints),
     ExpiryRule("entries", _rebase_entries),
-    ExpiryRule("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
-    ExpiryRule("removals", _remove_removals),
-    ExpiryRule("empty_registrations", _remove_empty_registrations),
+    _aged("babies", _BABIES, "baby_row"),
+    _aged("removals", _REMOVALS, "retired_stream", "removals_floor"),
+    _aged("empty_registrations", _EMPTY_REGISTRATIONS, "identity", "history_floor"),
     ExpiryRule("routing_periods", _remove_periods),
     ExpiryRule("lineages", _end_lineages),
-    ExpiryRule("identities", lambda tx, ages: _count(tx, _IDENTITIES, {"age": ages.identity})),
-    ExpiryRule("tasks", lambda tx, ages: _count(tx, _TASKS, {"age": ages.finished_task})),
-    ExpiryRule("audit", lambda tx, ages: _count(tx, _AUDIT, {"age": ages.audit})),
+    _aged("identities", _IDENTITIES, "identity"),
+    _aged("tasks", _TASKS, "finished_task"),
+    _aged("audit", _AUDIT, "audit"),
     ExpiryRule("retention", lambda tx, _: retention.bury_expired(tx), retention.SEGMENTS_AT_ONCE),
     ExpiryRule(
         "deleted_datasets",

@@ -1,5 +1,6 @@
 """Retention: segments older than their dataset's retention are tombstoned."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
@@ -40,17 +41,17 @@ def bury_expired(tx: Transaction) -> int:
     ids = sorted(tx.execute(_EXPIRED, {"most": SEGMENTS_AT_ONCE}).scalars())
     if not ids:
         return 0
-    tasks = _lock_tasks(tx, ids)
+    tasks = lock_tasks(tx, ids)
     changes = merge_tasks.cancel(tx, tasks)
     buried = burial.bury(tx, ids, versions.allocate(tx))
     stats.add(tx, changes)
     return buried
 
 
-def _lock_tasks(tx: Transaction, segment_ids: list[UUID]) -> list[MergeTaskRow]:
+def lock_tasks(tx: Transaction, segment_ids: Sequence[UUID]) -> list[MergeTaskRow]:
     """Lock the open tasks of the segments. A later task is cancelled when it is polled."""
     held = []
-    for task_id in tx.execute(_TASKS, {"ids": segment_ids}).scalars():
+    for task_id in tx.execute(_TASKS, {"ids": list(segment_ids)}).scalars():
         task = merge_tasks.lock(tx, task_id)
         if task is not None and task.state == TaskState.OPEN:
             held.append(task)

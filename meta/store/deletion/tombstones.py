@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, delete, func, text, update
+from sqlalchemy import Row, text
 
 from meta.store.access import server_state
 from meta.store.deletion import deletion_brakes
@@ -13,8 +13,6 @@ from meta.store.deletion.baselines import IS_EXPECTED, UNAPPROVED
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pins
 from meta.store.segments import object_keys, stats
-from meta.store.tables.catalog import datasets
-from meta.store.tables.segments import segments
 from meta.store.versions.clock import NOW, ago
 from segments.keys import join_key
 
@@ -83,12 +81,10 @@ _DUE = text(f"""
         ORDER BY dataset_key, tombstone_at, id LIMIT :most) s
     LIMIT :most
 """)  # noqa: S608
-_RAISE_HORIZON = (
-    update(datasets)
-    .where(datasets.c.key == bindparam("dataset"))
-    .where(datasets.c.deletion_horizon < bindparam("horizon"))
-    .values(deletion_horizon=bindparam("horizon"), pins_horizon=bindparam("horizon"))
-)
+_RAISE_HORIZON = text("""
+    UPDATE datasets SET deletion_horizon = :horizon, pins_horizon = :horizon
+    WHERE key = :dataset AND deletion_horizon < :horizon
+""")
 _LOCK = text(f"""
     SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.tombstone_version, d.deletion_horizon,
            s.tombstone_at >= {_DUE_BEFORE} AS is_early,
@@ -113,7 +109,7 @@ _RELEASE_REPLACEMENTS = text("""
     WHERE l.input_id = ANY(:ids) AND n.id = l.output_id AND n.quarantined_at IS NOT NULL
       AND x.withdrawn_version = n.created_version
 """)
-_REMOVE = delete(segments).where(segments.c.id == func.any(bindparam("ids")))
+_REMOVE = text("DELETE FROM segments WHERE id = ANY(:ids)")
 _END_LINEAGE = text(
     "INSERT INTO lineage_ends SELECT i FROM unnest(cast(:ids AS uuid[])) i"
     " WHERE NOT EXISTS (SELECT FROM segment_lineage WHERE input_id = i) ON CONFLICT DO NOTHING"

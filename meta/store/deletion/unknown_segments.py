@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.store.deletion import kept_files
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import ago
@@ -79,15 +80,7 @@ _HOLDERS = text("""
 
 def of_purged_datasets(tx: Transaction, keys: Sequence[str]) -> set[str]:
     """The keys of merged segments whose dataset is deleted permanently."""
-    names = {key: parse_key(key) for key in keys}
-    owners = {
-        key: name.dataset_id
-        for key, name in names.items()
-        if isinstance(name, MergedKey | AttemptKey)
-    }
-    ids = pg_arrays.uuids([UUID(dataset_id) for dataset_id in sorted(set(owners.values()))])
-    purged = set(tx.execute(_PURGED, {"ids": ids}).scalars()) if owners else set()
-    return {key for key, dataset_id in owners.items() if dataset_id in purged}
+    return kept_files.keys_of(tx, keys, _PURGED)
 
 
 def find_holders(tx: Transaction, segment: UnknownSegment) -> tuple[str, ...] | None:

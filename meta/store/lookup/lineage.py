@@ -18,6 +18,7 @@ from meta.store.segments.segments import SegmentRow
 from meta.store.streams import merged_offsets
 from meta.store.streams.stream_reads import BabyRow, make_baby
 from meta.store.versions import versions
+from segments.offsets import OffsetSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,18 @@ _DESCENDANTS = text(
     "  ON l.input_id = c.id)"
     " SELECT dataset_id, id FROM chain ORDER BY dataset_id, id"
 )
+_SPANS = text("""
+    WITH RECURSIVE sources (id) AS (
+      SELECT cast(:id AS uuid)
+      UNION SELECT l.input_id FROM segment_lineage l JOIN sources s ON l.output_id = s.id
+    ), firsts AS (
+      SELECT id FROM sources
+      UNION SELECT first_segment_id FROM registration_segments f JOIN sources s
+        ON f.segment_id = s.id
+    )
+    SELECT DISTINCT r.stream_id::text, r.start_offset + 1, r.end_offset
+    FROM registrations r JOIN firsts f ON r.segment_id = f.id
+""")
 
 
 def offsets_at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, dict[UUID, int]]:
@@ -125,6 +138,11 @@ def locate(tx: Transaction, stream_id: UUID, offset: int) -> Whereabouts:
         baby=baby,
         places=_places(merged, held, live, baby.dataset_ids if baby else None),
     )
+
+
+def spans_of(tx: Transaction, segment_id: UUID) -> list[OffsetSpan]:
+    """The babies of a segment, by the registrations of it and of all that was merged into it."""
+    return [OffsetSpan(*row) for row in tx.execute(_SPANS, {"id": segment_id})]
 
 
 def _places(

@@ -5,7 +5,6 @@ allows so many events, once, and each registration takes its excess from them.
 """
 
 import shlex
-from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
@@ -17,7 +16,7 @@ from meta.store.access import audit
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.registration import event_claims
-from meta.store.registration.calls import BatchCall, Merge
+from meta.store.registration.calls import Merge
 from meta.store.registration.part import Part
 
 log = structlog.get_logger()
@@ -52,18 +51,6 @@ def take_allowance(tx: Transaction, dataset_id: UUID, events: int) -> int | None
     return tx.execute(_TAKE, {"dataset": dataset_id, "events": events}).scalar_one_or_none()
 
 
-@dataclass(frozen=True, slots=True)
-class RecordBound:
-    """The most events that a registration's moves can bring to its dataset.
-
-    `is_exact`: every baby segment is stamped and counted, so more events are invented ones. Without
-    it a count may be missing, and the bound is evidence only.
-    """
-
-    records: int
-    is_exact: bool
-
-
 class Conservation(Part):
     """Compares the events of calls with the records of their baby segments.
 
@@ -71,18 +58,23 @@ class Conservation(Part):
     """
 
     def check(self) -> None:
-        """Refuse excess that is certain and that no operator allows; other excess is counted."""
+        """Refuse excess that is certain and that no operator allows; other excess is counted.
+
+        It is certain if every baby segment is stamped and counted. Without that a count may be
+        missing; a call whose baby rows are not all there has no bound.
+        """
         for call in self._calls:
-            if not call.is_open:
+            counts = call.state.counts
+            spans = sum([move.offsets.num_offsets for move in call.merge.moves])
+            if not call.is_open or not counts or sum([count.babies for count in counts]) != spans:
                 continue
-            bound, events = _bound(call), events_of(call.merge)
-            if bound is None or events <= bound.records:
+            records, events = sum([count.records for count in counts]), events_of(call.merge)
+            if events <= records:
                 continue
-            excess = events - bound.records
-            if bound.is_exact:
-                call.answer = _taken(self._tx, call.merge, events, bound.records)
+            if all(count.is_counted for count in counts):
+                call.answer = _taken(self._tx, call.merge, events, records)
             else:
-                metrics.REGISTRATION_EXCESS_EVENTS.inc(excess)
+                metrics.REGISTRATION_EXCESS_EVENTS.inc(events - records)
 
 
 def events_of(merge: Merge) -> int:
@@ -94,16 +86,6 @@ def events_of(merge: Merge) -> int:
 def is_counted(merge: Merge) -> bool:
     """Whether the events of a call have to be within the records of its baby segments."""
     return bool(merge.segments or event_claims.repeats_of(merge))
-
-
-def _bound(call: BatchCall) -> RecordBound | None:
-    """The bound of a counted call; None for one whose baby rows are not all there."""
-    counts = call.state.counts
-    spans = sum([move.offsets.num_offsets for move in call.merge.moves])
-    if not counts or sum([count.babies for count in counts]) != spans:
-        return None
-    records = sum([count.records for count in counts])
-    return RecordBound(records, all(count.is_counted for count in counts))
 
 
 def _taken(tx: Transaction, merge: Merge, events: int, records: int) -> ExcessEvents | None:

@@ -159,13 +159,15 @@ def _refusal(
         return NotFound(
             "staged deduplication keys are not there: stage them again", dataset_id=dataset_id
         )
-    if claims.staged is not None and _is_named_twice(claims.parts(tx)):
+    parts = list(claims.parts(tx))
+    if claims.staged is not None and _is_named_twice(parts):
         # Of the parts of one call none is claimed yet, so the look-up finds nothing of it.
         return InvalidArgument(
             "a deduplication key is in two parts", field="deduplication_windows.staged_id"
         )
     if window is not None and window.refuses_outside and not claims.takes_outside:
-        outside = sorted({day for day in _days(tx, claims) if not window.has(day)})
+        days = {day.day for part in parts for day in part}
+        outside = sorted(day for day in days if not window.has(day))
         if outside:
             window_text = EventWindow(window.first, window.last).text
             return EventsOutsideWindow(
@@ -173,7 +175,7 @@ def _refusal(
                 f" the dataset, {window_text}",
                 dataset_id=dataset_id,
             )
-    claimed = _find_claimed(tx, window, claims) if window is not None else []
+    claimed = _find_claimed(tx, window, parts) if window is not None else []
     return _claimed(dataset_id, claimed) if claimed else None
 
 
@@ -190,18 +192,14 @@ def _each(hashes: bytes) -> Iterator[bytes]:
     return (hashes[at : at + HASH_BYTES] for at in range(0, len(hashes), HASH_BYTES))
 
 
-def _days(tx: Transaction, claims: EventClaims) -> list[int]:
-    """The days of the deduplication keys of all parts."""
-    staged = [] if claims.staged is None else staged_deduplication_keys.days(tx, claims.staged)
-    return [*staged, *(day.day for day in claims.days)]
-
-
-def _find_claimed(tx: Transaction, window: DeduplicationWindow, claims: EventClaims) -> list[int]:
+def _find_claimed(
+    tx: Transaction, window: DeduplicationWindow, parts: Iterable[Sequence[DayKeys]]
+) -> list[int]:
     """The positions, over all parts, of the deduplication keys that were claimed before."""
     from meta.store.registration import deduplication_claims
 
     claimed, first = list[int](), 0
-    for days in claims.parts(tx):
+    for days in parts:
         claimed += [first + place for place in deduplication_claims.find_claimed(tx, window, days)]
         first += sum(day.number for day in days)
     return claimed

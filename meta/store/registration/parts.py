@@ -34,15 +34,3 @@ def lock(tx: Transaction, calls: Sequence[BatchCall], kinds: Sequence[type[Part]
     for part in parts:
         part.lock()
     return parts
-
-
-def check(parts: Sequence[Part]) -> None:
-    """Let each part refuse calls."""
-    for part in parts:
-        part.check()
-
-
-def write(parts: Sequence[Part]) -> None:
-    """Write the rows of the parts."""
-    for part in parts:
-        part.write()

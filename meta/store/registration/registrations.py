@@ -22,8 +22,9 @@ from meta.store.access import audit
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.registration import parts, registration_rows
-from meta.store.registration.calls import BatchCall, CallState, Merge, keys_of
-from meta.store.registration.registration_state import lock_calls
+from meta.store.registration.calls import BatchCall, CallState, Merge, keys_of, raise_refusal
+from meta.store.registration.part import Part
+from meta.store.registration.registration_state import lock_calls, lock_datasets
 from meta.store.segments import segments
 from meta.store.segments.segments import Claim
 from meta.store.streams import merged_offsets
@@ -64,9 +65,11 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     _claim(tx, calls)
     for call in calls:
         call.answer = _decide(tx, call)
-    parts.check(own_parts)
+    for part in own_parts:
+        part.check()
     segments.release(tx, [c for call in calls if not call.is_open for c in call.claims])
-    parts.write(own_parts)
+    for part in own_parts:
+        part.write()
     fresh = [call for call in calls if call.is_open]
     if fresh:
         version = registration_rows.write(tx, [(call.merge.moves, call.claims) for call in fresh])
@@ -75,6 +78,27 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
             if call.merge.is_audited:
                 _note(tx, call)
     return [call.answer for call in calls if call.answer is not None]
+
+
+def register_alone(
+    tx: Transaction, merges: Sequence[Merge], kinds: Sequence[type[Part]]
+) -> tuple[Claim, ...]:
+    """Claim the keys of segments that move no offsets, and check and write some of their parts.
+
+    The caller draws the version and inserts them. A repetition writes nothing. Raises NotFound for
+    a dataset that is not live, and refusals.
+    """
+    calls = lock_datasets(tx, merges)
+    own_parts = parts.lock(tx, calls, kinds)
+    claims = segments.claim(tx, [new for merge in merges for new in merge.segments], keys_of(calls))
+    segments.raise_refusal(claims)
+    if not claims or any(claimed.registered_at is None for claimed in claims):
+        for part in own_parts:
+            part.check()
+        raise_refusal(calls)
+        for part in own_parts:
+            part.write()
+    return claims
 
 
 def _note(tx: Transaction, call: BatchCall) -> None:

@@ -40,10 +40,6 @@ _READ = text(
     "SELECT days, numbers, hashes FROM staged_deduplication_keys"
     " WHERE staged_id = :id AND part = :part"
 )
-_DAYS = text(
-    "SELECT DISTINCT unnest(days) FROM staged_deduplication_keys"
-    " WHERE staged_id = :id AND part < :parts"
-)
 _REMOVE = text("DELETE FROM staged_deduplication_keys WHERE staged_id = :id")
 _EXPIRE = text(f"DELETE FROM staged_deduplication_keys WHERE staged_at < {ago(str(KEPT_SECS))}")  # noqa: S608
 
@@ -76,12 +72,6 @@ def lock(tx: Transaction, parts: StagedParts) -> bool:
     """Lock the parts; false unless all of them are there."""
     values = {"id": parts.id, "parts": parts.number}
     return len(tx.execute(_LOCK, values).all()) == parts.number
-
-
-def days(tx: Transaction, parts: StagedParts) -> list[int]:
-    """List the days of the deduplication keys of all parts."""
-    values = {"id": parts.id, "parts": parts.number}
-    return list(tx.execute(_DAYS, values).scalars())
 
 
 def read(tx: Transaction, parts: StagedParts) -> Iterator[tuple[DayKeys, ...]]:

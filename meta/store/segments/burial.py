@@ -3,26 +3,24 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, update
+from sqlalchemy import text
 
+from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.segments import stats
-from meta.store.tables.segments import segments
 from meta.store.versions.versions import Version
 
-_BURY = (
-    update(segments)
-    .where(segments.c.id == func.any(bindparam("ids")))
-    .where(segments.c.tombstone_version.is_(None))
-    # The clock, not the transaction's start: its waiting time must not shorten the grace.
-    .values(tombstone_version=bindparam("at_version"), tombstone_at=func.clock_timestamp())
-    .returning(segments.c.dataset_key, segments.c.size_bytes, segments.c.compressed_size_bytes)
-)
+# The clock, not the transaction's start: its waiting time must not shorten the grace.
+_BURY = text("""
+    UPDATE segments SET tombstone_version = :version, tombstone_at = clock_timestamp()
+    WHERE id = ANY(cast(:ids AS uuid[])) AND tombstone_version IS NULL
+    RETURNING dataset_key, size_bytes, compressed_size_bytes
+""")
 
 
 def bury(tx: Transaction, segment_ids: Sequence[UUID], version: Version) -> int:
     """Make live segments invisible from `version` on; returns how many were live."""
-    rows = tx.execute(_BURY, {"ids": list(segment_ids), "at_version": version}).all()
+    rows = tx.execute(_BURY, {"ids": pg_arrays.uuids(segment_ids), "version": version}).all()
     stats.add(
         tx,
         [

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Text, bindparam, delete, func, select, text, update
+from sqlalchemy import text
 
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.tables.segments import object_identities
 
 
 class State(IntEnum):
@@ -41,16 +40,14 @@ _INSERT = text(
     " SELECT k, :state, s FROM unnest(cast(:keys AS text[]), cast(:ids AS uuid[])) AS new (k, s)"
     ' ORDER BY k COLLATE "C" ON CONFLICT DO NOTHING RETURNING object_key'
 )
-_SELECT = select(
-    object_identities.c.object_key, object_identities.c.state, object_identities.c.segment_id
-).where(object_identities.c.object_key == func.any(bindparam("keys", type_=ARRAY(Text))))
-_DELETE = delete(object_identities).where(
-    object_identities.c.object_key == func.any(bindparam("keys", type_=ARRAY(Text)))
+_SELECT = text(
+    "SELECT object_key, state, segment_id FROM object_identities"
+    " WHERE object_key = ANY(cast(:keys AS text[]))"
 )
-_MARK_DELETED = (
-    update(object_identities)
-    .where(object_identities.c.object_key == func.any(bindparam("keys", type_=ARRAY(Text))))
-    .values(state=int(State.DELETED), changed_at=func.now())
+_DELETE = text("DELETE FROM object_identities WHERE object_key = ANY(cast(:keys AS text[]))")
+_MARK_DELETED = text(
+    "UPDATE object_identities SET state = :state, changed_at = now()"
+    " WHERE object_key = ANY(cast(:keys AS text[]))"
 )
 
 
@@ -81,7 +78,7 @@ def forget(tx: Transaction, keys: Sequence[str]) -> None:
 def mark_deleted(tx: Transaction, keys: Sequence[str]) -> None:
     """Remember keys whose objects are gone, so that a late registration is refused."""
     if keys:
-        tx.execute(_MARK_DELETED, {"keys": list(keys)})
+        tx.execute(_MARK_DELETED, {"keys": list(keys), "state": int(State.DELETED)})
 
 
 def _insert(

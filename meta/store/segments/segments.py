@@ -239,22 +239,25 @@ def insert(
     tx: Transaction, claims: Sequence[Claim], version: Version, *, merge_count: int = 0
 ) -> None:
     """Write the rows of the new claims, visible from `version`, and count them."""
-    stats.add(tx, write_rows(tx, claims, version, merge_count=merge_count))
-
-
-def write_rows(
-    tx: Transaction, claims: Sequence[Claim], version: Version, *, merge_count: int = 0
-) -> list[stats.Change]:
-    """Like `insert`, but the caller adds the changes to the counters, as its last step."""
     new = [claimed for claimed in claims if _is_new(claimed)]
     if new:
         tx.execute(_INSERT, {**columns(new, merge_count), "version": version})
-    return counted(new)
+        stats.add(tx, counted(new))
 
 
 def counted(claims: Sequence[Claim]) -> list[stats.Change]:
     """The increments of the counters by new claims."""
-    return [_counted(claimed) for claimed in claims if _is_new(claimed)]
+    return [
+        stats.Change(
+            dataset_key=claimed.dataset_key,
+            live_segments=1,
+            live_size_bytes=claimed.new.size_bytes,
+            live_compressed_size_bytes=claimed.new.compressed_size_bytes,
+            all_segments=1,
+        )
+        for claimed in claims
+        if _is_new(claimed)
+    ]
 
 
 def columns(claims: Sequence[Claim], merge_count: int = 0) -> dict[str, object]:
@@ -353,15 +356,4 @@ def _is_same(segment: SegmentRow, new: NewSegment) -> bool:
         # Workers of a release that knows no facts may repeat a call of another one; nor does the
         # checksum count, which is filled in later if it is missing.
         and (not segment.facts or not new.facts or segment.facts == new.facts)
-    )
-
-
-def _counted(claimed: Claim) -> stats.Change:
-    new = claimed.new
-    return stats.Change(
-        dataset_key=claimed.dataset_key,
-        live_segments=1,
-        live_size_bytes=new.size_bytes,
-        live_compressed_size_bytes=new.compressed_size_bytes,
-        all_segments=1,
     )

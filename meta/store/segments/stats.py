@@ -1,16 +1,14 @@
 """Maintained counters per dataset, which GetJanitorStats answers from."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import add as add_numbers
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Select, bindparam, func, select, text
+from sqlalchemy import text
 
 from meta.store.engine import dataset_scope, pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.tables.catalog import datasets
-from meta.store.tables.segments import dataset_stats
 
 INT64_MAX = 2**63 - 1
 
@@ -37,23 +35,17 @@ class DatasetTotals:
     open_tasks: int
 
 
-_READ: Select[*tuple[Any, ...]] = select(
-    *(
-        # The sum of bigint is numeric: it may exceed the int64 of the reply.
-        func.least(func.coalesce(func.sum(column), 0), INT64_MAX).cast(BigInteger)
-        for column in (
-            dataset_stats.c.live_segments,
-            dataset_stats.c.live_size_bytes,
-            dataset_stats.c.live_compressed_size_bytes,
-            dataset_stats.c.all_segments,
-            dataset_stats.c.open_tasks,
-        )
-    )
+# The sum of bigint is numeric: it may exceed the int64 of the reply.
+_SUMS = ", ".join(
+    f"least(coalesce(sum(k.{field.name}), 0), {INT64_MAX})::bigint"
+    for field in fields(DatasetTotals)
 )
-_READ_ONE = _READ.where(dataset_stats.c.dataset_key == bindparam("key"))
-_READ_ALL = _READ.join(datasets, datasets.c.key == dataset_stats.c.dataset_key).where(
-    datasets.c.deleted_at.is_(None)
-)
+_READ_ONE = text(f"SELECT {_SUMS} FROM dataset_stats k WHERE k.dataset_key = :key")  # noqa: S608
+_READ_ALL = text(f"""
+    SELECT {_SUMS} FROM dataset_stats k JOIN datasets d ON d.key = k.dataset_key
+    WHERE d.deleted_at IS NULL
+      AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(cast(:visible AS uuid[])))
+""")  # noqa: S608
 # Rows are locked in the order of their keys, so that two calls wait and do not deadlock.
 ADD = """
     UPDATE dataset_stats s SET
@@ -105,9 +97,6 @@ def columns(changes: Iterable[Change]) -> dict[str, object] | None:
 
 def read(tx: Transaction, dataset_key: int | None) -> DatasetTotals:
     """The counters of one dataset; None = of all live ones that the caller may see."""
-    statement, visible = _READ_ALL, dataset_scope.visible_ids()
     if dataset_key is not None:
-        statement = _READ_ONE
-    elif visible is not None:
-        statement = statement.where(datasets.c.id.in_(visible))
-    return DatasetTotals(*tx.execute(statement, {"key": dataset_key}).one())
+        return DatasetTotals(*tx.execute(_READ_ONE, {"key": dataset_key}).one())
+    return DatasetTotals(*tx.execute(_READ_ALL, {"visible": dataset_scope.visible_ids()}).one())

@@ -13,47 +13,38 @@ it; a server carries on changes that were left, or that nobody has worked on for
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, select, text
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import text
 
+from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Conflict, Transaction
 from meta.store.streams import merged_offsets, stream_datasets, streams, tokens
 from meta.store.streams.stream_datasets import NewEntry
 from meta.store.streams.streams import Head
 from meta.store.streams.tokens import IngestToken, TokenRouting
-from meta.store.tables.streams import ingest_streams, stream_tokens
 from meta.store.versions import versions
 from meta.store.versions.clock import ago
 
 STREAMS_AT_ONCE = 200
 # The caller of an unfinished change has left by then, or its server is gone.
 ABANDONED_SECS = 60.0
-_ADD_TOKEN = upsert(stream_tokens).on_conflict_do_nothing().returning(stream_tokens.c.token_id)
-_CARRIERS = (
-    select(stream_tokens.c.stream_id)
-    .join(ingest_streams, ingest_streams.c.id == stream_tokens.c.stream_id)
-    .where(stream_tokens.c.token_id == bindparam("token"))
-    .where(stream_tokens.c.stream_id > bindparam("after", type_=Uuid))
-    .where(ingest_streams.c.stopped_offset.is_(None))
-    .order_by(stream_tokens.c.stream_id)
-    .limit(bindparam("most"))
+_ADD_TOKEN = text(
+    "INSERT INTO stream_tokens (stream_id, token_id) VALUES (:stream, :token)"
+    " ON CONFLICT DO NOTHING"
 )
-_BEGIN = text(
-    "INSERT INTO routing_periods (stream_id, token_id, from_offset, logs_dataset_id,"
-    " traces_dataset_id, metrics_dataset_id)"
-    " SELECT s, :token, o, :logs, :traces, :metrics FROM unnest(:streams, :offsets) AS new (s, o)"
-    " ON CONFLICT (stream_id, token_id, from_offset) DO UPDATE SET"
-    " logs_dataset_id = excluded.logs_dataset_id,"
-    " traces_dataset_id = excluded.traces_dataset_id,"
-    " metrics_dataset_id = excluded.metrics_dataset_id"
-).bindparams(
-    bindparam("streams", type_=ARRAY(Uuid)),
-    bindparam("offsets", type_=ARRAY(BigInteger)),
-    bindparam("token", type_=Uuid),
-    bindparam("logs", type_=Uuid),
-    bindparam("traces", type_=Uuid),
-    bindparam("metrics", type_=Uuid),
-)
+_CARRIERS = text("""
+    SELECT t.stream_id FROM stream_tokens t JOIN ingest_streams s ON s.id = t.stream_id
+    WHERE t.token_id = :token AND t.stream_id > :after AND s.stopped_offset IS NULL
+    ORDER BY t.stream_id LIMIT :most
+""")
+_BEGIN = text("""
+    INSERT INTO routing_periods (stream_id, token_id, from_offset, logs_dataset_id,
+      traces_dataset_id, metrics_dataset_id)
+    SELECT s, :token, o, cast(:logs AS uuid), cast(:traces AS uuid), cast(:metrics AS uuid)
+    FROM unnest(cast(:streams AS uuid[]), cast(:offsets AS bigint[])) AS new (s, o)
+    ON CONFLICT (stream_id, token_id, from_offset) DO UPDATE SET
+      logs_dataset_id = excluded.logs_dataset_id, traces_dataset_id = excluded.traces_dataset_id,
+      metrics_dataset_id = excluded.metrics_dataset_id
+""")
 # Only streams with unmerged babies of the token; the others stay drained.
 _NOTE_REVOKED = text(
     "UPDATE stream_tokens t SET revoked_offset = h.committed_offset FROM stream_heads h"
@@ -70,13 +61,12 @@ _ROUTES_TO = text(
     " LEFT JOIN routing_changes c ON c.token_id = i.id AND c.last_stream_id < t.stream_id"
     " WHERE t.stream_id = :stream AND i.revoked_at IS NULL AND (c.token_id IS NOT NULL"
     " OR :dataset IN (i.logs_dataset_id, i.traces_dataset_id, i.metrics_dataset_id)))"
-).bindparams(bindparam("dataset", type_=Uuid))
+)
 
 
 def add_token(tx: Transaction, stream_id: UUID, token_id: UUID) -> bool:
     """Admit a token on a stream; false if it was admitted before."""
-    values = {"stream_id": stream_id, "token_id": token_id}
-    return tx.execute(_ADD_TOKEN, values).one_or_none() is not None
+    return tx.execute(_ADD_TOKEN, {"stream": stream_id, "token": token_id}).rowcount > 0
 
 
 def carriers(tx: Transaction, token_id: UUID, after: UUID, most: int) -> list[UUID]:
@@ -94,8 +84,8 @@ def begin_period(
         "logs": routing.logs,
         "traces": routing.traces,
         "metrics": routing.metrics,
-        "streams": [head.stream_id for head in heads],
-        "offsets": [head.committed_offset + 1 for head in heads],
+        "streams": pg_arrays.uuids([head.stream_id for head in heads]),
+        "offsets": pg_arrays.numbers([head.committed_offset + 1 for head in heads]),
     }
     tx.execute(_BEGIN, values)
 
@@ -116,11 +106,11 @@ def routes_to(tx: Transaction, stream_id: UUID, dataset_id: UUID) -> bool:
     return bool(tx.execute(_ROUTES_TO, values).scalar_one())
 
 
-_NIL = UUID(int=0)
-_BEGIN_CHANGE = text("""
-    INSERT INTO routing_changes (token_id, last_stream_id) VALUES (:token, :nil)
-    ON CONFLICT (token_id) DO UPDATE SET last_stream_id = :nil, changed_at = now()
-""").bindparams(bindparam("nil", _NIL, type_=Uuid))
+_BEGIN_CHANGE = text(f"""
+    INSERT INTO routing_changes (token_id, last_stream_id) VALUES (:token, '{UUID(int=0)}')
+    ON CONFLICT (token_id) DO UPDATE
+    SET last_stream_id = excluded.last_stream_id, changed_at = now()
+""")  # noqa: S608
 _LOCK = text("SELECT last_stream_id FROM routing_changes WHERE token_id = :token FOR UPDATE")
 _MOVE = text(
     "UPDATE routing_changes SET last_stream_id = :stream, changed_at = now()"
@@ -146,7 +136,8 @@ def begin_change(tx: Transaction, token_id: UUID) -> None:
 
 def carry_on(tx: Transaction, token_id: UUID, *, is_left: bool = False) -> bool:
     """Let one page of streams follow a token's routing; False once all have."""
-    token = _lock_token(tx, token_id)
+    token = tokens.find(tx, token_id)
+    token = None if token is None else lock_token(tx, token)
     last = tx.execute(_LOCK, {"token": token_id}).scalar_one_or_none()
     if last is None:
         return False
@@ -177,13 +168,13 @@ def carry_on_left(tx: Transaction) -> bool:
     return token_id is not None
 
 
-def _lock_token(tx: Transaction, token_id: UUID) -> IngestToken | None:
-    """Keep the token and the datasets of its routing as they are, in the order of locks."""
-    token = tokens.find(tx, token_id)
-    if token is None:
-        return None
+def lock_token(tx: Transaction, token: IngestToken) -> IngestToken | None:
+    """Keep the token and the datasets of its routing as they are; None if it is gone.
+
+    The order of locks is datasets before tokens, so the routing is read again under the lock.
+    """
     stream_datasets.lock_live_datasets(tx, token.routing.datasets())
-    locked = tokens.lock_shared(tx, token_id)
+    locked = tokens.find(tx, token.id, "FOR SHARE")
     if locked is not None and locked.routing != token.routing:
         raise Conflict("40001")
     return locked

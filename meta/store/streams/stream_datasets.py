@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, select, text
+from sqlalchemy import text
 
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.tables.catalog import datasets
-from meta.store.tables.streams import offset_checkpoints, stream_datasets
 from meta.store.versions.versions import Version
 from segments.ids import parse_uuid
 from segments.offsets import OffsetSpan
@@ -49,7 +46,7 @@ class EntryMove:
 
 # Arrays travel as literals: see meta.store.engine.pg_arrays.
 _FOREIGN = text(
-    "SELECT d FROM unnest(:datasets) AS d WHERE NOT EXISTS ("
+    "SELECT d FROM unnest(cast(:datasets AS uuid[])) AS d WHERE NOT EXISTS ("
     "  SELECT FROM stream_datasets e WHERE e.stream_id = :stream AND e.dataset_id = d)"
     " AND NOT EXISTS (SELECT FROM stream_tokens s JOIN ingest_tokens t ON t.id = s.token_id"
     "  WHERE s.stream_id = :stream"
@@ -59,7 +56,7 @@ _FOREIGN = text(
     # The age of the oldest flush that its collector may still write.
     " AND NOT EXISTS (SELECT FROM stream_removals r WHERE r.stream_id = :stream"
     "  AND r.dataset_id = d AND r.removed_at > meta_ago(43200))"
-).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
+)
 # Earlier baby segments may bear the stamp. A nursery quarantines their records, which it may have
 # begun already: an entry that began below them would merge them too.
 _INSERT = text(
@@ -80,25 +77,14 @@ _LOCK = text(
     " ON stream_id = s AND dataset_id = d"
     " ORDER BY stream_id, dataset_id FOR UPDATE OF stream_datasets"
 )
-_OF_STREAM: Select[*tuple[Any, ...]] = select(
-    stream_datasets.c.dataset_id, stream_datasets.c.merged_offset
-).where(stream_datasets.c.stream_id == bindparam("stream"))
-_LIVE = (
-    select(datasets.c.id)
-    .where(
-        datasets.c.id == func.any(bindparam("datasets", type_=ARRAY(Uuid))),
-        datasets.c.deleted_at.is_(None),
-    )
-    .order_by(datasets.c.id)
-    .with_for_update(read=True, key_share=True)
+_OF_STREAM = text("SELECT dataset_id, merged_offset FROM stream_datasets WHERE stream_id = :stream")
+_LIVE = text(
+    "SELECT id FROM datasets WHERE id = ANY(cast(:datasets AS uuid[])) AND deleted_at IS NULL"
+    " ORDER BY id FOR KEY SHARE"
 )
-_DELETE = delete(stream_datasets).where(
-    stream_datasets.c.stream_id == bindparam("stream"),
-    stream_datasets.c.dataset_id == bindparam("dataset"),
-)
-_DELETE_CHECKPOINTS = delete(offset_checkpoints).where(
-    offset_checkpoints.c.stream_id == bindparam("stream"),
-    offset_checkpoints.c.dataset_id == bindparam("dataset"),
+_DELETE = tuple(
+    text(f"DELETE FROM {table} WHERE stream_id = :stream AND dataset_id = :dataset")  # noqa: S608
+    for table in ("stream_datasets", "offset_checkpoints")
 )
 
 Key = tuple[UUID, UUID]
@@ -110,7 +96,7 @@ def find_foreign(tx: Transaction, stream_id: UUID, dataset_ids: Iterable[UUID]) 
     A token may have routed there until lately, and the stamp be older than that: a dataset whose
     entry was removed in the last hours is none of them.
     """
-    values = {"stream": stream_id, "datasets": list(dataset_ids)}
+    values = {"stream": stream_id, "datasets": pg_arrays.uuids(dataset_ids)}
     return frozenset(tx.execute(_FOREIGN, values).scalars())
 
 
@@ -144,14 +130,13 @@ def of_stream(tx: Transaction, stream_id: UUID) -> Mapping[UUID, int]:
 
 def lock_live_datasets(tx: Transaction, dataset_ids: Iterable[UUID]) -> frozenset[UUID]:
     """Lock live datasets against deletion until the commit; deleted ones are left out."""
-    return frozenset(tx.execute(_LIVE, {"datasets": list(dataset_ids)}).scalars())
+    return frozenset(tx.execute(_LIVE, {"datasets": pg_arrays.uuids(dataset_ids)}).scalars())
 
 
 def delete_one(tx: Transaction, stream_id: UUID, dataset_id: UUID) -> None:
     """Remove a locked entry and its checkpoints."""
-    key = {"stream": stream_id, "dataset": dataset_id}
-    tx.execute(_DELETE, key)
-    tx.execute(_DELETE_CHECKPOINTS, key)
+    for statement in _DELETE:
+        tx.execute(statement, {"stream": stream_id, "dataset": dataset_id})
 
 
 def _columns(entries: Sequence[Key]) -> dict[str, object]:

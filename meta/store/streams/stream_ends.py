@@ -6,20 +6,24 @@ Each locks the head first, as CommitOffset does, then the stream, then its entri
 from collections.abc import Mapping
 from uuid import UUID
 
-from sqlalchemy import Uuid, bindparam, insert, text
+from sqlalchemy import text
 
 from meta.errors import MetaError, NotDrained, NotFound, StopMismatch
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, routing, stream_datasets, streams
 from meta.store.streams.streams import Head, Stop, StoredStream
-from meta.store.tables.streams import baby_segments, stream_removals
 from meta.store.versions import versions
 
 REAPED_AT_ONCE = 1_000
 # Stands for the whole stream in stream_removals.
 WHOLE_STREAM = UUID(int=0)
 
-_STOP_MESSAGE = insert(baby_segments)
+# No stamps at all would say that it may hold records of any dataset.
+_STOP_MESSAGE = text("""
+    INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes, num_records,
+      dataset_ids)
+    VALUES (:stream, :offset, 0, 0, 0, 0, '{}')
+""")
 _REAPED = text("""
     WITH page AS (
       SELECT "offset" FROM baby_segments
@@ -32,7 +36,10 @@ _REAPED = text("""
       WHERE b.stream_id = :stream AND b."offset" = page."offset")
     SELECT count(*), max("offset") FROM page
 """)
-_REMOVED = insert(stream_removals)
+_REMOVED = text("""
+    INSERT INTO stream_removals (version, stream_id, dataset_id, shard_hash)
+    VALUES (:version, :stream, :dataset, :shard_hash)
+""")
 # A baby without stamps went by the routing in force at its offset: per token the last period that
 # began at or below it.
 _AWAITED = text(
@@ -43,7 +50,7 @@ _AWAITED = text(
     "   metrics_dataset_id AS m FROM routing_periods p"
     '   WHERE p.stream_id = b.stream_id AND p.from_offset <= b."offset"'
     "   ORDER BY token_id, from_offset DESC) r WHERE :dataset IN (r.l, r.t, r.m))))"
-).bindparams(bindparam("dataset", type_=Uuid))
+)
 
 
 def stop(tx: Transaction, stream_id: UUID, end: Stop) -> None:
@@ -67,10 +74,7 @@ def stop(tx: Transaction, stream_id: UUID, end: Stop) -> None:
             committed_offset=head.committed_offset,
         )
     if end.final_offset > head.committed_offset:
-        facts = {"start_ns": 0, "end_ns": 0, "size_bytes": 0, "num_records": 0}
-        # No stamps at all would say that it may hold records of any dataset.
-        values = {"stream_id": stream_id, "offset": end.final_offset, "dataset_ids": []}
-        tx.execute(_STOP_MESSAGE, {**values, **facts})
+        tx.execute(_STOP_MESSAGE, {"stream": stream_id, "offset": end.final_offset})
         streams.advance(tx, stream_id, end.final_offset)
     streams.stop(tx, stream_id, end)
     _finish(tx, stream)
@@ -170,5 +174,5 @@ def _finish(tx: Transaction, stream: StoredStream, removed: UUID | None = None) 
     version = versions.allocate(tx)
     streams.stamp(tx, [stream.id], version)
     for dataset_id in gone:
-        values = {"version": version, "stream_id": stream.id, "dataset_id": dataset_id}
+        values = {"version": version, "stream": stream.id, "dataset": dataset_id}
         tx.execute(_REMOVED, {**values, "shard_hash": stream.shard_hash})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Integer, Uuid, bindparam, text
+from sqlalchemy import ARRAY, BigInteger, Integer, Row, Uuid, bindparam, text
 
 from meta.store.engine.pool import Transaction
 from meta.store.engine.timelines import IS_HELD
@@ -65,17 +65,6 @@ class StreamRow:
     merged_floor: int
     reapable_offset: int
     has_entries: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointRow:
-    """From `version` on exactly the offsets up to `stream_offset` are visible."""
-
-    stream_id: UUID
-    dataset_id: UUID
-    version: int
-    stream_offset: int
-    ingest_time_nanos: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +215,13 @@ def read_some(tx: Transaction, stream_ids: Iterable[UUID], grace_secs: float) ->
 
 def read_checkpoints(
     tx: Transaction, streams: Sequence[StreamRow], most: int
-) -> list[CheckpointRow]:
-    """The newest checkpoints of every entry, at most `most` each, oldest first."""
-    rows = tx.execute(_CHECKPOINTS, {**_ids(streams), "most": most})
-    return [CheckpointRow(*row) for row in rows]
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The newest checkpoints of every entry, at most `most` each, oldest first.
+
+    From `version` on exactly the offsets up to `stream_offset` are visible.
+    """
+    values = {"streams": [stream.id for stream in streams], "most": most}
+    return tx.execute(_CHECKPOINTS, values).all()
 
 
 def read_babies(tx: Transaction, streams: Sequence[StreamRow], most: int) -> list[BabyRow]:
@@ -277,10 +269,6 @@ def read_removed(tx: Transaction, scope: StreamScope) -> tuple[list[UUID], list[
 def removals_floor(tx: Transaction) -> int:
     """The version below which removals are pruned."""
     return int(tx.execute(_FLOOR).scalar_one())
-
-
-def _ids(streams: Sequence[StreamRow]) -> dict[str, object]:
-    return {"streams": [stream.id for stream in streams]}
 
 
 def _floors(streams: Sequence[StreamRow]) -> dict[str, object]:

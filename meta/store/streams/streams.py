@@ -10,17 +10,15 @@ needs no credential) has no owner, and any caller that knows its id may continue
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, text, update
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import text
 
 from meta import access
 from meta.access import Principal, Role
 from meta.errors import NotFound, RoleRefused
+from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.tables.streams import ingest_streams, stream_heads
 from meta.store.versions.versions import Version
 from segments.ids import new_uuid7
 
@@ -28,7 +26,7 @@ from segments.ids import new_uuid7
 _SEPARATOR = "\x1f"
 # The collector's own name in the column that `key_of` fills.
 COLLECTOR_ID_SQL = "substr(s.collector_id, strpos(s.collector_id, chr(31)) + 1)"
-_OWNER = select(ingest_streams.c.principal).where(ingest_streams.c.id == bindparam("id"))
+_OWNER = text("SELECT principal FROM ingest_streams WHERE id = :id")
 
 
 def owner_of(caller: Principal) -> str:
@@ -84,87 +82,64 @@ class Stop:
     reason: int
 
 
-_IDS = bindparam("ids", type_=ARRAY(Uuid))
-_HEAD: Select[*tuple[Any, ...]] = select(
-    stream_heads.c.stream_id, stream_heads.c.committed_offset, stream_heads.c.is_stopped
+_LOCK_HEADS = text(
+    "SELECT stream_id, committed_offset, is_stopped FROM stream_heads"
+    " WHERE stream_id = ANY(cast(:ids AS uuid[])) ORDER BY stream_id FOR UPDATE"
 )
-_LOCK_HEADS = (
-    _HEAD.where(stream_heads.c.stream_id == func.any(_IDS))
-    .order_by(stream_heads.c.stream_id)
-    .with_for_update()
+_LOCK_STREAM = text(
+    "SELECT id, stopped_offset, deleted_offset, shard_hash FROM ingest_streams"
+    " WHERE id = :id FOR UPDATE"
 )
-_STREAM: Select[*tuple[Any, ...]] = select(
-    ingest_streams.c.id,
-    ingest_streams.c.stopped_offset,
-    ingest_streams.c.deleted_offset,
-    ingest_streams.c.shard_hash,
+_ACTIVE = text(
+    "SELECT id FROM ingest_streams WHERE collector_id = :collector AND stopped_offset IS NULL"
 )
-_LOCK_STREAM = _STREAM.where(ingest_streams.c.id == bindparam("id")).with_for_update()
-_ACTIVE = select(ingest_streams.c.id).where(
-    ingest_streams.c.collector_id == bindparam("collector"),
-    ingest_streams.c.stopped_offset.is_(None),
+_INSERT = text("""
+    INSERT INTO ingest_streams (id, collector_id, principal, collector_string, shard_hash)
+    VALUES (:id, :collector, :owner, :about, :shard_hash)
+    ON CONFLICT (collector_id) WHERE stopped_offset IS NULL DO NOTHING RETURNING id
+""")
+_INSERT_HEAD = text("INSERT INTO stream_heads (stream_id) VALUES (:stream)")
+_TOUCH = text("UPDATE stream_heads SET last_activity_at = now() WHERE stream_id = :stream")
+_STAMP = text(
+    "UPDATE ingest_streams SET changed_version = :version WHERE id = ANY(cast(:ids AS uuid[]))"
 )
-_INSERT = (
-    upsert(ingest_streams)
-    .on_conflict_do_nothing(
-        index_elements=[ingest_streams.c.collector_id],
-        index_where=ingest_streams.c.stopped_offset.is_(None),
-    )
-    .returning(ingest_streams.c.id)
+_STOP = text("""
+    UPDATE ingest_streams SET stopped_offset = :final, stop_reason = :reason, stopped_at_nanos =
+      coalesce(:at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000)
+    WHERE id = :stream
+""")
+_STOP_HEAD = text("UPDATE stream_heads SET is_stopped = true WHERE stream_id = :stream")
+_NOTE_REMOVAL = text(
+    "UPDATE stream_heads SET removal_count = removal_count + 1 WHERE stream_id = :stream"
 )
-_INSERT_HEAD = insert(stream_heads)
-_TOUCH = (
-    update(stream_heads)
-    .where(stream_heads.c.stream_id == bindparam("stream"))
-    .values(last_activity_at=func.now())
-)
-_STAMP = (
-    update(ingest_streams)
-    .where(ingest_streams.c.id == func.any(_IDS))
-    .values(changed_version=bindparam("version"))
-)
-_STOP = (
-    update(ingest_streams)
-    .where(ingest_streams.c.id == bindparam("stream"))
-    .values(
-        stopped_offset=bindparam("final"),
-        stopped_at_nanos=func.coalesce(
-            bindparam("at"),
-            text("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000"),
-        ),
-        stop_reason=bindparam("reason"),
-    )
-)
-_STOP_HEAD = (
-    update(stream_heads)
-    .where(stream_heads.c.stream_id == bindparam("stream"))
-    .values(is_stopped=True)
-)
-_NOTE_REMOVAL = (
-    update(stream_heads)
-    .where(stream_heads.c.stream_id == bindparam("stream"))
-    .values(removal_count=stream_heads.c.removal_count + 1)
-)
-_ADVANCE = (
-    update(stream_heads)
-    .where(stream_heads.c.stream_id == bindparam("stream"))
-    .values(
-        committed_offset=bindparam("committed"),
-        last_activity_at=func.clock_timestamp(),
-        is_pending=True,
-    )
-)
-_REAP = (
-    update(ingest_streams)
-    .where(ingest_streams.c.id == bindparam("stream"))
-    .values(deleted_offset=bindparam("deleted"), deleted_ingest_time_nanos=bindparam("at"))
-)
+_ADVANCE = text("""
+    UPDATE stream_heads SET committed_offset = :committed, last_activity_at = clock_timestamp(),
+      is_pending = true WHERE stream_id = :stream
+""")
+_REAP = text("""
+    UPDATE ingest_streams SET deleted_offset = :deleted, deleted_ingest_time_nanos = :at
+    WHERE id = :stream
+""")
 _RETIRE = text(
     "UPDATE ingest_streams SET retired_at = now()"
     " WHERE id = :stream AND retired_at IS NULL AND deleted_offset = stopped_offset"
     " AND NOT EXISTS (SELECT FROM stream_datasets WHERE stream_id = :stream)"
     " RETURNING id"
 )
+
+# Each counted as far as somebody needs to know.
+_SIZE = text("""
+    SELECT (SELECT count(*) FROM (
+        SELECT FROM stream_datasets WHERE stream_id = :stream LIMIT :most) e),
+      (SELECT count(*) FROM (SELECT FROM stream_tokens WHERE stream_id = :stream LIMIT :most) t),
+      coalesce((SELECT committed_offset FROM stream_heads WHERE stream_id = :stream), -1)
+""")
+
+
+def size(tx: Transaction, stream_id: UUID, most: int) -> tuple[int, int, int]:
+    """Count up to `most` entries and tokens; also the committed offset, -1 = nothing is."""
+    entries, tokens, committed = tx.execute(_SIZE, {"stream": stream_id, "most": most}).one()
+    return entries, tokens, committed
 
 
 def find_or_create(
@@ -181,28 +156,28 @@ def find_or_create(
     stream_id = new_uuid7()
     values = {
         "id": stream_id,
-        "collector_id": collector_key,
-        "principal": owner,
-        "collector_string": about,
+        "collector": collector_key,
+        "owner": owner,
+        "about": about,
         # The last bits of a version 7 UUID are random.
         "shard_hash": stream_id.int & 0x7FFFFFFF,
     }
     made = tx.execute(_INSERT, values).scalar_one_or_none()
     if made is None:
         return tx.execute(_ACTIVE, {"collector": collector_key}).scalar_one(), False
-    tx.execute(_INSERT_HEAD, {"stream_id": made})
+    tx.execute(_INSERT_HEAD, {"stream": made})
     return made, True
 
 
 def lock_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
     """Lock heads in the order of their ids; unknown streams are left out."""
-    ids = list(stream_ids)
-    return {row[0]: Head(*row) for row in tx.execute(_LOCK_HEADS, {"ids": ids})}
+    rows = tx.execute(_LOCK_HEADS, {"ids": pg_arrays.uuids(stream_ids)})
+    return {row[0]: Head(*row) for row in rows}
 
 
 def find_locked(tx: Transaction, stream_id: UUID) -> StoredStream | None:
     """Lock the cold half of a stream, after its head."""
-    row: Row[*tuple[Any, ...]] | None = tx.execute(_LOCK_STREAM, {"id": stream_id}).one_or_none()
+    row = tx.execute(_LOCK_STREAM, {"id": stream_id}).one_or_none()
     return None if row is None else StoredStream(*row)
 
 
@@ -241,4 +216,4 @@ def retire_if_drained(tx: Transaction, stream_id: UUID) -> bool:
 
 def stamp(tx: Transaction, stream_ids: Iterable[UUID], version: Version) -> None:
     """Record the version at which locked streams last changed for nurseries."""
-    tx.execute(_STAMP, {"ids": list(stream_ids), "version": version})
+    tx.execute(_STAMP, {"ids": pg_arrays.uuids(stream_ids), "version": version})

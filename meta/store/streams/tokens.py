@@ -3,22 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import (
-    ARRAY,
-    LargeBinary,
-    Row,
-    Select,
-    Uuid,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import Select, func, select, text
 
 from meta.errors import NotFound, QuotaExceeded
 from meta.store.access import catalog_authors
@@ -28,6 +16,8 @@ from meta.store.tables.streams import ingest_tokens
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
 from segments.ids import new_uuid7
+
+Lock: TypeAlias = Literal["", "FOR SHARE", "FOR UPDATE"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,68 +48,47 @@ class IngestToken:
 
 
 _COLUMNS = (
-    ingest_tokens.c.id,
-    ingest_tokens.c.name,
-    ingest_tokens.c.hint,
-    ingest_tokens.c.created_at,
-    ingest_tokens.c.revoked_at,
-    ingest_tokens.c.logs_dataset_id,
-    ingest_tokens.c.traces_dataset_id,
-    ingest_tokens.c.metrics_dataset_id,
-    ingest_tokens.c.pepper,
+    "id, name, hint, created_at, revoked_at, logs_dataset_id, traces_dataset_id,"
+    " metrics_dataset_id, pepper"
 )
-_ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS)
-_BY_ID = _ALL.where(ingest_tokens.c.id == bindparam("id"))
-_LOCK_SHARED = _BY_ID.with_for_update(read=True)
-_LOCK = _BY_ID.with_for_update()
-_BY_DIGESTS: Select[*tuple[Any, ...]] = _ALL.add_columns(ingest_tokens.c.digest).where(
-    ingest_tokens.c.digest == func.any(bindparam("digests", type_=ARRAY(LargeBinary)))
-)
-_REHASH = (
-    update(ingest_tokens)
-    .where(ingest_tokens.c.digest == bindparam("stored"))
-    .values(digest=bindparam("digest_"), pepper=bindparam("fingerprint"))
-)
-_IN_ORDER = _ALL.order_by(ingest_tokens.c.id)
-_ACTIVE = _IN_ORDER.where(ingest_tokens.c.revoked_at.is_(None))
-_BEHIND = _IN_ORDER.where(ingest_tokens.c.id > bindparam("after")).limit(bindparam("most"))
-_ACTIVE_PAGE = _BEHIND.where(ingest_tokens.c.revoked_at.is_(None))
+_ALL = f"SELECT {_COLUMNS} FROM ingest_tokens"  # noqa: S608
+_LOCKS: tuple[Lock, ...] = ("", "FOR SHARE", "FOR UPDATE")
+_BY_ID = {lock: text(f"{_ALL} WHERE id = :id {lock}") for lock in _LOCKS}
+_IN_ORDER = text(f"{_ALL} ORDER BY id")
+_ACTIVE = text(f"{_ALL} WHERE revoked_at IS NULL ORDER BY id")
+_ACTIVE_PAGE = text(f"{_ALL} WHERE id > :after AND revoked_at IS NULL ORDER BY id LIMIT :most")
 # Uses the index of changes, even if the planner expects to find enough along the ids.
-_CHANGED = _BEHIND.where(
-    ingest_tokens.c.id.in_(
-        select(ingest_tokens.c.id)
-        .where(ingest_tokens.c.changed_version > bindparam("since"))
-        .offset(0)
-    )
+_CHANGED = text(f"""
+    {_ALL} WHERE id > :after
+      AND id IN (SELECT id FROM ingest_tokens WHERE changed_version > :since OFFSET 0)
+    ORDER BY id LIMIT :most
+""")  # noqa: S608
+_BY_DIGESTS = text(
+    f"SELECT {_COLUMNS}, digest FROM ingest_tokens WHERE digest = ANY(cast(:digests AS bytea[]))"  # noqa: S608
+)
+_BY_IDS = text(f"{_ALL} WHERE id = ANY(cast(:ids AS uuid[]))")
+_REHASH = text(
+    "UPDATE ingest_tokens SET digest = :digest, pepper = :fingerprint WHERE digest = :stored"
 )
 _LISTED: Select[*tuple[Any, ...]] = select(
     ingest_tokens.c.id,
     func.octet_length(ingest_tokens.c.name) + catalog_authors.size_of(ingest_tokens.c.id),
 )
-_BY_IDS = _ALL.where(ingest_tokens.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
-_COUNT = select(func.count()).select_from(ingest_tokens)
-_COUNT_ACTIVE = _COUNT.where(ingest_tokens.c.revoked_at.is_(None))
-_INSERT = insert(ingest_tokens).returning(*_COLUMNS)
-_STAMP = (
-    update(ingest_tokens)
-    .where(ingest_tokens.c.id == bindparam("token"))
-    .values(changed_version=bindparam("version"))
-)
-_REVOKE = (
-    update(ingest_tokens)
-    .where(ingest_tokens.c.id == bindparam("token"))
-    .values(revoked_at=func.now())
-)
-_ROUTE = (
-    update(ingest_tokens)
-    .where(ingest_tokens.c.id == bindparam("token"))
-    .values(
-        logs_dataset_id=bindparam("logs"),
-        traces_dataset_id=bindparam("traces"),
-        metrics_dataset_id=bindparam("metrics"),
-    )
-)
-_DELETE = delete(ingest_tokens).where(ingest_tokens.c.id == bindparam("token"))
+_COUNT = text("SELECT count(*) FROM ingest_tokens")
+_COUNT_ACTIVE = text("SELECT count(*) FROM ingest_tokens WHERE revoked_at IS NULL")
+_INSERT = text(f"""
+    INSERT INTO ingest_tokens (id, name, digest, pepper, hint, logs_dataset_id,
+      traces_dataset_id, metrics_dataset_id)
+    VALUES (:id, :name, :digest, :pepper, :hint, :dataset, :dataset, :dataset)
+    RETURNING {_COLUMNS}
+""")  # noqa: S608
+_STAMP = text("UPDATE ingest_tokens SET changed_version = :version WHERE id = :token")
+_REVOKE = text("UPDATE ingest_tokens SET revoked_at = now() WHERE id = :token")
+_ROUTE = text("""
+    UPDATE ingest_tokens SET logs_dataset_id = :logs, traces_dataset_id = :traces,
+      metrics_dataset_id = :metrics WHERE id = :token
+""")
+_DELETE = text("DELETE FROM ingest_tokens WHERE id = :token")
 
 
 def find_by_digests(tx: Transaction, digests: Sequence[bytes]) -> tuple[IngestToken, bytes] | None:
@@ -130,32 +99,25 @@ def find_by_digests(tx: Transaction, digests: Sequence[bytes]) -> tuple[IngestTo
 
 def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> None:
     """Store a token by another digest of the same plaintext."""
-    tx.execute(_REHASH, {"stored": stored, "digest_": digest, "fingerprint": fingerprint})
+    tx.execute(_REHASH, {"stored": stored, "digest": digest, "fingerprint": fingerprint})
 
 
-def find(tx: Transaction, token_id: UUID) -> IngestToken | None:
-    """The token with this id, revoked or not."""
-    return _token(tx.execute(_BY_ID, {"id": token_id}).one_or_none())
+def find(tx: Transaction, token_id: UUID, lock: Lock = "") -> IngestToken | None:
+    """The token with this id, revoked or not; with a clause that locks it until the commit.
+
+    FOR SHARE keeps its routing and revocation as they are, FOR UPDATE lets it be changed. After
+    datasets, before streams in the order of locks.
+    """
+    row = tx.execute(_BY_ID[lock], {"id": token_id}).one_or_none()
+    return None if row is None else _made(row)
 
 
-def get(tx: Transaction, token_id: UUID) -> IngestToken:
+def get(tx: Transaction, token_id: UUID, lock: Lock = "") -> IngestToken:
     """The token with this id; raises NotFound."""
-    return _found(find(tx, token_id), token_id)
-
-
-def lock_shared(tx: Transaction, token_id: UUID) -> IngestToken | None:
-    """Keep a token's routing and revocation as they are until the commit."""
-    return _token(tx.execute(_LOCK_SHARED, {"id": token_id}).one_or_none())
-
-
-def find_locked(tx: Transaction, token_id: UUID) -> IngestToken | None:
-    """Lock a token to change it. After datasets, before streams in the order of locks."""
-    return _token(tx.execute(_LOCK, {"id": token_id}).one_or_none())
-
-
-def get_locked(tx: Transaction, token_id: UUID) -> IngestToken:
-    """Lock a token to change it; raises NotFound."""
-    return _found(find_locked(tx, token_id), token_id)
+    token = find(tx, token_id, lock)
+    if token is None:
+        raise NotFound("there is no such ingest token", token_id=token_id)
+    return token
 
 
 def list_all(tx: Transaction) -> list[IngestToken]:
@@ -165,12 +127,12 @@ def list_all(tx: Transaction) -> list[IngestToken]:
 
 def count(tx: Transaction) -> int:
     """Count the tokens, revoked ones too."""
-    return tx.execute(_COUNT).scalar_one()
+    return int(tx.execute(_COUNT).scalar_one())
 
 
 def count_active(tx: Transaction) -> int:
     """Count the tokens that are not revoked."""
-    return tx.execute(_COUNT_ACTIVE).scalar_one()
+    return int(tx.execute(_COUNT_ACTIVE).scalar_one())
 
 
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[IngestToken]:
@@ -210,9 +172,7 @@ def create(
         "digest": digest,
         "pepper": fingerprint,
         "hint": hint,
-        "logs_dataset_id": dataset_id,
-        "traces_dataset_id": dataset_id,
-        "metrics_dataset_id": dataset_id,
+        "dataset": dataset_id,
     }
     token = _made(tx.execute(_INSERT, values).one())
     stamp(tx, token.id, versions.allocate(tx))
@@ -241,16 +201,6 @@ def stamp(tx: Transaction, token_id: UUID, version: Version) -> None:
 def delete_one(tx: Transaction, token_id: UUID) -> None:
     """Remove a locked token."""
     tx.execute(_DELETE, {"token": token_id})
-
-
-def _found(token: IngestToken | None, token_id: UUID) -> IngestToken:
-    if token is None:
-        raise NotFound("there is no such ingest token", token_id=token_id)
-    return token
-
-
-def _token(row: Row[*tuple[Any, ...]] | None) -> IngestToken | None:
-    return None if row is None else _made(row)
 
 
 def _made(row: Sequence[Any]) -> IngestToken:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import grpc
 
@@ -125,11 +126,10 @@ def _compared(
 def _rows(server: ServerParts, span: KeySpan, began_nanos: int) -> Iterator[StoredObject]:
     """The rows of a span, page by page; a page is a snapshot of its own."""
     while True:
-        page = server.transactions.read(
-            lambda tx, span=span: stored_objects.read_page(  # type: ignore[misc]
-                tx, span, ROWS_AT_ONCE, began_nanos=began_nanos
-            )
+        read = partial(
+            stored_objects.read_page, span=span, most=ROWS_AT_ONCE, began_nanos=began_nanos
         )
+        page = server.transactions.read(read)
         yield from page.objects
         if not page.next_after:
             return
@@ -149,11 +149,8 @@ def _ledger(server: ServerParts) -> Iterator[list[pb.Finding]]:
     for kind in ledger_checks.KINDS:
         left, position = ledger_checks.FINDINGS_MAX, None
         while left:
-            page = server.transactions.read(
-                lambda tx, kind=kind, position=position, left=left: (  # type: ignore[misc]
-                    ledger_checks.read_page(tx, kind, position, left)
-                )
-            )
+            read = partial(ledger_checks.read_page, kind=kind, position=position, most=left)
+            page = server.transactions.read(read)
             yield list(map(_message, page.findings))
             left -= len(page.findings)
             position = page.next_position
@@ -164,11 +161,8 @@ def _ledger(server: ServerParts) -> Iterator[list[pb.Finding]]:
 def _count_streams(server: ServerParts) -> Iterator[int]:
     position: Position | None = None
     while True:
-        count, position = server.transactions.read(
-            lambda tx, position=position: (  # type: ignore[misc]
-                ledger_checks.count_streams(tx, position)
-            )
-        )
+        read = partial(ledger_checks.count_streams, position=position)
+        count, position = server.transactions.read(read)
         yield count
         if position is None:
             return

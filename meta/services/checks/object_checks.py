@@ -48,8 +48,7 @@ def report_object_checks(
     server: ServerParts, request: pb.ReportObjectChecksRequest, context: grpc.ServicerContext
 ) -> pb.ReportObjectChecksResponse:
     """Record what reads found, and with it how far the scrub has come."""
-    checks.at_most(request.checks, "checks", OBJECTS_MAX)
-    results = [_check(check, index) for index, check in enumerate(request.checks)]
+    results = checks.each(request.checks, "checks", OBJECTS_MAX, _check)
     checks.distinct([check.object_key for check in results], "checks")
     position = _position(request.position) if request.HasField("position") else None
     holder = checks.text(request.holder, "holder", characters_max=HOLDER_CHARACTERS_MAX)
@@ -92,8 +91,7 @@ def get_scrub_state(
     return reply
 
 
-def _check(message: pb.ObjectCheck, index: int) -> ObjectCheck:
-    field = f"checks[{index}]"
+def _check(message: pb.ObjectCheck, field: str) -> ObjectCheck:
     key = _key(message.object_key, f"{field}.object_key")
     if not key:
         raise InvalidArgument(f"{field}.object_key must not be empty", field=f"{field}.object_key")

@@ -23,8 +23,7 @@ def repair_catalog(
     server: ServerParts, request: pb.RepairCatalogRequest, context: grpc.ServicerContext
 ) -> pb.RepairCatalogResponse:
     """Repair each finding that still holds."""
-    checks.at_most(request.repairs, "repairs", REPAIRS_MAX)
-    checked = [_checked(repair, index) for index, repair in enumerate(request.repairs)]
+    checked = checks.each(request.repairs, "repairs", REPAIRS_MAX, _checked)
     return pb.RepairCatalogResponse(repaired=[_repair(server, *repair) for repair in checked])
 
 
@@ -38,8 +37,7 @@ def _repair(server: ServerParts, kind: pb.FindingKind.ValueType, subject_id: UUI
     return server.transactions.write(work)
 
 
-def _checked(repair: pb.Repair, index: int) -> tuple[pb.FindingKind.ValueType, UUID]:
-    field = f"repairs[{index}]"
+def _checked(repair: pb.Repair, field: str) -> tuple[pb.FindingKind.ValueType, UUID]:
     if repair.kind not in _REPAIRS:
         known = ", ".join(pb.FindingKind.Name(kind) for kind in _REPAIRS)
         raise InvalidArgument(f"{field}.kind must be one of {known}", field=f"{field}.kind")

@@ -86,8 +86,7 @@ def replace_segment(
     segment_id = checks.uuid(request.segment_id, "segment_id")
     acceptance = consent_of(request.acceptance)
     new = convert.new_segment(server.settings.stores, request.segment, "segment")
-    checks.at_most(request.ranges, "ranges", RANGES_MAX)
-    ranges = [_range(item, f"ranges[{i}]") for i, item in enumerate(request.ranges)]
+    ranges = checks.each(request.ranges, "ranges", RANGES_MAX, _range)
     replacement = server.transactions.write(
         lambda tx: segment_repairs.replace(
             tx, segment_id, new, ranges, acceptance, accepts_altered=request.accept_altered

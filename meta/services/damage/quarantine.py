@@ -42,12 +42,7 @@ def complete_replay(
 ) -> pb.CompleteReplayResponse:
     """Register the objects of a replay."""
     payload = _payload(request.object_key)
-    checks.at_most(request.segments, "segments", SEGMENTS_MAX)
-    new = [
-        convert.new_segment(server.settings.stores, segment, f"segments[{index}]")
-        for index, segment in enumerate(request.segments)
-    ]
-    checks.distinct([segment.object_key for segment in new], "segments")
+    new = convert.new_segments(server.settings.stores, request.segments, "segments", SEGMENTS_MAX)
     claims = None
     if request.HasField("deduplication_keys"):
         claims = replace(

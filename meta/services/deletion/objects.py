@@ -56,14 +56,13 @@ def forget_streams(
     context: grpc.ServicerContext,
 ) -> operations_pb2.ForgetStreamsResponse:
     """Forget retired streams of which the caller found no object."""
-    checks.at_most(request.listed_stream_ids, "listed_stream_ids", LISTED_STREAMS_MAX)
+    ids = checks.each(
+        request.listed_stream_ids, "listed_stream_ids", LISTED_STREAMS_MAX, checks.uuid
+    )
     listed = ListedStreams(
         checks.optional_uuid(request.after_stream_id, "after_stream_id"),
         checks.optional_uuid(request.through_stream_id, "through_stream_id"),
-        [
-            checks.uuid(stream_id, f"listed_stream_ids[{index}]")
-            for index, stream_id in enumerate(request.listed_stream_ids)
-        ],
+        ids,
     )
     age_secs = server.settings.lifetimes.retired_stream
 
@@ -76,8 +75,7 @@ def forget_streams(
 
 
 def _question(request: operations_pb2.CondemnObjectsRequest) -> Question:
-    checks.at_most(request.object_keys, "object_keys", KEYS_MAX)
-    keys = [_key(key, f"object_keys[{index}]") for index, key in enumerate(request.object_keys)]
+    keys = checks.each(request.object_keys, "object_keys", KEYS_MAX, _key)
     segment = _segment(request.segment) if request.HasField("segment") else None
     if segment is not None and segment.object_key not in keys:
         keys.append(segment.object_key)

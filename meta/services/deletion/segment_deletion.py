@@ -58,11 +58,7 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         context: grpc.ServicerContext,
     ) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
         """Remove the rows of segments whose objects are deleted, all or none."""
-        checks.at_most(request.segment_ids, "segment_ids", SEGMENTS_MAX)
-        ids = [
-            checks.uuid(text, f"segment_ids[{index}]")
-            for index, text in enumerate(request.segment_ids)
-        ]
+        ids = checks.each(request.segment_ids, "segment_ids", SEGMENTS_MAX, checks.uuid)
         grace_secs = self._settings.lifetimes.tombstone_grace
         outcome = self._transactions.write(
             lambda tx: tombstones.confirm(tx, ids, grace_secs=grace_secs)

@@ -1,6 +1,6 @@
 """Request checks: each returns the checked value or raises InvalidArgument for its field."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -23,6 +23,7 @@ _LAYOUT = frozenset("\t\n\r")
 _INVISIBLE = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 Item = TypeVar("Item")
+Checked = TypeVar("Checked")
 
 
 def name(value: str, field: str = "name") -> str:
@@ -172,3 +173,11 @@ def at_most(values: Collection[Item], field: str, most: int) -> Collection[Item]
     if len(values) > most:
         raise InvalidArgument(f"{field} has {len(values)} items, more than {most}", field=field)
     return values
+
+
+def each(
+    values: Collection[Item], field: str, most: int, check: Callable[[Item, str], Checked]
+) -> list[Checked]:
+    """A bounded list, each item of it checked under its own name."""
+    at_most(values, field, most)
+    return [check(value, f"{field}[{index}]") for index, value in enumerate(values)]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from uuid import UUID
 
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
@@ -16,12 +16,7 @@ from meta.store.catalog.datasets import Dataset
 from meta.store.segments.segments import NewSegment, SegmentRow
 from meta.store.streams.stream_reads import BabyRow
 from meta.store.streams.tokens import TokenRouting
-from meta.v1 import (
-    common_pb2,
-    ingest_token_pb2,
-    nursery_pb2,
-    segment_lookup_pb2,
-)
+from meta.v1 import common_pb2, ingest_token_pb2, nursery_pb2, segment_lookup_pb2
 from segments.deduplication import EventWindow
 from segments.keys import baby_prefix, join_key, merged_prefix, store_of
 from segments.location import StoreLocation, Stores, StoreUnknown
@@ -113,6 +108,15 @@ def new_segment(stores: Stores, message: common_pb2.CreateSegment, field: str) -
     )
 
 
+def new_segments(
+    stores: Stores, messages: Sequence[common_pb2.CreateSegment], field: str, most: int
+) -> list[NewSegment]:
+    """Check new segments of different objects."""
+    new = checks.each(messages, field, most, partial(new_segment, stores))
+    checks.distinct([segment.object_key for segment in new], field)
+    return new
+
+
 # The same datasets come again and again.
 @lru_cache(maxsize=16_384)
 def _merged_prefix(dataset_id: UUID) -> str:
@@ -138,8 +142,7 @@ def segment_info(stores: Stores, segment: SegmentRow) -> common_pb2.SegmentInfo:
     """A registered segment."""
     holder = segment_lookup_pb2.GetSegmentsByIdsResponse()
     add_segments(holder.segments, stores, [segment])
-    (info,) = holder.segments
-    return info
+    return holder.segments[0]
 
 
 def add_segments(

@@ -48,24 +48,21 @@ def set_segment_facts(
     server: ServerParts, request: pb.SetSegmentFactsRequest, context: grpc.ServicerContext
 ) -> pb.SetSegmentFactsResponse:
     """Record missing facts; refuses all if one disagrees with its segment."""
-    checks.at_most(request.segments, "segments", READ_MAX)
-    ids = [
-        checks.uuid(item.segment_id, f"segments[{index}].segment_id")
-        for index, item in enumerate(request.segments)
-    ]
-    checks.distinct(ids, "segments")
-    named = {
-        segment_id: (item, f"segments[{index}]")
-        for index, (segment_id, item) in enumerate(zip(ids, request.segments, strict=True))
-    }
+    items = checks.each(request.segments, "segments", READ_MAX, _named)
+    checks.distinct([segment_id for segment_id, _ in items], "segments")
+    named = dict(items)
 
     def work(tx: Transaction) -> int:
-        locked = unread_segments.lock(tx, ids)
+        locked = unread_segments.lock(tx, list(named))
         rows = [_facts_row(row, *named[UUID(row.id)]) for row in locked]
         unread_segments.store(tx, rows)
         return len(rows)
 
     return pb.SetSegmentFactsResponse(recorded=server.transactions.write(work))
+
+
+def _named(item: pb.ReadSegment, field: str) -> tuple[UUID, tuple[pb.ReadSegment, str]]:
+    return checks.uuid(item.segment_id, f"{field}.segment_id"), (item, field)
 
 
 def _facts_row(row: SegmentRow, read: pb.ReadSegment, field: str) -> FactsRow:

@@ -93,12 +93,8 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         """Register complete segments, all or none, at one version."""
         if not request.segments:
             raise InvalidArgument("segments must not be empty", field="segments")
-        checks.at_most(request.segments, "segments", SEGMENTS_MAX)
-        new = [
-            convert.new_segment(self._settings.stores, segment, f"segments[{index}]")
-            for index, segment in enumerate(request.segments)
-        ]
-        checks.distinct([segment.object_key for segment in new], "segments")
+        stores = self._settings.stores
+        new = convert.new_segments(stores, request.segments, "segments", SEGMENTS_MAX)
         named = saved_segments.checked_claims(request, new)
         ids = self._transactions.write(lambda tx: saved_segments.save(tx, new, named))
         return ingestion_pb2.SaveSegmentsResponse(ids=[str(i) for i in ids])

@@ -18,7 +18,7 @@ from meta.store.engine import keyset
 from meta.store.engine.keyset import Page, Window
 from meta.store.engine.pool import Transaction
 from meta.store.registration import registration_rows
-from meta.store.streams import merged_offsets, stream_datasets, streams
+from meta.store.streams import merged_offsets, stream_datasets, stream_ends, streams
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.tables.damage import parked_streams
 from meta.store.tables.streams import ingest_streams
@@ -118,10 +118,7 @@ def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) 
     A repetition returns the first call's entry. Raises NotFound, OffsetNotCommitted,
     NothingToRepair, and NotDrained as long as a dataset has not merged all babies below it.
     """
-    head = streams.lock_heads(tx, [stream_id]).get(stream_id)
-    stream = streams.find_locked(tx, stream_id)
-    if head is None or stream is None:
-        raise NotFound("there is no such stream", stream_id=stream_id)
+    head, _ = stream_ends.lock(tx, stream_id)
     if skipped := losses.of_baby(tx, stream_id, offset):
         return skipped
     _check_committed(stream_id, offset, head.committed_offset)

@@ -58,7 +58,7 @@ def stop(tx: Transaction, stream_id: UUID, end: Stop) -> None:
 
     Raises NotFound, or StopMismatch with the offset that the stream ended or stands at.
     """
-    head, stream = _lock(tx, stream_id)
+    head, stream = lock(tx, stream_id)
     if stream.stopped_offset is not None:
         if stream.stopped_offset != end.final_offset:
             raise StopMismatch(
@@ -89,7 +89,7 @@ def reap(
     next call continues, and None once the stream's own offset has moved. Raises NotFound, or
     NotDrained if some entry has not merged so far.
     """
-    head, stream = _lock(tx, stream_id)
+    head, stream = lock(tx, stream_id)
     if offset <= stream.deleted_offset:
         return None
     lowest = merged_offsets.lowest_of(tx, stream_id)
@@ -116,7 +116,7 @@ def remove_entry(tx: Transaction, stream_id: UUID, dataset_id: UUID, merged_offs
     `merged_offset` is the one that the caller knows. Raises NotDrained.
     """
     try:
-        _, stream = _lock(tx, stream_id)
+        _, stream = lock(tx, stream_id)
     except NotFound:
         return
     locked = stream_datasets.lock(tx, [(stream_id, dataset_id)])
@@ -158,7 +158,8 @@ def _refusal(
     return None
 
 
-def _lock(tx: Transaction, stream_id: UUID) -> tuple[Head, StoredStream]:
+def lock(tx: Transaction, stream_id: UUID) -> tuple[Head, StoredStream]:
+    """Lock both halves of a stream. Raises NotFound."""
     head = streams.lock_heads(tx, [stream_id]).get(stream_id)
     stream = streams.find_locked(tx, stream_id)
     if head is None or stream is None:

@@ -217,10 +217,12 @@ def _aged(name: str, statement: str, age: str, floor: str = "") -> ExpiryRule:
 
     def run(tx: Transaction, ages: Ages) -> int:
         gone = tx.execute(text(statement), {"age": getattr(ages, age), "most": ROWS_MAX})
-        if floor and (versions := gone.scalars().all()):
+        if not floor:
+            return gone.rowcount
+        versions = gone.scalars().all()
+        if versions:
             tx.execute(text(_RAISE_FLOOR.format(floor=floor)), {"version": max(versions)})
-            return len(versions)
-        return gone.rowcount
+        return len(versions)
 
     return ExpiryRule(name, run)
 

@@ -34,12 +34,9 @@ _FORGETTABLE = text(f"""
       AND id <> ALL(cast(:listed AS uuid[]))
     ORDER BY retired_at LIMIT :most FOR UPDATE SKIP LOCKED
 """)  # noqa: S608
+_TABLES = ("baby_segments", "routing_periods", "parked_streams", "stream_tokens", "stream_heads")
 _PARTS = (
-    text("DELETE FROM baby_segments WHERE stream_id = ANY(:ids)"),
-    text("DELETE FROM routing_periods WHERE stream_id = ANY(:ids)"),
-    text("DELETE FROM parked_streams WHERE stream_id = ANY(:ids)"),
-    text("DELETE FROM stream_tokens WHERE stream_id = ANY(:ids)"),
-    text("DELETE FROM stream_heads WHERE stream_id = ANY(:ids)"),
+    *(text(f"DELETE FROM {table} WHERE stream_id = ANY(:ids)") for table in _TABLES),  # noqa: S608
     text("DELETE FROM ingest_streams WHERE id = ANY(:ids)"),
 )
 

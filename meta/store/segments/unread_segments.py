@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, LargeBinary, SmallInteger, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 from meta.store.segments.foreign_files import UNREAD, UNREADABLE, WAS_SAVED, unread_file
@@ -58,24 +58,20 @@ _LIST_UNREADABLE = text(f"""
 # is skipped is listed again.
 _LOCK = text(f"""
     SELECT {_COLUMNS} FROM segments s JOIN datasets d ON d.key = s.dataset_key
-    WHERE s.id = ANY(:ids) AND (s.facts IS NULL OR s.foreign_state = 1)
+    WHERE s.id = ANY(cast(:ids AS uuid[])) AND (s.facts IS NULL OR s.foreign_state = 1)
       AND s.tombstone_version IS NULL
     ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
+""")  # noqa: S608
 _STORE = text("""
     UPDATE segments SET facts = new.facts, signals = new.signals, foreign_state = new.state,
       foreign_file = new.file,
       quarantined_at = CASE WHEN new.state = 3 THEN coalesce(quarantined_at, clock_timestamp())
                             ELSE quarantined_at END
-    FROM unnest(:ids, :facts, :signals, :states, :files) AS new (id, facts, signals, state, file)
+    FROM unnest(cast(:ids AS uuid[]), cast(:facts AS bytea[]), cast(:signals AS smallint[]),
+                cast(:states AS smallint[]), cast(:files AS bytea[]))
+      AS new (id, facts, signals, state, file)
     WHERE segments.id = new.id
-""").bindparams(
-    bindparam("ids", type_=ARRAY(Uuid)),
-    bindparam("facts", type_=ARRAY(LargeBinary)),
-    bindparam("signals", type_=ARRAY(SmallInteger)),
-    bindparam("states", type_=ARRAY(SmallInteger)),
-    bindparam("files", type_=ARRAY(LargeBinary)),
-)
+""")
 
 
 def list_unread(tx: Transaction, after: UUID, most: int) -> list[SegmentRow]:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 
@@ -147,12 +147,11 @@ def lowest(stream_id: str) -> str:
       JOIN stream_heads x ON x.stream_id = i.id WHERE i.id = {stream_id})"""  # noqa: S608
 
 
-_SEARCH = bindparam("streams", type_=ARRAY(Uuid)), bindparam("floors", type_=ARRAY(BigInteger))
 # Babies of some streams are read once, however many entries there are.
 _HELD = f"""
     WITH floors AS (
       SELECT w.id, h.committed_offset, greatest(w.floor, s.deleted_offset, h.merged_floor) AS floor
-      FROM unnest(:streams, :floors) AS w (id, floor)
+      FROM unnest(cast(:streams AS uuid[]), cast(:floors AS bigint[])) AS w (id, floor)
         -- Looked up, so that the streams lead.
         CROSS JOIN LATERAL (SELECT * FROM ingest_streams WHERE id = w.id OFFSET 0) s
         CROSS JOIN LATERAL (SELECT * FROM stream_heads WHERE stream_id = w.id OFFSET 0) h
@@ -198,12 +197,11 @@ _READ = text(f"""{_HELD}, entries AS (
       SELECT e.*, k.committed_offset, k.committed_at, {_MERGED}
       FROM bounds k JOIN stream_datasets e ON e.stream_id = k.id
         LEFT JOIN stamped o ON o.stream_id = e.stream_id AND o.dataset_id = e.dataset_id
-      WHERE cast(:datasets AS uuid[]) IS NULL OR e.dataset_id = ANY(:datasets)
+      WHERE cast(:datasets AS uuid[]) IS NULL
+        OR e.dataset_id = ANY(cast(:datasets AS uuid[]))
     )
     SELECT {_COLUMNS} FROM entries e ORDER BY stream_id, dataset_id
-""").bindparams(  # noqa: S608
-    *_SEARCH, bindparam("datasets", type_=ARRAY(Uuid))
-)
+""")  # noqa: S608
 _READ_UNMERGED = text(f"""{_HELD}, passed AS MATERIALIZED (
       SELECT stream_id, max("offset") AS last, bool_or(stamp IS NULL) AS is_whole
       FROM held WHERE dataset_id IS NULL GROUP BY stream_id
@@ -215,7 +213,8 @@ _READ_UNMERGED = text(f"""{_HELD}, passed AS MATERIALIZED (
           ORDER BY dataset_id LIMIT CASE WHEN NOT p.is_whole THEN {PASSING_MAX} END) e
       -- Where it has one, it began later: a nursery has to know where.
       UNION SELECT stream_id, stamp FROM held WHERE dataset_id IS NULL AND stamp IS NOT NULL
-      UNION SELECT s, d FROM unnest(:named_streams, :named_datasets) AS named (s, d)
+      UNION SELECT s, d FROM unnest(cast(:named_streams AS uuid[]),
+                                    cast(:named_datasets AS uuid[])) AS named (s, d)
     ), entries AS (
       SELECT e.*, k.committed_offset, k.committed_at, {_MERGED}
       FROM keys q JOIN bounds k ON k.id = q.stream_id CROSS JOIN LATERAL (
@@ -224,16 +223,12 @@ _READ_UNMERGED = text(f"""{_HELD}, passed AS MATERIALIZED (
         LEFT JOIN stamped o ON o.stream_id = e.stream_id AND o.dataset_id = e.dataset_id
     )
     SELECT {_COLUMNS} FROM entries e ORDER BY stream_id, dataset_id
-""").bindparams(  # noqa: S608
-    *_SEARCH,
-    bindparam("named_streams", type_=ARRAY(Uuid)),
-    bindparam("named_datasets", type_=ARRAY(Uuid)),
-)
+""")  # noqa: S608
 _READ_PASSED = text(f"""{_HELD}
     SELECT stream_id, bool_or(stamp IS NULL),
       coalesce(array_agg(DISTINCT stamp) FILTER (WHERE stamp IS NOT NULL), '{{}}')
     FROM held WHERE dataset_id IS NULL GROUP BY stream_id
-""").bindparams(*_SEARCH)  # noqa: S608
+""")  # noqa: S608
 _LOWEST = text(f"SELECT {lowest('cast(:stream AS uuid)')}")
 
 

@@ -4,7 +4,7 @@ Calls are serialised by a lock on the small table of nurseries. A shard has one 
 but that is no fence: a nursery that outlives its lease loses a race for offsets, and nothing else.
 """
 
-from sqlalchemy import ARRAY, SmallInteger, bindparam, text
+from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 
@@ -21,9 +21,7 @@ _RENEW = text("""
 _LEAVE = text("DELETE FROM nurseries WHERE id = :nursery")
 _COUNT = text("SELECT count(*) FROM nurseries")
 _OWN = text("SELECT shard FROM nursery_shards WHERE nursery_id = :nursery ORDER BY shard")
-_RELEASE = text("DELETE FROM nursery_shards WHERE shard = ANY(:shards)").bindparams(
-    bindparam("shards", type_=ARRAY(SmallInteger))
-)
+_RELEASE = text("DELETE FROM nursery_shards WHERE shard = ANY(cast(:shards AS smallint[]))")
 _TAKE = text("""
     INSERT INTO nursery_shards (shard, nursery_id)
     SELECT free.shard, :nursery FROM generate_series(0, :shard_count - 1) free (shard)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 
@@ -25,16 +25,14 @@ _IS_ROUTED = " OR ".join(
 _EXAMINE = text(f"""
     SELECT s.id, count(*), max(e.dataset_id::text),
       array_agg(e.dataset_id) FILTER (WHERE s.stopped_offset IS NOT NULL OR NOT ({_IS_ROUTED}))
-    FROM unnest(:streams, :positions) AS k (id, position)
+    FROM unnest(cast(:streams AS uuid[]), cast(:positions AS uuid[])) AS k (id, position)
       JOIN ingest_streams s ON s.id = k.id
       JOIN stream_heads h ON h.stream_id = s.id AND h.committed_offset = s.deleted_offset
       CROSS JOIN LATERAL (
         SELECT stream_id, dataset_id FROM stream_datasets
         WHERE stream_id = k.id AND dataset_id > k.position ORDER BY dataset_id LIMIT :most) e
     GROUP BY s.id
-""").bindparams(  # noqa: S608
-    bindparam("streams", type_=ARRAY(Uuid)), bindparam("positions", type_=ARRAY(Uuid))
-)
+""")  # noqa: S608
 
 Key = tuple[UUID, UUID]
 

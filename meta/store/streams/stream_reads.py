@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Integer, Row, Uuid, bindparam, text
+from sqlalchemy import Row, text
 
 from meta.store.engine.pool import Transaction
 from meta.store.engine.timelines import IS_HELD
@@ -91,12 +91,9 @@ class PeriodRow:
     routing: TokenRouting
 
 
-_STREAMS = bindparam("streams", type_=ARRAY(Uuid))
-_WAITING = bindparam("waiting", type_=ARRAY(Uuid))
-_INDEXES = bindparam("indexes", type_=ARRAY(Integer))
 # Streams are chosen first, so that a page costs no more than its content. While deletion is held,
 # nothing may be reaped.
-_LOWEST = merged_offsets.lowest_in("s", "h", " AND e.dataset_id <> ALL(:waiting)")
+_LOWEST = merged_offsets.lowest_in("s", "h", " AND e.dataset_id <> ALL(cast(:waiting AS uuid[]))")
 _SELECT_STREAMS = f"""
 SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offset,
   s.deleted_offset, s.deleted_ingest_time_nanos, h.committed_offset,
@@ -113,15 +110,16 @@ CROSS JOIN LATERAL (SELECT * FROM stream_heads WHERE stream_id = s.id OFFSET 0) 
 ORDER BY s.id
 """  # noqa: S608
 _IN_SHARD = (
-    " AND (:shards <= 1 OR shard_hash % :shards = ANY(:indexes)) AND id > :after"
+    " AND (:shards <= 1 OR shard_hash % :shards = ANY(cast(:indexes AS integer[])))"
+    " AND id > :after"
     " ORDER BY id LIMIT :most"
 )
-_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD)).bindparams(_WAITING, _INDEXES)
+_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD))
 _COUNT = text(
     "SELECT count(*), coalesce(sum((SELECT count(*) FROM stream_datasets e"
     " WHERE e.stream_id = s.id)), 0)::bigint FROM ingest_streams s WHERE s.retired_at IS NULL"
-    " AND (:shards <= 1 OR s.shard_hash % :shards = ANY(:indexes))"
-).bindparams(_INDEXES)
+    " AND (:shards <= 1 OR s.shard_hash % :shards = ANY(cast(:indexes AS integer[])))"
+)
 # Three small index scans: changed streams, streams with changed entries, streams with a backlog.
 _IN_CHANGED = f"""
 AND id IN (
@@ -133,46 +131,46 @@ AND id IN (
     AND p.committed_offset > p.merged_floor
     AND {merged_offsets.first_unmerged("p.stream_id", "p.merged_floor")} IS NOT NULL)
 """  # noqa: S608
-_CHANGED = text(_SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD)).bindparams(
-    _WAITING, _INDEXES
-)
+_CHANGED = text(_SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD))
 # With many entries, Postgres would plan the statement for each poll: it does not know how many
 # have changed, so a kept plan looks dearer than it is. With a second bound, which excludes nothing,
 # it expects few, and takes the indexes.
 _KEEP_PLAN = text("SET LOCAL plan_cache_mode = force_generic_plan")
-_SOME = text(_SELECT_STREAMS.format(chosen=" AND id = ANY(:streams)")).bindparams(
-    _STREAMS, _WAITING
-)
+_SOME = text(_SELECT_STREAMS.format(chosen=" AND id = ANY(cast(:streams AS uuid[]))"))
+_FLOORED = "unnest(cast(:streams AS uuid[]), cast(:floors AS bigint[])) AS k (s, floor)"
 _CHECKPOINTS = text(
     "SELECT c.* FROM stream_datasets e CROSS JOIN LATERAL ("
     " SELECT stream_id, dataset_id, version, stream_offset, ingest_timestamp_nanos"
     " FROM offset_checkpoints c WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id"
     " ORDER BY version DESC LIMIT :most) c"
-    " WHERE e.stream_id = ANY(:streams) ORDER BY c.stream_id, c.dataset_id, c.version"
-).bindparams(_STREAMS)
-_BABIES = text(
-    "SELECT b.* FROM unnest(:streams, :floors) AS k (s, floor) CROSS JOIN LATERAL ("
-    ' SELECT stream_id, "offset", start_ns, end_ns, size_bytes, num_records,'
-    " (extract(epoch FROM committed_at) * 1000000)::bigint * 1000, dataset_ids"
-    ' FROM baby_segments WHERE stream_id = s AND "offset" > floor'
-    ' ORDER BY "offset" LIMIT :most) b'
-).bindparams(_STREAMS, bindparam("floors", type_=ARRAY(BigInteger)))
-_PERIODS = text(
-    "SELECT p.stream_id, p.token_id, p.from_offset, p.logs_dataset_id, p.traces_dataset_id,"
-    " p.metrics_dataset_id FROM ("
-    "  SELECT s FROM unnest(:streams, :floors) AS k (s, floor) WHERE EXISTS (SELECT FROM ("
-    '   SELECT * FROM baby_segments WHERE stream_id = s AND "offset" > floor'
-    '   ORDER BY "offset" LIMIT :most) b'
-    # A baby without records has nothing to route.
-    "   WHERE b.dataset_ids IS NULL AND b.num_records > 0) OFFSET 0) k"
-    " JOIN routing_periods p ON p.stream_id = s"
-    " ORDER BY p.stream_id, p.token_id, p.from_offset"
-).bindparams(_STREAMS, bindparam("floors", type_=ARRAY(BigInteger)))
+    " WHERE e.stream_id = ANY(cast(:streams AS uuid[]))"
+    " ORDER BY c.stream_id, c.dataset_id, c.version"
+)
+_BABIES = text(f"""
+    SELECT b.* FROM {_FLOORED} CROSS JOIN LATERAL (
+      SELECT stream_id, "offset", start_ns, end_ns, size_bytes, num_records,
+        (extract(epoch FROM committed_at) * 1000000)::bigint * 1000, dataset_ids
+      FROM baby_segments WHERE stream_id = s AND "offset" > floor
+      ORDER BY "offset" LIMIT :most) b
+""")  # noqa: S608
+# A baby without records has nothing to route.
+_PERIODS = text(f"""
+    SELECT p.stream_id, p.token_id, p.from_offset, p.logs_dataset_id, p.traces_dataset_id,
+      p.metrics_dataset_id
+    FROM (
+      SELECT s FROM {_FLOORED} WHERE EXISTS (
+        SELECT FROM (
+          SELECT * FROM baby_segments WHERE stream_id = s AND "offset" > floor
+          ORDER BY "offset" LIMIT :most) b
+        WHERE b.dataset_ids IS NULL AND b.num_records > 0) OFFSET 0) k
+      JOIN routing_periods p ON p.stream_id = s
+    ORDER BY p.stream_id, p.token_id, p.from_offset
+""")  # noqa: S608
 _REMOVED = text(
     "SELECT stream_id, dataset_id FROM stream_removals WHERE version > :since"
-    " AND (:shards <= 1 OR shard_hash % :shards = ANY(:indexes)) ORDER BY version,"
-    " stream_id, dataset_id"
-).bindparams(_INDEXES)
+    " AND (:shards <= 1 OR shard_hash % :shards = ANY(cast(:indexes AS integer[])))"
+    " ORDER BY version, stream_id, dataset_id"
+)
 _FLOOR = text("SELECT removals_floor FROM meta_state")
 
 

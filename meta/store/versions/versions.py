@@ -20,14 +20,16 @@ Version = NewType("Version", int)
 
 ALLOCATE = f"UPDATE meta_state SET version = version + 1 WHERE {CAN_DRAW} RETURNING version"  # noqa: S608
 _ALLOCATE = text(ALLOCATE)
-_CURRENT = text(f"SELECT version, {IS_CURRENT} IS TRUE AS is_current FROM meta_state")  # noqa: S608
+_CURRENT = text(f"""
+    SELECT version, {IS_CURRENT} IS TRUE AS is_current,
+      extract(epoch FROM now())::bigint AS now_secs
+    FROM meta_state
+""")  # noqa: S608
 _TAKE = text(f"""
     UPDATE meta_state SET version = :version WHERE version < :version AND {IS_CURRENT}
       AND (ceiling IS NULL OR :version <= ceiling AND incarnation = {INCARNATION})
 """)  # noqa: S608
 _HAS_ROOM = text(f"SELECT {HAS_ROOM} IS TRUE FROM meta_state")  # noqa: S608
-_SNAPSHOT = text(f"""
-    SELECT {IS_CURRENT} IS TRUE, version, extract(epoch FROM now())::bigint FROM meta_state""")  # noqa: S608
 IS_LOST = (
     "EXISTS (SELECT FROM meta_state WHERE gap_start < {version} AND {version} < gap_end)"
     " OR EXISTS (SELECT FROM version_gaps WHERE gap_start < {version} AND {version} < gap_end)"
@@ -39,7 +41,7 @@ _IS_LOST = text("SELECT " + IS_LOST.format(version=":version"))
 class CounterSnapshot:
     """The counter and the database's time in seconds."""
 
-    version: int
+    version: Version
     now_secs: int
 
 
@@ -95,18 +97,15 @@ def take(tx: Transaction, version: Version) -> None:
 
 def current(tx: Transaction) -> Version:
     """Read the version that labels this transaction's snapshot. Raises TimelineChanged."""
-    row = tx.execute(_CURRENT).one()
-    if not row.is_current:
-        raise TimelineChanged
-    return Version(row.version)
+    return snapshot(tx).version
 
 
 def snapshot(tx: Transaction) -> CounterSnapshot:
     """The version and time of this transaction's snapshot. Raises TimelineChanged."""
-    is_current, version, now_secs = tx.execute(_SNAPSHOT).one()
-    if not is_current:
+    row = tx.execute(_CURRENT).one()
+    if not row.is_current:
         raise TimelineChanged
-    return CounterSnapshot(version, now_secs)
+    return CounterSnapshot(Version(row.version), row.now_secs)
 
 
 def is_lost(tx: Transaction, version: int) -> bool:

@@ -19,8 +19,7 @@ from meta.store.registration import (
     kept_hashes,
     run_filters,
 )
-from meta.store.registration.kept_hashes import KeptHashes
-from meta.store.registration.run_filter import RunFilter, masks_of
+from meta.store.registration.kept_hashes import KeptHashes, RunFilter, masks_of
 from meta.store.registration.run_filters import RunFilters
 from meta.watches import filter_watch
 from meta.watches.filter_watch import FilterWatch

@@ -1,10 +1,14 @@
-"""Checks of registrations."""
+"""Checks of registrations, and of what they state for their parts, each in a field of its own."""
+
+import re
+from collections.abc import Sequence
+from uuid import UUID
 
 from meta import access
 from meta.access import AuditCaller, Role
 from meta.errors import InvalidArgument
-from meta.services.messages import checks, convert
-from meta.services.registration import stated_parts
+from meta.services.messages import checks, convert, deduplication_keys
+from meta.store.registration import event_claims, quarantined_ranges
 from meta.store.registration.calls import Merge
 from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
@@ -15,6 +19,7 @@ from segments.offsets import OffsetSpan
 
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
+_VERDICT = re.compile(r"[0-9a-f]{16}")
 
 
 def checked_merge(
@@ -42,7 +47,7 @@ def checked_merge(
     named_ids = [*[s.dataset_id for s in new], *[m.dataset_id for m in moves]]
     if named_ids.count(dataset_id) != len(named_ids):
         raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
-    stated = stated_parts.checked(request, moves)
+    stated = _stated(request, moves)
     return Merge(dataset_id, new, moves, caller, is_audited=_is_person(), stated=stated)
 
 
@@ -76,3 +81,35 @@ def _move_by_field(info: nursery_pb2.StreamOffsetInfo, index: int) -> EntryMove:
         offsets=OffsetSpan(str(stream_id), start + 1, end),
         ingest_time_nanos=checks.count(info.ingest_time_nanos, f"{field}.ingest_time_nanos"),
     )
+
+
+def _stated(
+    request: nursery_pb2.RegisterMergedSegmentRequest, moves: Sequence[EntryMove]
+) -> dict[str, object]:
+    """Check the fields of the parts that are set; raises InvalidArgument."""
+    stated: dict[str, object] = {}
+    if request.quarantined:
+        stated[quarantined_ranges.FIELD] = _quarantined(request, moves)
+    if request.HasField("deduplication_keys"):
+        claims = deduplication_keys.checked_claims(request.deduplication_keys, "deduplication_keys")
+        stated[event_claims.FIELD] = claims
+    return stated
+
+
+def _quarantined(
+    request: nursery_pb2.RegisterMergedSegmentRequest, moves: Sequence[EntryMove]
+) -> dict[UUID, str]:
+    """Check the verdicts on records of streams, each of them one of the moves'."""
+    checks.at_most(request.quarantined, "quarantined", len(moves))
+    verdicts: dict[UUID, str] = {}
+    moved = {move.stream_id for move in moves}
+    for index, item in enumerate(request.quarantined):
+        field = f"quarantined[{index}]"
+        stream_id = checks.uuid(item.stream_id, f"{field}.stream_id")
+        if stream_id not in moved:
+            raise InvalidArgument("it is none of stream_offsets", field=f"{field}.stream_id")
+        if not _VERDICT.fullmatch(item.verdict):
+            raise InvalidArgument("it is not 16 hexadecimal digits", field=f"{field}.verdict")
+        verdicts[stream_id] = item.verdict
+    checks.distinct([item.stream_id for item in request.quarantined], "quarantined")
+    return verdicts

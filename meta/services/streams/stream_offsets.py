@@ -21,7 +21,7 @@ from meta.store.catalog import dataset_layouts, datasets, usage
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lineage
 from meta.store.lookup.lineage import Place, Whereabouts
-from meta.store.registration import deduplication_windows, record_counts
+from meta.store.registration import deduplication_windows
 from meta.store.streams import commits, streams
 from meta.store.streams.stream_reads import NO_ID
 from meta.v1 import common_pb2, operations_pb2
@@ -162,10 +162,10 @@ def get_usage(
 
 
 def _add_counts(tx: Transaction, reply: operations_pb2.GetUsageResponse) -> None:
-    counts = record_counts.read(tx, [UUID(used.dataset_id) for used in reply.usage])
+    ids = [UUID(used.dataset_id) for used in reply.usage]
+    counts = deduplication_windows.count_records(tx, ids)
     for used in reply.usage:
-        count = counts[UUID(used.dataset_id)]
-        used.rows, used.duplicates = count.rows, count.duplicates
+        used.rows, used.duplicates = counts[UUID(used.dataset_id)]
 
 
 def _add_windows(

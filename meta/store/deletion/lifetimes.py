@@ -7,11 +7,11 @@ behind the floors that make such reads answer VERSION_EXPIRED.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 from sqlalchemy import TextClause, text
 
 from meta.store.deletion import dataset_deletion, retention
-from meta.store.deletion.expiry_pages import ExpiryPages
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_floors, merged_offsets
 from meta.store.versions.clock import ago
@@ -24,6 +24,7 @@ LOCK_KEY = 7_310_579_241_902_115
 _TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
 REMEMBERED_MONTHS = 13
 _AGE_AGO = ago(":age")
+_FIRST_ID = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,32 @@ class Ages:
     finished_task: float
     audit: float
     dataset_grace: float
+
+
+@dataclass(slots=True)
+class ExpiryPages:
+    """Pages over the keys of a statement, one a run, so that no run reads every row.
+
+    Each process goes round by itself, and finds the work of the others done. A key is a stream, or
+    a stream with a dataset or token of it.
+    """
+
+    statement: TextClause
+    most: int
+    last: tuple[UUID, UUID] = (_FIRST_ID, _FIRST_ID)
+
+    def next(self, tx: Transaction) -> dict[str, list[UUID]]:
+        """The columns of the next page; behind the last one the first comes again."""
+        values = {"last": self.last[0], "last_other": self.last[1], "most": self.most}
+        keys = [tuple(row) for row in tx.execute(self.statement, values)]
+        self.last = (_FIRST_ID, _FIRST_ID)
+        if len(keys) == self.most:
+            self.last = keys[-1][0], keys[-1][-1]
+        return {"ids": [key[0] for key in keys], "others": [key[-1] for key in keys]}
+
+    def is_within(self) -> bool:
+        """True if the last page was not the last one of all."""
+        return self.last[0] != _FIRST_ID
 
 
 @dataclass(frozen=True, slots=True)

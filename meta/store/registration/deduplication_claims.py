@@ -1,6 +1,6 @@
 """Claims of deduplication keys: the look-up in all days that are retained, and the run of new ones.
 
-Only this module, `kept_hashes` and `run_filter` use numpy, which takes 0.2 s to import: servers
+Only this module and `kept_hashes` use numpy, which takes 0.2 s to import: servers
 import them once a dataset is deduplicated.
 """
 

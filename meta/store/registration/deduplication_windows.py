@@ -7,6 +7,7 @@ event.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from sqlalchemy import text
 
@@ -48,6 +49,14 @@ _ADD_REPEATS = text("""
 _REPEATS = text(
     "SELECT coalesce((SELECT records FROM dataset_duplicates WHERE dataset_key = :dataset), 0)"
 )
+# The sum of bigint is numeric.
+_RECORDS = text("""
+    SELECT d.id,
+           coalesce((SELECT sum(s.number_of_events) FROM segments s
+                     WHERE s.dataset_key = d.key AND s.tombstone_version IS NULL), 0)::bigint,
+           coalesce((SELECT r.records FROM dataset_duplicates r WHERE r.dataset_key = d.key), 0)
+    FROM datasets d WHERE d.id = ANY(cast(:datasets AS uuid[]))
+""")
 _ALL_DUPLICATES = text("SELECT coalesce(sum(records), 0)::bigint FROM dataset_duplicates")
 
 
@@ -144,6 +153,12 @@ def add_duplicates(tx: Transaction, window: DeduplicationWindow, records: int) -
 def count_duplicates(tx: Transaction, dataset_key: int) -> int:
     """The records that a dataset has left out because they were rows already."""
     return int(tx.execute(_REPEATS, {"dataset": dataset_key}).scalar_one())
+
+
+def count_records(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, tuple[int, int]]:
+    """Count the rows of datasets, in all their live segments, and their duplicates."""
+    counts = tx.execute(_RECORDS, {"datasets": pg_arrays.uuids(dataset_ids)})
+    return {dataset_id: (rows, duplicates) for dataset_id, rows, duplicates in counts}
 
 
 def count_all_duplicates(tx: Transaction) -> int:

@@ -19,8 +19,7 @@ from meta.store.registration import deduplication_runs
 from meta.store.registration.deduplication_runs import OF_DAYS, YOUNG, LargeRun
 
 if TYPE_CHECKING:
-    from meta.store.registration.kept_hashes import KeptHashes
-    from meta.store.registration.run_filter import RunFilter
+    from meta.store.registration.kept_hashes import KeptHashes, RunFilter
 
 # Until the first refresh says how much a process may keep.
 BYTES_MAX_AT_START = 4 * 1024 * 1024
@@ -62,7 +61,7 @@ class RunFilters:
 
     def apply(self, dataset_key: int, ordered: KeptHashes) -> FilteredRuns:
         """Pass sorted hashes through the filters of a dataset's runs."""
-        from meta.store.registration.run_filter import masks_of
+        from meta.store.registration.kept_hashes import masks_of
 
         filters = {uid: run for uid, run in self._filters.items() if run.dataset_key == dataset_key}
         if not filters:
@@ -79,7 +78,7 @@ class RunFilters:
 
         If the run is not committed, the second refresh from now drops it.
         """
-        from meta.store.registration.run_filter import RunFilter
+        from meta.store.registration.kept_hashes import RunFilter
 
         if len(hashes) >= deduplication_runs.FILTERED_MIN:
             run_filter = RunFilter(dataset_key, len(hashes))
@@ -136,7 +135,7 @@ def _made(database: Database, run: LargeRun, is_stopped: Callable[[], bool]) -> 
 
     Pages of a run go with it, so fewer deduplication keys are read then.
     """
-    from meta.store.registration.run_filter import RunFilter
+    from meta.store.registration.kept_hashes import RunFilter
 
     made = RunFilter(run.dataset_key, run.deduplication_keys)
     for low in range(0, 1 << run.bits, PAGES_AT_ONCE):

@@ -13,10 +13,11 @@ from sqlalchemy import Row, text
 
 from meta.store.engine.pool import Transaction
 from meta.store.engine.timelines import IS_HELD
-from meta.store.streams import merged_offsets, reapable_offsets
+from meta.store.streams import merged_offsets
 from meta.store.streams.stream_ends import WHOLE_STREAM
 from meta.store.streams.streams import COLLECTOR_ID_SQL
 from meta.store.streams.tokens import TokenRouting
+from meta.store.versions.clock import ago
 
 # Below every id.
 NO_ID = UUID(int=0)
@@ -91,6 +92,26 @@ class PeriodRow:
     routing: TokenRouting
 
 
+# A baby may be reaped once each entry that it may be of has a checkpoint at or beyond it that is
+# older than its dataset's grace, or began there. So entries that receive nothing hold back nothing.
+# Of a backlog a page at a time is reapable, so that a poll reads a bounded number of rows.
+_REAPABLE_AT_ONCE = 2_000
+_GRACE = (
+    "(SELECT coalesce(nullif(d.tombstone_grace_secs, 0), :grace) FROM datasets d"
+    " WHERE d.id = e.dataset_id)"
+)
+_IS_KEPT = f"""coalesce((SELECT c.stream_offset FROM offset_checkpoints c
+    WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
+      AND c.created_at <= {ago(_GRACE)}
+    ORDER BY c.created_at DESC LIMIT 1), e.base_offset) < b."offset\""""  # noqa: S608
+_UNREAPED = 'FROM baby_segments WHERE stream_id = s.id AND "offset" > s.deleted_offset'
+_FIRST_KEPT = f"""(SELECT b."offset" FROM (
+    SELECT * {_UNREAPED} ORDER BY "offset" LIMIT {_REAPABLE_AT_ONCE}) b
+  WHERE {merged_offsets.awaited_by(_IS_KEPT)} ORDER BY b."offset" LIMIT 1)"""  # noqa: S608
+_LAST_OF_PAGE = f"""(SELECT "offset" {_UNREAPED}
+  ORDER BY "offset" OFFSET {_REAPABLE_AT_ONCE} - 1 LIMIT 1)"""
+# The reapable offset of stream `s`, with `:grace` as the default; null = all that is committed.
+_REAPABLE = f"coalesce({_FIRST_KEPT} - 1, {_LAST_OF_PAGE})"
 # Streams are chosen first, so that a page costs no more than its content. While deletion is held,
 # nothing may be reaped.
 _LOWEST = merged_offsets.lowest_in("s", "h", " AND e.dataset_id <> ALL(cast(:waiting AS uuid[]))")
@@ -100,7 +121,7 @@ SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offs
   (extract(epoch FROM h.last_activity_at) * 1000000)::bigint * 1000,
   coalesce({_LOWEST}, s.deleted_offset),
   CASE WHEN (SELECT {IS_HELD} FROM meta_state) THEN s.deleted_offset
-       ELSE coalesce({reapable_offsets.REAPABLE}, h.committed_offset) END,
+       ELSE coalesce({_REAPABLE}, h.committed_offset) END,
   {merged_offsets.has_entries("s")}
 FROM (
   SELECT * FROM ingest_streams WHERE retired_at IS NULL {{chosen}}

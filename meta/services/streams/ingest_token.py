@@ -2,7 +2,6 @@
 
 import time
 from typing import TypeAlias
-from uuid import UUID
 
 import grpc
 import structlog
@@ -190,9 +189,10 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         """Replace the routing of a token and create the stream entries that it needs, or most."""
         token_id = checks.uuid(request.token_id, "token_id")
         new_routing = TokenRouting(
-            logs=_dataset_id(request.routing.logs_dataset_id, "logs_dataset_id"),
-            traces=_dataset_id(request.routing.traces_dataset_id, "traces_dataset_id"),
-            metrics=_dataset_id(request.routing.metrics_dataset_id, "metrics_dataset_id"),
+            *(
+                checks.optional_uuid(getattr(request.routing, name), f"routing.{name}")
+                for name in ("logs_dataset_id", "traces_dataset_id", "metrics_dataset_id")
+            )
         )
 
         def work(tx: Transaction) -> None:
@@ -239,7 +239,3 @@ def _info(
         needs_previous_pepper=is_old and token.revoked_at is None,
         authors=by,
     )
-
-
-def _dataset_id(value: str, name: str) -> UUID | None:
-    return checks.optional_uuid(value, f"routing.{name}")

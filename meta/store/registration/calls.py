@@ -45,33 +45,23 @@ class MoveCount(NamedTuple):
     is_counted: bool
 
 
-class CallState(NamedTuple):
-    """Offsets and records that one call is checked against.
+@dataclass(slots=True, eq=False)
+class BatchCall:
+    """A call of a batch, with the offsets and records that it is checked against.
+
+    `dataset` is None unless it is live, `answer` as long as nothing is decided. A call that is
+    answered with a version was registered before.
 
     `merged` and `committed` are the offsets of its moves' entries and heads, in order; None = there
     is none. If an entry's implied offset reaches the offset that the call names, `merged` is that.
     `counts` are those of its moves, if it is counted.
     """
 
+    merge: Merge
+    dataset: DatasetRow | None
     merged: Sequence[int | None] = ()
     committed: Sequence[int | None] = ()
     counts: Sequence[MoveCount] = ()
-
-
-NO_STATE = CallState()
-
-
-@dataclass(slots=True, eq=False)
-class BatchCall:
-    """A call of a batch.
-
-    `dataset` is None unless it is live, `answer` as long as nothing is decided. A call that is
-    answered with a version was registered before.
-    """
-
-    merge: Merge
-    dataset: DatasetRow | None
-    state: CallState = NO_STATE
     claims: tuple[Claim, ...] = ()
     answer: Version | MetaError | None = None
 

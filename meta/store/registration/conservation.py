@@ -64,7 +64,7 @@ class Conservation(Part):
         missing; a call whose baby rows are not all there has no bound.
         """
         for call in self._calls:
-            counts = call.state.counts
+            counts = call.counts
             spans = sum([move.offsets.num_offsets for move in call.merge.moves])
             if not call.is_open or not counts or sum([count.babies for count in counts]) != spans:
                 continue

@@ -10,7 +10,7 @@ from meta.errors import NotFound
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation
-from meta.store.registration.calls import BatchCall, CallState, DatasetRow, Merge, MoveCount
+from meta.store.registration.calls import BatchCall, DatasetRow, Merge, MoveCount
 from meta.store.registration.parts import COLUMNS
 from meta.store.streams import merged_offsets
 
@@ -103,8 +103,8 @@ def lock_calls(tx: Transaction, merges: Sequence[Merge]) -> list[BatchCall]:
     for merge, is_counted in zip(merges, counted, strict=True):
         end = first + len(merge.moves)
         own_counts = counts[first:end] if is_counted else ()
-        state = CallState(merged[first:end], committed[first:end], own_counts)
-        calls.append(BatchCall(merge, rows_of_datasets.get(merge.dataset_id), state))
+        dataset = rows_of_datasets.get(merge.dataset_id)
+        calls.append(BatchCall(merge, dataset, merged[first:end], committed[first:end], own_counts))
         first = end
     return calls
 

@@ -22,7 +22,7 @@ from meta.store.access import audit
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.registration import parts, registration_rows
-from meta.store.registration.calls import BatchCall, CallState, Merge, keys_of, raise_refusal
+from meta.store.registration.calls import BatchCall, Merge, keys_of, raise_refusal
 from meta.store.registration.part import Part
 from meta.store.registration.registration_state import lock_calls, lock_datasets
 from meta.store.segments import segments
@@ -142,21 +142,22 @@ def _decide(tx: Transaction, call: BatchCall) -> Version | MetaError | None:
             "the object key is registered for other offsets",
             object_key=merge.segments[0].object_key,
         )
-    return _refused_moves(tx, merge, call.state)
+    return _refused_moves(tx, call)
 
 
 def _is_moved(call: BatchCall) -> bool:
-    moves = zip(call.merge.moves, call.state.merged, strict=True)
+    moves = zip(call.merge.moves, call.merged, strict=True)
     return all(merged == move.offsets.end for move, merged in moves)
 
 
-def _refused_moves(tx: Transaction, merge: Merge, state: CallState) -> MetaError | None:
-    for move, committed in zip(merge.moves, state.committed, strict=True):
+def _refused_moves(tx: Transaction, call: BatchCall) -> MetaError | None:
+    merge = call.merge
+    for move, committed in zip(merge.moves, call.committed, strict=True):
         if committed is None:
             return NotFound("there is no such stream", stream_id=move.stream_id)
     moved = [
         move.stream_id
-        for move, merged in zip(merge.moves, state.merged, strict=True)
+        for move, merged in zip(merge.moves, call.merged, strict=True)
         if merged != move.offsets.start - 1
     ]
     if moved:
@@ -171,7 +172,7 @@ def _refused_moves(tx: Transaction, merge: Merge, state: CallState) -> MetaError
             dataset_id=merge.dataset_id,
             **{f"merged_offset.{i}": current.get(i, "no entry") for i in named},
         )
-    for move, committed in zip(merge.moves, state.committed, strict=True):
+    for move, committed in zip(merge.moves, call.committed, strict=True):
         if committed is not None and move.offsets.end > committed:
             return OffsetNotCommitted(
                 f"the committed offset is {committed}, below {move.offsets.end}",

@@ -94,11 +94,12 @@ _ACTIVE = text(
     "SELECT id FROM ingest_streams WHERE collector_id = :collector AND stopped_offset IS NULL"
 )
 _INSERT = text("""
-    INSERT INTO ingest_streams (id, collector_id, principal, collector_string, shard_hash)
-    VALUES (:id, :collector, :owner, :about, :shard_hash)
-    ON CONFLICT (collector_id) WHERE stopped_offset IS NULL DO NOTHING RETURNING id
+    WITH made AS (
+      INSERT INTO ingest_streams (id, collector_id, principal, collector_string, shard_hash)
+      VALUES (:id, :collector, :owner, :about, :shard_hash)
+      ON CONFLICT (collector_id) WHERE stopped_offset IS NULL DO NOTHING RETURNING id)
+    INSERT INTO stream_heads (stream_id) SELECT id FROM made RETURNING stream_id
 """)
-_INSERT_HEAD = text("INSERT INTO stream_heads (stream_id) VALUES (:stream)")
 _TOUCH = text("UPDATE stream_heads SET last_activity_at = now() WHERE stream_id = :stream")
 _STAMP = text(
     "UPDATE ingest_streams SET changed_version = :version WHERE id = ANY(cast(:ids AS uuid[]))"
@@ -162,11 +163,9 @@ def find_or_create(
         # The last bits of a version 7 UUID are random.
         "shard_hash": stream_id.int & 0x7FFFFFFF,
     }
-    made = tx.execute(_INSERT, values).scalar_one_or_none()
-    if made is None:
-        return tx.execute(_ACTIVE, {"collector": collector_key}).scalar_one(), False
-    tx.execute(_INSERT_HEAD, {"stream": made})
-    return made, True
+    if tx.execute(_INSERT, values).one_or_none() is not None:
+        return stream_id, True
+    return tx.execute(_ACTIVE, {"collector": collector_key}).scalar_one(), False
 
 
 def lock_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:

@@ -28,7 +28,7 @@ from meta.store.registration import (
 from meta.store.registration.deduplication_runs import MergedRuns
 from meta.store.registration.deduplication_windows import SECRET_BYTES, DayKeys
 from meta.store.versions import clock
-from meta.watches import filter_watch
+from meta.watches import rounds
 from segments.deduplication import HASH_BYTES
 
 IDENTITIES = int(os.environ.get("BENCH_IDENTITIES", "4000000"))
@@ -146,7 +146,7 @@ class _Scene:
         while (merged := self._transactions.write(merge)) is not None and merged.runs:
             is_any = True
         if is_any:
-            run_filters.FILTERS.refresh(self._database, filter_watch.BYTES_MAX)
+            run_filters.FILTERS.refresh(self._database, rounds.FILTER_BYTES_MAX)
         self._merge_micros += self._cpu_micros() - began
 
     def _cpu_micros(self) -> float:

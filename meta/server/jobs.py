@@ -9,28 +9,13 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.process import Shutdown
 from meta.store.engine.pool import Database
-from meta.watches import (
-    background,
-    deduplication_watch,
-    filter_watch,
-    kept_watch,
-    pin_watch,
-    release_watch,
-    rewrite_watch,
-    routing_watch,
-    witness_watch,
-)
+from meta.watches import background
 from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
-from meta.watches.deduplication_watch import DeduplicationWatch
-from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
-from meta.watches.filter_watch import FilterWatch
-from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch, Report
-from meta.watches.kept_watch import KeptWatch
-from meta.watches.pin_watch import PinWatch
+from meta.watches.expiry import Expiry
+from meta.watches.health import HealthWatch, Report
 from meta.watches.release_watch import ReleaseWatch
-from meta.watches.rewrite_watch import RewriteWatch
-from meta.watches.routing_watch import RoutingWatch
+from meta.watches.rounds import Rounds
 from meta.watches.witness_watch import WitnessWatch
 
 
@@ -54,7 +39,8 @@ def start(
 ) -> RunningJobs:
     """Start the jobs of one server; `report` sets its health."""
     releases = ReleaseWatch(Transactions(database), shutdown)
-    watch = BackgroundJob("release", release_watch.PAUSE_SECS, releases.run_round)
+    # A server stops within a minute after an operator has raised the least release.
+    watch = BackgroundJob("release", 30.0, releases.run_round)
     running = background.start((*_jobs(database, report, settings, shutdown), watch), shutdown)
     return RunningJobs(running, releases)
 
@@ -62,42 +48,21 @@ def start(
 def _jobs(
     database: Database, report: Report, settings: Settings, shutdown: Shutdown
 ) -> tuple[BackgroundJob, ...]:
-    watch = HealthWatch(database, report)
+    """The other jobs: the pause between two runs, and the longest one while nothing is to do."""
     transactions = Transactions(database)
-    expiry = Expiry(transactions, settings, shutdown)
-    rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)
-    routings = RoutingWatch(transactions, shutdown)
-    deduplication = DeduplicationWatch(transactions, shutdown)
-    filters = FilterWatch(database, settings.processes, shutdown)
-    kept = KeptWatch(transactions, settings, shutdown)
+    rounds = Rounds(database, settings, shutdown)
     return (
-        BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
+        BackgroundJob("health", 2.0, HealthWatch(database, report).check),
         BackgroundJob("clock", OBSERVE_PAUSE_SECS, ClockWatch(transactions).observe),
-        BackgroundJob("expiry", ROUND_PAUSE_SECS, expiry.run_round),
-        BackgroundJob(
-            "witness",
-            witness_watch.PAUSE_SECS,
-            WitnessWatch(database).run_round,
-            witness_watch.IDLE_SECS_MAX,
-        ),
-        BackgroundJob(
-            "rewrites", rewrite_watch.PAUSE_SECS, rewrites.run_round, rewrite_watch.IDLE_SECS_MAX
-        ),
-        BackgroundJob(
-            "routing", routing_watch.PAUSE_SECS, routings.run_round, routing_watch.IDLE_SECS_MAX
-        ),
-        BackgroundJob(
-            "deduplication",
-            deduplication_watch.PAUSE_SECS,
-            deduplication.run_round,
-            deduplication_watch.IDLE_SECS_MAX,
-        ),
-        BackgroundJob(
-            "deduplication_filters",
-            filter_watch.PAUSE_SECS,
-            filters.run_round,
-            filter_watch.IDLE_SECS_MAX,
-        ),
-        BackgroundJob("kept_files", kept_watch.PAUSE_SECS, kept.run_round),
-        BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),
+        BackgroundJob("expiry", 15.0, Expiry(transactions, settings, shutdown).run_round),
+        # Its idle pause is below the time of a tick, so that less than one can be lost.
+        BackgroundJob("witness", 2.0, WitnessWatch(database).run_round, 4.0),
+        BackgroundJob("rewrites", 1.0, rounds.advance_rewrites, 8.0),
+        # A change of a routing counts as left after a minute.
+        BackgroundJob("routing", 1.0, rounds.finish_routing, 8.0),
+        BackgroundJob("deduplication", 5.0, rounds.merge_deduplication_keys, 15.0),
+        # As often as runs are merged, by this server or another.
+        BackgroundJob("deduplication_filters", 5.0, rounds.make_filters, 15.0),
+        BackgroundJob("kept_files", 60.0, rounds.note_kept_files),
+        BackgroundJob("pins", 15.0, rounds.count_pins),
     )

@@ -59,17 +59,6 @@ from meta.watches import health, witness_watch
 log = structlog.get_logger()
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 HEALTH_CHECK_BYTES_MAX = 4 * 1024
-SERVICES = (
-    "Catalog",
-    "Ingestion",
-    "IngestToken",
-    "Nursery",
-    "MergeTask",
-    "SegmentDeletion",
-    "SegmentLookup",
-    "Janitor",
-    "Operations",
-)
 REFLECTION_METHOD = "/grpc.reflection.%s.ServerReflection/ServerReflectionInfo"
 
 
@@ -176,7 +165,8 @@ async def _serve(
     pipeline = Pipeline(authentication, settings, transactions)
     methods = _Methods(pipeline, pipeline.unknown())
     feed = ChangeFeed(transactions, settings.watchers_max)
-    names = _register(cast(grpc.Server, methods), transactions, settings, feed)
+    _register(cast(grpc.Server, methods), transactions, settings, feed)
+    names = tuple(dict.fromkeys(method.split("/")[1] for method in methods.handlers))
     # Health checks bypass the pipeline, so that calls of strangers cannot delay a probe.
     methods.handlers.update(HealthCalls(checker, count_health_call).handlers)
     _add_reflection(methods, (*names, HEALTH_NAME, reflection.SERVICE_NAME))
@@ -237,8 +227,8 @@ def _health_server(
 
 def _register(
     server: grpc.Server, transactions: Transactions, settings: Settings, feed: ChangeFeed
-) -> tuple[str, ...]:
-    """Add the nine services; returns their full names."""
+) -> None:
+    """Add the nine services."""
     part = (transactions, settings)
     registrar = MergeRegistrar(transactions, settings.database.commit_batches)
     debts = MergeDebts(transactions, settings.merge_debt_segments, settings.merge_policy)
@@ -259,7 +249,6 @@ def _register(
     )
     janitor_pb2_grpc.add_JanitorServiceServicer_to_server(JanitorServicer(*part), server)
     operations.add_to_server(parts, server)
-    return tuple(f"meta.v1.{name}Service" for name in SERVICES)
 
 
 def _add_reflection(methods: _Methods, names: Iterable[str]) -> None:

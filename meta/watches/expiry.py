@@ -10,7 +10,6 @@ from meta.store.deletion.lifetimes import Ages, ExpiryRule
 from meta.watches import background
 
 log = structlog.get_logger()
-ROUND_PAUSE_SECS = 15.0
 # In every fourth round the slow rules run as well.
 SLOW_EVERY_ROUNDS = 4
 

@@ -15,7 +15,6 @@ from meta.store.engine.operator_causes import Cause, Occurrence
 from meta.store.engine.pool import Database
 
 log = structlog.get_logger()
-CHECK_PAUSE_SECS = 2.0
 # The service that writes nothing.
 READING_SERVICE = "meta.v1.SegmentLookupService"
 _WITHOUT_WRITES = frozenset({Cause.DISK_FULL, Cause.READ_ONLY})

@@ -15,8 +15,6 @@ from meta.store.workers import servers
 from meta.store.workers.servers import MetaServer
 
 log = structlog.get_logger()
-# A server stops within a minute after an operator has raised the least release.
-PAUSE_SECS = 30.0
 HOST_LENGTH_MAX = 255
 
 

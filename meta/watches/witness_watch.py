@@ -18,9 +18,6 @@ from meta.watches import witness_metrics
 from meta.watches.witness import Witness
 
 log = structlog.get_logger()
-PAUSE_SECS = 2.0
-# While nothing is committed; below the time of a tick, so that less than one can be lost.
-IDLE_SECS_MAX = 4.0
 TICK_SECS = 5.0
 # A database without a witness tries to begin one.
 BEGIN_SECS = 60.0

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
-from meta.process import Shutdown
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.registration import (
     deduplication_claims,
@@ -18,7 +17,7 @@ from meta.store.registration import (
 )
 from meta.store.registration.deduplication_runs import MergedRuns
 from meta.store.registration.deduplication_windows import DeduplicationWindow
-from meta.watches.deduplication_watch import DeduplicationWatch
+from tests.support.meta.background import rounds_on
 from tests.support.meta.deduplication_keys import DAYS, Claims
 
 
@@ -158,7 +157,7 @@ def test_a_server_merges_and_expires_in_the_background(
         claims.claim(claims.day(0, name))
     claims.keep(1)
 
-    DeduplicationWatch(transactions, Shutdown()).run_round()
+    rounds_on(transactions.database).merge_deduplication_keys()
 
     assert claims.runs() == 1
 

@@ -10,7 +10,6 @@ from sqlalchemy import text
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import NotDrained
-from meta.process import Shutdown
 from meta.services.streams.ingest_token import IngestTokenServicer
 from meta.store.deletion.lifetimes import LOCK_KEY
 from meta.store.engine.pool import Transaction
@@ -18,8 +17,8 @@ from meta.store.streams import routing, stream_ends, tokens
 from meta.store.streams.tokens import TokenRouting
 from meta.store.versions import versions
 from meta.v1 import ingest_token_pb2
-from meta.watches.routing_watch import RoutingWatch
 from tests.support.interleaving.in_process_calls import NO_CONTEXT
+from tests.support.meta.background import rounds_on
 from tests.support.meta.catalog import CatalogDriver, Token
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
@@ -129,7 +128,7 @@ def test_an_abandoned_routing_change_is_finished_by_a_server(
         age=age,
     )
 
-    RoutingWatch(transactions, Shutdown()).run_round()
+    rounds_on(transactions.database).finish_routing()
 
     assert followers(transactions, new) == (PAGE if age == "30 s" else 2 * PAGE + 1)
 
@@ -156,7 +155,7 @@ def test_a_call_leaves_the_streams_that_are_too_many_for_it_to_a_server(
     with transactions.database.write() as tx:
         assert routing.carry_on_left(tx)
         assert not transactions.write(routing.carry_on_left)
-    RoutingWatch(transactions, Shutdown()).run_round()
+    rounds_on(transactions.database).finish_routing()
 
     assert followers(transactions, new) == 2 * PAGE + 1
     assert not servicer.UpdateIngestTokenRouting(request, NO_CONTEXT).is_continued

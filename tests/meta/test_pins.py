@@ -6,12 +6,11 @@ from uuid import uuid4
 import pytest
 
 from meta import metrics
-from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, NameTaken, NotFound, VersionExpired
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
-from meta.watches.pin_watch import PinWatch
+from tests.support.meta.background import rounds_on
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pins import PinDriver
 from tests.support.meta.segments import WorkerDriver, Writer
@@ -240,14 +239,14 @@ def test_a_pin_of_an_unknown_dataset_is_not_found(pins: PinDriver) -> None:
 def test_gauges_follow_the_pins(
     meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str, pins: PinDriver
 ) -> None:
-    watch = PinWatch(Transactions(meta_server.running.database))
+    watch = rounds_on(meta_server.running.database)
     pin, _ = pin_replaced(writer, worker, dataset, pins)
     renewed = pins.renew(pin)
-    watch.run_round()
+    watch.count_pins()
 
     assert renewed.held_bytes > 0
     assert metrics.PINS._value.get() == 1
     assert metrics.PIN_HELD_BYTES._value.get() == renewed.held_bytes
     expire(meta_server)
-    watch.run_round()
+    watch.count_pins()
     assert metrics.PINS._value.get() == metrics.PIN_HELD_BYTES._value.get() == 0

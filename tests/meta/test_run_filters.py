@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
-from meta.process import Shutdown
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.registration import (
     deduplication_claims,
@@ -21,8 +20,8 @@ from meta.store.registration import (
 )
 from meta.store.registration.kept_hashes import KeptHashes, RunFilter, masks_of
 from meta.store.registration.run_filters import RunFilters
-from meta.watches import filter_watch
-from meta.watches.filter_watch import FilterWatch
+from meta.watches import rounds
+from tests.support.meta.background import rounds_on
 from tests.support.meta.deduplication_keys import Claims, hash_of
 
 RUN_MIN = 500
@@ -38,8 +37,7 @@ def filters(monkeypatch: pytest.MonkeyPatch) -> RunFilters:
 def start_server(monkeypatch: pytest.MonkeyPatch) -> RunFilters:
     """Go on as another server, which has no filters yet."""
     filters = RunFilters()
-    for module in (run_filters, filter_watch):
-        monkeypatch.setattr(module, "FILTERS", filters)
+    monkeypatch.setattr(run_filters, "FILTERS", filters)
     return filters
 
 
@@ -211,18 +209,18 @@ def test_a_server_makes_filters_in_the_background_and_drops_those_of_expired_run
     claims.claim(claims.day(0, *range(RUN_MIN - 1)))
     claims.claim(claims.day(1, *range(RUN_MIN, 2 * RUN_MIN)))
     filters = start_server(monkeypatch)
-    monkeypatch.setattr(filter_watch, "BYTES_MAX", 3 * RunFilter(1, RUN_MIN).size_bytes)
+    monkeypatch.setattr(rounds, "FILTER_BYTES_MAX", 3 * RunFilter(1, RUN_MIN).size_bytes)
 
-    assert not FilterWatch(database, 4, Shutdown()).run_round()
-    watch = FilterWatch(database, 3, Shutdown())
-    assert watch.run_round()
+    assert not rounds_on(database, processes=4).make_filters()
+    watch = rounds_on(database, processes=3)
+    assert watch.make_filters()
     assert len(filters.apply(claims.key, _kept(RUN_MIN)).uids) == 1
-    assert not watch.run_round()
+    assert not watch.make_filters()
 
     claims.keep(1)
     with database.write() as tx:
         deduplication_runs.expire(tx)
-    assert not watch.run_round()
+    assert not watch.make_filters()
     assert filters.size_bytes == 0
 
 

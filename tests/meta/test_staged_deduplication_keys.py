@@ -8,12 +8,11 @@ from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
 from meta.errors import Overloaded
-from meta.process import Shutdown
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.registration import staged_deduplication_keys
 from meta.store.registration.deduplication_windows import DayKeys
 from meta.store.registration.staged_deduplication_keys import StagedParts
-from meta.watches.deduplication_watch import DeduplicationWatch
+from tests.support.meta.background import rounds_on
 from tests.support.meta.deduplication_keys import hash_of
 
 
@@ -71,7 +70,7 @@ def test_parts_that_wait_are_bounded_and_forgotten(
     )
     transactions.write(lambda tx: tx.execute(age, {"id": old}))
 
-    DeduplicationWatch(transactions, Shutdown()).run_round()
+    rounds_on(transactions.database).merge_deduplication_keys()
 
     assert [are_complete(transactions, StagedParts(i, 1)) for i in (old, young)] == [False, True]
     stage(transactions, young, 1, 5, 6)

@@ -21,7 +21,7 @@ from meta.process import Shutdown
 from meta.server import server
 from meta.store.deletion import dataset_deletion, kept_files
 from meta.v1 import catalog_pb2, operations_pb2, segment_lookup_pb2
-from meta.watches.kept_watch import KeptWatch
+from meta.watches.rounds import Rounds
 from segments.keys import new_merged_key
 from segments.location import NamedStore, StoreLocation
 from segments.markers import mark_kept
@@ -65,9 +65,8 @@ def case(meta_client: MetaClient, tmp_path: Path) -> Case:
 
 
 @pytest.fixture
-def watch(meta_server: MetaServer) -> KeptWatch:
-    transactions = Transactions(meta_server.running.database)
-    return KeptWatch(transactions, meta_server.settings, Shutdown())
+def watch(meta_server: MetaServer) -> Rounds:
+    return Rounds(meta_server.running.database, meta_server.settings, Shutdown())
 
 
 def purge(meta_server: MetaServer) -> int:
@@ -110,7 +109,7 @@ def fsck(run: RunCommand) -> dict[str, object]:
 
 
 def test_the_files_stay_in_all_stores_and_nothing_else_of_the_dataset(
-    run: RunCommand, meta_server: MetaServer, case: Case, watch: KeptWatch
+    run: RunCommand, meta_server: MetaServer, case: Case, watch: Rounds
 ) -> None:
     client = meta_server.client
     version = case.client.segment_lookup.FindSegments(
@@ -121,10 +120,10 @@ def test_the_files_stay_in_all_stores_and_nothing_else_of_the_dataset(
     expected = keys(client)
 
     deleted = run("datasets", "delete", case.name, "--keep-files")
-    watch.run_round()
+    watch.note_kept_files()
     assert num_rows(meta_server) == 3
     assert purge(meta_server) == 0
-    watch.run_round()
+    watch.note_kept_files()
     collect(client, meta_server.address)
 
     assert f"dataset/{case.dataset_id}/merged/" in deleted.stdout
@@ -151,7 +150,7 @@ def test_a_catalog_rebuilt_from_the_bucket_leaves_kept_files_out(
     run: RunCommand,
     meta_server: MetaServer,
     case: Case,
-    watch: KeptWatch,
+    watch: Rounds,
     empty_database_url: str,
     tmp_path: Path,
 ) -> None:
@@ -159,7 +158,7 @@ def test_a_catalog_rebuilt_from_the_bucket_leaves_kept_files_out(
     other.save(3)
     delete(meta_server.client, case)
     purge(meta_server)
-    watch.run_round()
+    watch.note_kept_files()
     expected = keys(meta_server.client)
     url = meta_server.settings.location.url()
     arguments = ("--object-store-url", url, "--database-url", empty_database_url, "--apply")
@@ -191,17 +190,18 @@ def test_a_catalog_rebuilt_from_the_bucket_leaves_kept_files_out(
 
 
 def test_no_row_goes_before_the_bucket_notes_the_dataset(
-    meta_server: MetaServer, case: Case, watch: KeptWatch, monkeypatch: pytest.MonkeyPatch
+    meta_server: MetaServer, case: Case, watch: Rounds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deaths after each step: of a round that had no bucket, after the note, between two pages."""
     transactions = Transactions(meta_server.running.database)
     nowhere = StoreLocation.from_url("file:///no/such/folder")
-    broken = KeptWatch(transactions, replace(meta_server.settings, location=nowhere), Shutdown())
+    settings = replace(meta_server.settings, location=nowhere)
+    broken = Rounds(transactions.database, settings, Shutdown())
     delete(meta_server.client, case)
     purge(meta_server)
 
     with pytest.raises(Unavailable):
-        broken.run_round()
+        broken.note_kept_files()
     assert num_rows(meta_server) == 3
     mark_kept(open_store(meta_server.settings.location), case.dataset_id, case.name)
     monkeypatch.setattr(kept_files, "SEGMENTS_AT_ONCE", 1)
@@ -209,36 +209,36 @@ def test_no_row_goes_before_the_bucket_notes_the_dataset(
     assert transactions.write(lambda tx: kept_files.forget(tx, 0.0))
     assert num_rows(meta_server) == 2
     collect(meta_server.client, meta_server.address)
-    watch.run_round()
+    watch.note_kept_files()
 
     assert num_rows(meta_server) == 0
     assert len(keys(meta_server.client)) == 3
 
 
 def test_a_pin_holds_the_rows_of_kept_files(
-    meta_server: MetaServer, case: Case, watch: KeptWatch
+    meta_server: MetaServer, case: Case, watch: Rounds
 ) -> None:
     pins = PinDriver(meta_server.client)
     pin = pins.take(case.name)
     delete(meta_server.client, case)
     purge(meta_server)
 
-    watch.run_round()
+    watch.note_kept_files()
     assert num_rows(meta_server) == 3
     pins.release(pin)
-    watch.run_round()
+    watch.note_kept_files()
 
     assert num_rows(meta_server) == 0
 
 
 def test_an_undeleted_dataset_keeps_nothing_apart(
-    run: RunCommand, meta_server: MetaServer, case: Case, watch: KeptWatch
+    run: RunCommand, meta_server: MetaServer, case: Case, watch: Rounds
 ) -> None:
     """A later deletion without the option deletes the objects."""
     delete(meta_server.client, case)
     with meta_server.running.database.write() as tx:
         dataset_deletion.undelete(tx, UUID(case.dataset_id), grace_secs=3600.0, live_max=10)
-    watch.run_round()
+    watch.note_kept_files()
     assert len(case.find()) == 3
 
     run("datasets", "delete", case.name)

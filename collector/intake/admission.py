@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Self
 
-from collector.ingestion import IngestLimits, ValidToken
+from collector.ingestion import MonthlyUsage, ValidToken
 from collector.intake.token_limits import Activities, TokenActivity, TokenLimits
 from collector.streams.buffer import Charge
 from segments.signals import Signal
@@ -19,7 +19,7 @@ class AdmittedExport:
     token_secret: str = field(repr=False)
     token: ValidToken
     limits: TokenLimits
-    dataset_limits: IngestLimits
+    usage: MonthlyUsage
     charge: Charge
     activity: TokenActivity
     _activities: Activities
@@ -36,8 +36,8 @@ class AdmittedExport:
 
     def window(self, now_nanos: int) -> tuple[int, int] | None:
         """Event times (nanoseconds) that the dataset accepts now; None = any."""
-        age_max_secs = self.dataset_limits.event_age_max_secs
-        lead_max_secs = self.dataset_limits.event_lead_max_secs
+        limits = self.usage.message.ingest_limits
+        age_max_secs, lead_max_secs = limits.event_age_max_secs, limits.event_lead_max_secs
         if not (age_max_secs or lead_max_secs):
             return None
         first = now_nanos - age_max_secs * 10**9 if age_max_secs else 0
@@ -46,4 +46,4 @@ class AdmittedExport:
     @property
     def dataset_id(self) -> str:
         """Dataset that the export's records belong to."""
-        return self.token.routing.dataset_id(self.signal)
+        return self.token.dataset_ids[self.signal]

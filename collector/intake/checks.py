@@ -44,8 +44,8 @@ class Conformity:
     async def __call__(self, view: ExportView) -> None:
         """Keep the records that conform."""
         admission, valid = view.admission, view.valid
-        rejects_since = admission.dataset_limits.rejects_since
-        window = admission.dataset_limits.window
+        rejects_since = admission.usage.message.rejects_since
+        window = admission.usage.window
         # While no meta answers its days are those of some time ago: it would reject today's events.
         is_known = self.is_meta_reachable() and admission.signal == "logs"
         if window is None or not is_known or window.is_inside(view.facts.times):

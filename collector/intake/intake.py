@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from collector.auth import TokenCache
-from collector.ingestion import IngestLimits, ValidToken
+from collector.ingestion import MonthlyUsage, ValidToken
 from collector.intake.admission import AdmittedExport
 from collector.intake.checks import AttributeSizes, Check, Conformity, EventAges, in_order
 from collector.intake.conformity import EnforcedColumns, judged_digest
@@ -103,24 +103,24 @@ class Intake:
         self._require_open()
         if self._activities.num_in_flight >= self.limits.concurrent_exports_max:
             raise unavailable("too many exports are under way")
-        token, dataset_limits = self._last_known(signal, token_secret) or (None, None)
-        if token is None or dataset_limits is None:
+        token, usage = self._last_known(signal, token_secret) or (None, None)
+        if token is None or usage is None:
             token = await self.tokens.check(token_secret, host)
-            dataset_id = token.routing.dataset_id(signal)
+            dataset_id = token.dataset_ids[signal]
             if not dataset_id:
                 raise Refused(not_routed(signal))
-            dataset_limits = await self.quotas.check(dataset_id)
-        limits = self.limits.token.overridden(dataset_limits)
+            usage = await self.quotas.check(dataset_id)
+        limits = self.limits.token.overridden(usage.message.ingest_limits)
         activity = self._activities.of(token.token_id)
         activity.require(limits, self._activities.clock())
         charge = self.budget.open(token.token_id, limits.memory_bytes)
         return AdmittedExport(
-            signal, token_secret, token, limits, dataset_limits, charge, activity, self._activities
+            signal, token_secret, token, limits, usage, charge, activity, self._activities
         )
 
     def _last_known(
         self, signal: Signal, token_secret: str
-    ) -> tuple[ValidToken, IngestLimits] | None:
+    ) -> tuple[ValidToken, MonthlyUsage] | None:
         """Return the last answers about an export, if no meta answers now.
 
         The export then waits in the buffer. Its token is checked again before it is stored.
@@ -128,9 +128,9 @@ class Intake:
         if self.is_meta_reachable:
             return None
         token = self.tokens.last_known(token_secret)
-        dataset_id = token.routing.dataset_id(signal) if token else ""
-        limits = self.quotas.last_known(dataset_id) if dataset_id else None
-        return None if token is None or limits is None else (token, limits)
+        dataset_id = token.dataset_ids[signal] if token else ""
+        usage = self.quotas.last_known(dataset_id) if dataset_id else None
+        return None if token is None or usage is None else (token, usage)
 
     async def accept_json(self, admission: AdmittedExport, body: bytes) -> PartialSuccess:
         """Take one export of OTLP/JSON; as `accept`."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from collector.ingestion import Ingestion, IngestLimits, MonthlyUsage
+from collector.ingestion import Ingestion, MonthlyUsage
 from collector.refusal import Refusal, Refused, over_limit, unavailable
 from meta.errors import Code, MetaError, QuotaExceeded
 from meta.metrics import USAGE_AGE_SECONDS
@@ -42,8 +42,8 @@ class Allowance:
     @property
     def is_spent(self) -> bool:
         """Whether the dataset has reached its quota for this month."""
-        limit = self.usage.limit
-        return limit >= 0 and self.usage.records + self.own_records >= limit
+        usage = self.usage.message
+        return usage.limit >= 0 and usage.records + self.own_records >= usage.limit
 
     def hold(self) -> bool:
         """Count one export; true if it is one of those that wait until merges have caught up."""
@@ -64,18 +64,18 @@ class Quotas:
     _used_at: dict[str, float] = field(default_factory=dict)
     _refresh_task: "asyncio.Task[None] | None" = None
 
-    def last_known(self, dataset_id: str) -> IngestLimits | None:
-        """Return a dataset's limits if it was within its quota when meta was last asked."""
+    def last_known(self, dataset_id: str) -> MonthlyUsage | None:
+        """Return a dataset's usage if it was within its quota when meta was last asked."""
         allowance = self._allowances.get(dataset_id)
-        return None if allowance is None or allowance.is_spent else allowance.usage.ingest_limits
+        return None if allowance is None or allowance.is_spent else allowance.usage
 
     def dataset_name(self, dataset_id: str) -> str:
         """Return the name that a dataset had when meta was last asked about it; "" = unknown."""
         allowance = self._allowances.get(dataset_id)
-        return "" if allowance is None else allowance.usage.dataset_name
+        return "" if allowance is None else allowance.usage.message.dataset_name
 
-    async def check(self, dataset_id: str) -> IngestLimits:
-        """Return a dataset's limits; raises Refused if it is over its quota, or that is unknown."""
+    async def check(self, dataset_id: str) -> MonthlyUsage:
+        """Return a dataset's usage; raises Refused if it is over its quota, or that is unknown."""
         now = self._used_at[dataset_id] = self.clock()
         allowance = self._fresh(dataset_id)
         if allowance is None:
@@ -87,7 +87,7 @@ class Quotas:
             raise Refused(_spent(allowance.usage))
         if allowance.hold():
             raise _behind(allowance.usage)
-        return allowance.usage.ingest_limits
+        return allowance.usage
 
     def take(self, dataset_id: str, num_records: int) -> Allowance:
         """Count accepted records; raises Refused if the quota has been reached."""
@@ -148,19 +148,21 @@ class Quotas:
             log.warning("usage_check_failed", reason=error.reason, error=error.message)
             raise unavailable(_UNKNOWN_USAGE) from error
         for usage in usages:
-            before = self._allowances.get(usage.dataset_id)
+            before = self._allowances.get(usage.message.dataset_id)
             held = before.held if before is not None else 0.0
-            self._allowances[usage.dataset_id] = Allowance(usage, asked_at, held=held)
+            self._allowances[usage.message.dataset_id] = Allowance(usage, asked_at, held=held)
 
 
 def _behind(usage: MonthlyUsage) -> Refused:
-    text = f"{usage.merge_debt} segments of dataset {usage.name} wait for a merge; retry later"
+    debt = usage.message.merge_debt
+    text = f"{debt} segments of dataset {usage.name} wait for a merge; retry later"
     return over_limit("merge_debt", text, HELD_SECS)
 
 
 def _spent(usage: MonthlyUsage) -> Refusal:
+    limit, month = usage.message.limit, usage.message.month
     text = (
-        f"dataset {usage.name} has accepted its {usage.limit} records of {usage.month} (UTC),"
+        f"dataset {usage.name} has accepted its {limit} records of {month} (UTC),"
         " duplicates counted"
     )
     # No delay is given, so that exporters drop it by OTLP's rules: the month may be long.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from collector.fair_queue import FairQueue
-from collector.ingestion import IngestLimits
 from collector.refusal import over_limit
+from meta.v1.operations_pb2 import IngestLimits
 
 # A token without exports for this long is forgotten.
 TOKEN_IDLE_SECS = 600.0

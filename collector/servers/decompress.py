@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import cramjam
 import google_crc32c
@@ -73,34 +74,30 @@ def unsnappy(body: bytes, size_bytes_max: int) -> bytes:
 
 def unlz4(body: bytes, size_bytes_max: int) -> bytes:
     """Decompress lz4, of several frames too; raises Refused."""
-    plain, rest = bytearray(), body
     try:
-        while rest:
-            frame = lz4.frame.LZ4FrameDecompressor()
-            plain += frame.decompress(rest, size_bytes_max + 1 - len(plain))
-            if len(plain) > size_bytes_max:
-                raise too_large(size_bytes_max)
-            if not frame.eof:
-                raise malformed("lz4 body is cut off")
-            rest = frame.unused_data or b""
+        return _members(body, size_bytes_max, lz4.frame.LZ4FrameDecompressor, "lz4")
     except RuntimeError as error:
         raise malformed("body is not lz4") from error
-    return bytes(plain)
 
 
 def _inflate(body: bytes, size_bytes_max: int, window_bits: int, name: str) -> bytes:
-    plain, rest = bytearray(), body
     try:
-        while rest:
-            member = zlib.decompressobj(window_bits)
-            plain += member.decompress(rest, size_bytes_max + 1 - len(plain))
-            if len(plain) > size_bytes_max:
-                raise too_large(size_bytes_max)
-            if not member.eof:
-                raise malformed(f"{name} body is cut off")
-            rest = member.unused_data
+        return _members(body, size_bytes_max, lambda: zlib.decompressobj(window_bits), name)
     except zlib.error as error:
         raise malformed(f"body is not {name}") from error
+
+
+def _members(body: bytes, size_bytes_max: int, start: Callable[[], Any], name: str) -> bytes:
+    """Decompress the members of a body, each by a decompressor that `start` makes."""
+    plain, rest = bytearray(), body
+    while rest:
+        member = start()
+        plain += member.decompress(rest, size_bytes_max + 1 - len(plain))
+        if len(plain) > size_bytes_max:
+            raise too_large(size_bytes_max)
+        if not member.eof:
+            raise malformed(f"{name} body is cut off")
+        rest = member.unused_data or b""
     return bytes(plain)
 
 

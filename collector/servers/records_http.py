@@ -66,7 +66,7 @@ class RecordsHttp:
                 form,
                 time.time_ns(),
                 limits.attributes,
-                unit or admission.dataset_limits.timestamp_unit,
+                unit or admission.usage.timestamp_unit,
                 request.headers.get("traceparent", ""),
                 limits.export_records_max,
                 (request.match_info["name"], admission.dataset_id),

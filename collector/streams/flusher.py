@@ -15,7 +15,7 @@ import structlog
 
 from collector.auth import UNKNOWN, TokenCache
 from collector.config import Settings
-from collector.ingestion import Ingestion, Registration, ValidToken
+from collector.ingestion import Ingestion, ValidToken
 from collector.otlp.export import CommittedDigests
 from collector.refusal import Refusal, Refused, unavailable
 from collector.retry import Backoff
@@ -32,7 +32,9 @@ from collector.streams.stream import (
     read_recent_digests,
     stop_baby,
 )
+from meta.client import location
 from meta.errors import Code, MetaError, TokenUnknown
+from meta.v1.ingestion_pb2 import RegisterForStreamResponse
 from segments.baby import Baby, BabyKind, Export, TokenPart
 from segments.signals import Signal
 from segments.store.open import open_store
@@ -186,7 +188,7 @@ class Flusher:
                 raise answer
         for export in exports:
             token = tokens.get(export.token_secret)
-            if token and not token.routing.dataset_id(export.signal):
+            if token and not token.dataset_ids[export.signal]:
                 export.resolve(not_routed(export.signal))
         return tokens
 
@@ -231,17 +233,20 @@ class Flusher:
         stream.registered_token_ids.add(registration.token_id)
         return None
 
-    async def _open(self, registration: Registration) -> StreamWriter:
+    async def _open(self, registration: RegisterForStreamResponse) -> StreamWriter:
         """Open a stream: read its latest digests, commit babies that were put but not committed."""
         stream_id, next_offset = registration.stream_id, registration.next_offset
-        store = open_store(self._settings.object_store or registration.store)
+        config = registration.config
+        store = open_store(
+            self._settings.object_store or location(config.cloud_object_prefix.bucket)
+        )
         babies = StreamBabies(store, self._threads, stream_id)
         tail = StreamTail(stream_id, self._ingestion, babies, self._digests)
         read_bytes_max = self._settings.dedupe_read_bytes_max
         await read_recent_digests(tail, next_offset, read_bytes_max, time.time_ns())
         adopted_to = await tail.adopt_all(next_offset)
-        self._buffer.flush_timeout_secs = registration.flush_timeout_secs
-        self._buffer.batch_size_bytes_max = registration.segment_size_bytes_max
+        self._buffer.flush_timeout_secs = config.flush_timeout_ms / 1000
+        self._buffer.batch_size_bytes_max = config.max_segment_size_bytes
         log.info("stream_opened", stream_id=stream_id, offset=next_offset, adopted_to=adopted_to)
         return StreamWriter(tail, adopted_to)
 
@@ -253,7 +258,7 @@ def not_routed(signal: str) -> Refusal:
 
 def _refuse_deleted(export: PendingExport, stamped: _StampedBaby, written: Written) -> bool:
     """Refuse an export whose dataset took no records of the baby; whether it was refused."""
-    dataset_id = stamped.tokens[export.token_secret].routing.dataset_id(export.signal)
+    dataset_id = stamped.tokens[export.token_secret].dataset_ids[export.signal]
     if dataset_id not in written.deleted_dataset_ids:
         return False
     text = f"dataset {dataset_id} was deleted, or the token no longer routes to it"
@@ -290,7 +295,7 @@ def _part(token: ValidToken, signal: Signal, exports: Sequence[PendingExport]) -
         token_id=token.token_id,
         signal=signal,
         slices=tuple(export.payload for export in exports),
-        dataset_id=token.routing.dataset_id(signal),
+        dataset_id=token.dataset_ids[signal],
         num_records=sum(export.facts.num_records for export in exports),
         start_time=min(start for start, _ in bounds),
         end_time=max(end for _, end in bounds),

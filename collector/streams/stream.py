@@ -199,7 +199,7 @@ async def _committed_flush_ids(
             dedupe_secs=tail.digests.keep_secs,
             commits_kept_secs=flushes.kept_secs,
         )
-    return flushes.flush_ids
+    return {flush.offset: flush.flush_id for flush in flushes.flushes}
 
 
 def end_of_tail(next_offset: int, listed: list[ListedBaby]) -> int:

@@ -6,15 +6,16 @@ import pytest
 
 from collector import auth
 from collector.auth import TokenCache
-from collector.ingestion import Ingestion, SignalRouting, ValidToken
+from collector.ingestion import Ingestion, ValidToken
 from collector.refusal import Refused
 from meta.client import MetaClient
 from meta.errors import Code, MetaError, TokenUnknown, Unavailable
+from segments.signals import TRAITS
 from tests.support.clock import SettableClock
 from tests.support.collector.seat import run
 from tests.support.waiting import let_tasks_run, other_tasks_ended
 
-TOKEN = ValidToken("id", SignalRouting("d", "d", "d"))
+TOKEN = ValidToken("id", dict.fromkeys(TRAITS, "d"))
 
 
 class ScriptedMeta(Ingestion):

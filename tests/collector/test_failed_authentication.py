@@ -10,13 +10,14 @@ import psycopg
 import pytest
 
 from collector.auth import TokenCache
-from collector.ingestion import Ingestion, SignalRouting, ValidToken
+from collector.ingestion import Ingestion, ValidToken
 from collector.refusal import Refusal, Refused
 from meta.client import MetaClient
 from meta.errors import Code, TokenUnknown, Unavailable
 from meta.process.failed_attempts import HOST_BURST, TOTAL_BURST
 from meta.store.access import token_secrets
 from meta.v1 import ingest_token_pb2
+from segments.signals import TRAITS
 from tests.support.clock import SettableClock
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken
@@ -25,7 +26,7 @@ from tests.support.collector.process import CollectorProcess, StartCollector
 from tests.support.collector.seat import run
 from tests.support.waiting import let_tasks_run
 
-TOKEN = ValidToken("id", SignalRouting("d", "d", "d"))
+TOKEN = ValidToken("id", dict.fromkeys(TRAITS, "d"))
 UNCHECKED = "ingest token cannot be checked now"
 
 

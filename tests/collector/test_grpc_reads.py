@@ -5,13 +5,15 @@ from typing import cast
 
 import pytest
 
-from collector.ingestion import IngestLimits, SignalRouting, ValidToken
+from collector.ingestion import MonthlyUsage, ValidToken
 from collector.intake.admission import AdmittedExport
 from collector.intake.token_limits import Activities, TokenLimits
 from collector.refusal import TOKEN_LIMIT, Refused
 from collector.servers.otlp_grpc import Context, ReadTimes, read_in_time
 from collector.streams.buffer import MemoryBudget
 from meta.errors import Code
+from meta.v1.operations_pb2 import DatasetUsage
+from segments.signals import TRAITS
 from tests.support.collector.seat import run
 
 MIB = 1024 * 1024
@@ -38,9 +40,9 @@ def admitted(budget: MemoryBudget) -> AdmittedExport:
     return AdmittedExport(
         "logs",
         "secret",
-        ValidToken("a", SignalRouting("d", "d", "d")),
+        ValidToken("a", dict.fromkeys(TRAITS, "d")),
         TokenLimits(0, 10, 8 * MIB),
-        IngestLimits(),
+        MonthlyUsage(DatasetUsage()),
         budget.open("a"),
         activities.of("a"),
         activities,

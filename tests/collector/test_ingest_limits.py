@@ -7,10 +7,10 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
-from collector.ingestion import IngestLimits
 from collector.intake.token_limits import TokenActivity, TokenLimits
 from collector.otlp.partial_success import reject_outside
 from collector.refusal import Refused
+from meta.v1.operations_pb2 import IngestLimits
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector

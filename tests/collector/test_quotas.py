@@ -243,7 +243,7 @@ def test_a_deleted_dataset_holds_up_no_other(ground: Ground) -> None:
 
     usages = run(ingestion.usages([gone.id, token.dataset_id]))
 
-    assert [(usage.dataset_id, usage.limit) for usage in usages] == [
+    assert [(usage.message.dataset_id, usage.message.limit) for usage in usages] == [
         (gone.id, -1),
         (token.dataset_id, -1),
     ]

@@ -129,7 +129,7 @@ def test_days_that_no_merge_would_touch_are_no_debt(meta_client: MetaClient) -> 
 
 
 def test_a_bound_of_zero_holds_nothing(meta_client: MetaClient) -> None:
-    assert MonthlyUsage("d", "2026-01", 0, -1, merge_debt=10**9).held_share == 0.0
+    assert MonthlyUsage(operations_pb2.DatasetUsage(limit=-1, merge_debt=10**9)).held_share == 0.0
     assert patience(10**9, 0) == 1.0
 
 

@@ -4,6 +4,8 @@ Each process exposes its own metrics only, so that `absent(...)` of another proc
 fire. Labels are bounded: never an id, a dataset name or a token.
 """
 
+from functools import partial
+
 from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 
 from meta import process_metrics
@@ -12,6 +14,11 @@ _SERVICES = ("meta", "collector", "nursery", "merge_worker", "janitor")
 _BY_SERVICE = {service: process_metrics.registry() for service in _SERVICES}
 META, COLLECTOR, NURSERY, MERGE_WORKER, JANITOR = _BY_SERVICE.values()
 SECONDS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_collector_counter = partial(Counter, registry=COLLECTOR)
+_meta_gauge = partial(Gauge, registry=META)
+_meta_counter = partial(Counter, registry=META)
+_janitor_gauge = partial(Gauge, registry=JANITOR)
+_janitor_counter = partial(Counter, registry=JANITOR)
 
 
 # A process that runs several services.
@@ -38,17 +45,15 @@ CLOCK_SKEW = {
     )
     for service, registry in _BY_SERVICE.items()
 }
-STORE_CLOCK_SKEW = Gauge(
+STORE_CLOCK_SKEW = _janitor_gauge(
     "segplane_store_clock_skew_seconds",
     "Seconds by which its clock is ahead of the database's. Away from 0: object times mislead.",
-    registry=JANITOR,
 )
 
-RESTRICTED_CALLS = Counter(
+RESTRICTED_CALLS = _meta_counter(
     "segplane_restricted_calls_total",
     "Calls refused, ended or delayed, by caller and reason. A rise: a flood, or an outgrown bound.",
     ["who", "why"],
-    registry=META,
 )
 COLLECTOR.register(RESTRICTED_CALLS)
 RPC_SECONDS = Histogram(
@@ -58,21 +63,18 @@ RPC_SECONDS = Histogram(
     buckets=SECONDS_BUCKETS,
     registry=META,
 )
-REGISTRATION_EXCESS_EVENTS = Counter(
+REGISTRATION_EXCESS_EVENTS = _meta_counter(
     "segplane_registration_excess_events_total",
     "Events of registrations beyond counted records. A rise: a nursery doubles or invents some.",
-    registry=META,
 )
-ALLOWED_EXCESS_EVENTS = Counter(
+ALLOWED_EXCESS_EVENTS = _meta_counter(
     "segplane_registration_allowed_excess_events_total",
     "Excess events that an operator has allowed. A rise: revoke the allowance after its cause.",
-    registry=META,
 )
-TX_RETRIES = Counter(
+TX_RETRIES = _meta_counter(
     "segplane_transaction_retries_total",
     "Transactions run again after a conflict, by SQLSTATE. A rise: calls contend for rows.",
     ["sqlstate"],
-    registry=META,
 )
 COMMIT_BATCH_CALLS = Histogram(
     "segplane_commit_batch_calls",
@@ -81,120 +83,101 @@ COMMIT_BATCH_CALLS = Histogram(
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
     registry=META,
 )
-COMMIT_BATCH_FAILURES = Counter(
+COMMIT_BATCH_FAILURES = _meta_counter(
     "segplane_commit_batch_failures_total",
     "Batches that failed, whose calls were then run singly. A rise: contention, or no Postgres.",
     ["queue"],
-    registry=META,
 )
-CLOCK_STEPS = Counter(
+CLOCK_STEPS = _meta_counter(
     "segplane_meta_clock_steps_total",
     "Steps of the database's clock, by direction. A rise: its time synchronisation jumps.",
     ["direction"],
-    registry=META,
 )
-BACKGROUND_FAILURES = Counter(
+BACKGROUND_FAILURES = _meta_counter(
     "segplane_meta_background_failures_total",
     "Runs of a background job or expiry rule that failed and are repeated. A rise: see the log.",
     ["job"],
-    registry=META,
 )
-BACKGROUND_SUCCESS = Gauge(
+BACKGROUND_SUCCESS = _meta_gauge(
     "segplane_meta_background_success_timestamp_seconds",
     "Unix time of the last good run of a background job or rule. No rise: it fails or hangs.",
     ["job"],
-    registry=META,
 )
-DATABASE_CAUSES = Gauge(
+DATABASE_CAUSES = _meta_gauge(
     "segplane_meta_database_causes",
     "1 = calls fail by this cause. Not 0: an operator has to mend it; see database_needs_operator.",
     ["cause"],
-    registry=META,
 )
-WITNESS_STATE = Gauge(
+WITNESS_STATE = _meta_gauge(
     "segplane_meta_witness_state",
     "1 = meta keeps a witness of its database. Not 1: none (0), restored (2), taken over (3).",
-    registry=META,
 )
-DELETION_HELD = Gauge(
+DELETION_HELD = _meta_gauge(
     "segplane_meta_deletion_held",
     "1 while nothing is deleted. Stays at 1: segplane deletion.",
-    registry=META,
 )
-MERGE_DEBT_SEGMENTS = Gauge(
+MERGE_DEBT_SEGMENTS = _meta_gauge(
     "segplane_merge_debt_segments",
     "Segments that wait for a merge, most of a dataset; 0 below the bound. A rise: merges lag.",
-    registry=META,
 )
-PINS = Gauge(
+PINS = _meta_gauge(
     "segplane_pins",
     "Pins whose lease lasts, as every server shows them. A rise: more readers hold versions.",
-    registry=META,
 )
-PIN_HELD_BYTES = Gauge(
+PIN_HELD_BYTES = _meta_gauge(
     "segplane_pin_held_bytes",
     "Compressed bytes that pins hold, twice for two pins. A rise: storage that is not freed.",
-    registry=META,
 )
-PIN_AGE_SECONDS = Gauge(
+PIN_AGE_SECONDS = _meta_gauge(
     "segplane_pin_age_seconds",
     "Seconds since the oldest pin was taken. A rise: a reader keeps its version.",
-    registry=META,
 )
-EXPORTS = Counter(
+EXPORTS = _collector_counter(
     "segplane_collector_exports_total",
     "OTLP exports by outcome. A rise of others than accepted, duplicate, empty: they are refused.",
     ["signal", "outcome"],
-    registry=COLLECTOR,
 )
-RECORDS = Counter(
+RECORDS = _collector_counter(
     "segplane_collector_records_total",
     "Records of acknowledged exports by signal, which monthly limits count. A rise: more ingest.",
     ["signal"],
-    registry=COLLECTOR,
 )
-EXPORT_BYTES = Counter(
+EXPORT_BYTES = _collector_counter(
     "segplane_collector_export_bytes_total",
     "Decompressed bytes of accepted exports by signal. A rise: senders send more.",
     ["signal"],
-    registry=COLLECTOR,
 )
-REJECTED_RECORDS = Counter(
+REJECTED_RECORDS = _collector_counter(
     "segplane_collector_rejected_records_total",
     "Malformed records left out of accepted exports. A rise: a sender produces malformed records.",
     ["signal"],
-    registry=COLLECTOR,
 )
-UNKNOWN_MEMBERS = Counter(
+UNKNOWN_MEMBERS = _collector_counter(
     "segplane_collector_unknown_members_total",
     "Members of OTLP/JSON that no schema knows, which were ignored. A rise: a sender misspells them"
     " or speaks another release of OTLP.",
     ["signal"],
-    registry=COLLECTOR,
 )
-CUT_ATTRIBUTES = Counter(
+CUT_ATTRIBUTES = _collector_counter(
     "segplane_collector_cut_attributes_total",
     "Attributes beyond the collector's bounds, dropped or shortened. A rise: a sender's are large.",
     ["signal", "cut"],
-    registry=COLLECTOR,
 )
-OUT_OF_WINDOW_RECORDS = Counter(
+OUT_OF_WINDOW_RECORDS = _collector_counter(
     "segplane_collector_out_of_window_records_total",
     "Records rejected as too old or too far ahead. A rise: wrong clock of a sender, or old data.",
     ["signal"],
-    registry=COLLECTOR,
 )
 BUFFERED_BYTES = Gauge(
     "segplane_collector_buffered_bytes",
     "Bytes of exports that are not yet acknowledged. A rise: store, meta or senders are slow.",
     registry=COLLECTOR,
 )
-THROTTLED_EXPORTS = Counter(
+THROTTLED_EXPORTS = _collector_counter(
     "segplane_collector_throttled_exports_total",
     "Exports refused because their ingest token was over a limit, by limit (bytes_per_sec,"
     " exports_in_flight, memory). A rise: a sender exceeds its share, and has to retry later.",
     ["limit"],
-    registry=COLLECTOR,
 )
 USAGE_AGE_SECONDS = Gauge(
     "segplane_collector_usage_age_seconds",
@@ -208,10 +191,9 @@ FLUSH_SECONDS = Histogram(
     buckets=SECONDS_BUCKETS,
     registry=COLLECTOR,
 )
-ADOPTED_BABIES = Counter(
+ADOPTED_BABIES = _collector_counter(
     "segplane_collector_adopted_babies_total",
     "Baby segments of an earlier incarnation, committed by this one. A rise: collectors crash.",
-    registry=COLLECTOR,
 )
 MERGE_TASKS = Counter(
     "segplane_merge_tasks_total",
@@ -231,33 +213,29 @@ JANITOR_CHORE_SECONDS = Histogram(
     buckets=SECONDS_BUCKETS,
     registry=JANITOR,
 )
-JANITOR_CHORE_FAILURES = Counter(
+JANITOR_CHORE_FAILURES = _janitor_counter(
     "segplane_janitor_chore_failures_total",
     "Runs of a janitor job that failed and are repeated. A rise: its work is not done; see logs.",
     ["chore"],
-    registry=JANITOR,
 )
-DELETED_OBJECTS = Counter(
+DELETED_OBJECTS = _janitor_counter(
     "segplane_janitor_deleted_objects_total",
     "Objects deleted, by reason. A rise of orphan or unfinished: writers fail before registering.",
     ["why"],
-    registry=JANITOR,
 )
-DAMAGED_OBJECTS = Gauge(
-    "segplane_janitor_damaged_objects", "Damaged objects. Above 0: segplane fsck.", registry=JANITOR
+DAMAGED_OBJECTS = _janitor_gauge(
+    "segplane_janitor_damaged_objects",
+    "Damaged objects. Above 0: segplane fsck.",
 )
-SCRUBBED_BYTES = Counter(
+SCRUBBED_BYTES = _janitor_counter(
     "segplane_janitor_scrubbed_bytes_total",
     "Bytes compared with checksums. No rise: it stands still.",
-    registry=JANITOR,
 )
-ORPHANS_LEFT = Gauge(
+ORPHANS_LEFT = _janitor_gauge(
     "segplane_janitor_orphans_left",
     "Orphans that the limit of a run left. Stays above 0: a writer fails, or a backup is too old.",
-    registry=JANITOR,
 )
-BRAKED_DATASETS = Gauge(
+BRAKED_DATASETS = _janitor_gauge(
     "segplane_janitor_braked_datasets",
     "Datasets that would lose much at once. Above 0: segplane deletion.",
-    registry=JANITOR,
 )

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
@@ -39,19 +40,20 @@ def install(service: str) -> Callable[[Any, str, Event], Event]:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     global _tracer
-    exporters = _exporters()
     identity = {"service.name": f"segplane-{service}", "service.instance.id": str(uuid4())}
     resource = Resource.create(identity)
     traces = TracerProvider(resource=resource)
-    traces.add_span_processor(BatchSpanProcessor(exporters.OTLPSpanExporter()))
+    traces.add_span_processor(BatchSpanProcessor(_exporter("trace_exporter", "OTLPSpanExporter")))
     trace.set_tracer_provider(traces)
     _tracer = traces.get_tracer("segplane")
-    reader = PeriodicExportingMetricReader(exporters.OTLPMetricExporter())
+    reader = PeriodicExportingMetricReader(_exporter("metric_exporter", "OTLPMetricExporter"))
     meters = MeterProvider(resource=resource, metric_readers=[reader])
     metrics.set_meter_provider(meters)
     _bridge(meters.get_meter("segplane"))
     logs = LoggerProvider(resource=resource)
-    logs.add_log_record_processor(BatchLogRecordProcessor(exporters.OTLPLogExporter()))
+    logs.add_log_record_processor(
+        BatchLogRecordProcessor(_exporter("_log_exporter", "OTLPLogExporter"))
+    )
     return _shipper(logs.get_logger("segplane"))
 
 
@@ -65,26 +67,11 @@ def span(name: str, **attributes: str | int | float | bool) -> Iterator[None]:
         yield
 
 
-def _exporters() -> Any:
-    """A namespace of the three exporter classes, by OTEL_EXPORTER_OTLP_PROTOCOL."""
-
-    class Exporters:
-        if os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").startswith("http"):
-            from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
-            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        else:
-            from opentelemetry.exporter.otlp.proto.grpc._log_exporter import (  # type: ignore[assignment]
-                OTLPLogExporter,
-            )
-            from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import (  # type: ignore[assignment]
-                OTLPMetricExporter,
-            )
-            from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (  # type: ignore[assignment]
-                OTLPSpanExporter,
-            )
-
-    return Exporters
+def _exporter(module: str, name: str) -> Any:
+    """Make an exporter of the SDK, by OTEL_EXPORTER_OTLP_PROTOCOL."""
+    is_http = os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").startswith("http")
+    package = f"opentelemetry.exporter.otlp.proto.{'http' if is_http else 'grpc'}"
+    return getattr(import_module(f"{package}.{module}"), name)()
 
 
 def _shipper(logger: Any) -> Callable[[Any, str, Event], Event]:

@@ -1,4 +1,6 @@
-"""Common parts of HTTP answers: error bodies, CORS, and the rest of refused bodies.
+"""Common parts of HTTP answers: refusals, error bodies, CORS, and the rest of refused bodies.
+
+A refusal is a google.rpc.Status in the form of its request.
 
 A sender sees its answer once it has sent its body, unless it reads while it writes. So the rest of
 a refused body is read and dropped, at a bounded pace: read as fast as they come, the bodies of 80
@@ -6,6 +8,7 @@ senders that are refused took the event loop from all others.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,8 +16,10 @@ from http import HTTPStatus
 from typing import TypeAlias
 
 from aiohttp import web
+from google.protobuf.json_format import MessageToJson
 
-from meta.errors import Code
+from collector.refusal import TOKEN_LIMIT, Refusal
+from meta.errors import Code, QuotaExceeded
 from meta.process.host_names import HostNames
 
 # Rate of all connections together.
@@ -27,6 +32,19 @@ SERVER = "segplane"
 CORS_MAX_AGE_SECS = 7200
 HEALTH_PATH = "/healthz"
 _CODES = {HTTPStatus.NOT_FOUND: Code.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED: Code.UNIMPLEMENTED}
+PROTOBUF = "application/x-protobuf"
+JSON = "application/json"
+# OTLP/HTTP clients send a 429 again. Longer than they commonly try, so that they give up at once
+# rather than come back for nothing; short enough that a raised limit is noticed by the others.
+QUOTA_RETRY_AFTER_SECS = 3600
+_STATUSES = {
+    Code.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
+    Code.UNAUTHENTICATED: HTTPStatus.UNAUTHORIZED,
+    Code.PERMISSION_DENIED: HTTPStatus.FORBIDDEN,
+    Code.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    Code.RESOURCE_EXHAUSTED: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    Code.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+}
 
 
 @web.middleware
@@ -126,3 +144,28 @@ class UnreadBodies:
         now = asyncio.get_running_loop().time()
         self._free_at = max(now, self._free_at) + size_bytes / self.bytes_per_sec
         await asyncio.sleep(self._free_at - now)
+
+
+def _status_of(refusal: Refusal) -> HTTPStatus:
+    if refusal.reason in (QuotaExceeded.reason, TOKEN_LIMIT):
+        return HTTPStatus.TOO_MANY_REQUESTS
+    return _STATUSES[refusal.code]
+
+
+def answer_refusal(
+    refusal: Refusal, content_type: str, status: HTTPStatus | None = None
+) -> web.Response:
+    """Answer with a refusal, in the form that the request had; None = the status of its code."""
+    status = status or _status_of(refusal)
+    message = refusal.status()
+    body = message.SerializeToString()
+    if content_type == JSON:
+        body = MessageToJson(message, indent=None).encode()
+    response = web.Response(body=body, status=status, content_type=content_type)
+    if status is HTTPStatus.UNAUTHORIZED:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="segplane"'
+    if refusal.reason == QuotaExceeded.reason:
+        response.headers["Retry-After"] = str(QUOTA_RETRY_AFTER_SECS)
+    if refusal.retry_after_secs is not None:
+        response.headers["Retry-After"] = str(math.ceil(refusal.retry_after_secs))
+    return response

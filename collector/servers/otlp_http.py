@@ -16,13 +16,15 @@ from collector.servers.http_bodies import Bodies, admit
 from collector.servers.http_connections import heads, kept
 from collector.servers.http_conventions import (
     HEALTH_PATH,
+    JSON,
+    PROTOBUF,
     Cors,
     OwnHosts,
     UnreadBodies,
+    answer_refusal,
     json_errors,
     name_server,
 )
-from collector.servers.http_refusals import JSON, PROTOBUF, answer_refusal
 from collector.servers.records_http import RECORDS_PATH, RecordsHttp
 from meta.errors import Code
 from meta.process.host_names import HostNames

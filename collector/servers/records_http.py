@@ -21,7 +21,7 @@ from collector.records.json_times import TIMESTAMP_UNITS, TimestampUnit
 from collector.refusal import Refusal, Refused, malformed
 from collector.servers.http_bodies import Bodies, admit
 from collector.servers.http_connections import kept
-from collector.servers.http_refusals import JSON, answer_refusal
+from collector.servers.http_conventions import JSON, answer_refusal
 from meta.errors import Code
 
 RECORDS_PATH = "/v1/datasets/{name}/records"

@@ -37,7 +37,7 @@ class MemoryBudget:
     size_bytes_max: int
     token_size_bytes_max: int
     size_bytes: int = 0
-    _token_sizes: Counter[str] = field(default_factory=Counter)
+    token_sizes: Counter[str] = field(default_factory=Counter)
     _waiters: "deque[_Waiter]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -48,34 +48,19 @@ class MemoryBudget:
         """Open a charge of 0 bytes; a token may have a limit of its own."""
         return Charge(self, token_id, token_size_bytes_max or self.token_size_bytes_max)
 
-    def has_room(self, token_id: str, size_bytes: int, token_size_bytes_max: int) -> bool:
-        """Whether so many more bytes may be charged to a token."""
-        if not self._token_has_room(token_id, size_bytes, token_size_bytes_max):
-            return False
-        return not self.size_bytes or self.size_bytes + size_bytes <= self.size_bytes_max
-
-    def require_room(self, token_id: str, size_bytes: int, token_size_bytes_max: int) -> None:
-        """Raise Refused, with a time to retry, if `has_room` is false."""
-        if not self._token_has_room(token_id, size_bytes, token_size_bytes_max):
-            raise over_limit("memory", "ingest token has too many bytes in progress")
-        if not self.has_room(token_id, size_bytes, token_size_bytes_max):
-            raise unavailable("collector's buffer is full")
-
     def change(self, token_id: str, size_bytes: int) -> None:
         """Charge (or, if negative, discharge) bytes."""
         self.size_bytes += size_bytes
-        self._token_sizes[token_id] += size_bytes
-        if not self._token_sizes[token_id]:
-            del self._token_sizes[token_id]
+        self.token_sizes[token_id] += size_bytes
+        if not self.token_sizes[token_id]:
+            del self.token_sizes[token_id]
         if size_bytes < 0 and self._waiters:
             self._admit_waiters()
 
-    def charge_at_once(self, charge: "Charge", size_bytes: int) -> bool:
-        """Charge bytes if there is room and nobody waits for it; whether they were charged."""
-        if self._waiters or not charge.has_room(size_bytes):
-            return False
-        charge.set(charge.size_bytes + size_bytes)
-        return True
+    @property
+    def is_waited_for(self) -> bool:
+        """True if charges wait for room."""
+        return bool(self._waiters)
 
     async def wait_for_room(self, charge: "Charge", size_bytes: int) -> None:
         """Charge bytes once there is room, in order of arrival as far as limits allow."""
@@ -88,10 +73,6 @@ class MemoryBudget:
             # Bytes that were discharged since it was cancelled have removed it already.
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
-
-    def _token_has_room(self, token_id: str, size_bytes: int, token_size_bytes_max: int) -> bool:
-        held_bytes = self._token_sizes.get(token_id, 0)
-        return not held_bytes or held_bytes + size_bytes <= token_size_bytes_max
 
     def _admit_waiters(self) -> None:
         """Admit every waiter that has room; one whose token is full holds up no other token."""
@@ -119,14 +100,20 @@ class Charge:
 
     def has_room(self, size_bytes: int) -> bool:
         """Whether so many more bytes may be charged."""
-        return self.budget.has_room(self.token_id, size_bytes, self.token_size_bytes_max)
+        charged_bytes = self.budget.size_bytes
+        is_free = not charged_bytes or charged_bytes + size_bytes <= self.budget.size_bytes_max
+        return is_free and self._token_has_room(size_bytes)
 
     def grow_to(self, size_bytes: int) -> None:
-        """Charge up to a size at once; raises Refused if there is no room."""
+        """Charge up to a size at once; raises Refused, with a time to retry, without room."""
         more_bytes = size_bytes - self.size_bytes
-        if more_bytes > 0:
-            self.budget.require_room(self.token_id, more_bytes, self.token_size_bytes_max)
-            self.set(size_bytes)
+        if more_bytes <= 0:
+            return
+        if not self._token_has_room(more_bytes):
+            raise over_limit("memory", "ingest token has too many bytes in progress")
+        if not self.has_room(more_bytes):
+            raise unavailable("collector's buffer is full")
+        self.set(size_bytes)
 
     def set(self, size_bytes: int) -> None:
         """Charge exactly so many bytes, which the caller knows to be there."""
@@ -137,7 +124,8 @@ class Charge:
 
     async def reserve(self, size_bytes: int) -> None:
         """Charge more bytes once there is room; raises Refused if that takes too long."""
-        if self.budget.charge_at_once(self, size_bytes):
+        if not self.budget.is_waited_for and self.has_room(size_bytes):
+            self.set(self.size_bytes + size_bytes)
             return
         try:
             async with asyncio.timeout(ROOM_WAIT_SECS):
@@ -154,6 +142,10 @@ class Charge:
     def release(self) -> None:
         """Discharge all bytes; safe to call twice."""
         self.set(0)
+
+    def _token_has_room(self, size_bytes: int) -> bool:
+        held_bytes = self.budget.token_sizes.get(self.token_id, 0)
+        return not held_bytes or held_bytes + size_bytes <= self.token_size_bytes_max
 
 
 @dataclass(slots=True, eq=False)

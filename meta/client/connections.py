@@ -9,8 +9,8 @@ from typing import Any
 
 import grpc
 
+from meta.client.addresses import ServerTarget
 from meta.client.channel import CurrentCredentials
-from meta.client.resolution import ServerTarget
 
 # A nursery's poll over many streams is larger than gRPC's default of 4 MiB.
 RECEIVE_BYTES_MAX = 64 * 1024 * 1024

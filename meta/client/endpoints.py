@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from meta.client.addresses import split_addresses
+from meta.client.addresses import ServerTarget, resolve, split_addresses
 from meta.client.channel import ClientTls, CurrentCredentials
 from meta.client.connections import Endpoint
-from meta.client.resolution import ServerTarget, resolve
 
 # How long an answer of DNS is used, and the least time between two questions.
 NAME_SECS, NAME_SECS_MIN = 30.0, 1.0

@@ -90,10 +90,7 @@ class Eligibility(Enum):
 
 def plan(candidates: Iterable[Candidate], policy: Policy, now_ns: int) -> tuple[Group, ...]:
     """Choose merge tasks; each candidate is in at most one group."""
-    days: dict[DayKey, list[Candidate]] = {}
-    for candidate in candidates:
-        if candidate.compressed_size_bytes < policy.target_bytes:
-            days.setdefault(day_key(candidate), []).append(candidate)
+    days = _by_day(candidates, policy)
     return tuple(group for key in sorted(days) for group in _plan_day(days[key], policy, now_ns))
 
 
@@ -110,13 +107,9 @@ def eligibilities(
 ) -> tuple[tuple[Candidate, Eligibility], ...]:
     """Explain for each candidate why `plan` takes or leaves it."""
     planned = {c.segment_id for group in plan(candidates, policy, now_ns) for c in group.inputs}
-    days: dict[DayKey, list[Candidate]] = {}
-    for candidate in candidates:
-        if candidate.compressed_size_bytes < policy.target_bytes:
-            days.setdefault(day_key(candidate), []).append(candidate)
     waiting = {
         key
-        for key, segments in days.items()
+        for key, segments in _by_day(candidates, policy).items()
         if len(segments) > policy.files_quiet and not _is_quiet(segments, policy, now_ns)
     }
 
@@ -129,6 +122,15 @@ def eligibilities(
         return Eligibility.DAY_NOT_QUIET if is_waiting else Eligibility.FEW_SEGMENTS
 
     return tuple((candidate, eligibility(candidate)) for candidate in candidates)
+
+
+def _by_day(candidates: Iterable[Candidate], policy: Policy) -> dict[DayKey, list[Candidate]]:
+    """The candidates below the target size, by the day that they are merged with."""
+    days: dict[DayKey, list[Candidate]] = {}
+    for candidate in candidates:
+        if candidate.compressed_size_bytes < policy.target_bytes:
+            days.setdefault(day_key(candidate), []).append(candidate)
+    return days
 
 
 def _is_quiet(segments: Iterable[Candidate], policy: Policy, now_ns: int) -> bool:

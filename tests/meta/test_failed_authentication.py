@@ -15,8 +15,7 @@ from meta.client import MetaClient, typed_error
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unauthenticated, Unavailable
-from meta.rpc.access_token_cache import SNAPSHOT_SECS, AccessTokens
-from meta.rpc.token_lookups import WAITING_MAX
+from meta.rpc.access_token_cache import SNAPSHOT_SECS, WAITING_MAX, AccessTokens
 from meta.store.access import token_secrets
 from meta.store.access.token_secrets import Peppers, TokenHasher
 from meta.store.engine.pool import Database, Transaction

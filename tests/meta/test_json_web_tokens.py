@@ -17,8 +17,15 @@ from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
 from meta.identities import Oidc
 from meta.process import ConfigError, Environment
-from meta.rpc.issuer_keys import REFRESH_SECS, RETRY_SECS, STALE_SECS
-from meta.rpc.json_web_tokens import CLOCK_SKEW_SECS, KNOWN_MAX, TOKEN_CHARACTERS_MAX, JsonWebTokens
+from meta.rpc.json_web_tokens import (
+    CLOCK_SKEW_SECS,
+    KNOWN_MAX,
+    REFRESH_SECS,
+    RETRY_SECS,
+    STALE_SECS,
+    TOKEN_CHARACTERS_MAX,
+    JsonWebTokens,
+)
 from meta.server import server
 from meta.v1 import catalog_pb2
 from tests.support.meta.issuer import AUDIENCE, Issuer

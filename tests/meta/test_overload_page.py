@@ -13,16 +13,15 @@ from meta.access import Role
 from meta.config import Settings
 from meta.process import health_calls
 from meta.rpc import (
+    access_token_cache,
     admission,
     connections,
     decoding,
     execution,
-    issuer_keys,
     json_web_tokens,
     pipeline,
     refusal_pace,
     thread_shares,
-    token_lookups,
 )
 from meta.server import server
 from tests.support.meta.guarded import GuardedServer, guarded
@@ -46,7 +45,7 @@ BOUNDS = {
         f"{health_calls.WATCHES_MAX} watches of {health_calls.WATCH_SECS / 3_600:g} h",
         f"{health_calls.DISPLACED_PER_SEC:g} a second",
     ),
-    "credential, by the headers alone": (f"{token_lookups.WAITING_MAX} waiting",),
+    "credential, by the headers alone": (f"{access_token_cache.WAITING_MAX} waiting",),
     "no credential, or a role without the call": (
         f"{refusal_pace.REFUSALS_PER_SEC:g} refusals a second, in a burst of {refusal_pace.BURST}",
         f"{pipeline.STRANGERS_MAX:,} calls without a credential wait",
@@ -78,8 +77,8 @@ SHARES = {
 # Bounds of the paragraphs below the table.
 EXCEPTIONS = (
     f"the token has at most {json_web_tokens.TOKEN_CHARACTERS_MAX:,} characters",
-    f"every {issuer_keys.REFRESH_SECS:g} s",
-    f"at most every {issuer_keys.RETRY_SECS:g} s",
+    f"every {json_web_tokens.REFRESH_SECS:g} s",
+    f"at most every {json_web_tokens.RETRY_SECS:g} s",
     f"waits up to {execution.VERSION_WAIT_SECS:g} s",
     f"neither the {pipeline.UNREAD_SECS:g} s for a message nor the {pipeline.WRITE_SECS:g} s",
     f"{refusal_pace.KEYS_MAX:,} callers have a pace of their own",

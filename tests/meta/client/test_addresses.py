@@ -12,11 +12,10 @@ import pytest
 
 from dataplane.settings import process_values
 from meta.client import MetaClient, endpoints
-from meta.client.addresses import ADDRESSES_MAX, split_addresses
+from meta.client.addresses import ADDRESSES_MAX, ServerTarget, split_addresses
 from meta.client.channel import ClientTls
 from meta.client.connections import Endpoint
 from meta.client.endpoints import MetaServers
-from meta.client.resolution import ServerTarget
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.process import ConfigError, Environment, ServerTls

@@ -2,8 +2,8 @@
 
 import pytest
 
+from meta.client.addresses import ServerTarget
 from meta.client.connections import Connection
-from meta.client.resolution import ServerTarget
 
 
 def test_a_new_call_on_a_closed_channel_fails_as_grpc_says() -> None:

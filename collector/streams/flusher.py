@@ -199,9 +199,7 @@ class Flusher:
         token_ids = {export.token_secret: export.token_id for export in exports}
         stream = self._stream
         known = stream.registered_token_ids if stream else set()
-        missing = [
-            token_secret for token_secret in token_secrets if token_ids[token_secret] not in known
-        ]
+        missing = [secret for secret in token_secrets if token_ids[secret] not in known]
         if not missing:
             return stream
         for token_secret, refused in zip(
@@ -237,10 +235,8 @@ class Flusher:
         """Open a stream: read its latest digests, commit babies that were put but not committed."""
         stream_id, next_offset = registration.stream_id, registration.next_offset
         config = registration.config
-        store = open_store(
-            self._settings.object_store or location(config.cloud_object_prefix.bucket)
-        )
-        babies = StreamBabies(store, self._threads, stream_id)
+        at = self._settings.object_store or location(config.cloud_object_prefix.bucket)
+        babies = StreamBabies(open_store(at), self._threads, stream_id)
         tail = StreamTail(stream_id, self._ingestion, babies, self._digests)
         read_bytes_max = self._settings.dedupe_read_bytes_max
         await read_recent_digests(tail, next_offset, read_bytes_max, time.time_ns())

@@ -69,15 +69,12 @@ class SmallSegment:
 class SmallFormat:
     """Writes small files that have the same signals and settings."""
 
-    def __init__(
-        self, signals: Sequence[Signal], spec: SegmentSpec, format_version: int = FORMAT_VERSION
-    ) -> None:
+    def __init__(self, signals: Sequence[Signal], spec: SegmentSpec) -> None:
         self._signals = signals
-        self._format_version = format_version
         self._spec = spec
         self._order = file_sort_columns(spec, signals)
         shape = Shape(SMALL_ROWS_MAX, _PAGE_BYTES, SMALL_ROWS_MAX, is_small=True)
-        self._stored = wide_stored(tuple(signals), spec.promoted, format_version)
+        self._stored = wide_stored(tuple(signals), spec.promoted, FORMAT_VERSION)
         tiny = replace(shape, bloom_values=TINY_ROWS_MAX, is_tiny=True)
         plain = replace(tiny, has_dictionaries=False)
         # Settings by the most rows of a file, ascending.
@@ -121,7 +118,7 @@ class SmallFormat:
 
     def write(self, sections: Mapping[Signal, SmallSection], footer: SegmentFooter) -> SmallSegment:
         """Make the file of one owner; it has a section of each of the format's signals."""
-        assert footer.format_version == self._format_version
+        assert footer.format_version == FORMAT_VERSION
         stored = StoredFooter(
             footer,
             {signal: sections[signal].table.num_rows for signal in self._signals},

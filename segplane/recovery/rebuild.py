@@ -1,7 +1,6 @@
 """Reconstructs the catalog from the bucket and writes it into an empty database."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from segments.facts.feature import NO_FACTS
 from segments.ids import uuid_of
 from segments.inventory.contents import SegmentFound
 from segments.inventory.listing import list_payloads
-from segments.keys import split_key, store_of
+from segments.keys import has_control_characters, split_key, store_of
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
@@ -28,7 +27,6 @@ from segments.rebuild.plan import Rebuild, merge_count_of, plan
 from segments.store.interface import ObjectStore
 
 NAME_CHARACTERS_MAX = 255
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class NamesRefused(Exception):
@@ -75,7 +73,7 @@ def read_names(path: Path) -> dict[str, str]:
         if (
             not isinstance(name, str)
             or not 1 <= len(name) <= NAME_CHARACTERS_MAX
-            or _CONTROL.search(name)
+            or has_control_characters(name)
         ):
             raise NamesRefused(
                 f"{path}: the name of {dataset_id} must be text of 1 to {NAME_CHARACTERS_MAX}"

@@ -106,5 +106,5 @@ def merge(store: ObjectStore, spec: SegmentSpec, folder: Path) -> float:
     shutil.rmtree(folder)
     (dataset,) = result.datasets
     assert not dataset.error, dataset.error
-    assert sum(segment.rows for segment in dataset.segments) == BABIES * RECORDS
+    assert sum(segment.facts.rows for segment in dataset.segments) == BABIES * RECORDS
     return taken * 1e6 / (BABIES * RECORDS)

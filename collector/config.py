@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dataplane.settings import ProcessSettings, process_values, refuse_unsafe
+from dataplane.settings import ProcessSettings, refuse_unsafe
 from meta.process import ConfigError, Environment, ServerTls, production
-from meta.process.declared import read_declared, setting
+from meta.process.declared import read_declared, setting, setting_read
 from meta.process.host_names import HostNames
 from segments.ids import new_uuid7
 
 MIB = 1024 * 1024
+
+
+def _index(env: Environment) -> int | None:
+    index = env.integer("PROCESS_INDEX", -1, low=-1)
+    return None if index < 0 else index
+
+
+def _origins(env: Environment) -> tuple[str, ...]:
+    return tuple(env.text("HTTP_CORS_ORIGINS", "").replace(",", " ").split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +34,10 @@ class Settings(ProcessSettings):
 
     grpc_bind: str = setting("127.0.0.1:4317")
     http_bind: str = setting("127.0.0.1:4318")
-    tls: ServerTls | None = None
-    cors_origins: tuple[str, ...] = ()
+    tls: ServerTls | None = setting_read(None, Environment.server_tls)
+    cors_origins: tuple[str, ...] = setting_read((), _origins)
     # Names that senders over HTTP may address it by; None = any.
-    hosts: HostNames | None = None
+    hosts: HostNames | None = setting_read(None, lambda env: env.host_names("HOSTS"))
     collector_id: str = setting("", name="ID")
     state_dir: str = setting("")
     export_size_bytes_max: int = setting(16 * MIB, low=1024)
@@ -59,7 +68,7 @@ class Settings(ProcessSettings):
     drain_secs: float = setting(30.0, low=1.0)
     processes: int = setting(1, low=1, high=64)
     # This process's number if several share the ports; None = it is alone.
-    process_index: int | None = None
+    process_index: int | None = setting_read(None, _index)
 
 
 def load(env: Environment) -> Settings:
@@ -76,15 +85,7 @@ def load(env: Environment) -> Settings:
 
 def read(env: Environment) -> Settings:
     """Read and check the settings without a change to any file; raises ConfigError."""
-    settings = read_declared(
-        env,
-        Settings,
-        **process_values(env),
-        tls=env.server_tls(),
-        cors_origins=tuple(env.text("HTTP_CORS_ORIGINS", "").replace(",", " ").split()),
-        hosts=env.host_names("HOSTS"),
-        process_index=_index(env),
-    )
+    settings = read_declared(env, Settings)
     settings = replace(
         settings,
         token_buffer_size_bytes_max=settings.buffer_size_bytes_max // 2,
@@ -113,11 +114,6 @@ def split_bind(bind: str) -> tuple[str, int]:
     """Split `host:port` or `[v6 address]:port`."""
     host, _, port = bind.rpartition(":")
     return host.strip("[]"), int(port)
-
-
-def _index(env: Environment) -> int | None:
-    index = env.integer("PROCESS_INDEX", -1, low=-1)
-    return None if index < 0 else index
 
 
 def _check_bind(name: str, value: str) -> None:

@@ -1,126 +1,26 @@
 """Settings that several processes share, each read under the process's own prefix."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TypedDict
+from dataclasses import dataclass
 
 from meta.client.addresses import is_loopback_host, split_addresses
 from meta.client.channel import SYSTEM_CA, ClientTls
 from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress, production
-from meta.process.declared import setting
+from meta.process.declared import setting, setting_read
 from segments.location import StoreLocation
 from segments.spark.settings import SparkConf, SparkSettings, parse_conf
 
-
-class ProcessValues(TypedDict):
-    """Values of ProcessSettings that no field declares."""
-
-    meta_address: str
-    meta_auth_token: str
-    meta_auth_token_file: str
-    meta_tls: ClientTls | None
-    metrics: MetricsAddress
-    object_store: StoreLocation | None
-
-
-class SparkValues(ProcessValues):
-    """Values of SparkProcessSettings."""
-
-    spark_conf: SparkConf
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessSettings:
-    """Settings of every process except meta."""
-
-    # Addresses of meta: host:port, or several of them with commas.
-    meta_address: str = "127.0.0.1:9500"
-    # META_AUTH_TOKEN of that meta; empty if it has none.
-    meta_auth_token: str = field(default="", repr=False)
-    # A file that holds it and is read again when it changes; "" = none.
-    meta_auth_token_file: str = ""
-    # How to connect to a meta with TLS; None = in plain text.
-    meta_tls: ClientTls | None = None
-    # Address at which Prometheus metrics are served.
-    metrics: MetricsAddress = NO_METRICS
-    # Overrides the location that meta names, such as s3:// with another endpoint; None = as meta
-    # says.
-    object_store: StoreLocation | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SparkProcessSettings(ProcessSettings):
-    """Settings of every process that runs tasks, on Spark or without it."""
-
-    # On shutdown, a job under way gets this long to finish before it is cancelled.
-    drain_secs: float = setting(15.0)
-    # local[n], local[*], spark://, k8s:// or yarn; without Spark processes or processes[n].
-    spark_master: str = setting("local[*]")
-    # Cores this process may take of a cluster; without a bound the first process takes all.
-    spark_cores_max: int = setting(8, low=1)
-    # JVM memory of the driver, as Spark writes it; no record passes through it.
-    spark_driver_memory: str = setting("768m")
-    # Any other of Spark's properties, as spark.a=x,spark.b=y; they override Segplane's.
-    spark_conf: SparkConf = ()
-    # How long a start waits for the first executor of a cluster.
-    spark_start_secs: float = setting(300.0, low=1.0)
-    # Port of Spark's UI; 0 = none. The next free one is taken if another application has it.
-    spark_ui_port: int = setting(0, high=65_535)
-
-    def spark(self, app_name: str, *task_modules: str) -> SparkSettings:
-        """Settings of the process's one Spark session, whose tasks need some modules."""
-        return SparkSettings(
-            app_name=app_name,
-            master=self.spark_master,
-            cores_max=self.spark_cores_max,
-            driver_memory=self.spark_driver_memory,
-            conf=self.spark_conf,
-            start_secs=self.spark_start_secs,
-            ui_port=self.spark_ui_port,
-            task_modules=task_modules,
-        )
-
-
-def process_values(env: Environment) -> ProcessValues:
-    """Read the settings of every process; raises ConfigError."""
-    return ProcessValues(
-        meta_address=_addresses(env),
-        meta_auth_token=env.secret("META_AUTH_TOKEN"),
-        meta_auth_token_file=env.file_of("META_AUTH_TOKEN"),
-        meta_tls=client_tls(env),
-        metrics=env.metrics(),
-        object_store=env.location("OBJECT_STORE_URL"),
-    )
+_ADDRESS = "127.0.0.1:9500"
 
 
 def _addresses(env: Environment) -> str:
     """Read the addresses of meta; raises ConfigError for a malformed one."""
-    addresses = env.text("META_ADDRESS", ProcessSettings().meta_address)
+    addresses = env.text("META_ADDRESS", _ADDRESS)
     try:
         split_addresses(addresses)
     except ValueError as error:
         raise ConfigError(f"{env.prefix}META_ADDRESS: {error}") from None
     return addresses
-
-
-def refuse_unsafe(env: Environment, settings: ProcessSettings, ports: Iterable[str] = ()) -> None:
-    """With SEGPLANE_PROFILE=production, raise ConfigError that lists unsafe settings.
-
-    `ports` are violations of the process's own ports.
-    """
-    if env.is_production():
-        production.refuse([*ports, *_violations(env.prefix, settings)])
-
-
-def _violations(prefix: str, settings: ProcessSettings) -> Iterable[str]:
-    addresses = split_addresses(settings.meta_address)
-    if settings.meta_tls is None and not all(is_loopback_host(a.host) for a in addresses):
-        yield f"{prefix}META_ADDRESS is called in plain text: set {prefix}META_CA_FILE"
-    has_certificate = settings.meta_tls is not None and settings.meta_tls.cert_file
-    if not settings.meta_auth_token and not has_certificate:
-        yield f"{prefix}META_AUTH_TOKEN is not set: create one with `segplane access create`"
-    yield from production.plain_store(f"{prefix}OBJECT_STORE_URL", settings.object_store)
-    yield from production.open_metrics(prefix, settings.metrics)
 
 
 def client_tls(env: Environment) -> ClientTls | None:
@@ -142,13 +42,84 @@ def client_tls(env: Environment) -> ClientTls | None:
     return tls
 
 
-def spark_values(env: Environment) -> SparkValues:
-    """Read the settings of a process that runs tasks; raises ConfigError."""
-    return SparkValues(**process_values(env), spark_conf=_spark_conf(env))
-
-
 def _spark_conf(env: Environment) -> SparkConf:
     try:
         return parse_conf(env.text("SPARK_CONF", ""))
     except ValueError as error:
         raise ConfigError(f"{env.prefix}SPARK_CONF: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSettings:
+    """Settings of every process except meta."""
+
+    # Addresses of meta: host:port, or several of them with commas.
+    meta_address: str = setting_read(_ADDRESS, _addresses)
+    # META_AUTH_TOKEN of that meta; empty if it has none.
+    meta_auth_token: str = setting_read(
+        "", lambda env: env.secret("META_AUTH_TOKEN"), is_shown=False
+    )
+    # A file that holds it and is read again when it changes; "" = none.
+    meta_auth_token_file: str = setting_read("", lambda env: env.file_of("META_AUTH_TOKEN"))
+    # How to connect to a meta with TLS; None = in plain text.
+    meta_tls: ClientTls | None = setting_read(None, client_tls)
+    # Address at which Prometheus metrics are served.
+    metrics: MetricsAddress = setting_read(NO_METRICS, Environment.metrics)
+    # Overrides the location that meta names, such as s3:// with another endpoint; None = as meta
+    # says.
+    object_store: StoreLocation | None = setting_read(
+        None, lambda env: env.location("OBJECT_STORE_URL")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SparkProcessSettings(ProcessSettings):
+    """Settings of every process that runs tasks, on Spark or without it."""
+
+    # On shutdown, a job under way gets this long to finish before it is cancelled.
+    drain_secs: float = setting(15.0)
+    # local[n], local[*], spark://, k8s:// or yarn; without Spark processes or processes[n].
+    spark_master: str = setting("local[*]")
+    # Cores this process may take of a cluster; without a bound the first process takes all.
+    spark_cores_max: int = setting(8, low=1)
+    # JVM memory of the driver, as Spark writes it; no record passes through it.
+    spark_driver_memory: str = setting("768m")
+    # Any other of Spark's properties, as spark.a=x,spark.b=y; they override Segplane's.
+    spark_conf: SparkConf = setting_read((), _spark_conf)
+    # How long a start waits for the first executor of a cluster.
+    spark_start_secs: float = setting(300.0, low=1.0)
+    # Port of Spark's UI; 0 = none. The next free one is taken if another application has it.
+    spark_ui_port: int = setting(0, high=65_535)
+
+    def spark(self, app_name: str, *task_modules: str) -> SparkSettings:
+        """Settings of the process's one Spark session, whose tasks need some modules."""
+        return SparkSettings(
+            app_name=app_name,
+            master=self.spark_master,
+            cores_max=self.spark_cores_max,
+            driver_memory=self.spark_driver_memory,
+            conf=self.spark_conf,
+            start_secs=self.spark_start_secs,
+            ui_port=self.spark_ui_port,
+            task_modules=task_modules,
+        )
+
+
+def refuse_unsafe(env: Environment, settings: ProcessSettings, ports: Iterable[str] = ()) -> None:
+    """With SEGPLANE_PROFILE=production, raise ConfigError that lists unsafe settings.
+
+    `ports` are violations of the process's own ports.
+    """
+    if env.is_production():
+        production.refuse([*ports, *_violations(env.prefix, settings)])
+
+
+def _violations(prefix: str, settings: ProcessSettings) -> Iterable[str]:
+    addresses = split_addresses(settings.meta_address)
+    if settings.meta_tls is None and not all(is_loopback_host(a.host) for a in addresses):
+        yield f"{prefix}META_ADDRESS is called in plain text: set {prefix}META_CA_FILE"
+    has_certificate = settings.meta_tls is not None and settings.meta_tls.cert_file
+    if not settings.meta_auth_token and not has_certificate:
+        yield f"{prefix}META_AUTH_TOKEN is not set: create one with `segplane access create`"
+    yield from production.plain_store(f"{prefix}OBJECT_STORE_URL", settings.object_store)
+    yield from production.open_metrics(prefix, settings.metrics)

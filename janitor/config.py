@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dataplane.settings import ProcessSettings, process_values, refuse_unsafe
+from dataplane.settings import ProcessSettings, refuse_unsafe
 from meta.process import Environment
 from meta.process.declared import read_declared, setting
 
@@ -37,6 +37,6 @@ class Settings(ProcessSettings):
 
 def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
-    settings = read_declared(env, Settings, **process_values(env))
+    settings = read_declared(env, Settings)
     refuse_unsafe(env, settings)
     return settings

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import gettempdir
 
-from dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
+from dataplane.settings import SparkProcessSettings, refuse_unsafe
 from dataplane.worker_names import process_name
 from meta.process import ConfigError, Environment
 from meta.process.declared import read_declared, setting
@@ -35,9 +35,7 @@ class Settings(SparkProcessSettings):
 
 def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
-    settings = read_declared(
-        env, Settings, **spark_values(env), worker_id=_worker_id(env), work_dir=_work_dir(env)
-    )
+    settings = read_declared(env, Settings, worker_id=_worker_id(env), work_dir=_work_dir(env))
     settings = replace(settings, interval_secs_max=PAUSES_MAX * settings.interval_secs)
     refuse_unsafe(env, settings)
     return settings

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from dataplane.task_runner import TaskRunner
 from merge_worker.scratch import progress_writer, scratch_folder
-from merge_worker.tasks import ClaimedTask, Failed, Merged, MergedOutput, Outcome
+from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome
 from segments.errors import SegmentsError, TaskFailed
 from segments.ids import new_uuid7
 from segments.keys import join_key
 from segments.location import Stores
 from segments.merging.day_merge import MergedFile, merge_by_day
 from segments.merging.merge import InputFailed, MergeOrder, merge_segments
-from segments.parquet.upload import upload_segment
+from segments.parquet.upload import WrittenSegment, upload_segment
 from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
 
@@ -76,11 +76,11 @@ def _merge_in(folder: Path, task: ClaimedTask, store: ObjectStore) -> Merged:
     return Merged(outputs, result.unconverted)
 
 
-def _upload(file: MergedFile, task: ClaimedTask, store: ObjectStore) -> MergedOutput:
+def _upload(file: MergedFile, task: ClaimedTask, store: ObjectStore) -> WrittenSegment:
     # Spark may rerun a lost task: each run writes under a fresh key.
     key = join_key(task.prefix, f"{new_uuid7()}.parquet")
     upload_segment(store, key, file.path, file.facts)
-    return MergedOutput(key, file.facts)
+    return WrittenSegment(key, file.facts)
 
 
 def _fails_again(folder: Path, task: ClaimedTask, store: ObjectStore, segment_id: str) -> bool:

@@ -14,14 +14,13 @@ from merge_worker import settings_in_force
 from merge_worker.config import Settings
 from merge_worker.lease import Lease
 from merge_worker.scratch import rows_done
-from merge_worker.tasks import ClaimedTask, Failed, Merged, MergedOutput, Outcome, claimed_task
+from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome, claimed_task
 from meta import metrics
 from meta.client import MetaClient, location
 from meta.errors import DeadlineExceeded, MetaError, Overloaded, RaceLost, Unavailable
 from meta.process import Shutdown
 from meta.process.installed import installed_release
 from meta.telemetry import span
-from meta.v1.common_pb2 import CreateSegment
 from meta.v1.merge_task_pb2 import (
     CompleteSegmentMergeTaskRequest,
     FailSegmentMergeTaskRequest,
@@ -155,7 +154,11 @@ class Worker:
 
     def _complete(self, info: SegmentMergeTaskInfo, merged: Merged) -> str:
         """Report the outputs; returns meta's reason if it refuses them."""
-        first, *more = (_created(info, output) for output in merged.outputs)
+        bucket = info.cloud_object_prefix.bucket
+        first, *more = (
+            create_segment(info.dataset_id, bucket, output.key, output.facts)
+            for output in merged.outputs
+        )
         request = CompleteSegmentMergeTaskRequest(
             task_id=info.task_id, merged_segment=first, more_segments=more
         )
@@ -213,11 +216,6 @@ class Worker:
             except MetaError as error:
                 log.error("merge_report_refused", reason=error.reason, error=error.message)
                 return None
-
-
-def _created(info: SegmentMergeTaskInfo, output: MergedOutput) -> CreateSegment:
-    bucket = info.cloud_object_prefix.bucket
-    return create_segment(info.dataset_id, bucket, output.key, output.facts)
 
 
 def _ids(info: SegmentMergeTaskInfo) -> dict[str, str | int]:

@@ -17,8 +17,8 @@ from segments.foreign.origin import FileOrigin
 from segments.keys import join_key
 from segments.location import Stores
 from segments.merging.inputs import MergeInput
-from segments.parquet.footer import SegmentFacts
 from segments.parquet.spec import SegmentSpec
+from segments.parquet.upload import WrittenSegment
 
 # Objects that readers leave out are in no task; if one were, its merge would fail by its name.
 _ORIGINS = {
@@ -52,18 +52,10 @@ class ClaimedTask:
 
 
 @dataclass(frozen=True, slots=True)
-class MergedOutput:
-    """A segment that is uploaded and verified."""
-
-    key: str
-    facts: SegmentFacts
-
-
-@dataclass(frozen=True, slots=True)
 class Merged:
     """All outputs of a task, at least one, no UTC day in two of them."""
 
-    outputs: tuple[MergedOutput, ...]
+    outputs: tuple[WrittenSegment, ...]
     unconverted: int
 
 

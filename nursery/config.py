@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
+from dataplane.settings import SparkProcessSettings, refuse_unsafe
 from meta.process import Environment
 from meta.process.declared import read_declared, setting
 from meta.v1.common_pb2 import WorkerSettings
@@ -48,6 +48,6 @@ class Settings(SparkProcessSettings):
 
 def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
-    settings = read_declared(env, Settings, **spark_values(env))
+    settings = read_declared(env, Settings)
     refuse_unsafe(env, settings)
     return settings

@@ -4,24 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from segments.errors import StoreUnavailable
-from segments.parquet.footer import SegmentContent
+from segments.parquet.upload import WrittenSegment
 
 # Columns that a line of the log names.
 LOGGED_COLUMNS_MAX = 100
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenSegment:
-    """One merged segment, uploaded and verified."""
-
-    key: str
-    rows: int
-    size_bytes: int
-    compressed_size_bytes: int
-    start_time: int
-    end_time: int
-    content: SegmentContent
-    crc32c: int
 
 
 @dataclass(frozen=True, slots=True)

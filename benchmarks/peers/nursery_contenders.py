@@ -163,7 +163,7 @@ def _tasks(
 def _check(results: Sequence[TaskResult], babies: BabySet) -> None:
     datasets = [one for result in results for one in result.datasets]
     assert not any(one.error for one in datasets), datasets
-    rows = sum(segment.rows for one in datasets for segment in one.segments)
+    rows = sum(segment.facts.rows for one in datasets for segment in one.segments)
     assert rows == babies.records, f"{rows} rows of {babies.records}"
 
 

@@ -1,20 +1,22 @@
 """Settings that are declared at their fields: a default, bounds and a name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar, cast
 
 from meta.process.environment import Environment
 
 T = TypeVar("T", str, bool, int, float)
+Value = TypeVar("Value")
 Settings = TypeVar("Settings")
 _KEY = "setting"
 
 
 @dataclass(frozen=True, slots=True)
 class _Declaration:
-    name: str
-    bounds: dict[str, float]
+    name: str = ""
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    read: Callable[[Environment], object] | None = None
 
 
 def setting(default: T, *, name: str = "", **bounds: float) -> T:
@@ -27,6 +29,15 @@ def setting(default: T, *, name: str = "", **bounds: float) -> T:
     return declared
 
 
+def setting_read(
+    default: Value, read: Callable[[Environment], Value], *, is_shown: bool = True
+) -> Value:
+    """Declare a field that a function reads; `default` is of settings that are not read."""
+    metadata = {_KEY: _Declaration(read=read)}
+    declared: Value = field(default=default, metadata=metadata, repr=is_shown)
+    return declared
+
+
 def read_declared(env: Environment, settings: type[Settings], **others: object) -> Settings:
     """Build `settings` from what its fields declare, and `others`. Raises ConfigError."""
     # A class of settings is a dataclass, of which mypy knows no common type.
@@ -35,8 +46,10 @@ def read_declared(env: Environment, settings: type[Settings], **others: object) 
     return cast(Callable[..., Settings], settings)(**values | others)
 
 
-def _read(env: Environment, declared: "Field[Any]") -> str | bool | float:
+def _read(env: Environment, declared: "Field[Any]") -> object:
     declaration: _Declaration = declared.metadata[_KEY]
+    if declaration.read is not None:
+        return declaration.read(env)
     name, default = declaration.name or declared.name.upper(), declared.default
     if isinstance(default, str):
         return env.text(name, default)

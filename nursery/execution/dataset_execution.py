@@ -7,12 +7,13 @@ from dataplane.babies.columns import DatasetColumns
 from dataplane.babies.events import SeenEvents
 from dataplane.babies.reads import DatasetWork
 from nursery.parts import deduplication, quarantined
-from nursery.results import DatasetResult, WrittenSegment
+from nursery.results import DatasetResult
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
 from segments.parquet.columns.automatic import automatic_columns
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import quarantined_of
+from segments.parquet.upload import WrittenSegment
 
 PRODUCER = "segplane-nursery/1"
 

@@ -10,12 +10,11 @@ import pyarrow as pa
 from dataplane.babies.columns import DatasetColumns
 from dataplane.babies.reads import DatasetWork
 from nursery.execution.dataset_execution import OpenBatch
-from nursery.results import WrittenSegment
 from segments.otlp.arrow import Array, pc
-from segments.parquet.footer import SegmentFacts, SegmentFooter
+from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
 from segments.parquet.sorting import sort_table
-from segments.parquet.upload import upload_segment
+from segments.parquet.upload import WrittenSegment, upload_segment
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
@@ -74,21 +73,7 @@ def write_one(
         upload_segment(store, key, path, facts)
     finally:
         path.unlink(missing_ok=True)
-    return written_segment(key, facts)
-
-
-def written_segment(key: str, facts: SegmentFacts) -> WrittenSegment:
-    """Describe an uploaded segment."""
-    return WrittenSegment(
-        key=key,
-        rows=facts.rows,
-        size_bytes=facts.size_bytes,
-        compressed_size_bytes=facts.compressed_size_bytes,
-        start_time=facts.start_time,
-        end_time=facts.end_time,
-        content=facts.content,
-        crc32c=facts.crc32c,
-    )
+    return WrittenSegment(key, facts)
 
 
 def _day_files(tables: Mapping[Signal, pa.Table]) -> Iterator[frozenset[int] | None]:

@@ -8,12 +8,11 @@ from pathlib import Path
 from dataplane.babies.columns import DatasetColumns
 from dataplane.babies.reads import DatasetWork
 from nursery.execution.dataset_execution import DatasetExecution, OpenBatch
-from nursery.execution.segment_files import write_segments, written_segment
+from nursery.execution.segment_files import write_segments
 from nursery.execution.small_batch import SmallBatch, SmallDataset, group_small, is_small
-from nursery.results import WrittenSegment
 from segments.keys import new_merged_key
 from segments.parquet.small_writer import SmallSegment
-from segments.parquet.upload import upload_small_segment
+from segments.parquet.upload import WrittenSegment, upload_small_segment
 from segments.store.interface import ObjectStore
 
 # Small files are uploaded while the next are encoded: an upload mostly waits.
@@ -85,7 +84,7 @@ def _write_small(
 def _upload(store: ObjectStore, work: DatasetWork, segment: SmallSegment) -> WrittenSegment:
     key = new_merged_key(work.dataset_id, work.spec.store)
     upload_small_segment(store, key, segment)
-    return written_segment(key, segment.facts)
+    return WrittenSegment(key, segment.facts)
 
 
 def _finish(dataset: DatasetExecution, upload: Future[WrittenSegment]) -> None:

@@ -11,10 +11,11 @@ from meta.client import MetaClient
 from meta.v1 import nursery_pb2, operations_pb2
 from nursery import metrics
 from nursery.parts.part import StatedPart
-from nursery.results import DatasetResult, WrittenSegment
+from nursery.results import DatasetResult
 from segments.deduplication import CLAIMS_MAX, DEDUPLICATION_KEYS_MAX, HASH_BYTES
 from segments.ids import new_uuid7
 from segments.parquet.spec import SegmentSpec
+from segments.parquet.upload import WrittenSegment
 
 log = structlog.get_logger()
 FIELD = "deduplication_keys"

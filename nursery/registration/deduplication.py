@@ -24,12 +24,13 @@ from nursery.execution.segment_files import write_one
 from nursery.parts.deduplication import claim_order, events_of, with_events
 from nursery.registration.move_tracker import FinishedMove
 from nursery.registration.registration import BucketOf, Registered, Registrations
-from nursery.results import DatasetResult, WrittenSegment
+from nursery.results import DatasetResult
 from segments.errors import SegmentsError
 from segments.location import Stores
 from segments.parquet.footer import SegmentFooter, merged_footer
 from segments.parquet.lineage import BatchPart
 from segments.parquet.reader import read_footer, read_segment
+from segments.parquet.upload import WrittenSegment
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
@@ -154,7 +155,7 @@ def _without_events(
     written: list[WrittenSegment] = []
     for batch_id, own in batches.items():
         kept = list(_kept_rows(store, work, own, excluded))
-        if sum(kept) == sum(segment.rows for segment in own):
+        if sum(kept) == sum(segment.facts.rows for segment in own):
             written += own
             continue
         left = [segment for segment, rows in zip(own, kept, strict=True) if rows]

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nursery.planning.planner import DatasetMove, Plan
-from nursery.results import DatasetResult, TaskResult, WrittenSegment
+from nursery.results import DatasetResult, TaskResult
+from segments.parquet.upload import WrittenSegment
 
 
 @dataclass(slots=True)

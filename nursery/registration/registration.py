@@ -148,7 +148,7 @@ def _request(
 ) -> nursery_pb2.RegisterMergedSegmentRequest:
     move = finished.move
     segments = [
-        create_segment(move.dataset_id, bucket_of(segment.key), segment.key, segment)
+        create_segment(move.dataset_id, bucket_of(segment.key), segment.key, segment.facts)
         for segment in finished.segments
     ]
     request = nursery_pb2.RegisterMergedSegmentRequest(
@@ -199,7 +199,7 @@ def _count(finished: FinishedMove, version: int) -> None:
         part.count(finished.results, finished.move.dataset_id, version)
     if not written:
         return
-    rows = sum(segment.rows for segment in written)
+    rows = sum(segment.facts.rows for segment in written)
     metrics.NURSERY_SEGMENTS.inc(len(written))
     metrics.NURSERY_RECORDS.inc(rows)
     log.info(
@@ -208,7 +208,7 @@ def _count(finished: FinishedMove, version: int) -> None:
         version=version,
         segments=len(written),
         rows=rows,
-        size_bytes=sum(segment.compressed_size_bytes for segment in written),
+        size_bytes=sum(segment.facts.compressed_size_bytes for segment in written),
         streams=len(spans),
         babies=sum(span.offsets.num_offsets for span in spans),
     )

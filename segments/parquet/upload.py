@@ -1,5 +1,6 @@
 """Puts a finished segment into the object store and proves that it got there whole."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from segments.checksums import Checksum, checksum_of
@@ -8,6 +9,14 @@ from segments.parquet.footer import SegmentFacts, StoredFooter
 from segments.parquet.reader import SegmentFile, check_segment
 from segments.parquet.small_writer import SmallSegment
 from segments.store.interface import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSegment:
+    """A segment that is uploaded and verified."""
+
+    key: str
+    facts: SegmentFacts
 
 
 def upload_segment(store: ObjectStore, key: str, path: Path, facts: SegmentFacts) -> None:

@@ -1,12 +1,12 @@
 """The gateway's settings, read once from GATEWAY_* in the environment."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from dataplane.settings import ProcessSettings, process_values, refuse_unsafe
+from dataplane.settings import ProcessSettings, refuse_unsafe
 from meta.client.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls, production
-from meta.process.declared import read_declared, setting
+from meta.process.declared import read_declared, setting, setting_read
 from meta.process.host_names import HostNames, host_names
 from segplane.gateway.http.callers import tokens_of
 from segplane.gateway.iceberg.access import access_settings
@@ -25,21 +25,21 @@ class Settings(ProcessSettings):
     # Address that engines connect to.
     bind: str = setting("127.0.0.1:9580")
     # Bearer tokens that callers must send, one a line; empty = none is asked for, on loopback only.
-    auth_token: str = field(default="", repr=False)
+    auth_token: str = setting_read("", lambda env: env.secret("AUTH_TOKEN"), is_shown=False)
     # File of the credentials; reread when it changes. "" = from the environment.
-    auth_token_file: str = ""
+    auth_token_file: str = setting_read("", lambda env: env.file_of("AUTH_TOKEN"))
     # Names that callers may address it by; None = `answered_hosts` says.
-    hosts: HostNames | None = None
+    hosts: HostNames | None = setting_read(None, lambda env: env.host_names("HOSTS"))
     # Certificate of the port and of the metrics; None = plain text.
-    tls: ServerTls | None = None
+    tls: ServerTls | None = setting_read(None, Environment.server_tls)
     # How long a table's description is used for further callers.
     refresh_secs: float = setting(2.0, low=0.1, high=60.0)
     # Upper bound of the segments of a table, and of all tables kept in memory: about 1 KB each.
     segments_max: int = setting(1_000_000, low=1)
     # Access to the store that callers get.
-    access: AccessSettings = field(default_factory=AccessSettings)
+    access: AccessSettings = setting_read(AccessSettings(), access_settings.load)
     # Limits of queries over HTTP.
-    queries: QuerySettings = field(default_factory=QuerySettings)
+    queries: QuerySettings = setting_read(QuerySettings(), query_settings.load)
     # On shutdown, requests under way get this long.
     drain_secs: float = setting(10.0)
 
@@ -66,17 +66,7 @@ class Settings(ProcessSettings):
 
 def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
-    settings = read_declared(
-        env,
-        Settings,
-        **process_values(env),
-        auth_token=env.secret("AUTH_TOKEN"),
-        auth_token_file=env.file_of("AUTH_TOKEN"),
-        hosts=env.host_names("HOSTS"),
-        tls=env.server_tls(),
-        access=access_settings.load(env, env.secret("AUTH_TOKEN")),
-        queries=query_settings.load(env),
-    )
+    settings = read_declared(env, Settings)
     _check_bind(settings.bind)
     if not settings.auth_token and not is_loopback_host(settings.host):
         raise ConfigError(

@@ -131,7 +131,7 @@ def _complete(
 
     dataset_id = written.dataset_id
     segments = [
-        create_segment(dataset_id, location.bucket_of(file.key), file.key, file)
+        create_segment(dataset_id, location.bucket_of(file.key), file.key, file.facts)
         for file in written.segments
     ]
     request = operations_pb2.CompleteReplayRequest(

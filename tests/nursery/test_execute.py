@@ -62,7 +62,7 @@ def test_records_of_all_babies_and_signals_become_one_sorted_segment(
 
     (segment,) = result.datasets[0].segments
     assert result.datasets[0].error == ""
-    assert segment.rows == 5
+    assert segment.facts.rows == 5
     sections = read_segment(store, segment.key)
     assert list(sections) == ["logs", "metrics", "traces"]
     assert sections["logs"]["body"].to_pylist() == ["a", "b", "c"]
@@ -91,10 +91,10 @@ def test_each_utc_day_gets_a_file_and_the_smallest_share_one(
     result = execute(task(11, ONE), store, ROOMY, folder)
 
     segments = result.datasets[0].segments
-    assert sum(s.rows for s in segments) == 78
+    assert sum(s.facts.rows for s in segments) == 78
     assert len(segments) == 9
-    assert max(s.end_time - s.start_time for s in segments[:8]) < DAY
-    assert segments[8].rows == 1 + 2 + 3 + 4
+    assert max(s.facts.end_time - s.facts.start_time for s in segments[:8]) < DAY
+    assert segments[8].facts.rows == 1 + 2 + 3 + 4
     parts = [read_footer(store, s.key).footer.batches[0] for s in segments]
     assert [(p.part, p.parts) for p in parts] == [(i, 9 if i == 9 else 0) for i in range(1, 10)]
 
@@ -135,7 +135,7 @@ def test_a_record_of_an_unstamped_baby_without_a_time_takes_the_objects(
     result = execute(task(0, ONE, periods=(Period(TOKEN, 0, {"logs": ONE}),)), store, ROOMY, folder)
 
     (segment,) = result.datasets[0].segments
-    assert segment.start_time == store.head(baby_key(STREAM, 0)).modified_at_nanos
+    assert segment.facts.start_time == store.head(baby_key(STREAM, 0)).modified_at_nanos
 
 
 def test_a_missing_baby_stops_its_stream_and_no_other(store: ObjectStore, folder: Path) -> None:

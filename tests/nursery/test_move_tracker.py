@@ -2,9 +2,10 @@
 
 from nursery.planning.planner import DatasetMove, MergedSpan, Plan
 from nursery.registration.move_tracker import MoveTracker
-from nursery.results import DatasetResult, TaskResult, UnreadableBaby, WrittenSegment
+from nursery.results import DatasetResult, TaskResult, UnreadableBaby
 from segments.offsets import OffsetSpan
-from segments.parquet.footer import SectionContent, SegmentContent
+from segments.parquet.footer import SectionContent, SegmentContent, SegmentFacts
+from segments.parquet.upload import WrittenSegment
 
 SPANS = (MergedSpan(OffsetSpan("s", 0, 9)),)
 
@@ -24,7 +25,7 @@ def released(tracker: MoveTracker) -> dict[str, int]:
 
 
 CONTENT = SegmentContent(2, {"logs": SectionContent(1, 0, 0)})
-SEGMENT = WrittenSegment("key", 1, 1, 1, 0, 0, CONTENT, 0)
+SEGMENT = WrittenSegment("key", SegmentFacts(1, {"logs": 1}, 1, 1, 0, 0, 0, CONTENT))
 
 
 def test_a_move_without_tasks_is_released_at_once_and_once() -> None:

@@ -150,7 +150,7 @@ def test_a_payload_of_very_many_records_is_written_piece_by_piece_or_put_aside_w
 
     result = execute(task(1, ONE, periods=routes), store, ROOMY, folder)
 
-    assert sum(s.rows for s in result.datasets[0].segments) == many
+    assert sum(s.facts.rows for s in result.datasets[0].segments) == many
     assert result.quarantined_payloads == (("undecodable", 1),)
 
 

@@ -14,10 +14,11 @@ from meta.v1 import common_pb2, nursery_pb2, operations_pb2, operations_pb2_grpc
 from nursery.planning.planner import DatasetMove, MergedSpan
 from nursery.registration.move_tracker import FinishedMove
 from nursery.registration.registration import REGISTRATIONS_MAX, Registered, Registrations
-from nursery.results import DatasetResult, WrittenSegment
+from nursery.results import DatasetResult
 from segments.keys import new_merged_key
 from segments.offsets import OffsetSpan
-from segments.parquet.footer import SegmentContent
+from segments.parquet.footer import SegmentContent, SegmentFacts
+from segments.parquet.upload import WrittenSegment
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
@@ -103,7 +104,8 @@ def test_calls_are_divided_by_their_limits(meta_client: MetaClient, moves: int, 
 def test_a_call_has_at_most_as_many_segments_as_meta_takes() -> None:
     recording = RecordingMeta()
     dataset = str(uuid4())
-    segment = WrittenSegment(new_merged_key(dataset), 1, 1, 1, 0, 0, SegmentContent(2, {}), 0)
+    facts = SegmentFacts(1, {}, 1, 1, 0, 0, 0, SegmentContent(2, {}))
+    segment = WrittenSegment(new_merged_key(dataset), facts)
     span = MergedSpan(OffsetSpan(str(uuid4()), 5, 9), 7_999_999_999)
     result = DatasetResult(dataset, (segment,) * 3)
     moves = [FinishedMove(DatasetMove(dataset, (span,)), [result])] * REGISTRATIONS_MAX

@@ -102,6 +102,6 @@ def test_a_batch_larger_than_the_budget_becomes_more_files_and_not_more_memory(
     assert isinstance(result, TaskResult)
     (found,) = result.datasets
     assert found.error == ""
-    assert sum(one.rows for one in found.segments) == BABIES * RECORDS
+    assert sum(one.facts.rows for one in found.segments) == BABIES * RECORDS
     assert len(found.segments) >= 5
     assert peak_mib < ALLOWED_MIB

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dataplane.settings import process_values
+from dataplane.settings import ProcessSettings
 from meta.client import MetaClient, endpoints
 from meta.client.addresses import ADDRESSES_MAX, ServerTarget, split_addresses
 from meta.client.channel import ClientTls
@@ -19,6 +19,7 @@ from meta.client.endpoints import MetaServers
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.process import ConfigError, Environment, ServerTls
+from meta.process.declared import read_declared
 from meta.server import server
 from meta.v1.catalog_pb2 import GetDatasetRequest
 from tests.meta.client.conftest import TwoMetas
@@ -63,7 +64,7 @@ def test_what_is_no_list_of_addresses_is_refused_by_name(text: str, message: str
     with pytest.raises(ValueError, match=message.replace("[", r"\[")):
         MetaClient(text)
     with pytest.raises(ConfigError, match=f"JANITOR_META_ADDRESS: {message}"):
-        process_values(Environment("JANITOR_", {"JANITOR_META_ADDRESS": text}))
+        read_declared(Environment("JANITOR_", {"JANITOR_META_ADDRESS": text}), ProcessSettings)
 
 
 def test_a_client_stays_with_one_server_and_leaves_the_other_without_a_connection(

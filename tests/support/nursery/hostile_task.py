@@ -49,7 +49,7 @@ def main(folder: Path, millions: int) -> None:
     (found,) = result.datasets
     said = {
         "error": found.error,
-        "rows": sum(one.rows for one in found.segments),
+        "rows": sum(one.facts.rows for one in found.segments),
         "files": len(found.segments),
         "grown_mb": _peak_mb() - before,
     }

@@ -1,8 +1,9 @@
 """Settings of the access of callers to the store, from GATEWAY_READ_* and GATEWAY_STS_*."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from meta.process import ConfigError, Environment
+from meta.process.declared import read_declared, setting, setting_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,27 +11,23 @@ class AccessSettings:
     """Keys that may only read; callers never get them, only credentials derived from them."""
 
     # "" = callers need keys of their own.
-    access_key_id: str = ""
-    secret_access_key: str = field(default="", repr=False)
+    access_key_id: str = setting("", name="READ_ACCESS_KEY_ID")
+    secret_access_key: str = setting_read(
+        "", lambda env: env.secret("READ_SECRET_ACCESS_KEY"), is_shown=False
+    )
     # Role that is assumed for callers; "" = reads are signed for them, none get keys.
-    sts_role_arn: str = ""
+    sts_role_arn: str = setting("")
     # "" = that of AWS in the store's region.
-    sts_endpoint: str = ""
+    sts_endpoint: str = setting("")
     # Lifetime of the keys of a role.
     sts_secs: int = 3_600
     # True if callers show a token; only then are reads of other clouds signed for them.
-    are_callers_known: bool = False
+    are_callers_known: bool = setting_read(False, lambda env: bool(env.secret("AUTH_TOKEN")))
 
 
-def load(env: Environment, auth_token: str) -> AccessSettings:
+def load(env: Environment) -> AccessSettings:
     """Read and check the settings; raises ConfigError."""
-    settings = AccessSettings(
-        access_key_id=env.text("READ_ACCESS_KEY_ID", ""),
-        secret_access_key=env.secret("READ_SECRET_ACCESS_KEY"),
-        sts_role_arn=env.text("STS_ROLE_ARN", ""),
-        sts_endpoint=env.text("STS_ENDPOINT", ""),
-        are_callers_known=bool(auth_token),
-    )
+    settings = read_declared(env, AccessSettings)
     if bool(settings.access_key_id) != bool(settings.secret_access_key):
         raise ConfigError(
             "GATEWAY_READ_ACCESS_KEY_ID and GATEWAY_READ_SECRET_ACCESS_KEY are set together or not"
@@ -42,7 +39,7 @@ def load(env: Environment, auth_token: str) -> AccessSettings:
         raise ConfigError("GATEWAY_STS_ENDPOINT needs GATEWAY_STS_ROLE_ARN, the role to assume")
     if settings.sts_endpoint and not settings.sts_endpoint.startswith(("http://", "https://")):
         raise ConfigError(f"GATEWAY_STS_ENDPOINT is {settings.sts_endpoint!r}, not http(s)://host")
-    if settings.access_key_id and not auth_token:
+    if settings.access_key_id and not settings.are_callers_known:
         raise ConfigError(
             "GATEWAY_READ_ACCESS_KEY_ID needs GATEWAY_AUTH_TOKEN: only callers that show a token"
             " may read the store through the gateway"

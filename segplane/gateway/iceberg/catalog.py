@@ -14,13 +14,14 @@ from starlette.responses import Response
 
 from meta.client import MetaClient
 from segments.location import StoreLocation
+from segplane.gateway.http.bodies import answer, json_text
 from segplane.gateway.http.readers import CatalogReader, DatasetScope
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access.access import VENDED, Delegation, StoreAccess
 from segplane.gateway.iceberg.access.access_routes import AccessRoutes
 from segplane.gateway.iceberg.name_lists import NameLists
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
-from segplane.gateway.iceberg.responses import answer, refuse
+from segplane.gateway.iceberg.responses import refuse
 from segplane.gateway.iceberg.scans.plan_routes import PLAN_ENDPOINTS, PlanRoutes
 from segplane.gateway.iceberg.table_names import TableNames
 from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
@@ -181,7 +182,7 @@ class IcebergCatalog:
         head = answer({"metadata-location": loaded.url, **self._table_config(given)}).body
         # The document is large, and JSON already.
         body = f'{bytes(head).decode()[:-1]},"metadata":{text}}}'
-        return responses.json_text(body, headers)
+        return json_text(body, headers=headers)
 
     def _table_config(self, given: Delegation) -> dict[str, object]:
         """The location of the objects, and the caller's access to them."""

@@ -9,10 +9,11 @@ from starlette.responses import Response
 from meta.client import MetaClient
 from meta.errors import CursorInvalid, RoleRefused, Unauthenticated
 from meta.v1 import catalog_pb2
+from segplane.gateway.http.bodies import answer
 from segplane.gateway.http.readers import CatalogReader
 from segplane.gateway.http.refusals import NotKnown
 from segplane.gateway.iceberg import responses
-from segplane.gateway.iceberg.responses import answer, refuse
+from segplane.gateway.iceberg.responses import refuse
 from segplane.gateway.iceberg.tables import NAMESPACE, Tables
 from segplane.gateway.iceberg.views import view_names
 

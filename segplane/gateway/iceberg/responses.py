@@ -1,9 +1,9 @@
 """Answers of the catalog in the form that Iceberg's REST specification gives them."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.errors import (
@@ -16,7 +16,8 @@ from meta.errors import (
     Unavailable,
 )
 from segments.errors import StoreError
-from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow
+from segplane.gateway.http.bodies import answer, read_json
+from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow, QueryRefusal
 from segplane.gateway.iceberg.refusals import (
     AccessRefused,
     ObjectGone,
@@ -27,6 +28,7 @@ from segplane.gateway.iceberg.refusals import (
 )
 
 RETRY_AFTER_SECS = 2
+BODY_BYTES_MAX = 2**17
 READ_ONLY = (
     "this catalog is read-only: records come in over OTLP, and datasets are managed by the segplane"
     " command line"
@@ -71,22 +73,8 @@ _REFUSALS: tuple[tuple[tuple[type[Exception], ...], ErrorKind, str], ...] = (
     ((Unavailable, Overloaded, DeadlineExceeded, RaceLost), UNAVAILABLE, _META_AWAY),
     ((MetaError,), SERVER_ERROR, "the metadata server refuses this gateway: "),
     ((StoreError,), UNAVAILABLE, "the object store cannot be used now: "),
+    ((QueryRefusal,), BAD_REQUEST, ""),
 )
-
-
-def answer(value: Any, headers: dict[str, str] | None = None) -> Response:
-    """A JSON answer."""
-    return json_text(json.dumps(value, separators=(",", ":")), headers)
-
-
-def json_of(value: Any, status: int, headers: dict[str, str]) -> Response:
-    """An answer with a status of its own."""
-    return Response(json.dumps(value, separators=(",", ":")), status, headers, "application/json")
-
-
-def json_text(text: str, headers: dict[str, str] | None = None) -> Response:
-    """An answer that is JSON already."""
-    return Response(text, headers=headers, media_type="application/json")
 
 
 def refuse(kind: ErrorKind, message: str) -> Response:
@@ -97,8 +85,7 @@ def refuse(kind: ErrorKind, message: str) -> Response:
     if kind is UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     error = {"message": message, "type": kind.type, "code": kind.status}
-    body = json.dumps({"error": error}, separators=(",", ":"))
-    return Response(body, kind.status, headers, "application/json")
+    return answer({"error": error}, kind.status, headers)
 
 
 def refusal(error: Exception) -> Response | None:
@@ -110,3 +97,11 @@ def refusal(error: Exception) -> Response | None:
         if isinstance(error, classes):
             return refuse(kind, f"{begin}{error}")
     return None
+
+
+async def read_object(request: Request) -> dict[str, Any]:
+    """Read a JSON object. Raises RequestRefused, QueryRefusal."""
+    value = await read_json(request, BODY_BYTES_MAX)
+    if not isinstance(value, dict):
+        raise RequestRefused("the body is no JSON object")
+    return value

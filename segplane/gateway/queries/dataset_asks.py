@@ -1,9 +1,11 @@
 """Bodies of requests that create and change datasets."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from meta.v1 import common_pb2
+from meta.v1 import operations_pb2 as ops
 from segplane.gateway.http.refusals import QueryRefusal
 
 _SCOPES = ("record", "resource", "scope")
@@ -11,21 +13,11 @@ _INT32_MAX, _INT64_MAX = 2**31 - 1, 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeAsk:
-    """The attribute that a column reads; `scope` is record, resource or scope."""
-
-    column: str
-    scope: str
-    attribute: str
-
-
-@dataclass(frozen=True, slots=True)
 class SchemaAsk:
-    """A schema to bind, "" = none; without a version the newest, also when it changes."""
+    """A schema to bind by its name, "" = none; `binding` lacks its id."""
 
     name: str
-    version: int | None = None
-    attributes: tuple[AttributeAsk, ...] = ()
+    binding: ops.SchemaBinding = field(default_factory=ops.SchemaBinding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +60,9 @@ def asked_schema(content: Any) -> SchemaAsk:
     attributes = body.get("attributes", {})
     if not isinstance(attributes, dict):
         raise QueryRefusal("schema.attributes is no object of columns")
-    return SchemaAsk(name, version, tuple(_attributes(attributes)))
+    return SchemaAsk(
+        name, ops.SchemaBinding(version=version, attributes=list(_attributes(attributes)))
+    )
 
 
 def asked_to_keep_files(parameters: Sequence[tuple[str, str]]) -> bool:
@@ -87,14 +81,16 @@ def asked_to_keep_files(parameters: Sequence[tuple[str, str]]) -> bool:
     return flag == "true"
 
 
-def _attributes(columns: dict[Any, Any]) -> Iterable[AttributeAsk]:
+def _attributes(columns: dict[Any, Any]) -> Iterable[ops.BoundAttribute]:
     for column, content in columns.items():
         place = f"schema.attributes.{_text(column, 'a column of schema.attributes')[:80]}"
         body = _object(content, ("scope", "attribute"), place)
         scope = body.get("scope", "record")
         if scope not in _SCOPES:
             raise QueryRefusal(f"{place}.scope is not one of {', '.join(_SCOPES)}")
-        yield AttributeAsk(column, scope, _text(body.get("attribute"), f"{place}.attribute"))
+        attribute = _text(body.get("attribute"), f"{place}.attribute")
+        scope_number = common_pb2.AttributeScope.Value(f"ATTRIBUTE_SCOPE_{scope.upper()}")
+        yield ops.BoundAttribute(column=column, scope=scope_number, attribute=attribute)
 
 
 def _object(content: Any, fields: tuple[str, ...], place: str) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """/v1/datasets[/NAME]: datasets are created, shown, changed and deleted, with a caller's token."""
 
-import json
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
+from segplane.gateway.http.bodies import answer
+from segplane.gateway.http.readers import LISTING_ROLES
 from segplane.gateway.http.refusals import NotThere, WrongMediaType
 from segplane.gateway.queries import datasets
 from segplane.gateway.queries.dataset_asks import (
@@ -44,17 +45,17 @@ class DatasetRoutes:
             return await self._service.list_datasets(request)
         caller = await self._service.author(request)
         ask = asked_dataset(await _content(request))
-        created = await self._service.read_catalog(
+        shown, is_new = await self._service.read_catalog(
             caller, lambda client: datasets.create(client, ask)
         )
-        return _answer(created.shown, 201 if created.is_new else 200)
+        return answer(shown, 201 if is_new else 200)
 
     async def _dataset(self, request: Request) -> Response:
         name = str(request.path_params["name"])
         match request.method:
             case "GET":
-                caller = await self._service.lister(request)
-                return _answer(
+                caller = await self._service.caller(request, LISTING_ROLES)
+                return answer(
                     await self._service.read_catalog(
                         caller, lambda client: datasets.show(client, name)
                     )
@@ -62,7 +63,7 @@ class DatasetRoutes:
             case "DELETE":
                 caller = await self._service.author(request)
                 keeps_files = asked_to_keep_files(request.query_params.multi_items())
-                return _answer(
+                return answer(
                     await self._service.read_catalog(
                         caller,
                         lambda client: datasets.delete(client, name, keeps_files=keeps_files),
@@ -71,7 +72,7 @@ class DatasetRoutes:
             case "POST":
                 caller = await self._service.author(request)
                 ask = asked_dataset(await _content(request), name)
-                return _answer(await self._service.read_catalog(caller, partial(_changed, ask)))
+                return answer(await self._service.read_catalog(caller, partial(_changed, ask)))
         raise NotThere("a dataset is read with GET, changed with POST and deleted with DELETE")
 
     async def _schema(self, request: Request) -> Response:
@@ -80,7 +81,7 @@ class DatasetRoutes:
         caller = await self._service.author(request)
         schema = asked_schema(await _content(request))
         ask = DatasetAsk(str(request.path_params["name"]), schema)
-        return _answer(await self._service.read_catalog(caller, partial(_changed, ask)))
+        return answer(await self._service.read_catalog(caller, partial(_changed, ask)))
 
 
 def _changed(ask: DatasetAsk, client: MetaClient) -> datasets.Shown:
@@ -97,7 +98,3 @@ async def _content(request: Request) -> object:
         raise WrongMediaType(f"content-type is {sent[:80]!r}, expected {_JSON}")
     content: object = await body(request)
     return content
-
-
-def _answer(content: datasets.Shown, status: int = 200) -> Response:
-    return Response(json.dumps(content, separators=(",", ":")), status, media_type=_JSON)

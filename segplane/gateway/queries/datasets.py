@@ -1,7 +1,6 @@
 """Datasets over HTTP: create, show, bind and delete them, by a client of the caller."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from meta.client import MetaClient
@@ -28,16 +27,10 @@ Value = TypeVar("Value")
 Shown = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedDataset:
-    """A dataset as it is shown; `is_new` says that this request made it."""
-
-    shown: Shown
-    is_new: bool
-
-
-def create(client: MetaClient, ask: DatasetAsk) -> CreatedDataset:
+def create(client: MetaClient, ask: DatasetAsk) -> tuple[Shown, bool]:
     """Create a dataset with the requested settings; of one that exists, add the missing ones.
+
+    Returns the dataset as it is shown, and whether this request made it.
 
     Raises CatalogConflict if it has another schema or quota, and QueryRefusal.
     """
@@ -63,7 +56,7 @@ def create(client: MetaClient, ask: DatasetAsk) -> CreatedDataset:
             f" {stored.settings.records_per_month}: POST /v1/datasets/NAME changes it"
         )
     _change(client, reply.id, changes, stored.version)
-    return CreatedDataset(show(client, ask.name), is_new)
+    return show(client, ask.name), is_new
 
 
 def change(client: MetaClient, ask: DatasetAsk) -> Shown:
@@ -163,18 +156,8 @@ def _binding(client: MetaClient, ask: SchemaAsk) -> ops.SchemaBinding:
     if not ask.name:
         return ops.SchemaBinding()
     schema = _asked(lambda: client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(name=ask.name)))
-    return ops.SchemaBinding(
-        schema_id=schema.id,
-        version=ask.version,
-        attributes=[
-            ops.BoundAttribute(
-                column=a.column,
-                scope=common_pb2.AttributeScope.Value(f"ATTRIBUTE_SCOPE_{a.scope.upper()}"),
-                attribute=a.attribute,
-            )
-            for a in ask.attributes
-        ],
-    )
+    ask.binding.schema_id = schema.id
+    return ask.binding
 
 
 def _is_bound(stored: ops.GetDatasetSettingsResponse, binding: ops.SchemaBinding | None) -> bool:

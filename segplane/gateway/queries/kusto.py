@@ -14,8 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
+from segplane.gateway.http.bodies import answer
 from segplane.gateway.http.refusals import NotThere, QueryRefusal
-from segplane.gateway.queries.requests import QueryAsk, body
+from segplane.gateway.queries.processes.wire import QueryTask
+from segplane.gateway.queries.requests import body
 from segplane.gateway.queries.responses import refuse_kusto
 from segplane.gateway.queries.service import Endpoint, QueryService, answered
 from segplane.query.errors import QueryError
@@ -44,19 +46,18 @@ class KustoService:
 
     async def _query(self, request: Request) -> Response:
         caller = await self._queries.caller(request)
-        text = await _text(request)
-        ask = QueryAsk(text, "kql", "kusto", "application/json")
-        return await self._queries.run(request, caller, ask)
+        task = QueryTask(await _text(request), "kql", "kusto")
+        return await self._queries.run(request, caller, task)
 
     async def _command(self, request: Request) -> Response:
         caller = await self._queries.caller(request)
-        answer = command(await _text(request))
-        names, rows = await self._queries.read_catalog(caller, answer)
+        read = command(await _text(request))
+        names, rows = await self._queries.read_catalog(caller, read)
         columns = [
             {"ColumnName": name, "DataType": "String", "ColumnType": "string"} for name in names
         ]
         content = {"Tables": [{"TableName": "Table_0", "Columns": columns, "Rows": rows}]}
-        return Response(json.dumps(content), media_type="application/json")
+        return answer(content)
 
 
 def command(text: str) -> Callable[[MetaClient], tuple[tuple[str, ...], Rows]]:

@@ -11,6 +11,7 @@ from meta.client import MetaClient
 from meta.errors import NotFound, RoleRefused
 from meta.v1 import catalog_pb2
 from segplane.gateway.http.refusals import QueryRefusal, Stopped
+from segplane.gateway.queries.requests import limit_of
 from segplane.read.views.view_sql import ViewUnreadable, compiled_view, table_of
 
 ITEMS_MAX = 1_000
@@ -38,17 +39,11 @@ class ListingPage:
 
 def page_of(parameters: Mapping[str, str], deadline: float) -> ListingPage:
     """Return the page that a request's parameters name; raises QueryRefusal."""
-    unknown = [name for name in parameters if name not in ("limit", "after")]
-    if unknown:
-        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send limit and after")
-    limit, after = parameters.get("limit", str(_ITEMS_DEFAULT)), parameters.get("after", "")
-    if not (limit.isascii() and limit.isdecimal() and len(limit) < 5):
-        raise QueryRefusal(f"limit is {limit[:80]!r}, expected 1 to {ITEMS_MAX:,}")
-    if not 1 <= int(limit) <= ITEMS_MAX:
-        raise QueryRefusal(f"limit is {limit}, expected 1 to {ITEMS_MAX:,}")
+    limit = limit_of(parameters, _ITEMS_DEFAULT, ITEMS_MAX, "after")
+    after = parameters.get("after", "")
     if len(after) > _CURSOR_CHARACTERS_MAX:
         raise QueryRefusal("after is no cursor: send `next` of the page before")
-    return ListingPage(int(limit), after, deadline)
+    return ListingPage(limit, after, deadline)
 
 
 def list_datasets(client: MetaClient, page: ListingPage) -> Listing:

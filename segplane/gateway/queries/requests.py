@@ -1,12 +1,13 @@
 """Requests for queries: their bodies, and what these ask for."""
 
-import json
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
 
-from segplane.gateway.http.refusals import QueryRefusal, TooLong
+from segplane.gateway.http.bodies import read_json
+from segplane.gateway.http.refusals import QueryRefusal
+from segplane.gateway.queries.processes.wire import QueryTask
 
 # 64 Ki characters, each escaped in JSON, and the rest of a request.
 BODY_BYTES_MAX = 2**19
@@ -15,25 +16,10 @@ MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "arrow": "application/vnd.apache.arrow.stream",
 }
-_DROPPED_BYTES_MAX = 32 * 2**20
 _LANGUAGES = (None, "kql", "sql")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryAsk:
-    """A query as a caller asks for it.
-
-    With `newest_rows`, `text` is the name of a dataset whose newest rows are returned.
-    """
-
-    text: str
-    language: str | None
-    format: str
-    media_type: str
-    newest_rows: int = 0
-
-
-def asked_query(content: Any) -> QueryAsk:
+def asked_query(content: Any) -> QueryTask:
     """Parse a body; raises QueryRefusal."""
     if not isinstance(content, dict):
         raise QueryRefusal('the body is no object such as {"query": "web | count"}')
@@ -50,27 +36,23 @@ def asked_query(content: Any) -> QueryAsk:
         raise QueryRefusal(
             f"format is {str(format_)[:80]!r}, expected one of {', '.join(MEDIA_TYPES)}"
         )
-    return QueryAsk(text, language, format_, MEDIA_TYPES[format_])
+    return QueryTask(text, language, format_)
+
+
+def limit_of(parameters: Mapping[str, str], default: int, most: int, *others: str) -> int:
+    """Return the limit in parameters, of which there may be others; raises QueryRefusal."""
+    names = ("limit", *others)
+    unknown = [name for name in parameters if name not in names]
+    if unknown:
+        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send {' and '.join(names)}")
+    limit = parameters.get("limit", str(default))
+    is_number = limit.isascii() and limit.isdecimal() and len(limit) < 5
+    if not is_number or not 1 <= int(limit) <= most:
+        shown = limit if is_number else repr(limit[:80])
+        raise QueryRefusal(f"limit is {shown}, expected 1 to {most:,}")
+    return int(limit)
 
 
 async def body(request: Request) -> Any:
     """Read a request's JSON; raises QueryRefusal."""
-    content = bytearray()
-    dropped = 0
-    async for piece in request.stream():
-        if len(content) + len(piece) > BODY_BYTES_MAX:
-            # Most clients read an answer only after they have sent all.
-            dropped += len(content) + len(piece)
-            content.clear()
-        elif not dropped:
-            content += piece
-        else:
-            dropped += len(piece)
-        if dropped > _DROPPED_BYTES_MAX:
-            break
-    if dropped:
-        raise TooLong(f"the request has more than {BODY_BYTES_MAX:,} bytes")
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise QueryRefusal(f"the body is no JSON: {error}") from None
+    return await read_json(request, BODY_BYTES_MAX)

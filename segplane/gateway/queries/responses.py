@@ -8,6 +8,7 @@ import structlog
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from segplane.gateway.http.bodies import answer
 from segplane.gateway.http.refusals import NotKnown, QueryRefusal
 from segplane.gateway.queries.run import QueryRun
 
@@ -23,11 +24,7 @@ def refuse(refusal: QueryRefusal) -> Response:
     }
     if refusal.excerpt:
         error["excerpt"] = refusal.excerpt
-    headers = {"Retry-After": str(refusal.retry_secs)} if refusal.retry_secs else {}
-    if isinstance(refusal, NotKnown):
-        headers["WWW-Authenticate"] = "Bearer"
-    body = json.dumps({"error": error}, separators=(",", ":"))
-    return Response(body, refusal.status, headers, "application/json")
+    return answer({"error": error}, refusal.status, _headers(refusal))
 
 
 def refuse_kusto(refusal: QueryRefusal) -> Response:
@@ -41,12 +38,12 @@ def refuse_kusto(refusal: QueryRefusal) -> Response:
         "@context": {},
         "@permanent": not refusal.retry_secs,
     }
-    response = refuse(refusal)
-    return Response(
-        json.dumps({"error": error}, separators=(",", ":")),
-        refusal.status,
-        {n: v for n, v in response.headers.items() if n != "content-length"},
-    )
+    return answer({"error": error}, refusal.status, _headers(refusal))
+
+
+def _headers(refusal: QueryRefusal) -> dict[str, str]:
+    headers = {"Retry-After": str(refusal.retry_secs)} if refusal.retry_secs else {}
+    return headers | ({"WWW-Authenticate": "Bearer"} if isinstance(refusal, NotKnown) else {})
 
 
 # A JSON list of sentences about records that the result may lack.

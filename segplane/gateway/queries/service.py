@@ -1,7 +1,6 @@
 """POST /v1/query: a query of one caller, from its request to its answer."""
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -18,8 +17,9 @@ from meta.client.addresses import network_of
 from meta.errors import MetaError
 from segments.location import StoreLocation
 from segplane.gateway.http import metrics
+from segplane.gateway.http.bodies import answer
 from segplane.gateway.http.callers import Caller, OwnTokens, identify
-from segplane.gateway.http.readers import LISTING_ROLES, CatalogReaders
+from segplane.gateway.http.readers import LISTING_ROLES, READING_ROLES, CatalogReaders
 from segplane.gateway.http.refusals import (
     Broken,
     CallerGone,
@@ -41,7 +41,7 @@ from segplane.gateway.queries.listings import (
 from segplane.gateway.queries.previews import asked_preview, no_dataset
 from segplane.gateway.queries.processes.pool import ProcessPool
 from segplane.gateway.queries.processes.wire import ProcessLimits, QueryTask
-from segplane.gateway.queries.requests import QueryAsk, asked_query, body
+from segplane.gateway.queries.requests import MEDIA_TYPES, asked_query, body
 from segplane.gateway.queries.responses import ResultResponse, refuse
 from segplane.gateway.queries.run import DiedWaiting, QueryRun
 from segplane.gateway.queries.settings import QuerySettings
@@ -108,12 +108,12 @@ class QueryService:
     async def _list(
         self, read: Callable[[MetaClient, ListingPage], Listing], request: Request
     ) -> Response:
-        caller = await self.lister(request)
+        caller = await self.caller(request, LISTING_ROLES)
         if request.method != "GET":
             raise NotThere("a list is read with GET")
         page = page_of(request.query_params, time.monotonic() + self._settings.secs)
         content = await self.read_catalog(caller, lambda client: read(client, page))
-        return Response(json.dumps(content, separators=(",", ":")), media_type="application/json")
+        return answer(content)
 
     async def _preview(self, request: Request) -> Response:
         """Answer with a dataset's newest records; to those who may not read it, it is not there."""
@@ -141,15 +141,10 @@ class QueryService:
             finally:
                 self._accounts.use(account, 0, time.monotonic() - started_at)
 
-    async def caller(self, request: Request) -> Caller:
-        """Return the caller; raises QueryRefusal."""
+    async def caller(self, request: Request, roles: tuple[str, ...] = READING_ROLES) -> Caller:
+        """Return the caller, of one of some roles; raises QueryRefusal."""
         # Not every query asks meta for a table.
-        await self._known(request, self._readers.find)
-        return identify(request.headers.get("authorization", ""), self._own)
-
-    async def lister(self, request: Request) -> Caller:
-        """Return the caller of a list of datasets; raises QueryRefusal."""
-        await self._known(request, partial(self._readers.find, roles=LISTING_ROLES))
+        await self._known(request, partial(self._readers.find, roles=roles))
         return identify(request.headers.get("authorization", ""), self._own)
 
     async def _known(self, request: Request, find: Callable[[str, str], Awaitable[Value]]) -> Value:
@@ -166,7 +161,7 @@ class QueryService:
         """Return the caller of a change, by its own token; raises QueryRefusal."""
         return await self._known(request, self._readers.find_author)
 
-    async def run(self, request: Request, caller: Caller, ask: QueryAsk) -> Response:
+    async def run(self, request: Request, caller: Caller, task: QueryTask) -> Response:
         """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone."""
         deadline = time.monotonic() + self._settings.secs
         gone = asyncio.create_task(_gone(request))
@@ -176,7 +171,7 @@ class QueryService:
             try:
                 admission = stack.enter_async_context(self._accounts.admitted(caller))
                 account = await _unless(gone, admission)
-                starting = partial(self._started, stack, gone, caller, account, ask, deadline)
+                starting = partial(self._started, stack, gone, caller, account, task, deadline)
                 run = await starting()
                 try:
                     head = await run.head()
@@ -184,8 +179,9 @@ class QueryService:
                     # The others that wait may have died with it.
                     run = await starting(is_new=True)
                     head = await run.head()
-                finish = _Finish(stack.pop_all())
-                return ResultResponse(head, run, ask.media_type, finish)
+                media_type = MEDIA_TYPES.get(task.format, MEDIA_TYPES["json"])
+                finish = partial(_finish, stack.pop_all())
+                return ResultResponse(head, run, media_type, finish)
             except QueryRefusal as refusal:
                 outcome = "gone" if gone.done() else refusal.type
                 raise
@@ -199,7 +195,7 @@ class QueryService:
         gone: "asyncio.Task[None]",
         caller: Caller,
         account: Account,
-        ask: QueryAsk,
+        task: QueryTask,
         deadline: float,
         *,
         is_new: bool = False,
@@ -234,19 +230,14 @@ class QueryService:
         stack.push_async_callback(lambda: asyncio.shield(asyncio.ensure_future(close())))
         # Nobody reads the result any more.
         gone.add_done_callback(lambda _: run.stop("the caller has left"))
-        await run.start(QueryTask(ask.text, ask.language, ask.format, ask.newest_rows))
+        await run.start(task)
         return run
 
 
-class _Finish:
-    """Releases a query's resources, and counts its outcome."""
-
-    def __init__(self, stack: AsyncExitStack) -> None:
-        self._stack = stack
-
-    async def __call__(self, outcome: str) -> None:
-        metrics.QUERIES.labels(outcome).inc()
-        await self._stack.aclose()
+async def _finish(stack: AsyncExitStack, outcome: str) -> None:
+    """Release a query's resources, and count its outcome."""
+    metrics.QUERIES.labels(outcome).inc()
+    await stack.aclose()
 
 
 async def answered(

@@ -7,11 +7,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from segplane.gateway.http.bodies import answer
 from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.iceberg.access.access import Delegation, StoreAccess
-from segplane.gateway.iceberg.bodies import read_object
 from segplane.gateway.iceberg.refusals import OtherTable
-from segplane.gateway.iceberg.responses import answer
+from segplane.gateway.iceberg.responses import read_object
 from segplane.gateway.iceberg.table_names import TableNames
 
 # A name is looked up again for an object of another dataset, at most so often.
@@ -66,7 +66,7 @@ class AccessRoutes:
             if fresh_id == dataset_id:
                 raise
             signed = self._access.sign(body, fresh_id)
-        return answer(signed, _CACHED_BY_CALLER)
+        return answer(signed, headers=_CACHED_BY_CALLER)
 
     def _keys(self, table: str, scope: DatasetScope) -> Response:
         given = self._access.keys(table, self._names.dataset_id(table, scope))

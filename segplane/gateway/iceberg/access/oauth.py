@@ -7,11 +7,11 @@ from urllib.parse import parse_qsl, unquote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from segplane.gateway.http.bodies import answer, read_body
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.http.refusals import NotAllowed, NotKnown
-from segplane.gateway.iceberg.bodies import read_body
 from segplane.gateway.iceberg.refusals import RequestRefused
-from segplane.gateway.iceberg.responses import NO_TOKEN, answer, json_of
+from segplane.gateway.iceberg.responses import BODY_BYTES_MAX, NO_TOKEN
 
 PATH = "v1/oauth/tokens"
 # When a client asks again; the token itself may end before or later.
@@ -25,7 +25,7 @@ _NOT_KEPT = {"Cache-Control": "no-store"}
 
 async def give_token(request: Request, readers: CatalogReaders, host: str) -> Response:
     """Answer a request for a token. Raises MetaError, NotNow, RequestRefused."""
-    form = dict(_fields(await read_body(request)))
+    form = dict(_fields(await read_body(request, BODY_BYTES_MAX)))
     match form.get(_GRANT):
         case "client_credentials":
             token = form.get(_SECRET) or _password(request.headers.get("authorization", ""))
@@ -46,7 +46,9 @@ async def give_token(request: Request, readers: CatalogReaders, host: str) -> Re
         "issued_token_type": _ACCESS_TOKEN,
         "expires_in": EXPIRES_SECS,
     }
-    return answer(given | {name: form[name] for name in ("scope",) if name in form}, _NOT_KEPT)
+    return answer(
+        given | {name: form[name] for name in ("scope",) if name in form}, headers=_NOT_KEPT
+    )
 
 
 def _fields(body: bytes) -> list[tuple[str, str]]:
@@ -70,4 +72,4 @@ def _password(header: str) -> str:
 
 def _refuse(status: int, error: str, message: str) -> Response:
     # The form of OAuth, not that of the catalog.
-    return json_of({"error": error, "error_description": message}, status, _NOT_KEPT)
+    return answer({"error": error, "error_description": message}, status, _NOT_KEPT)

@@ -4,11 +4,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from segplane.gateway.http.bodies import answer
 from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access.access_routes import Actions
-from segplane.gateway.iceberg.bodies import read_object
-from segplane.gateway.iceberg.responses import answer, refuse
+from segplane.gateway.iceberg.responses import read_object, refuse
 from segplane.gateway.iceberg.scans.scan_plans import ScanPlanner
 
 _TABLE = "/v1/{prefix}/namespaces/{namespace}/tables/{table}"

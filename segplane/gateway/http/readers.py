@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -15,6 +14,7 @@ from meta.process.failed_attempts import FailedAttempts
 from meta.v1.operations_pb2 import Caller as MetaCaller
 from meta.v1.operations_pb2 import GetServerStateRequest
 from segplane.gateway.http.callers import Caller, OwnTokens, identify
+from segplane.gateway.http.recent_values import RecentValues
 from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow
 
 Metadata: TypeAlias = tuple[tuple[str, str], ...]
@@ -81,7 +81,7 @@ class CatalogReaders:
         self._strangers_refused_until = float("-inf")
         # For each digest of a token, the time of the last question to meta, and the answer. A token
         # that meta refuses is in neither, so that no guess displaces a valid one.
-        self._known: OrderedDict[str, tuple[float, CatalogReader]] = OrderedDict()
+        self._known: RecentValues[str, tuple[float, CatalogReader]] = RecentValues(READERS_MAX)
         self._checks: dict[str, asyncio.Task[CatalogReader]] = {}
 
     async def find(
@@ -121,7 +121,7 @@ class CatalogReaders:
     async def _reader(self, caller: Caller, host: str) -> CatalogReader:
         if len(caller.token) > TOKEN_CHARACTERS_MAX:
             raise NotKnown("the token is too long")
-        asked_at, reader = self._known.get(caller.name, (float("-inf"), _OWN))
+        asked_at, reader = self._known.find(caller.name) or (float("-inf"), _OWN)
         if self._monotonic() - asked_at >= TRUST_SECS:
             reader = await self._checked(caller.name, caller.token, host, caller.is_certain)
         return reader
@@ -129,7 +129,7 @@ class CatalogReaders:
     async def _checked(self, name: str, token: str, host: str, is_certain: bool) -> CatalogReader:
         """Have meta check a token, once for all callers that show it at a time."""
         # A token that was valid is checked again however much its host guesses.
-        is_guess = name not in self._known and name not in self._checks
+        is_guess = self._known.find(name) is None and name not in self._checks
         if is_guess and not self._attempts.may_try(host):
             raise NotNow("the token cannot be checked now: try again", "", _RETRY_SECS)
         check = self._checks.get(name)
@@ -166,19 +166,16 @@ class CatalogReaders:
             caller = await self._ask(metadata)
             scope = await self._scope(caller)
         except NotKnown:
-            self._known.pop(name, None)
+            self._known.forget(name)
             raise
         except Unauthenticated:
-            self._known.pop(name, None)
+            self._known.forget(name)
             message = "the token is unknown, expired or revoked: create another one"
             raise NotKnown(message) from None
         # A caller that may read all gets the gateway's own answers, from the same caches.
         is_limited = scope.dataset_ids is not None
         reader = CatalogReader(scope, caller.role, metadata if is_limited else None)
-        self._known[name] = asked_at, reader
-        self._known.move_to_end(name)
-        while len(self._known) > READERS_MAX:
-            self._known.popitem(last=False)
+        self._known.keep(name, (asked_at, reader))
         return reader
 
     async def _scope(self, caller: MetaCaller) -> DatasetScope:

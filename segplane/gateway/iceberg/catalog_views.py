@@ -6,7 +6,6 @@ that table's current version.
 
 import json
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 from kql.errors import KqlError
@@ -18,7 +17,7 @@ from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, RoleRefused
 from meta.v1 import catalog_pb2
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
-from segplane.gateway.iceberg.views import TRINO_CATALOG
+from segplane.gateway.iceberg.views import TRINO_CATALOG, representations, view_document
 from segplane.read.views.view_sql import ViewUnreadable, compiled_view
 
 _DIALECTS: tuple[EngineName, ...] = ("spark", "trino")
@@ -53,45 +52,25 @@ def catalog_view(meta: MetaClient, name: str, namespace: str) -> dict[str, Any]:
         {"id": number, "name": column, "required": False, "type": _TYPES[type_]}
         for number, (column, type_) in enumerate(state.columns.items(), 1)
     ]
-    representations = list(_representations(name, state, namespace))
+    texts = _texts(name, state, namespace)
     # The same definition has the same numbers, wherever it is asked for.
-    version_id = _number([fields, representations])
-    schema_id = _number(fields)
-    version = {
-        "version-id": version_id,
-        "timestamp-ms": 0,
-        "schema-id": schema_id,
-        "summary": {"engine-name": "segplane"},
-        "default-namespace": [namespace],
-        "representations": representations,
-    }
-    return {
-        "view-uuid": view.id,
-        "format-version": 1,
-        "location": f"segplane:view/{view.id}",
-        "current-version-id": version_id,
-        "versions": [version],
-        "version-log": [{"version-id": version_id, "timestamp-ms": 0}],
-        "schemas": [{"type": "struct", "schema-id": schema_id, "fields": fields}],
-        "properties": {},
-    }
+    version_id = _number([fields, representations(texts)])
+    schema = {"type": "struct", "schema-id": _number(fields), "fields": fields}
+    return view_document(view.id, f"view/{view.id}", namespace, version_id, schema, texts)
 
 
-def _representations(name: str, state: CheckedQuery, namespace: str) -> Iterator[dict[str, str]]:
-    """Yield the SQL of each engine that can run the view; raises TableRefused for none."""
-    refused = ""
-    is_any = False
+def _texts(name: str, state: CheckedQuery, namespace: str) -> dict[str, str]:
+    """Return the SQL of each engine that can run the view; raises TableRefused for none."""
+    refused, texts = "", dict[str, str]()
     for dialect in _DIALECTS:
+        catalog = TRINO_CATALOG if dialect == "trino" else ""
         try:
-            catalog = TRINO_CATALOG if dialect == "trino" else ""
-            sql = to_sql(state, dialect, tables_named({}, namespace, catalog))
+            texts[dialect] = to_sql(state, dialect, tables_named({}, namespace, catalog))
         except KqlError as error:
             refused = str(error)
-            continue
-        is_any = True
-        yield {"type": "sql", "dialect": dialect, "sql": sql}
-    if not is_any:
+    if not texts:
         raise TableRefused(f"view {name!r} can be read by neither Spark nor Trino: {refused}")
+    return texts
 
 
 def _number(value: object) -> int:

@@ -1,11 +1,10 @@
 """Datasets that names of tables mean to a caller, known for a while."""
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 
 from segplane.gateway.http.readers import DatasetScope
+from segplane.gateway.http.recent_values import RecentValues
 from segplane.gateway.iceberg.refusals import TableMissing
 from segplane.gateway.iceberg.tables import Tables
 from segplane.gateway.iceberg.version_names import split_version
@@ -26,8 +25,7 @@ class TableNames:
         self._refresh_secs = refresh_secs
         self._monotonic = monotonic
         # For each table's name, the time of the question and the ids of possible datasets.
-        self._known: OrderedDict[str, tuple[float, list[str]]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._known: RecentValues[str, tuple[float, list[str]]] = RecentValues(KNOWN_MAX)
 
     def narrow(self, name: str, scope: DatasetScope) -> DatasetScope:
         """Return the one dataset that a name means to a caller who is limited to some.
@@ -53,8 +51,7 @@ class TableNames:
 
     def _ids(self, name: str, known_secs_max: float) -> list[str]:
         now = self._monotonic()
-        with self._lock:
-            asked_at, ids = self._known.get(name, (float("-inf"), []))
+        asked_at, ids = self._known.find(name) or (float("-inf"), [])
         if now - asked_at <= known_secs_max:
             return ids
         at_version = split_version(name)
@@ -64,11 +61,9 @@ class TableNames:
             for dataset_id in map(self._tables.find_dataset_id, names)
             if dataset_id is not None
         ]
-        with self._lock:
-            # Names that do not exist are not kept, so that guesses displace no name that does.
-            self._known.pop(name, None)
-            if ids:
-                self._known[name] = now, ids
-            while len(self._known) > KNOWN_MAX:
-                self._known.popitem(last=False)
+        # Names that do not exist are not kept, so that guesses displace no name that does.
+        if ids:
+            self._known.keep(name, (now, ids))
+        else:
+            self._known.forget(name)
         return ids

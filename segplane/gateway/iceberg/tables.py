@@ -19,11 +19,11 @@ from segments.parquet.spec import PromotedColumn
 from segments.store.open import open_stores
 from segplane.gateway.http import metrics
 from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
+from segplane.gateway.http.recent_values import RecentValues
 from segplane.gateway.iceberg.catalog_views import catalog_view
 from segplane.gateway.iceberg.metadata.contents import Contents, OtherDataset
 from segplane.gateway.iceberg.metadata.data_files import DataFile, UnreadableFile, data_file
 from segplane.gateway.iceberg.metadata.documents import Document, document
-from segplane.gateway.iceberg.metadata.left_out import LeftOutVersions, sentences
 from segplane.gateway.iceberg.metadata.publication import Publisher
 from segplane.gateway.iceberg.metadata.schema import TableSchema, table_schema
 from segplane.gateway.iceberg.metadata.unread_files import told_apart
@@ -36,6 +36,7 @@ _ATTEMPTS = 3
 NAMESPACE = "default"
 SNAPSHOTS_MAX = 100
 FOLLOWED_MAX = 1_000
+VERSIONS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ class Tables:
         self._segments_max = segments_max
         # The least recently used comes first; together they hold at most `segments_max` segments.
         self._followed: OrderedDict[str, _Followed] = OrderedDict()
-        self._left_out = LeftOutVersions()
+        # Sentences about objects that published versions lack, by dataset and version.
+        self._left_out: RecentValues[tuple[str, int], list[str]] = RecentValues(VERSIONS_MAX)
         self._lock = threading.Lock()
         # One at a time: a version that is read from its beginning takes memory.
         self._reading = threading.Lock()
@@ -149,14 +151,15 @@ class Tables:
         publisher = self._publisher(table.dataset_id)
         snapshots = list(table.snapshots)
         is_published = bool(snapshots) and snapshots[-1].version == version
-        left_out = self._left_out.find(table.dataset_id, version)
+        left_out = self._left_out.find((table.dataset_id, version))
         if not is_published or left_out is None:
             with self._reading:
                 contents = self._contents(table.dataset_id, dataset_name)
                 with expiry_explained(dataset_name, version):
                     contents.load(self._meta, version)
                 contents.check_readable(self._meta)
-                left_out = self._left_out.keep(table.dataset_id, version, contents)
+                left_out = contents.note_left_out()
+                self._left_out.keep((table.dataset_id, version), left_out)
                 if not is_published:
                     snapshots.append(publisher.publish(contents, schema, table.epoch))
         return self._hand_out(publisher, table, dataset_name, schema, snapshots, left_out)
@@ -174,7 +177,7 @@ class Tables:
             ]
             if not known or known[-1].version != contents.version:
                 known.append(publisher.publish(contents, schema, table.epoch))
-            left_out = sentences(contents)
+            left_out = contents.note_left_out()
             return self._hand_out(publisher, table, dataset_name, schema, known, left_out)
 
     def _follow(self, table: pb.GetDatasetTableResponse, dataset_name: str) -> _Followed:

@@ -1,7 +1,7 @@
 """Views of one signal over a table of all signals, for engines that know catalog views."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid5
@@ -48,29 +48,45 @@ def view_metadata(
     """Describe a view as Iceberg's view specification wants it."""
     schema = json.loads(signal_schema(name.signal, promoted).json_text)
     columns = [str(field["name"]) for field in schema["fields"]]
+    texts = {
+        "spark": _sql([namespace], name, columns, "`"),
+        "trino": _sql([TRINO_CATALOG, namespace], name, columns, '"'),
+    }
+    view_id = str(uuid5(UUID(dataset_id), name.signal))
+    place = f"{dataset_id}/{name.signal}"
+    return view_document(view_id, place, namespace, _VERSION_ID, schema, texts)
+
+
+def representations(texts: Mapping[str, str]) -> list[dict[str, str]]:
+    """Name the SQL of each dialect."""
+    return [{"type": "sql", "dialect": dialect, "sql": sql} for dialect, sql in texts.items()]
+
+
+def view_document(
+    view_id: str,
+    place: str,
+    namespace: str,
+    version_id: int,
+    schema: Mapping[str, Any],
+    texts: Mapping[str, str],
+) -> dict[str, Any]:
+    """Describe a view of one version, whose SQL is there in several dialects."""
     version = {
-        "version-id": _VERSION_ID,
-        # Nobody can change a view, so no time of a change is known.
+        "version-id": version_id,
+        # Nobody can change a view by the catalog, so no time of a change is known.
         "timestamp-ms": 0,
         "schema-id": schema["schema-id"],
         "summary": {"engine-name": "segplane"},
         "default-namespace": [namespace],
-        "representations": [
-            {"type": "sql", "dialect": "spark", "sql": _sql([namespace], name, columns, "`")},
-            {
-                "type": "sql",
-                "dialect": "trino",
-                "sql": _sql([TRINO_CATALOG, namespace], name, columns, '"'),
-            },
-        ],
+        "representations": representations(texts),
     }
     return {
-        "view-uuid": str(uuid5(UUID(dataset_id), name.signal)),
+        "view-uuid": view_id,
         "format-version": 1,
-        "location": f"segplane:{dataset_id}/{name.signal}",
-        "current-version-id": _VERSION_ID,
+        "location": f"segplane:{place}",
+        "current-version-id": version_id,
         "versions": [version],
-        "version-log": [{"version-id": _VERSION_ID, "timestamp-ms": 0}],
+        "version-log": [{"version-id": version_id, "timestamp-ms": 0}],
         "schemas": [schema],
         "properties": {},
     }

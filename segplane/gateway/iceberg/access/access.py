@@ -6,7 +6,6 @@ Both reach the segments and the metadata of one dataset only.
 import re
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from urllib.parse import quote
 from segments.keys import store_of, table_prefix
 from segments.location import StoreLocation, Stores
 from segments.store import credentials
+from segplane.gateway.http.recent_values import RecentValues
 from segplane.gateway.iceberg.access import cloud_reads
 from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from segplane.gateway.iceberg.access.present_objects import PresentObjects
@@ -51,8 +51,8 @@ class StoreAccess:
         self._settings = settings
         self._stores = stores
         self._clock = clock
-        # Keys by stores and dataset, least recently made first.
-        self._kept: OrderedDict[tuple[Stores, str], SessionKeys] = OrderedDict()
+        # Keys by stores and dataset.
+        self._kept: RecentValues[tuple[Stores, str], SessionKeys] = RecentValues(KEPT_MAX)
         self._present = PresentObjects()
         self._missing: MissingObjects | None = None
         self._lock = threading.Lock()
@@ -203,8 +203,7 @@ class StoreAccess:
 
         stores = self._stores()
         place = (stores, dataset_id)
-        with self._lock:
-            session = self._kept.get(place)
+        session = self._kept.find(place)
         half_used = (self._clock() + self._settings.sts_secs / 2) * 1_000
         if session is None or session.expires_at_millis < half_used:
             prefixes = (f"dataset/{dataset_id}/", table_prefix(dataset_id))
@@ -217,7 +216,7 @@ class StoreAccess:
             )
             locations = [stores.get(name) for name in stores.names()]
             session = assume_role(service, stores.default, read_policy(locations, prefixes))
-            self._keep(place, session)
+            self._kept.keep(place, session)
         return {
             "s3.access-key-id": session.keys.access_key_id,
             "s3.secret-access-key": session.keys.secret_access_key,
@@ -225,13 +224,6 @@ class StoreAccess:
             "s3.session-token-expires-at-ms": str(session.expires_at_millis),
             "client.refresh-credentials-endpoint": endpoint,
         }
-
-    def _keep(self, place: tuple[Stores, str], session: "SessionKeys") -> None:
-        with self._lock:
-            self._kept[place] = session
-            self._kept.move_to_end(place)
-            while len(self._kept) > KEPT_MAX:
-                self._kept.popitem(last=False)
 
 
 def _headers(headers: Any) -> dict[str, str]:

@@ -1,11 +1,10 @@
 """Objects that a caller may still read: those of a minute ago, and those of now."""
 
 import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 
+from segplane.gateway.http.recent_values import RecentValues
 from segplane.gateway.iceberg.refusals import ObjectGone
 
 # Far below any grace: an object that is deleted has not been handed out for one.
@@ -19,23 +18,17 @@ class PresentObjects:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        # Asked for longest ago first.
-        self._known: OrderedDict[str, float] = OrderedDict()
-        self._lock = threading.Lock()
+        self._seen_at: RecentValues[str, float] = RecentValues(KNOWN_MAX)
 
     def check(self, key: str, is_missing: Callable[[], bool]) -> None:
         """Raise ObjectGone for an object that the store has no more."""
         now = self._monotonic()
-        with self._lock:
-            if now - self._known.get(key, float("-inf")) < KNOWN_SECS:
-                return
+        seen_at = self._seen_at.find(key)
+        if seen_at is not None and now - seen_at < KNOWN_SECS:
+            return
         if is_missing():
             raise ObjectGone(sentence(key))
-        with self._lock:
-            self._known.pop(key, None)
-            self._known[key] = now
-            while len(self._known) > KNOWN_MAX:
-                self._known.popitem(last=False)
+        self._seen_at.keep(key, now)
 
 
 def sentence(key: str) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import structlog
+
 from meta.client import MetaClient
 from meta.errors import VersionExpired
 from meta.v1 import common_pb2
@@ -10,11 +12,14 @@ from meta.v1.operations_pb2 import DatasetChange, ListDatasetChangesRequest
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest, GetSegmentsByIdsRequest
 from segments.location import Stores
 from segments.store.interface import ObjectStore
+from segplane.gateway.http import metrics
 from segplane.gateway.iceberg.metadata.data_files import DataFile, UnreadableFile, data_file
+from segplane.gateway.iceberg.metadata.documents import LEFT_OUT_MAX
 from segplane.gateway.iceberg.metadata.manifest_groups import ManifestGroups
 from segplane.gateway.iceberg.metadata.unread_files import told_apart
 from segplane.gateway.iceberg.refusals import TableRefused
 
+log = structlog.get_logger()
 PAGE = 10_000
 CHANGES_PAGE = 5_000
 IDS_PAGE = 1_000
@@ -58,6 +63,14 @@ class Contents:
         """Objects that clients registered and engines do not read, in the order of ids."""
         kept = [file for file in self._unreadable.values() if file.is_left_out]
         return sorted(kept, key=lambda file: file.id)
+
+    def note_left_out(self) -> list[str]:
+        """Return a sentence for each object that is left out, count them, and log the first."""
+        texts = [str(item) for item in self.left_out]
+        metrics.LEFT_OUT_SEGMENTS.inc(len(texts))
+        for sentence in texts[:LEFT_OUT_MAX]:
+            log.warning("segment_left_out", dataset=self.dataset_name, text=sentence)
+        return texts
 
     def belongs_to(self, dataset_id: str, stores: Stores) -> bool:
         """True for segments of this dataset in these stores."""

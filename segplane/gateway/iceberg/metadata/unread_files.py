@@ -5,13 +5,13 @@ A version is published once, so what belongs to it must be known then.
 
 import structlog
 
-from dataplane.registration import segment_facts
+from dataplane.registration import registered_facts, segment_facts
 from meta.v1 import common_pb2
 from segments.errors import CorruptObject, ObjectMissing
 from segments.foreign.opening import claims_to_be_segment, reason_of
 from segments.keys import join_key
 from segments.parquet.content import read_content
-from segments.parquet.footer import RegisteredFacts, differences
+from segments.parquet.footer import differences
 from segments.store.interface import ObjectStore
 
 log = structlog.get_logger()
@@ -48,10 +48,6 @@ def _take_facts(segment: common_pb2.SegmentInfo, key: str, store: ObjectStore) -
     except CorruptObject as error:
         log.error("segment_damaged", segment_id=segment.id, object_key=key, error=str(error))
         return
-    times = segment.time_range
-    registered = RegisteredFacts(
-        segment.dataset_id, segment.number_of_events, times.start_time, times.end_time
-    )
-    is_registered = not any(differences(read.stored, registered))
+    is_registered = not any(differences(read.stored, registered_facts(segment)))
     if is_registered and read.content is not None and read.content.sections:
         segment.facts.CopyFrom(segment_facts(read.content))

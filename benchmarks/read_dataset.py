@@ -7,7 +7,6 @@ segments against what a nursery does to decode them. CPU time of the reading pro
 import os
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +20,8 @@ from benchmarks.harness.merged_segments import write_segments
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
 from benchmarks.harness.timing import least_cpu
-from dataplane.babies.columns import DatasetColumns
+from dataplane.babies.columns import DatasetColumns, DecodedDataset
 from dataplane.babies.decoding import RoutedPayload, decode_pass
-from dataplane.babies.events import SeenEvents
 from dataplane.babies.reader import BabyReader
 from dataplane.babies.reads import DatasetWork, Routes, TaskRead
 from dataplane.babies.routing import Router
@@ -162,29 +160,17 @@ def _fresh() -> Result:
     )
 
 
-class _BenchDataset:
-    """A dataset that takes decoded rows."""
-
-    index = 0
-
-    def __init__(self, work: DatasetWork) -> None:
-        self.work = work
-        self.columns = DatasetColumns()
-        self.unconverted = Counter[str]()
-        self.events: SeenEvents | None = None
-
-
 def _decode(store: ObjectStore, fresh: FreshRecords) -> int:
     """Fetch, check, route and decode babies, in passes of the same size; returns the rows."""
     last = max(baby.offset for baby in fresh.babies)
     streams = sorted({baby.stream_id for baby in fresh.babies})
     spans = tuple(OffsetSpan(stream, 0, last) for stream in streams)
-    dataset = _BenchDataset(DatasetWork(fresh.dataset_id, SegmentSpec(), spans))
+    dataset = DecodedDataset(0, DatasetWork(fresh.dataset_id, SegmentSpec(), spans))
     router = Router([Routes(stream, {}, ()) for stream in streams], [dataset])
     reads = fresh.babies
     reader = BabyReader(store, _NoQuarantine())
     rows, pending_bytes = 0, 0
-    pending: dict[Signal, list[RoutedPayload[_BenchDataset]]] = {}
+    pending: dict[Signal, list[RoutedPayload[DecodedDataset]]] = {}
     for read, body in reader.fetch(reads):
         baby, received_at = reader.decode(read, body, router.is_wanted(read))
         for routed in router.route(read, baby, received_at):

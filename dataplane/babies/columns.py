@@ -1,9 +1,12 @@
 """Decoded rows of one dataset, held until they are written."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from dataplane.babies.events import SeenEvents
+from dataplane.babies.reads import DatasetWork
 from segments.offsets import OffsetSpan, spans_of_babies
 from segments.parquet.sorting import shrink
 from segments.signals import SIGNALS, Signal
@@ -86,3 +89,18 @@ class DatasetColumns:
             ).unify_dictionaries()
             for signal in self.signals
         }
+
+
+@dataclass(slots=True, eq=False)
+class DecodedDataset:
+    """A dataset that takes decoded rows; `index` is its place among those of a pass.
+
+    `unconverted` counts attribute values that do not fit their typed column, by column. `events`
+    are set for a dataset that is deduplicated.
+    """
+
+    index: int
+    work: DatasetWork
+    columns: DatasetColumns = field(default_factory=DatasetColumns)
+    unconverted: Counter[str] = field(default_factory=Counter)
+    events: SeenEvents | None = None

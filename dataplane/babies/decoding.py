@@ -3,15 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from dataplane.babies.columns import DatasetColumns, Rows
+from dataplane.babies.columns import DecodedDataset, Rows
 from dataplane.babies.conformity import PassCheck, QuarantinedPart, divided, verdict_of
-from dataplane.babies.events import SeenEvents
 from dataplane.babies.payload import Payload
-from dataplane.babies.reads import DatasetWork
 from dataplane.babies.receipts import Receipts, is_time_of_receipt
 from segments.otlp.arrow import Array, make, pc
 from segments.otlp.decode import Decoded, decode
@@ -20,18 +18,6 @@ from segments.parquet.schema import section_schema
 from segments.parquet.sorting import compact
 from segments.signals import Signal
 from segments.typed.conformity import SchemaMisfits
-
-
-class DecodedDataset(Protocol):
-    """A dataset that takes decoded rows; `index` is its place among those of a pass."""
-
-    index: int
-    work: DatasetWork
-    columns: DatasetColumns
-    unconverted: Counter[str]
-    # Set for a dataset that is deduplicated.
-    events: SeenEvents | None
-
 
 Taker = TypeVar("Taker", bound=DecodedDataset)
 

@@ -3,24 +3,15 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
+from dataplane.babies.columns import DecodedDataset
 from dataplane.babies.payload import ROW_BYTES, Payload
-from dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from dataplane.babies.reads import Routes, TaskRead
 from segments.baby import Baby, IsWanted, TokenPart
 from segments.otlp.split import records_at_most
 
-
-class RoutedDataset(Protocol):
-    """A dataset whose records are read."""
-
-    @property
-    def work(self) -> DatasetWork:
-        """The dataset, and the offsets whose records are its."""
-        ...
-
-
-Target = TypeVar("Target", bound=RoutedDataset)
+Target = TypeVar("Target", bound=DecodedDataset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
 """One dataset of a task while the task runs: from decoded rows to written files."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 
-from dataplane.babies.columns import DatasetColumns
+from dataplane.babies.columns import DatasetColumns, DecodedDataset
 from dataplane.babies.events import SeenEvents
 from dataplane.babies.reads import DatasetWork
 from nursery.parts import deduplication, quarantined
@@ -31,24 +30,19 @@ class OpenBatch:
 
 
 @dataclass(slots=True, eq=False)
-class DatasetExecution:
+class DatasetExecution(DecodedDataset):
     """State of one dataset: rows held, files written, or the error that ended it.
 
-    `index` is its place in the task. `batch` is set while a baby is written in several files:
+    `batch` is set while a baby is written in several files:
     they share one batch id, as a catalog's rebuild takes two batches that share a baby for
     repetitions of each other. `quarantined` are streams with records that violate the schema, each
     with the verdict.
     """
 
-    index: int
-    work: DatasetWork
-    columns: DatasetColumns = field(default_factory=DatasetColumns)
     batch: OpenBatch | None = None
     segments: list[WrittenSegment] = field(default_factory=list)
     error: str = ""
-    unconverted: Counter[str] = field(default_factory=Counter)
     quarantined: dict[str, str] = field(default_factory=dict)
-    events: SeenEvents | None = None
 
     def __post_init__(self) -> None:
         if self.work.spec.deduplication is not None:

@@ -1,9 +1,7 @@
 """A record's id follows from its place, whichever payloads are decoded beside its own."""
 
 import random
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 
 import pytest
@@ -12,9 +10,8 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
 
-from dataplane.babies.columns import DatasetColumns
+from dataplane.babies.columns import DecodedDataset
 from dataplane.babies.decoding import RoutedPayload, decode_pass
-from dataplane.babies.events import SeenEvents
 from dataplane.babies.payload import Payload
 from dataplane.babies.reads import DatasetWork
 from segments.otlp.split import cut
@@ -33,17 +30,6 @@ SPEC = SegmentSpec(
 COMPARED = ("id", "ingested_at", "timestamp", "attributes", "service_name")
 
 
-@dataclass
-class Taker:
-    """A dataset that takes decoded rows."""
-
-    index: int = 0
-    work: DatasetWork = field(default_factory=lambda: DatasetWork("d", SPEC, ()))
-    columns: DatasetColumns = field(default_factory=DatasetColumns)
-    unconverted: Counter[str] = field(default_factory=Counter)
-    events: SeenEvents | None = None
-
-
 def payload(body: bytes, offset: int = 0, piece: int = 0, signal: Signal = "logs") -> Payload:
     received_at = 1_700_000_000_123_456_789 + offset
     return Payload("s", offset, "t", signal, 0, body, received_at, len(body), False, piece)
@@ -51,7 +37,7 @@ def payload(body: bytes, offset: int = 0, piece: int = 0, signal: Signal = "logs
 
 def decoded(*passes: Sequence[Payload]) -> list[tuple[object, ...]]:
     """The rows of some passes over payloads of one signal, sorted by id."""
-    taker = Taker()
+    taker = DecodedDataset(0, DatasetWork("d", SPEC, ()))
     for payloads in passes:
         decode_pass(payloads[0].signal, [RoutedPayload(taker, own) for own in payloads])
     rows = [

@@ -5,16 +5,14 @@ Records that a nursery would quarantine are left out, and counted. Nothing is wr
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from dataplane.babies.columns import DatasetColumns
+from dataplane.babies.columns import DatasetColumns, DecodedDataset
 from dataplane.babies.decoding import RoutedPayload, decode_pass
-from dataplane.babies.events import SeenEvents
 from dataplane.babies.payload import Payload
 from dataplane.babies.reader import BabyReader
 from dataplane.babies.reads import DatasetWork, Routes
@@ -36,18 +34,6 @@ from segplane.read.rows.fresh import FreshRecords
 PASS_BYTES = 16 * 1024 * 1024
 
 
-@dataclass(slots=True)
-class _FreshDataset:
-    """Decoded rows of the dataset that are not read yet."""
-
-    work: DatasetWork
-    index: int = 0
-    columns: DatasetColumns = field(default_factory=DatasetColumns)
-    unconverted: Counter[str] = field(default_factory=Counter)
-    # meta lists no baby segments of datasets that are deduplicated.
-    events: SeenEvents | None = None
-
-
 class FreshReading:
     """One reading of fresh records; `left_out` payloads would go to the quarantine."""
 
@@ -55,11 +41,12 @@ class FreshReading:
         assert fresh.store is not None, "there is no baby to read"
         self.left_out = 0
         self._columns = columns
-        self._dataset = _FreshDataset(_work(fresh, _decoded_spec(columns)))
-        self._router: Router[_FreshDataset] = Router(_routes(fresh), [self._dataset])
+        # meta lists no baby segments of datasets that are deduplicated.
+        self._dataset = DecodedDataset(0, _work(fresh, _decoded_spec(columns)))
+        self._router: Router[DecodedDataset] = Router(_routes(fresh), [self._dataset])
         self._reader = BabyReader(open_store(fresh.store), self)
         self._reads = fresh.babies
-        self._pending: dict[Signal, list[RoutedPayload[_FreshDataset]]] = defaultdict(list)
+        self._pending: dict[Signal, list[RoutedPayload[DecodedDataset]]] = defaultdict(list)
         self._pending_bytes = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -86,7 +73,7 @@ class FreshReading:
     def put_baby(self, stream_id: str, offset: int, body: bytes, error: Exception) -> None:
         """Write nothing: a nursery puts it into the quarantine."""
 
-    def _take(self, dataset: _FreshDataset, payload: Payload) -> Iterator[pa.RecordBatch]:
+    def _take(self, dataset: DecodedDataset, payload: Payload) -> Iterator[pa.RecordBatch]:
         try:
             pieces = (payload,) if payload.is_one_piece else tuple(payload.pieces())
         except UndecodableSlice:

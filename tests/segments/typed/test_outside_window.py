@@ -1,8 +1,6 @@
 """Events outside the window of a dataset: found alike by collectors and nurseries."""
 
 import random
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from collector.intake.conformity import RecordRules, reject_schema_violations
-from dataplane.babies.columns import DatasetColumns
+from dataplane.babies.columns import DecodedDataset
 from dataplane.babies.decoding import RoutedPayload, decode_pass
 from dataplane.babies.events import SeenEvents
 from dataplane.babies.payload import Payload
@@ -43,14 +41,7 @@ VALUES: tuple[dict[str, Any], ...] = (
 )
 
 
-@dataclass
-class _Dataset:
-    work: DatasetWork
-    events: SeenEvents | None
-    index: int = 0
-    columns: DatasetColumns = field(default_factory=DatasetColumns)
-    unconverted: Counter[str] = field(default_factory=Counter)
-
+class _Dataset(DecodedDataset):
     def rows(self) -> int:
         return sum(
             rows.table.num_rows for tables in self.columns.tables.values() for rows in tables
@@ -65,7 +56,7 @@ def spec_of(kql_type: str, scope: str, *, enforced: bool) -> SegmentSpec:
 
 def decoded(body: bytes, spec: SegmentSpec, received_at: int) -> tuple[_Dataset, list[Any]]:
     assert spec.deduplication is not None
-    dataset = _Dataset(DatasetWork("d", spec, ()), SeenEvents(spec.deduplication))
+    dataset = _Dataset(0, DatasetWork("d", spec, ()), events=SeenEvents(spec.deduplication))
     payload = Payload("s", 0, "t", "logs", 0, body, received_at, len(body), is_validated=True)
     left_out = decode_pass("logs", [RoutedPayload(dataset, payload)])
     assert not left_out.undecodable

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -11,10 +10,9 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from dataplane.babies.columns import DatasetColumns
+from dataplane.babies.columns import DecodedDataset
 from dataplane.babies.conformity import QuarantinedPart
 from dataplane.babies.decoding import RoutedPayload, decode_pass
-from dataplane.babies.events import SeenEvents
 from dataplane.babies.payload import Payload
 from dataplane.babies.reads import DatasetWork
 from segments.otlp.official import OFFICIAL_CLASSES
@@ -57,14 +55,7 @@ VALUES: tuple[dict[str, Any], ...] = (
 )
 
 
-@dataclass
-class _Dataset:
-    work: DatasetWork
-    index: int = 0
-    columns: DatasetColumns = field(default_factory=DatasetColumns)
-    unconverted: Counter[str] = field(default_factory=Counter)
-    events: SeenEvents | None = None
-
+class _Dataset(DecodedDataset):
     def rows(self) -> Counter[str]:
         return Counter(
             repr(row)
@@ -77,7 +68,7 @@ class _Dataset:
 def decoded(
     signal: Signal, body: bytes, spec: SegmentSpec
 ) -> tuple[_Dataset, list[QuarantinedPart]]:
-    dataset = _Dataset(DatasetWork("d", spec, ()))
+    dataset = _Dataset(0, DatasetWork("d", spec, ()))
     payload = Payload("s", 0, "t", signal, 0, body, 1, len(body), is_validated=True)
     left_out = decode_pass(signal, [RoutedPayload(dataset, payload)])
     assert not left_out.undecodable

@@ -133,15 +133,16 @@ class Tables:
 
         Raises TableMissing, TableRefused, MetaError, StoreError.
         """
-        for attempt in range(_ATTEMPTS):
+        attempts = 0
+        while True:
             try:
                 return self._load(name, scope)
             except (OtherDataset, NotFound, VersionExpired) as error:
                 # The dataset, or a registered object, went while it was read.
                 log.info("table_load_repeated", cause=repr(error))
-                if attempt == _ATTEMPTS - 1:
+                attempts += 1
+                if attempts == _ATTEMPTS:
                     raise TableRefused(f"table {name!r} cannot be read: {error}") from error
-        raise AssertionError("the last attempt returns or raises")
 
     def _load(self, name: str, scope: DatasetScope) -> LoadedTable:
         table, dataset_name, version = self._resolve(name, scope)
@@ -172,9 +173,7 @@ class Tables:
             contents, publisher = followed.contents, followed.publisher
             contents.check_readable(self._meta)
             self._adopt_version(contents, table)
-            known = [
-                snapshot for snapshot in table.snapshots if snapshot.version <= contents.version
-            ]
+            known = [s for s in table.snapshots if s.version <= contents.version]
             if not known or known[-1].version != contents.version:
                 known.append(publisher.publish(contents, schema, table.epoch))
             left_out = contents.note_left_out()

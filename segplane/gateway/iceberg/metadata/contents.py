@@ -58,15 +58,13 @@ class Contents:
         """Number of the segments that engines read."""
         return len(self._files)
 
-    @property
-    def left_out(self) -> list[UnreadableFile]:
-        """Objects that clients registered and engines do not read, in the order of ids."""
-        kept = [file for file in self._unreadable.values() if file.is_left_out]
-        return sorted(kept, key=lambda file: file.id)
-
     def note_left_out(self) -> list[str]:
-        """Return a sentence for each object that is left out, count them, and log the first."""
-        texts = [str(item) for item in self.left_out]
+        """Return a sentence for each object that engines do not read, count them, log the first.
+
+        Clients registered them; sentences come in the order of ids.
+        """
+        left_out = [file for file in self._unreadable.values() if file.is_left_out]
+        texts = [str(file) for file in sorted(left_out, key=lambda file: file.id)]
         metrics.LEFT_OUT_SEGMENTS.inc(len(texts))
         for sentence in texts[:LEFT_OUT_MAX]:
             log.warning("segment_left_out", dataset=self.dataset_name, text=sentence)

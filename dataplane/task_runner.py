@@ -3,15 +3,16 @@
 A task is the same function of the same argument in both.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import structlog
 
-from dataplane.processes.cores import usable_cores
 from dataplane.processes.task_processes import TaskProcesses
 from segments.errors import RunnerUnusable
 from segments.spark.java import WITHOUT_SPARK, check_java
@@ -23,6 +24,7 @@ R = TypeVar("R")
 # The event that says what runs tasks, and on Spark the application.
 RUNNER_STARTED = "runner_started"
 _HERE = re.compile(r"(?:local|processes)(?:\[(\*|[1-9]\d*)(?:,\s*\d+)?\])?")
+_CGROUP = Path("/sys/fs/cgroup")
 
 
 class TaskRunner(Protocol):
@@ -116,3 +118,23 @@ def check_prerequisites(settings: SparkSettings) -> None:
     if find_spec("pyspark") is None:
         raise RunnerUnusable(f"no pyspark found: install segplane-server[spark]; {WITHOUT_SPARK}")
     check_java()
+
+
+def usable_cores(cgroup: Path = _CGROUP) -> int:
+    """Cores by the process's affinity and its container's quota, whichever is lower; at least 1."""
+    cores = len(os.sched_getaffinity(0))
+    quota = _quota(cgroup)
+    return cores if quota is None else max(1, min(cores, round(quota)))
+
+
+def _quota(cgroup: Path) -> float | None:
+    """Cores that a container is limited to, by cgroup version 2 or 1; None without a limit."""
+    try:
+        if (cgroup / "cpu.max").exists():
+            limit, period = (cgroup / "cpu.max").read_text().split()
+        else:
+            limit = (cgroup / "cpu" / "cpu.cfs_quota_us").read_text()
+            period = (cgroup / "cpu" / "cpu.cfs_period_us").read_text()
+        return int(limit) / int(period) if limit != "max" and int(limit) > 0 else None
+    except (OSError, ValueError):
+        return None

@@ -10,7 +10,6 @@ import structlog
 from dataplane.dataset_layout import UnknownLayout
 from dataplane.location import Locator
 from dataplane.registration import create_segment
-from merge_worker import settings_in_force
 from merge_worker.config import Settings
 from merge_worker.lease import Lease
 from merge_worker.scratch import rows_done
@@ -42,6 +41,35 @@ _TRANSIENT = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
 # The dataset was bound to columns that the outputs lack: the next claim has the new layout.
 _LAYOUT_CHANGED = "LAYOUT_CHANGED"
 Reply = TypeVar("Reply")
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The settings that a thread heeds at its next poll."""
+
+    # Threads beyond this number take no task; 0 = all take some.
+    concurrent_tasks: int
+    buffer_bytes_max: int
+    # The datasets whose tasks it takes; empty = all.
+    dataset_ids: tuple[str, ...]
+
+    def allows(self, thread: int) -> bool:
+        """True if the thread with this number, from 0, takes tasks."""
+        return self.concurrent_tasks == 0 or thread < self.concurrent_tasks
+
+
+def settings_in_force(settings: Settings, locator: Locator) -> InForce:
+    """Ask meta if its last answer is too old; while it does not answer, that one stays in force."""
+    try:
+        locator.refresh()
+    except MetaError as error:
+        log.warning("worker_settings_not_read", reason=error.reason, error=error.message)
+    given = locator.worker_settings
+    return InForce(
+        concurrent_tasks=given.concurrent_tasks or settings.concurrent_tasks,
+        buffer_bytes_max=given.buffer_bytes_max or settings.buffer_bytes_max,
+        dataset_ids=tuple(given.datasets.ids),
+    )
 
 
 class Merger(Protocol):
@@ -77,7 +105,7 @@ class Worker:
         rest_secs = self.settings.interval_secs
         while not self.shutdown.is_requested:
             self.merger.check()  # Before claiming: a task claimed in vain waits for its lease.
-            in_force = settings_in_force.read(self.settings, self.locator)
+            in_force = settings_in_force(self.settings, self.locator)
             info = self._poll(in_force.dataset_ids) if in_force.allows(thread) else None
             if info is None:
                 self.shutdown.wait(rest_secs)

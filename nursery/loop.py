@@ -17,7 +17,7 @@ from meta.telemetry import span
 from nursery import metrics
 from nursery.config import Settings
 from nursery.execution.job import TaskOutcome
-from nursery.lifecycle import dead_streams, reaper
+from nursery.lifecycle import reaper
 from nursery.lifecycle.parked import FAILED_JOB_SECS, ParkedStreams
 from nursery.lifecycle.shards import LeasedShards, ShardSource
 from nursery.planning.pending import Limits
@@ -292,7 +292,7 @@ class Nursery:
         timeout_nanos = int(self._settings.stream_timeout_secs * 1e9)
         silent_nanos = self._database_clock.now_nanos() - info.last_activity
         if timeout_nanos and not info.is_stopped and silent_nanos > timeout_nanos:
-            dead_streams.stop_dead(self._client, store, info, timeout_nanos)
+            reaper.stop_dead(self._client, store, info, timeout_nanos)
 
 
 def _observe(step: str, seconds: float) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 from dataplane.babies.conformity import QuarantinedPart
 from dataplane.babies.decoding import RoutedPayload, decode_pass
 from dataplane.babies.events import SeenEvents
-from dataplane.babies.payload import Payload
-from dataplane.babies.reads import DatasetWork
+from dataplane.babies.reads import DatasetWork, Payload
 from nursery.execution.dataset_execution import DatasetExecution, OpenBatch
 from nursery.execution.quarantine import NOTED_MISFITS_MAX
 from nursery.execution.segment_files import FILES_MAX, write_segments

@@ -28,8 +28,7 @@ from segplane.gateway.http.connection import (
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.iceberg.access.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
-from segplane.gateway.iceberg.scans.plan_routes import PlanRoutes
-from segplane.gateway.iceberg.scans.scan_plans import ScanPlanner
+from segplane.gateway.iceberg.scans.scan_plans import PlanRoutes, ScanPlanner
 from segplane.gateway.iceberg.tables import Tables
 from segplane.gateway.queries.processes.pool import WAITING_MAX, ProcessPool
 from segplane.gateway.queries.service import QueryService

@@ -10,7 +10,7 @@ from collector.otlp.export import CommittedDigests
 from collector.streams.stream import StreamEnded, StreamWriter
 from dataplane.baby_facts import CommitFacts
 from meta.v1 import ingestion_pb2, nursery_pb2
-from nursery.lifecycle import dead_streams
+from nursery.lifecycle import reaper
 from nursery.planning.snapshot import StreamInfo, read_snapshot
 from segments.baby import decode_baby
 from segments.errors import CorruptObject
@@ -41,7 +41,7 @@ def adopt_as_collector(seat: Seat, stream_id: str) -> None:
 
 
 def adopt_as_nursery(ground: Ground, stream_id: str) -> None:
-    dead_streams.stop_dead(ground.client, ground.store, seen_now(ground, stream_id), TIMEOUT_NANOS)
+    reaper.stop_dead(ground.client, ground.store, seen_now(ground, stream_id), TIMEOUT_NANOS)
 
 
 def seen_now(ground: Ground, stream_id: str) -> StreamInfo:
@@ -128,7 +128,7 @@ def test_a_baby_that_was_committed_under_old_facts_holds_up_no_adopter(
     seat.ground.client.ingestion.CommitOffset(old.request(stream_id, 0))
 
     run(seat.tail(stream_id).commit_found(0))
-    dead_streams.stop_dead(seat.ground.client, seat.ground.store, stale, TIMEOUT_NANOS)
+    reaper.stop_dead(seat.ground.client, seat.ground.store, stale, TIMEOUT_NANOS)
 
     assert seat.ground.commits() == [(stream_id, 0, old_records), (stream_id, 1, 1)]
     assert seen_now(seat.ground, stream_id).is_stopped
@@ -143,7 +143,7 @@ def test_another_process_repeats_a_commit_with_the_facts_of_the_first(seat: Seat
     with ThreadPoolExecutor(1) as threads:
         again = replace(seat, threads=threads, digests=CommittedDigests(600.0))
         adopt_as_collector(again, stream_id)
-    dead_streams.stop_dead(seat.ground.client, seat.ground.store, stale, TIMEOUT_NANOS)
+    reaper.stop_dead(seat.ground.client, seat.ground.store, stale, TIMEOUT_NANOS)
 
     assert committed(seat.ground, stream_id) == before
 

@@ -3,8 +3,7 @@
 import pytest
 from structlog.testing import capture_logs
 
-from dataplane.processes.cores import usable_cores
-from dataplane.task_runner import RUNNER_STARTED, open_runner
+from dataplane.task_runner import RUNNER_STARTED, open_runner, usable_cores
 from segments.errors import RunnerUnusable
 from segments.spark.settings import SparkSettings
 

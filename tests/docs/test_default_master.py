@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from dataplane.processes.cores import usable_cores
 from dataplane.settings import SparkProcessSettings
-from dataplane.task_runner import slots_of
+from dataplane.task_runner import slots_of, usable_cores
 from tests.docs.pages import ROOT
 
 _DEFAULT = re.compile(r"`SEGPLANE_SPARK_MASTER` is `([^`]+)` by\s+default")

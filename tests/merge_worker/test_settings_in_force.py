@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from dataplane.location import Locator
-from merge_worker import settings_in_force
 from merge_worker.config import Settings
+from merge_worker.loop import InForce, settings_in_force
 from meta.client import MetaClient
 from meta.v1 import janitor_pb2
 from meta.v1 import operations_pb2 as pb
@@ -22,20 +22,20 @@ def test_a_value_in_meta_wins_and_others_are_those_of_the_environment(
     set_for(meta_client, "merge_worker/*", WorkerSettings(concurrent_tasks=1))
     settings = Settings(concurrent_tasks=4, buffer_bytes_max=2**21)
 
-    in_force = settings_in_force.read(settings, Locator(meta_client, "merge_worker/a"))
-    others = settings_in_force.read(settings, Locator(meta_client, "a"))
+    in_force = settings_in_force(settings, Locator(meta_client, "merge_worker/a"))
+    others = settings_in_force(settings, Locator(meta_client, "a"))
 
     assert (in_force.allows(0), in_force.allows(1)) == (True, False)
     assert in_force.buffer_bytes_max == 2**21
     assert (others.allows(3), others.allows(4)) == (True, False)
-    assert settings_in_force.read(Settings(), Locator(meta_client, "a")).allows(100)
+    assert settings_in_force(Settings(), Locator(meta_client, "a")).allows(100)
 
 
 def test_while_meta_does_not_answer_the_environment_goes_on() -> None:
     with MetaClient("127.0.0.1:1", deadline_secs=0.1) as client:
-        in_force = settings_in_force.read(Settings(), Locator(client, "merge_worker/a"))
+        in_force = settings_in_force(Settings(), Locator(client, "merge_worker/a"))
 
-    assert in_force == settings_in_force.InForce(0, Settings().buffer_bytes_max, ())
+    assert in_force == InForce(0, Settings().buffer_bytes_max, ())
 
 
 def test_a_worker_of_one_dataset_leaves_the_tasks_of_others(

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from meta.process import Shutdown
 from meta.v1 import segment_lookup_pb2
-from nursery.cycles import Cycles
 from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.planning.tasks import Task
+from nursery.serving import Cycles
 from segments.location import Stores
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, run_here, texts
 from tests.support.waiting import wait_until

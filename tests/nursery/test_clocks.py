@@ -7,7 +7,7 @@ import pytest
 from dataplane.clocks import Clock
 from meta import metrics
 from meta.v1 import nursery_pb2
-from nursery.lifecycle import dead_streams
+from nursery.lifecycle import reaper
 from nursery.planning.snapshot import StreamInfo, read_snapshot
 from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 from tests.support.nursery.passing_time import let_pass
@@ -82,8 +82,8 @@ def test_the_tail_of_a_silent_stream_is_as_old_as_the_store_with_a_wrong_clock_s
     store = SkewedStore(collector.store, int(skew_secs * 1e9))
     client, silent = collector.client, polled(collector)
 
-    dead_streams.stop_dead(client, store, silent, timeout_nanos=4_500 * 10**9)
+    reaper.stop_dead(client, store, silent, timeout_nanos=4_500 * 10**9)
     assert polled(collector).stopped_offset is None
 
-    dead_streams.stop_dead(client, store, silent, timeout_nanos=3_600 * 10**9)
+    reaper.stop_dead(client, store, silent, timeout_nanos=3_600 * 10**9)
     assert polled(collector).stopped_offset == 0

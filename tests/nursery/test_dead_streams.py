@@ -4,7 +4,7 @@ import pytest
 
 from meta.errors import StreamStopped
 from meta.v1 import nursery_pb2, operations_pb2
-from nursery.lifecycle import dead_streams
+from nursery.lifecycle import reaper
 from nursery.planning.snapshot import StreamInfo, read_snapshot
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
@@ -81,7 +81,7 @@ def test_a_collector_that_commits_before_its_stream_is_stopped_keeps_it(
     stale = as_seen_now(collector)
     collector.send("back")
 
-    dead_streams.stop_dead(collector.client, collector.store, stale, timeout_nanos=10**9)
+    reaper.stop_dead(collector.client, collector.store, stale, timeout_nanos=10**9)
 
     assert not is_stopped(collector)
     collector.send("and on")
@@ -96,7 +96,7 @@ def test_a_baby_that_is_committed_while_it_is_adopted_is_there_once(
     stale = as_seen_now(collector)
     collector.send("by its collector")
 
-    dead_streams.stop_dead(collector.client, collector.store, stale, timeout_nanos=0)
+    reaper.stop_dead(collector.client, collector.store, stale, timeout_nanos=0)
 
     assert is_stopped(collector)
     for _ in range(4):
@@ -109,9 +109,7 @@ def test_a_collector_that_comes_back_after_the_stop_acknowledges_nothing_on_the_
 ) -> None:
     collector.send("a")
     adopted = collector.put("adopted")
-    dead_streams.stop_dead(
-        collector.client, collector.store, as_seen_now(collector), timeout_nanos=0
-    )
+    reaper.stop_dead(collector.client, collector.store, as_seen_now(collector), timeout_nanos=0)
 
     collector.commit(adopted)
     with pytest.raises(StreamStopped):
@@ -137,9 +135,7 @@ def test_the_records_of_an_adopted_tail_count_for_their_own_datasets(
     baby = Baby(tuple(parts), BabyKind.DATA, b"f" * 16, NOW)
     collector.store.put_if_absent(baby_key(collector.stream_id, 0), encode_baby(baby))
 
-    dead_streams.stop_dead(
-        collector.client, collector.store, as_seen_now(collector), timeout_nanos=0
-    )
+    reaper.stop_dead(collector.client, collector.store, as_seen_now(collector), timeout_nanos=0)
 
     ids = [collector.dataset_id, other.dataset_id]
     request = operations_pb2.GetUsageRequest(dataset_ids=ids)

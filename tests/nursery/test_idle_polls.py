@@ -8,10 +8,10 @@ import pytest
 from meta import metrics
 from meta.client import MetaClient
 from meta.process import Shutdown
-from nursery.cycles import IDLE_SECS_MAX, Cycles
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
 from nursery.results import DatasetResult, TaskResult
+from nursery.serving import IDLE_SECS_MAX, Cycles
 from segments.location import Stores
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 

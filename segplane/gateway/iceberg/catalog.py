@@ -22,7 +22,7 @@ from segplane.gateway.iceberg.access.access_routes import AccessRoutes
 from segplane.gateway.iceberg.name_lists import NameLists
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.responses import refuse
-from segplane.gateway.iceberg.scans.plan_routes import PLAN_ENDPOINTS, PlanRoutes
+from segplane.gateway.iceberg.scans.scan_plans import PLAN_ENDPOINTS, PlanRoutes
 from segplane.gateway.iceberg.table_names import TableNames
 from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
 

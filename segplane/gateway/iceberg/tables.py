@@ -20,16 +20,14 @@ from segments.store.open import open_stores
 from segplane.gateway.http import metrics
 from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
 from segplane.gateway.http.recent_values import RecentValues
-from segplane.gateway.iceberg.catalog_views import catalog_view
+from segplane.gateway.iceberg.metadata import data_files
 from segplane.gateway.iceberg.metadata.contents import Contents, OtherDataset
-from segplane.gateway.iceberg.metadata.data_files import DataFile, UnreadableFile, data_file
 from segplane.gateway.iceberg.metadata.documents import Document, document
 from segplane.gateway.iceberg.metadata.publication import Publisher
 from segplane.gateway.iceberg.metadata.schema import TableSchema, table_schema
-from segplane.gateway.iceberg.metadata.unread_files import told_apart
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.version_names import split_version
-from segplane.gateway.iceberg.views import parse_view_name, view_metadata
+from segplane.gateway.iceberg.views import catalog_view, parse_view_name, view_metadata
 
 log = structlog.get_logger()
 _ATTEMPTS = 3
@@ -83,12 +81,12 @@ class Tables:
             return False
         return True
 
-    def described(self, segment: SegmentInfo) -> DataFile | UnreadableFile:
+    def described(self, segment: SegmentInfo) -> data_files.DataFile | data_files.UnreadableFile:
         """Describe a segment as a file of a table. Raises StoreError."""
         if segment.foreign.state:
             store = open_stores(self._locator.stores, is_brief=True)
-            segment = told_apart(segment, store)
-        return data_file(segment, self._locator.stores)
+            segment = data_files.told_apart(segment, store)
+        return data_files.data_file(segment, self._locator.stores)
 
     def identify(self, name: str, scope: DatasetScope) -> tuple[str, str, int | None]:
         """Return the id and name of a table's dataset, and the version that the name asks for.

@@ -1,20 +1,48 @@
-"""Views of one signal over a table of all signals, for engines that know catalog views."""
+"""Views of the catalog, as SQL for engines that know views of Iceberg catalogs.
+
+Those of one signal are over the table of a dataset. Those over datasets name them as tables and no
+version: an engine that runs the SQL reads each table at that table's current version.
+"""
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid5
 
+from kql.errors import KqlError
+from kql.scope import CheckedQuery
+from kql.sql.engines import EngineName
+from kql.sql.relations import tables_named, to_sql
+from kql.types import KqlType
+from meta.client import MetaClient
+from meta.errors import InvalidArgument, NotFound, RoleRefused
+from meta.v1 import catalog_pb2
 from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
 from segplane.gateway.iceberg.metadata.schema import signal_schema
+from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
+from segplane.read.views.view_sql import ViewUnreadable, compiled_view
 
 # The versions of one view differ by their schema; there is only the current one.
 _VERSION_ID = 1
 # The name of this catalog in Trino, which looks nowhere for a table without one. Spark looks in the
 # view's own catalog, whatever its name.
 TRINO_CATALOG = "segplane"
+_DIALECTS: tuple[EngineName, ...] = ("spark", "trino")
+_TYPES: dict[KqlType, str] = {
+    "bool": "boolean",
+    "int": "int",
+    "long": "long",
+    "real": "double",
+    "string": "string",
+    "datetime": "timestamptz",
+    # Nanoseconds, as `duration_ns` has them.
+    "timespan": "long",
+    "guid": "string",
+    "dynamic": "string",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +127,45 @@ def _sql(schema: Sequence[str], name: ViewName, columns: Sequence[str], quote: s
     source = ".".join(map(quoted, [*schema, name.dataset_name]))
     listed = ", ".join(map(quoted, columns))
     return f"SELECT {listed} FROM {source} WHERE signal = '{name.signal}'"  # noqa: S608
+
+
+def catalog_view(meta: MetaClient, name: str, namespace: str) -> dict[str, Any]:
+    """Describe a view as Iceberg's view specification wants it, as it is defined now.
+
+    Raises TableMissing, TableRefused, MetaError.
+    """
+    try:
+        view = meta.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
+        state = compiled_view(meta, name)
+    except (NotFound, InvalidArgument, RoleRefused):
+        # No view exists for a gateway that is limited to datasets.
+        raise TableMissing(f"there is no view {name!r}") from None
+    except ViewUnreadable as error:
+        raise TableRefused(str(error)) from None
+    fields = [
+        {"id": number, "name": column, "required": False, "type": _TYPES[type_]}
+        for number, (column, type_) in enumerate(state.columns.items(), 1)
+    ]
+    texts = _texts(name, state, namespace)
+    # The same definition has the same numbers, wherever it is asked for.
+    version_id = _number([fields, representations(texts)])
+    schema = {"type": "struct", "schema-id": _number(fields), "fields": fields}
+    return view_document(view.id, f"view/{view.id}", namespace, version_id, schema, texts)
+
+
+def _texts(name: str, state: CheckedQuery, namespace: str) -> dict[str, str]:
+    """Return the SQL of each engine that can run the view; raises TableRefused for none."""
+    refused, texts = "", dict[str, str]()
+    for dialect in _DIALECTS:
+        catalog = TRINO_CATALOG if dialect == "trino" else ""
+        try:
+            texts[dialect] = to_sql(state, dialect, tables_named({}, namespace, catalog))
+        except KqlError as error:
+            refused = str(error)
+    if not texts:
+        raise TableRefused(f"view {name!r} can be read by neither Spark nor Trino: {refused}")
+    return texts
+
+
+def _number(value: object) -> int:
+    return (zlib.crc32(json.dumps(value).encode()) & 0x7FFFFFFF) or 1

@@ -34,9 +34,9 @@ from segplane.gateway.http.refusals import (
     QueryRefusal,
 )
 from segplane.gateway.queries.kept_datasets import DatasetUse, KeptDatasets
-from segplane.gateway.queries.previews import no_dataset
 from segplane.gateway.queries.processes import wire
 from segplane.gateway.queries.processes.remote import PROVIDER, RemoteDataset
+from segplane.gateway.queries.requests import no_dataset
 from segplane.query.errors import QueryError
 from segplane.query.tables import CatalogTables, NamedTable
 from segplane.read.bounds import TimeBounds

@@ -1,4 +1,7 @@
-"""Requests for queries: their bodies, and what these ask for."""
+"""Requests for queries: their bodies, and what these ask for.
+
+A preview, GET /v1/datasets/NAME/preview, is a query for the newest records of each signal.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 
 from segplane.gateway.http.bodies import read_json
-from segplane.gateway.http.refusals import QueryRefusal
+from segplane.gateway.http.refusals import NotThere, QueryRefusal
 from segplane.gateway.queries.processes.wire import QueryTask
 
 # 64 Ki characters, each escaped in JSON, and the rest of a request.
@@ -17,6 +20,10 @@ MEDIA_TYPES = {
     "arrow": "application/vnd.apache.arrow.stream",
 }
 _LANGUAGES = (None, "kql", "sql")
+ROWS_MAX = 1_000
+_ROWS_DEFAULT = 10
+# Meta has no longer names.
+_NAME_CHARACTERS_MAX = 255
 
 
 def asked_query(content: Any) -> QueryTask:
@@ -56,3 +63,17 @@ def limit_of(parameters: Mapping[str, str], default: int, most: int, *others: st
 async def body(request: Request) -> Any:
     """Read a request's JSON; raises QueryRefusal."""
     return await read_json(request, BODY_BYTES_MAX)
+
+
+def no_dataset(name: str) -> NotThere:
+    """Return the refusal of a dataset that is not there, or not there for the caller."""
+    return NotThere(f"there is no dataset {name[:80]!r}")
+
+
+def asked_preview(request: Request) -> QueryTask:
+    """Parse a request; raises QueryRefusal."""
+    limit = limit_of(request.query_params, _ROWS_DEFAULT, ROWS_MAX)
+    name = str(request.path_params["name"])
+    if len(name) > _NAME_CHARACTERS_MAX:
+        raise no_dataset(name)
+    return QueryTask(name, None, "json", limit)

@@ -38,10 +38,15 @@ from segplane.gateway.queries.listings import (
     list_views,
     page_of,
 )
-from segplane.gateway.queries.previews import asked_preview, no_dataset
 from segplane.gateway.queries.processes.pool import ProcessPool
 from segplane.gateway.queries.processes.wire import ProcessLimits, QueryTask
-from segplane.gateway.queries.requests import MEDIA_TYPES, asked_query, body
+from segplane.gateway.queries.requests import (
+    MEDIA_TYPES,
+    asked_preview,
+    asked_query,
+    body,
+    no_dataset,
+)
 from segplane.gateway.queries.responses import ResultResponse, refuse
 from segplane.gateway.queries.run import DiedWaiting, QueryRun
 from segplane.gateway.queries.settings import QuerySettings

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dataplane.processes.cores import usable_cores
+from dataplane.task_runner import usable_cores
 
 CORES = len(os.sched_getaffinity(0))
 

@@ -14,8 +14,8 @@ from meta.client import MetaClient
 from meta.process import Shutdown
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
 from meta.v1.nursery_pb2 import GetIngestStreamsRequest, IngestStreamInfo
-from nursery.cycles import Cycles
 from nursery.loop import RunTasks
+from nursery.serving import Cycles
 from segments.signals import SIGNALS, Signal
 from tests.support.collector.process import CollectorProcess
 from tests.support.gateway.shop import DAY_0

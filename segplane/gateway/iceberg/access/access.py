@@ -17,7 +17,7 @@ from segments.store import credentials
 from segplane.gateway.http.recent_values import RecentValues
 from segplane.gateway.iceberg.access import cloud_reads
 from segplane.gateway.iceberg.access.access_settings import AccessSettings
-from segplane.gateway.iceberg.access.present_objects import PresentObjects
+from segplane.gateway.iceberg.access.cloud_reads import PresentObjects
 from segplane.gateway.iceberg.refusals import AccessRefused, RequestRefused
 
 if TYPE_CHECKING:

@@ -13,10 +13,14 @@ from meta.v1.segment_lookup_pb2 import FindSegmentsRequest, GetSegmentsByIdsRequ
 from segments.location import Stores
 from segments.store.interface import ObjectStore
 from segplane.gateway.http import metrics
-from segplane.gateway.iceberg.metadata.data_files import DataFile, UnreadableFile, data_file
+from segplane.gateway.iceberg.metadata.data_files import (
+    DataFile,
+    UnreadableFile,
+    data_file,
+    told_apart,
+)
 from segplane.gateway.iceberg.metadata.documents import LEFT_OUT_MAX
 from segplane.gateway.iceberg.metadata.manifest_groups import ManifestGroups
-from segplane.gateway.iceberg.metadata.unread_files import told_apart
 from segplane.gateway.iceberg.refusals import TableRefused
 
 log = structlog.get_logger()

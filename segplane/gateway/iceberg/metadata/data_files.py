@@ -3,15 +3,26 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import structlog
+
+from dataplane.registration import registered_facts, segment_facts
 from meta.v1 import common_pb2
+from segments.errors import CorruptObject, ObjectMissing
+from segments.foreign.opening import claims_to_be_segment, reason_of
 from segments.keys import join_key
 from segments.location import Stores
 from segments.parquet.columns.stored_columns import FORMAT_MICROSECONDS
+from segments.parquet.content import read_content
+from segments.parquet.footer import differences
 from segments.signals import SIGNALS, TRAITS
+from segments.store.interface import ObjectStore
 
 # Signals by the numbers of the contract's enum, in the order in which a file sorts them: by name.
 _SIGNAL_NAMES = {TRAITS[signal].kind: signal for signal in SIGNALS}
 _DAY_NANOS = 86_400 * 10**9
+# Unread ones are classified before, by `told_apart`.
+_FOREIGN = (common_pb2.FOREIGN_STATE_MAPPED, common_pb2.FOREIGN_STATE_UNREADABLE)
+log = structlog.get_logger()
 
 
 class DataFile(NamedTuple):
@@ -34,10 +45,6 @@ class DataFile(NamedTuple):
     def is_of_one_day(self) -> bool:
         """False for stray times of several UTC days, which no partition can hold."""
         return self.day == self.end_ns // _DAY_NANOS
-
-
-# Unread ones are classified before (segplane.gateway.iceberg.metadata.unread_files).
-_FOREIGN = (common_pb2.FOREIGN_STATE_MAPPED, common_pb2.FOREIGN_STATE_UNREADABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +108,39 @@ def _left_out(segment: common_pb2.SegmentInfo) -> UnreadableFile:
     format_version = segment.facts.format_version if segment.HasField("facts") else None
     version = segment.created_version
     return UnreadableFile(segment.id, format_version, key, version, reason, is_left_out=True)
+
+
+def told_apart(segment: common_pb2.SegmentInfo, store: ObjectStore) -> common_pb2.SegmentInfo:
+    """Return a segment with the facts of its footer, or as what readers leave out.
+
+    One that claims to be a segment and is damaged is neither: its table is refused. Raises
+    StoreError.
+    """
+    if segment.foreign.state != common_pb2.FOREIGN_STATE_UNREAD or segment.facts.format_version:
+        return segment
+    known = common_pb2.SegmentInfo()
+    known.CopyFrom(segment)
+    at = segment.cloud_object_key
+    key = join_key(at.prefix.prefix, at.key)
+    try:
+        if claims_to_be_segment(lambda: store.open_input(key)):
+            known.ClearField("foreign")
+            _take_facts(known, key, store)
+        else:
+            known.foreign.state = common_pb2.FOREIGN_STATE_MAPPED
+    except (CorruptObject, ObjectMissing) as error:
+        known.foreign.state = common_pb2.FOREIGN_STATE_UNREADABLE
+        known.foreign.reason = reason_of(error)
+    return known
+
+
+def _take_facts(segment: common_pb2.SegmentInfo, key: str, store: ObjectStore) -> None:
+    """Add the facts of a footer that agrees with the registration."""
+    try:
+        read = read_content(store, key)
+    except CorruptObject as error:
+        log.error("segment_damaged", segment_id=segment.id, object_key=key, error=str(error))
+        return
+    is_registered = not any(differences(read.stored, registered_facts(segment)))
+    if is_registered and read.content is not None and read.content.sections:
+        segment.facts.CopyFrom(segment_facts(read.content))

@@ -11,6 +11,9 @@ from datetime import date, timedelta
 from typing import Any
 
 import structlog
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
 
 from meta.client import MetaClient
 from meta.errors import CursorInvalid
@@ -18,11 +21,15 @@ from meta.v1.common_pb2 import Signal, TimeRange
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.signals import SIGNALS, TRAITS
 from segplane.gateway.http import metrics
+from segplane.gateway.http.bodies import answer
 from segplane.gateway.http.readers import DatasetScope
+from segplane.gateway.iceberg import responses
+from segplane.gateway.iceberg.access.access_routes import Actions
 from segplane.gateway.iceberg.metadata.contents import why_unreadable
 from segplane.gateway.iceberg.metadata.data_files import DataFile, UnreadableFile
 from segplane.gateway.iceberg.metadata.manifests import DAY_SPEC, UNPARTITIONED_SPEC
 from segplane.gateway.iceberg.refusals import PlanTaskMissing, RequestRefused, TableRefused
+from segplane.gateway.iceberg.responses import read_object, refuse
 from segplane.gateway.iceberg.scans.scan_filters import ScanBounds, scan_bounds
 from segplane.gateway.iceberg.tables import Tables, expiry_explained
 
@@ -34,6 +41,12 @@ _PAGE_BYTES = 4 * 2**20
 _FILE_BYTES = 512
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _EPOCH = date(1970, 1, 1)
+_TABLE = "/v1/{prefix}/namespaces/{namespace}/tables/{table}"
+PLAN_ENDPOINTS = (
+    f"POST {_TABLE}/plan",
+    f"DELETE {_TABLE}/plan/{{plan-id}}",
+    f"POST {_TABLE}/tasks",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +193,38 @@ def _size_bytes(where: Any) -> int:
         return len(json.dumps(where))
     except RecursionError:
         raise RequestRefused("the filter is nested too deep") from None
+
+
+class PlanRoutes:
+    """Answers planTableScan, fetchScanTasks, fetchPlanningResult and cancelPlanning."""
+
+    def __init__(self, planner: ScanPlanner) -> None:
+        self._planner = planner
+
+    def actions(self) -> Actions:
+        """Return the routes below a table, by method and name."""
+        return {
+            ("POST", "plan"): self.plan,
+            ("POST", "tasks"): self.fetch,
+            ("GET", "plan/"): self.find,
+            ("DELETE", "plan/"): self.cancel,
+        }
+
+    async def plan(self, request: Request, table: str, scope: DatasetScope) -> Response:
+        """Plan a scan."""
+        body = await read_object(request)
+        return await run_in_threadpool(lambda: answer(self._planner.plan(table, scope, body)))
+
+    async def fetch(self, request: Request, table: str, scope: DatasetScope) -> Response:
+        """Give a further page of a plan."""
+        body = await read_object(request)
+        return await run_in_threadpool(lambda: answer(self._planner.fetch(table, scope, body)))
+
+    async def find(self, _: Request, __: str, ___: DatasetScope) -> Response:
+        """Refuse: nothing is kept of a plan."""
+        message = "plans are complete in the answer to POST plan and are not kept: plan again"
+        return refuse(responses.NO_PLAN, message)
+
+    async def cancel(self, _: Request, __: str, ___: DatasetScope) -> Response:
+        """End a plan, of which nothing is kept."""
+        return Response(status_code=204)

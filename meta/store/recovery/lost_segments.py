@@ -13,8 +13,9 @@ from sqlalchemy import ARRAY, Uuid, bindparam, insert, text
 
 from meta.errors import RaceLost
 from meta.store.access import audit
-from meta.store.deletion import tombstones
+from meta.store.deletion import retention, tombstones
 from meta.store.engine.pool import Transaction
+from meta.store.lookup import lineage
 from meta.store.merging import merge_tasks
 from meta.store.recovery import rebuild, restored_streams, unknown_streams
 from meta.store.recovery.rebuild import RestoredSegment
@@ -46,25 +47,9 @@ _LIVE = text("""
     SELECT id, prefix, object_name FROM segments
     WHERE dataset_key = :key AND tombstone_version IS NULL ORDER BY id
 """)
-# The babies of a segment, by the registrations of it and of all that was merged into it.
-_SPANS = text("""
-    WITH RECURSIVE sources (id) AS (
-      SELECT cast(:id AS uuid)
-      UNION SELECT l.input_id FROM segment_lineage l JOIN sources s ON l.output_id = s.id
-    ), firsts AS (
-      SELECT id FROM sources
-      UNION SELECT first_segment_id FROM registration_segments f JOIN sources s
-        ON f.segment_id = s.id
-    )
-    SELECT DISTINCT r.stream_id::text, r.start_offset + 1, r.end_offset
-    FROM registrations r JOIN firsts f ON r.segment_id = f.id
-""")
 _LOCK_LIVE = text("""
     SELECT count(*) FROM (
       SELECT id FROM segments WHERE id = ANY(:ids) AND tombstone_version IS NULL FOR UPDATE) s
-""").bindparams(_UUIDS)
-_TASKS = text("""
-    SELECT DISTINCT task_id FROM merge_task_inputs WHERE segment_id = ANY(:ids) ORDER BY 1
 """).bindparams(_UUIDS)
 _ADVANCE = text("""
     UPDATE stream_heads SET committed_offset = :committed, is_pending = true
@@ -160,7 +145,8 @@ def is_known_dataset(tx: Transaction, dataset_id: str) -> bool:
 
 def spans_of(tx: Transaction, segment_id: UUID) -> list[tuple[str, int, int]]:
     """The stream, first and last offset of the registrations that a segment comes from."""
-    return [(row[0], row[1], row[2]) for row in tx.execute(_SPANS, {"id": segment_id})]
+    spans = lineage.spans_of(tx, segment_id)
+    return [(span.stream_id, span.start, span.end) for span in spans]
 
 
 def add_dataset(tx: Transaction, dataset_id: str) -> None:
@@ -178,7 +164,7 @@ def bring_back(tx: Transaction, returned: Returned) -> Version:
     restored_streams.write_babies(tx, rows)
     claims = segments.claim(tx, [segment.new for segment in returned.segments])
     segments.raise_refusal(claims)
-    _cancel_tasks(tx, returned.replaced_ids)
+    stats.add(tx, merge_tasks.cancel(tx, retention.lock_tasks(tx, returned.replaced_ids)))
     audit.note(tx, "segplane catalog reconcile", "segments", f"{len(returned.segments)} segments")
     version = versions.allocate(tx)
     for count in sorted({segment.merge_count for segment in returned.segments}):
@@ -221,13 +207,6 @@ def _states(
         stream_id: StreamState(committed, deleted, stopped, is_retired, merged[stream_id])
         for stream_id, committed, deleted, stopped, is_retired in rows
     }
-
-
-def _cancel_tasks(tx: Transaction, replaced_ids: Sequence[UUID]) -> None:
-    """Cancel open merges of segments that are replaced."""
-    task_ids = tx.execute(_TASKS, {"ids": list(replaced_ids)}).scalars().all()
-    tasks = [task for task_id in task_ids if (task := merge_tasks.lock(tx, task_id))]
-    stats.add(tx, merge_tasks.cancel(tx, tasks))
 
 
 def _write_registrations(

@@ -30,7 +30,6 @@ from segments.parquet.columns.readable import READABLE_COLUMNS
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import TIMESTAMP
-from segments.parquet.small_writer import SmallFormat
 from segments.parquet.sorting import sort_table
 from segments.parquet.spec import SegmentSpec
 from segments.parquet.writer import SegmentWriter
@@ -42,7 +41,6 @@ SEGMENTS = 6
 ROUNDS = 15
 LOOKUPS = 5
 BABIES = BabySpec(babies=4, datasets=1, streams=1, datasets_per_baby=1, size_bytes=60_000_000)
-SMALL_ROWS = (1, 20)
 # Clocks of senders, by the nanoseconds of their ticks.
 CLOCKS = {"nanosecond": 1, "microsecond": 1_000, "millisecond": 1_000_000}
 SPEC = SegmentSpec()
@@ -51,7 +49,6 @@ ADDED = frozenset(column.name for column in READABLE_COLUMNS)
 CPU_BAR = 1.03
 # By clock; random nanoseconds need the remainders, the others do not.
 SIZE_BARS = {"nanosecond": 1.005, "microsecond": 1.0, "millisecond": 1.0}
-SMALL_BAR = 1.1
 
 Tables = dict[Signal, pa.Table]
 
@@ -69,7 +66,6 @@ def run() -> list[Result]:
             _writing(folder),
             *_lookups(merged),
             *(_size(made[0], folder, clock) for clock in CLOCKS),
-            *_small_files(made[0]),
         ]
 
 
@@ -242,40 +238,6 @@ def _at_clock(table: pa.Table, tick_nanos: int) -> pa.Table:
         for column in table.columns
     ]
     return pa.table(columns, schema=table.schema)
-
-
-def _small_files(path: Path) -> list[Result]:
-    """Bytes of the small files of one signal that the nursery writes."""
-    tables, _ = _tables(path)
-    found = []
-    for rows in SMALL_ROWS:
-        old, new = (
-            sum(
-                _small_file(signal, table.slice(1_000, rows), version)
-                for signal, table in tables.items()
-            )
-            for version in FORMATS
-        )
-        found.append(
-            compare(
-                f"format_2_size_of_files_of_{rows}_rows",
-                new / len(tables),
-                old / len(tables),
-                reference_name="format 1",
-                unit="bytes a file of one signal",
-                bar=SMALL_BAR,
-                higher_is_better=False,
-            )
-        )
-    return found
-
-
-def _small_file(signal: Signal, table: pa.Table, version: int) -> int:
-    small = SmallFormat((signal,), SPEC, version)
-    owners = pa.array([0] * table.num_rows, pa.int32())
-    ((_, section),) = small.sections(signal, table, owners)
-    footer = SegmentFooter(DATASET_ID, "benchmark", format_version=version)
-    return len(small.write({signal: section}, footer).body)
 
 
 def _tables(path: Path) -> tuple[Tables, SegmentFooter]:

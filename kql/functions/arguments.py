@@ -17,7 +17,7 @@ Arguments = list[Argument]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CheckedCall:
     """A call of a function that a rule writes out."""
 
     name: str

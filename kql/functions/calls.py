@@ -7,7 +7,7 @@ from kql.errors import KqlError, suggestion
 from kql.functions import composed, dynamics, rules
 from kql.functions.arguments import (
     Arguments,
-    Call,
+    CheckedCall,
     as_json,
     constant_text,
     one_type,
@@ -148,12 +148,12 @@ def typed(function: Function, arguments: Arguments, offset: int) -> Expression:
     if rule.startswith("to "):
         return convert(arguments[0].value, ALIASES[rule[3:]], arguments[0].offset, name)
     if rule:
-        return _RULES[rule](Call(name, arguments, offset))
+        return _RULES[rule](CheckedCall(name, arguments, offset))
     called, values = signature(function.taken, name), [a.value for a in arguments]
     return Apply(called.template, tuple(values), _result(called, values), offset, name)
 
 
-def _case(call: Call) -> Expression:
+def _case(call: CheckedCall) -> Expression:
     if len(call.arguments) % 2 == 0:
         raise KqlError(
             call.offset, f"{call.name} has no last value", "end it with a value for all else"
@@ -167,7 +167,7 @@ def _case(call: Call) -> Expression:
     return Choice(tuple(branches), unified_values[-1], unified_values[-1].type)
 
 
-def _coalesce(call: Call) -> Expression:
+def _coalesce(call: CheckedCall) -> Expression:
     values = one_type(call.name, call.arguments)
     if values[0].type == "string":
         *first, last = values
@@ -175,7 +175,7 @@ def _coalesce(call: Call) -> Expression:
     return call.apply("coalesce", values[-1].type, *values)
 
 
-def _is_null(call: Call) -> Expression:
+def _is_null(call: CheckedCall) -> Expression:
     value = call.arguments[0].value
     if value.type == "string":
         instead = "isempty" if call.name == "isnull" else "isnotempty"
@@ -185,17 +185,17 @@ def _is_null(call: Call) -> Expression:
     return call.apply(call.name, "bool", value)
 
 
-def _delimited(call: Call) -> Expression:
+def _delimited(call: CheckedCall) -> Expression:
     delimiter, *values = (a.value for a in call.arguments)
     parts = [part for value in values for part in (delimiter, value)]
     return call.apply("strcat", "string", *parts[1:])
 
 
-def _part_of_date(call: Call) -> Expression:
+def _part_of_date(call: CheckedCall) -> Expression:
     return composed.part_of_date(call.name, call.arguments[0].value, call.offset)
 
 
-def _attribute(call: Call) -> Expression:
+def _attribute(call: CheckedCall) -> Expression:
     attributes = call.arguments[0]
     if attributes.value.type != "dynamic":
         attributes.fail(
@@ -206,7 +206,7 @@ def _attribute(call: Call) -> Expression:
     return dynamics.as_text(Member(attributes.value, (key,)), call.offset, call.name)
 
 
-def _trim(call: Call) -> Expression:
+def _trim(call: CheckedCall) -> Expression:
     given, subject = call.arguments
     if not isinstance(given.value, Constant) or given.value.type != "string":
         given.fail("the pattern has to be known before the query runs", "write a text in quotes")
@@ -218,7 +218,7 @@ def _trim(call: Call) -> Expression:
     return call.apply("replace_regex", "string", subject.value, whole, rewrite)
 
 
-def _datetime_diff(call: Call) -> Expression:
+def _datetime_diff(call: CheckedCall) -> Expression:
     part = constant_text(call.arguments[0]).lower()
     times = [a.value for a in call.arguments[1:]]
     if part in _CALENDAR:
@@ -237,7 +237,7 @@ def _datetime_diff(call: Call) -> Expression:
     return call.apply("multiply", "long", difference, Constant(1_000, "long"))
 
 
-def _percentile(call: Call) -> Expression:
+def _percentile(call: CheckedCall) -> Expression:
     value, rank = call.arguments
     if value.value.type not in (*NUMBERS, "timespan", "datetime"):
         value.fail(f"{value.value.type} has no percentiles", "convert it to a number first")
@@ -252,16 +252,16 @@ def _percentile(call: Call) -> Expression:
     return call.apply(template, subject.type, subject, share)
 
 
-def _percentiles_array(call: Call) -> Expression:
+def _percentiles_array(call: CheckedCall) -> Expression:
     value, *ranks = call.arguments
     if len(ranks) == 1 and ranks[0].value.type == "dynamic":
         listed = rules.texts.constant_list(ranks[0])
         ranks = [Argument(_rank(each), ranks[0].offset) for each in listed[:21]]
     values: Arguments = []
     for rank in ranks:
-        percentile = _percentile(Call("percentile", [value, rank], call.offset))
+        percentile = _percentile(CheckedCall("percentile", [value, rank], call.offset))
         values.append(Argument(as_json("", Argument(percentile, call.offset)), call.offset))
-    return rules.arrays.pack_array(Call("", values, call.offset))
+    return rules.arrays.pack_array(CheckedCall("", values, call.offset))
 
 
 def _rank(value: object) -> Constant:
@@ -278,7 +278,7 @@ def extreme(name: str, key: Expression, value: Expression, offset: int) -> Expre
     return Apply(template, (value, key), value.type, offset, name)
 
 
-_RULES: dict[str, Callable[[Call], Expression]] = {
+_RULES: dict[str, Callable[[CheckedCall], Expression]] = {
     "case": _case,
     "coalesce": _coalesce,
     "isnull": _is_null,

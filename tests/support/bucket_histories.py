@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from segments.inventory.contents import BabyFound, SegmentFound
+from segments.inventory.contents import SegmentFound
+from segments.inventory.streams import BabyFound
 from segments.keys import attempt_prefix, merged_prefix
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter, footer_of_days, merged_footer

@@ -1,6 +1,7 @@
 """Inventories of a bucket for a rebuild: segments with lineage, babies."""
 
-from segments.inventory.contents import BabyFound, SegmentFound
+from segments.inventory.contents import SegmentFound
+from segments.inventory.streams import BabyFound
 from segments.keys import attempt_prefix, merged_prefix
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter, footer_of_days, merged_footer

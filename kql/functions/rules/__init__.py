@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from kql.functions.arguments import Call
+from kql.functions.arguments import CheckedCall
 from kql.functions.rules import arrays, networks, numbers, texts, times
 from kql.typed import Expression
 
-RULES: dict[str, Callable[[Call], Expression]] = {
+RULES: dict[str, Callable[[CheckedCall], Expression]] = {
     **arrays.RULES,
     **networks.RULES,
     **numbers.RULES,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kql.errors import KqlError
-from kql.functions.arguments import Call, as_json, constant_text, constant_whole, pattern
+from kql.functions.arguments import CheckedCall, as_json, constant_text, constant_whole, pattern
 from kql.functions.arithmetic import convert, text
 from kql.functions.rules.texts import constant_list
 from kql.regex import group_count
@@ -14,7 +14,7 @@ PLACES_MAX = 128
 REPETITIONS_MAX = 10_000
 
 
-def _pieces(call: Call, opening: str, pieces: list[Expression], closing: str) -> Expression:
+def _pieces(call: CheckedCall, opening: str, pieces: list[Expression], closing: str) -> Expression:
     """Return JSON texts between brackets; in groups, since a call has a bounded length."""
     parts: list[Expression] = [Constant(opening, "string")]
     for number, piece in enumerate(pieces):
@@ -22,12 +22,12 @@ def _pieces(call: Call, opening: str, pieces: list[Expression], closing: str) ->
     return call.apply("strcat", "dynamic", *parts, Constant(closing, "string"))
 
 
-def pack_array(call: Call) -> Expression:
+def pack_array(call: CheckedCall) -> Expression:
     """Return an array of values in JSON."""
     return _pieces(call, "[", [a.value for a in call.arguments], "]")
 
 
-def bag_pack(call: Call) -> Expression:
+def bag_pack(call: CheckedCall) -> Expression:
     """Return a bag of keys and values that follow one another."""
     if len(call.arguments) % 2:
         raise KqlError(
@@ -46,7 +46,7 @@ def bag_pack(call: Call) -> Expression:
     return _pieces(call, "{", members, "}")
 
 
-def _folded(call: Call) -> Expression:
+def _folded(call: CheckedCall) -> Expression:
     """Join two or more arrays or bags, from the first to the last."""
     result, *others = (a.value for a in call.arguments)
     for value in others:
@@ -54,7 +54,7 @@ def _folded(call: Call) -> Expression:
     return result
 
 
-def _index_of(call: Call) -> Expression:
+def _index_of(call: CheckedCall) -> Expression:
     array, value = call.arguments[0].value, call.arguments[1]
     if value.value.type in NUMBERS:
         number = convert(value.value, "real", value.offset, call.name)
@@ -68,7 +68,7 @@ def _index_of(call: Call) -> Expression:
     return call.apply("ge", "bool", place, Constant(0, "long"))
 
 
-def _turn(call: Call) -> Expression:
+def _turn(call: CheckedCall) -> Expression:
     is_shift = call.name.startswith("array_shift")
     array, count, *fill = (a.value for a in call.arguments)
     if call.name.endswith("right"):
@@ -79,7 +79,7 @@ def _turn(call: Call) -> Expression:
     return call.apply("array_shift", "dynamic", array, count, filled)
 
 
-def _split(call: Call) -> Expression:
+def _split(call: CheckedCall) -> Expression:
     """Return the parts of an array between places that are known beforehand."""
     array = call.arguments[0].value
     if call.arguments[1].value.type in ("int", "long"):
@@ -101,17 +101,17 @@ def _split(call: Call) -> Expression:
     return Choice(((is_array, joined),), Constant(None, "dynamic"), "dynamic")
 
 
-def _repeat(call: Call) -> Expression:
+def _repeat(call: CheckedCall) -> Expression:
     count = Constant(constant_whole(call.arguments[1], 0, REPETITIONS_MAX), "long")
     return call.apply("array_repeat", "dynamic", call.arguments[0].value, count)
 
 
-def _bag_set_key(call: Call) -> Expression:
-    member = bag_pack(Call(call.name, call.arguments[1:], call.offset))
+def _bag_set_key(call: CheckedCall) -> Expression:
+    member = bag_pack(CheckedCall(call.name, call.arguments[1:], call.offset))
     return call.apply("bag_merge", "dynamic", member, call.arguments[0].value)
 
 
-def _extract_all(call: Call) -> Expression:
+def _extract_all(call: CheckedCall) -> Expression:
     written, subject = constant_text(call.arguments[0]), call.arguments[-1]
     compiled = pattern(written, call.arguments[0])
     count = group_count(written)
@@ -137,7 +137,7 @@ def _extract_all(call: Call) -> Expression:
     return Choice(((matches, values),), Constant(None, "dynamic"), "dynamic")
 
 
-def _parse_text(call: Call) -> Expression:
+def _parse_text(call: CheckedCall) -> Expression:
     subject = call.arguments[0].value
     if call.name == "parse_urlquery":
         parameters = call.apply("query_parameters", "string", subject)
@@ -175,12 +175,14 @@ _PATH = {
 }
 
 
-def _group(call: Call, subject: Expression, regex: str) -> Expression:
+def _group(call: CheckedCall, subject: Expression, regex: str) -> Expression:
     compiled = Constant(regex, "string", "regex")
     return call.apply("extract", "string", compiled, Constant(1, "long"), subject)
 
 
-def _bag(call: Call, texts: dict[str, Expression], *others: tuple[str, Expression]) -> Expression:
+def _bag(
+    call: CheckedCall, texts: dict[str, Expression], *others: tuple[str, Expression]
+) -> Expression:
     members = [(key, call.apply("string_to_json", "string", t)) for key, t in texts.items()]
     shown: list[Expression] = [
         call.apply("strcat", "string", Constant(f'"{key}":', "string"), value)
@@ -196,14 +198,14 @@ def split_at(value: Apply, place: Expression) -> Expression:
     if number < 0:
         raise KqlError(value.offset, f"there is no part {number}", "parts are counted from 0 on")
     part = Member(value, (number,))
-    call = Call("split", [])
+    call = CheckedCall("split", [])
     opening, closing = Constant("[", "string"), Constant("]", "string")
     shown = call.apply("strcat", "dynamic", opening, part, closing)
     is_absent = call.apply("isnull", "bool", part)
     return Choice(((is_absent, Constant("[]", "dynamic")),), shown, "dynamic")
 
 
-RULES: dict[str, Callable[[Call], Expression]] = {
+RULES: dict[str, Callable[[CheckedCall], Expression]] = {
     "pack_array": pack_array,
     "bag_pack": bag_pack,
     "bag_set_key": _bag_set_key,

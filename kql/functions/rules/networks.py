@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kql.errors import KqlError
-from kql.functions.arguments import Call, constant_whole, whole
+from kql.functions.arguments import CheckedCall, constant_whole, whole
 from kql.functions.arithmetic import convert, text
 from kql.functions.rules.texts import constant_list
 from kql.scope import Argument
@@ -67,12 +67,12 @@ def _masked(number: Expression, prefix: Expression) -> Expression:
     return _call("binary_and", "long", number, mask)
 
 
-def _parse(call: Call) -> Expression:
+def _parse(call: CheckedCall) -> Expression:
     address = _address(call.name, call.arguments[0])
     return _masked(address.number, address.prefix)
 
 
-def _suffix(call: Call) -> Expression:
+def _suffix(call: CheckedCall) -> Expression:
     address = _address(call.name, call.arguments[0])
     is_valid = _call("isnotnull", "bool", address.number)
     return Choice(((is_valid, address.prefix),), whole(None), "long")
@@ -87,7 +87,7 @@ def _shortest(prefixes: list[Expression]) -> Expression:
     return values[0] if len(values) == 1 else _call("least", "long", *values)
 
 
-def _sides(call: Call) -> tuple[Expression, Expression]:
+def _sides(call: CheckedCall) -> tuple[Expression, Expression]:
     """Return the networks of two addresses by the shortest prefix."""
     a, b = (_address(call.name, argument) for argument in call.arguments[:2])
     prefixes = [a.prefix, b.prefix]
@@ -105,7 +105,7 @@ def _given_prefix(name: str, argument: Argument) -> Expression:
     return convert(argument.value, "long", argument.offset, name)
 
 
-def _compare(call: Call) -> Expression:
+def _compare(call: CheckedCall) -> Expression:
     a, b = _sides(call)
     values = {"lt": -1, "gt": 1, "eq": 0}
     branches = tuple((_call(t, "bool", a, b), whole(value)) for t, value in values.items())
@@ -119,7 +119,7 @@ def _same(a: Expression, b: Expression) -> Expression:
     return Choice(((are_valid, is_same),), Constant(None, "bool"), "bool")
 
 
-def _is_match(call: Call) -> Expression:
+def _is_match(call: CheckedCall) -> Expression:
     return _same(*_sides(call))
 
 
@@ -128,12 +128,12 @@ def _within(address: _Address, network: _Address) -> Expression:
     return _same(_masked(address.number, prefix), _masked(network.number, network.prefix))
 
 
-def _is_in_range(call: Call) -> Expression:
+def _is_in_range(call: CheckedCall) -> Expression:
     address, network = (_address(call.name, argument) for argument in call.arguments)
     return _within(address, network)
 
 
-def _is_in_any_range(call: Call) -> Expression:
+def _is_in_any_range(call: CheckedCall) -> Expression:
     address = _address(call.name, call.arguments[0])
     if len(call.arguments) == 2 and call.arguments[1].value.type == "dynamic":
         networks = [_read(str(each)) for each in constant_list(call.arguments[1])]
@@ -145,12 +145,12 @@ def _is_in_any_range(call: Call) -> Expression:
     return tests[0] if len(tests) == 1 else Logic("or", tuple(tests))
 
 
-def _is_private(call: Call) -> Expression:
+def _is_private(call: CheckedCall) -> Expression:
     address = _address(call.name, call.arguments[0])
     return Logic("or", tuple(_within(address, _read(network)) for network in _PRIVATE))
 
 
-def _format(call: Call) -> Expression:
+def _format(call: CheckedCall) -> Expression:
     argument = call.arguments[0]
     if argument.value.type in ("int", "long"):
         number = convert(argument.value, "long", argument.offset, call.name)
@@ -172,7 +172,7 @@ def _format(call: Call) -> Expression:
     return Choice(((Logic("and", limits), shown),), Constant("", "string"), "string")
 
 
-RULES: dict[str, Callable[[Call], Expression]] = {
+RULES: dict[str, Callable[[CheckedCall], Expression]] = {
     "parse_ipv4": _parse,
     "ipv4_netmask_suffix": _suffix,
     "ipv4_compare": _compare,

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from kql.functions.arguments import Call, as_json, one_type, series
+from kql.functions.arguments import CheckedCall, as_json, one_type, series
 from kql.functions.arithmetic import Operands, arithmetic, convert
 from kql.scope import Argument
 from kql.typed import Apply, Constant, Expression
 from kql.types import NUMBERS, ORDERED
 
 
-def _extreme_of(call: Call) -> Expression:
+def _extreme_of(call: CheckedCall) -> Expression:
     values = one_type(call.name, call.arguments)
     type_ = values[0].type
     if type_ not in ORDERED or type_ == "string":
@@ -25,7 +25,7 @@ def _extreme_of(call: Call) -> Expression:
     return call.apply("coalesce", type_, extreme, *values)
 
 
-def _bin_at(call: Call) -> Expression:
+def _bin_at(call: CheckedCall) -> Expression:
     value, width, start = call.arguments
     if value.value.type in NUMBERS:
         values = one_type(call.name, call.arguments)
@@ -44,14 +44,14 @@ def _bin_at(call: Call) -> Expression:
     return arithmetic(Operands(start, Argument(binned, call.offset), "+", call.offset))
 
 
-def _gettype(call: Call) -> Expression:
+def _gettype(call: CheckedCall) -> Expression:
     value = call.arguments[0].value
     if value.type == "dynamic":
         return call.apply("dynamic_type", "string", value)
     return Constant(value.type, "string")
 
 
-def _both(call: Call) -> tuple[Expression, Expression]:
+def _both(call: CheckedCall) -> tuple[Expression, Expression]:
     """Return two series; if one side is a number, it is repeated for each element."""
     a, b = call.arguments
     if a.value.type in NUMBERS and b.value.type == "dynamic":
@@ -61,22 +61,22 @@ def _both(call: Call) -> tuple[Expression, Expression]:
     return series(call.name, a), series(call.name, b)
 
 
-def _pairs(call: Call) -> Expression:
+def _pairs(call: CheckedCall) -> Expression:
     return call.apply(call.name, "dynamic", *_both(call))
 
 
-def _magnitude(call: Call) -> Expression:
+def _magnitude(call: CheckedCall) -> Expression:
     value = call.arguments[0].value
     squares = call.apply("series_multiply", "dynamic", value, value)
     return call.apply("sqrt", "real", call.apply("array_sum", "real", squares))
 
 
-def _dot_product(call: Call) -> Expression:
+def _dot_product(call: CheckedCall) -> Expression:
     products = call.apply("series_multiply", "dynamic", *_both(call))
     return call.apply("array_sum", "real", products)
 
 
-def _fill_const(call: Call) -> Expression:
+def _fill_const(call: CheckedCall) -> Expression:
     value = call.arguments[1]
     if value.value.type not in NUMBERS:
         value.fail(f"a number is needed, this is {value.value.type}", "write 0.0")
@@ -85,7 +85,7 @@ def _fill_const(call: Call) -> Expression:
     return call.apply(call.name, "dynamic", call.arguments[0].value, filled)
 
 
-def _make_bag(call: Call) -> Expression:
+def _make_bag(call: CheckedCall) -> Expression:
     bags: Expression = call.arguments[0].value
     if call.name == "make_bag_if":
         condition = call.arguments[1].value
@@ -96,7 +96,7 @@ def _make_bag(call: Call) -> Expression:
     return Apply("merged_bags", (listed,), "dynamic")
 
 
-RULES: dict[str, Callable[[Call], Expression]] = {
+RULES: dict[str, Callable[[CheckedCall], Expression]] = {
     "extreme_of": _extreme_of,
     "bin_at": _bin_at,
     "gettype": _gettype,

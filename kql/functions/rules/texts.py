@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from kql.functions.arguments import Call, constant_text, constant_whole, pattern, whole
+from kql.functions.arguments import CheckedCall, constant_text, constant_whole, pattern, whole
 from kql.functions.arithmetic import convert
 from kql.regex import escape
 from kql.scope import Argument
@@ -15,7 +15,7 @@ REPLACEMENTS_MAX = 64
 _MARKS_FROM = 0x10F000
 
 
-def _indexof(call: Call) -> Expression:
+def _indexof(call: CheckedCall) -> Expression:
     subject = call.arguments[0].value
     if call.name == "indexof":
         lookup = call.arguments[1].value
@@ -51,7 +51,7 @@ def _indexof(call: Call) -> Expression:
     return Choice(((is_absent, whole(-1)),), call.apply("add", "long", place, shift), "long")
 
 
-def _countof(call: Call) -> Expression:
+def _countof(call: CheckedCall) -> Expression:
     subject, search = call.arguments[0].value, constant_text(call.arguments[1])
     kind = constant_text(call.arguments[2]) if len(call.arguments) == 3 else "normal"
     if kind not in ("normal", "regex"):
@@ -79,14 +79,16 @@ def _countof(call: Call) -> Expression:
     return call.apply("add", "long", runs, further)
 
 
-def _shorter(call: Call, text: Expression, template: str, *arguments: Expression) -> Expression:
+def _shorter(
+    call: CheckedCall, text: Expression, template: str, *arguments: Expression
+) -> Expression:
     """Return how many characters a replacement by nothing takes away."""
     without = call.apply(template, "string", text, *arguments)
     lengths = (call.apply("strlen", "long", each) for each in (text, without))
     return call.apply("subtract", "long", *lengths)
 
 
-def _strrep(call: Call) -> Expression:
+def _strrep(call: CheckedCall) -> Expression:
     value = call.arguments[0].value
     count = min(constant_whole(call.arguments[1], 0, 2**31 - 1), REPETITIONS_MAX)
     if count == 0:
@@ -98,7 +100,7 @@ def _strrep(call: Call) -> Expression:
     return call.apply("strcat", "string", value, rest)
 
 
-def _translate(call: Call) -> Expression:
+def _translate(call: CheckedCall) -> Expression:
     search, replacement = (constant_text(a) for a in call.arguments[:2])
     # The last sign of a shorter list stands for the rest; the first of equal signs counts.
     padded = replacement + replacement[-1:] * (len(search) - len(replacement))
@@ -124,7 +126,7 @@ def constant_list(argument: Argument) -> list[object]:
     return parsed
 
 
-def _replace_strings(call: Call) -> Expression:
+def _replace_strings(call: CheckedCall) -> Expression:
     lookups, rewrites = (constant_list(a) for a in call.arguments[1:])
     if len(lookups) != len(rewrites) or not 0 < len(lookups) <= REPLACEMENTS_MAX:
         call.arguments[2].fail(
@@ -146,7 +148,7 @@ def _replace_strings(call: Call) -> Expression:
     return result
 
 
-def _tohex(call: Call) -> Expression:
+def _tohex(call: CheckedCall) -> Expression:
     value = call.arguments[0]
     if value.value.type not in ("int", "long"):
         value.fail(f"a whole number is needed, this is {value.value.type}", "use tolong()")
@@ -163,7 +165,7 @@ def _tohex(call: Call) -> Expression:
     return call.apply("pad_zeros", "string", digits, width)
 
 
-RULES: dict[str, Callable[[Call], Expression]] = {
+RULES: dict[str, Callable[[CheckedCall], Expression]] = {
     "indexof": _indexof,
     "countof": _countof,
     "strrep": _strrep,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from kql.errors import KqlError, suggestion
 from kql.functions import composed, spans
-from kql.functions.arguments import Arguments, Call, constant_text, time, whole_number
+from kql.functions.arguments import Arguments, CheckedCall, constant_text, time, whole_number
 from kql.functions.arithmetic import convert
 from kql.scope import Argument
 from kql.typed import Apply, Choice, Constant, Expression, Logic
@@ -26,7 +26,7 @@ def moved(part: str, count: Expression, time: Expression, offset: int, name: str
     return Apply("add_datetime", (time, span), "datetime", offset, name)
 
 
-def _start(call: Call) -> Expression:
+def _start(call: CheckedCall) -> Expression:
     start = call.apply(call.name, "datetime", call.arguments[0].value)
     if len(call.arguments) == 1:
         return start
@@ -34,7 +34,7 @@ def _start(call: Call) -> Expression:
     return moved(part, call.arguments[1].value, start, call.offset, call.name)
 
 
-def _end(call: Call) -> Expression:
+def _end(call: CheckedCall) -> Expression:
     part = call.name.removeprefix("endof")
     count: Expression = Constant(1, "long")
     if len(call.arguments) == 2:
@@ -50,7 +50,7 @@ def _end(call: Call) -> Expression:
     return call.apply("subtract_datetime", "datetime", following, microsecond)
 
 
-def _datetime_add(call: Call) -> Expression:
+def _datetime_add(call: CheckedCall) -> Expression:
     part = _part(call.arguments[0], (*_MONTHS, *_LENGTHS))
     return moved(part, call.arguments[1].value, call.arguments[2].value, call.offset, call.name)
 
@@ -71,7 +71,7 @@ _NAMED = {
 _PARTS = (*_NAMED, "quarter", "week_of_year", "minute", "second", *_OF_SECOND)
 
 
-def _datetime_part(call: Call) -> Expression:
+def _datetime_part(call: CheckedCall) -> Expression:
     part, time = _part(call.arguments[0], _PARTS), call.arguments[1].value
     if part in _NAMED:
         return composed.part_of_date(_NAMED[part], time, call.offset)
@@ -102,7 +102,7 @@ def _remainder(value: Expression, divisor: int) -> Expression:
     return Apply("remainder", (value, Constant(divisor, "long")), "long")
 
 
-def _make_datetime(call: Call) -> Expression:
+def _make_datetime(call: CheckedCall) -> Expression:
     if len(call.arguments) not in (1, 3, 5, 6):
         raise KqlError(
             call.offset, f"{call.name} has {len(call.arguments)} call.arguments",
@@ -146,7 +146,7 @@ def _ticks(value: Expression, ticks: int) -> Expression:
     return Apply("round_whole", (product,), "real")
 
 
-def _make_timespan(call: Call) -> Expression:
+def _make_timespan(call: CheckedCall) -> Expression:
     if len(call.arguments) == 1:
         return convert(call.arguments[0].value, "timespan", call.arguments[0].offset, call.name)
     if len(call.arguments) < 4:
@@ -159,7 +159,7 @@ def _make_timespan(call: Call) -> Expression:
     return call.apply("add", "timespan", days, _clock(call.name, call.arguments[1:]))
 
 
-def _unixtime(call: Call) -> Expression:
+def _unixtime(call: CheckedCall) -> Expression:
     argument = call.arguments[0]
     unit = call.name.split("_")[1].removesuffix("s")
     value = argument.value
@@ -198,7 +198,7 @@ _FORMAT_SIGNS = frozenset(" -/:,._[]TZ")
 
 
 def _laid_out(
-    call: Call,
+    call: CheckedCall,
     piece_at: Callable[[str, int], tuple[str, Expression | None]],
     hint: str,
     example: str,
@@ -219,7 +219,7 @@ def _laid_out(
     return Choice(((is_null, Constant("", "string")),), shown, "string")
 
 
-def _format_datetime(call: Call) -> Expression:
+def _format_datetime(call: CheckedCall) -> Expression:
     time = call.arguments[0].value
     whole = convert(time, "string", call.offset, call.name)
 
@@ -252,7 +252,7 @@ def _formatted(piece: str, whole: Expression, time: Expression) -> Expression:
     return Apply("replace_regex", (cut, *zero), "string")
 
 
-def _format_timespan(call: Call) -> Expression:
+def _format_timespan(call: CheckedCall) -> Expression:
     def piece_at(layout: str, position: int) -> tuple[str, Expression | None]:
         letter = layout[position]
         if letter in _SIGNS:
@@ -282,7 +282,7 @@ def _span_piece(value: Expression, letter: str, length: int) -> Expression | Non
     return Apply("replace_regex", zeros, "string")
 
 
-RULES: dict[str, Callable[[Call], Expression]] = {
+RULES: dict[str, Callable[[CheckedCall], Expression]] = {
     "startof": _start,
     "endof": _end,
     "datetime_add": _datetime_add,

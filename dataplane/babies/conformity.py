@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dataplane.babies.reads import Payload
+from dataplane.babies.payload import Payload
 from segments.deduplication import Deduplication
 from segments.otlp.arrow import Array, pc
 from segments.parquet.lineage import DAY_NANOS

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dataplane.babies.columns import DecodedDataset, Rows
 from dataplane.babies.conformity import PassCheck, QuarantinedPart, divided, verdict_of
-from dataplane.babies.reads import Payload
+from dataplane.babies.payload import Payload
 from dataplane.babies.receipts import Receipts, is_time_of_receipt
 from segments.otlp.arrow import Array, make, pc
 from segments.otlp.decode import Decoded, decode

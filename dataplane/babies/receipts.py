@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from dataplane.babies.reads import Payload
+from dataplane.babies.payload import Payload
 from segments.otlp.arrow import Array, make, pc
 from segments.parquet.schema import TIMESTAMP
 from segments.parquet.spec import RECEIPT, PromotedColumn

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from dataplane.babies.columns import DecodedDataset
-from dataplane.babies.reads import ROW_BYTES, Payload, Routes, TaskRead
+from dataplane.babies.payload import ROW_BYTES, Payload
+from dataplane.babies.reads import Routes, TaskRead
 from segments.baby import Baby, IsWanted, TokenPart
 from segments.otlp.split import records_at_most
 

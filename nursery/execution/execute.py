@@ -16,8 +16,9 @@ from dataplane.babies.columns import DatasetColumns
 from dataplane.babies.conformity import QuarantinedPart
 from dataplane.babies.decoding import RoutedPayload, UndecodablePayload, decode_pass
 from dataplane.babies.events import TooManyEvents
+from dataplane.babies.payload import Payload
 from dataplane.babies.reader import BabyReader
-from dataplane.babies.reads import Payload, TaskRead
+from dataplane.babies.reads import TaskRead
 from dataplane.babies.routing import Router, StrayPayload
 from nursery.execution.dataset_execution import DatasetExecution
 from nursery.execution.quarantine import Quarantine

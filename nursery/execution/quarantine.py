@@ -12,7 +12,7 @@ from types import MappingProxyType
 from google.protobuf.message import DecodeError
 
 from dataplane.babies.conformity import QuarantinedPart
-from dataplane.babies.reads import Payload
+from dataplane.babies.payload import Payload
 from segments.baby import baby_of
 from segments.errors import ObjectExists, StoreError
 from segments.keys import (

@@ -11,7 +11,8 @@ from pathlib import Path
 from dataplane.babies.conformity import QuarantinedPart
 from dataplane.babies.decoding import RoutedPayload, decode_pass
 from dataplane.babies.events import SeenEvents
-from dataplane.babies.reads import DatasetWork, Payload
+from dataplane.babies.payload import Payload
+from dataplane.babies.reads import DatasetWork
 from nursery.execution.dataset_execution import DatasetExecution, OpenBatch
 from nursery.execution.quarantine import NOTED_MISFITS_MAX
 from nursery.execution.segment_files import FILES_MAX, write_segments

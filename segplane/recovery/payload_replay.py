@@ -18,7 +18,7 @@ from segments.typed.conformity import OUTSIDE_WINDOW, SCHEMA_VIOLATION
 from segplane.recovery.object_attempts import register_once
 
 if TYPE_CHECKING:
-    from dataplane.babies.reads import Payload
+    from dataplane.babies.payload import Payload
     from nursery.results import DatasetResult
 
 # Bindings that may come between the reading of a layout and the registration.

@@ -24,7 +24,7 @@ from segments.typed.conformity import FORMER_SCHEMA_VIOLATION, SCHEMA_VIOLATION
 from segplane.recovery.payload_replay import ReplayRefused, begin_replay, register_payload
 
 if TYPE_CHECKING:
-    from dataplane.babies.reads import Payload
+    from dataplane.babies.payload import Payload
     from segplane.recovery.whole_babies import ReplayedBaby
 
 # Payloads whose notes one page reads at most, whatever the filter takes.
@@ -251,7 +251,7 @@ def _check_held(client: MetaClient, item: Quarantined) -> None:
 
 
 def _payload(item: Quarantined, body: bytes) -> "Payload":
-    from dataplane.babies.reads import Payload
+    from dataplane.babies.payload import Payload
 
     name = cast(QuarantineKey, parse_key(item.key))
     return Payload(

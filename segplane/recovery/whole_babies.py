@@ -29,7 +29,7 @@ from segplane.recovery.payload_replay import (
 )
 
 if TYPE_CHECKING:
-    from dataplane.babies.reads import Payload
+    from dataplane.babies.payload import Payload
 
 _CHECKSUM_BYTES = 4
 
@@ -150,7 +150,7 @@ def _key(payload: "Payload") -> str:
 
 
 def _payloads(name: QuarantineKey, part: TokenPart, received_at: int) -> Iterator["Payload"]:
-    from dataplane.babies.reads import Payload
+    from dataplane.babies.payload import Payload
 
     for index, body in enumerate(part.slices):
         if index not in part.damaged:

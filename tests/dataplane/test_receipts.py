@@ -12,7 +12,8 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLo
 
 from dataplane.babies.columns import DecodedDataset
 from dataplane.babies.decoding import RoutedPayload, decode_pass
-from dataplane.babies.reads import DatasetWork, Payload
+from dataplane.babies.payload import Payload
+from dataplane.babies.reads import DatasetWork
 from segments.otlp.split import cut
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.signals import SIGNALS, Signal

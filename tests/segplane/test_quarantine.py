@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dataplane.babies.reads import Payload
+from dataplane.babies.payload import Payload
 from meta.errors import InvalidArgument, NotDrained, NothingToRepair
 from meta.v1 import operations_pb2 as pb
 from nursery.execution.replay import write_payload

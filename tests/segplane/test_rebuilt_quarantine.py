@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 from click.testing import CliRunner, Result
 
-from dataplane.babies.reads import Payload
+from dataplane.babies.payload import Payload
 from dataplane.dataset_layout import read_layout
 from meta.client import MetaClient
 from meta.config import Settings

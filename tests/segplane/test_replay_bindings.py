@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from dataplane.babies.reads import Payload
+from dataplane.babies.payload import Payload
 from dataplane.location import ask_location
 from meta.client import MetaClient
 from meta.errors import LayoutChanged

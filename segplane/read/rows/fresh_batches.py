@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from dataplane.babies.columns import DatasetColumns, DecodedDataset
 from dataplane.babies.decoding import RoutedPayload, decode_pass
+from dataplane.babies.payload import Payload
 from dataplane.babies.reader import BabyReader
-from dataplane.babies.reads import DatasetWork, Payload, Routes
+from dataplane.babies.reads import DatasetWork, Routes
 from dataplane.babies.routing import Router, StrayPayload
 from segments.errors import SegmentsError
 from segments.offsets import spans_of

@@ -13,7 +13,8 @@ from collector.intake.conformity import RecordRules, reject_schema_violations
 from dataplane.babies.columns import DecodedDataset
 from dataplane.babies.decoding import RoutedPayload, decode_pass
 from dataplane.babies.events import SeenEvents
-from dataplane.babies.reads import DatasetWork, Payload
+from dataplane.babies.payload import Payload
+from dataplane.babies.reads import DatasetWork
 from segments.deduplication import Deduplication, EventWindow
 from segments.otlp.content import read_facts
 from segments.parquet.lineage import DAY_NANOS

@@ -13,7 +13,8 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from dataplane.babies.columns import DecodedDataset
 from dataplane.babies.conformity import QuarantinedPart
 from dataplane.babies.decoding import RoutedPayload, decode_pass
-from dataplane.babies.reads import DatasetWork, Payload
+from dataplane.babies.payload import Payload
+from dataplane.babies.reads import DatasetWork
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.parquet.columns import promoted_values
 from segments.parquet.columns.promoted_values import CERTAIN_TEXTS, Unconvertible, convert

@@ -113,6 +113,12 @@ class Cluster:
         self.stop()
 
     @property
+    def master_pid(self) -> int:
+        """Process id of the master."""
+        assert self._master is not None
+        return self._master.process.pid
+
+    @property
     def temporary_folder(self) -> Path:
         """Folder of the executors' temporary files, which shows what a task is working on."""
         return self.folder / "tmp"

@@ -31,6 +31,7 @@ QUERIES = [
     ("nothing | count", "1:1", "no dataset or view 'nothing'", "segplane datasets list"),
     ("row | count", "1:1", "no dataset or view 'row'", "did you mean 'rows'?"),
     ("rows | where i", "1:14", "a condition is needed, this is int", "compare it"),
+    ("print make_datetime(2026, 1)", "1:7", "make_datetime has 2 arguments", "write make_datetime("),
     ("rows | where s == 1", "1:16", "string == long is not defined", "tolong()"),
     ("rows | where d > '2026'", "1:16", "datetime > string is not defined", "datetime(2026"),
     ("rows | where l > 5ms", "1:16", "long > timespan is not defined", "`duration`"),

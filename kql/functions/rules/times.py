@@ -105,7 +105,7 @@ def _remainder(value: Expression, divisor: int) -> Expression:
 def _make_datetime(call: CheckedCall) -> Expression:
     if len(call.arguments) not in (1, 3, 5, 6):
         raise KqlError(
-            call.offset, f"{call.name} has {len(call.arguments)} call.arguments",
+            call.offset, f"{call.name} has {len(call.arguments)} arguments",
             "write make_datetime(year, month, day), with hour and minute, and with second",
         )  # fmt: skip
     if len(call.arguments) == 1:

@@ -117,8 +117,10 @@ class AzureRequests:
             pages: Any = self._client.list_blobs(
                 name_starts_with=prefix or None, results_per_page=_PAGE_MAX, **options
             ).by_page()
-            page = [_stored(blob) for blob in next(pages, ())]
-        return page, (page[-1].name if page else start) if pages.continuation_token else ""
+            # A page may be empty and others follow.
+            blobs = next(filter(None, map(list, pages)), [])
+        page = [_stored(blob) for blob in blobs]
+        return page, page[-1].name if page and pages.continuation_token else ""
 
     def delete(self, names: Sequence[str]) -> None:
         """Delete an object and its snapshots; an absent one is fine."""

@@ -131,9 +131,10 @@ class GcsRequests:
                 retry=None,
                 timeout=self._secs,
             )
-            page = [_stored(blob) for blob in next(names.pages, ())]
-        last = page[-1].name if page else token or start
-        return page, last if names.next_page_token else ""
+            # A page may be empty and others follow.
+            blobs = next(filter(None, map(list, names.pages)), [])
+        page = [_stored(blob) for blob in blobs]
+        return page, page[-1].name if page and names.next_page_token else ""
 
     def delete(self, names: Sequence[str]) -> None:
         """Delete an object; an absent one is fine."""

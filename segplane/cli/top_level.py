@@ -6,8 +6,13 @@ A command's module is imported when the command is run, so that others do not pa
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
+from click.exceptions import Exit
+
+# Of a process that SIGINT ends, for shells.
+EXIT_INTERRUPTED = 130
 
 # Modules of segplane.cli.commands, each with its commands or groups and their help.
 COMMANDS = {
@@ -117,6 +122,13 @@ class TopLevel(click.Group):
         group.name = cmd_name
         group.help = group.help or _HELP[cmd_name]
         return group
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; Ctrl-C ends it without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Exit(EXIT_INTERRUPTED) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands without importing them."""

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import signal
+import socket
 import subprocess
 import sys
 from difflib import get_close_matches
@@ -90,3 +92,15 @@ finally:
     )
 
     assert (done.returncode, done.stderr) == (0, "[]\n")
+
+
+def test_ctrl_c_ends_a_command_without_a_word() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        command = [sys.executable, "-m", "segplane", "stats", "--meta-address", address]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            silent.accept()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate()
+
+    assert (process.returncode, said) == (130, "")

@@ -12,7 +12,6 @@ from uuid import UUID
 from meta.errors import ReplyTooLarge
 from meta.services.messages import convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
-from meta.services.messages.filled import filled
 from meta.store.catalog import automatic_columns, dataset_layouts, datasets
 from meta.store.catalog.datasets import Dataset
 from meta.store.engine.pool import Transaction
@@ -255,7 +254,14 @@ def dataset_infos(
         for row in rows
     }
     for dataset_id, columns in automatic.items():
+        # Not by the names of the fields: a dataset may have a thousand, and a poll many datasets.
         infos[dataset_id].automatic_columns.extend(
-            filled(common_pb2.AutomaticColumn, column) for column in columns
+            common_pb2.AutomaticColumn(
+                attribute=column.attribute,
+                type=common_pb2.KqlType.ValueType(column.type),
+                field_id=column.field_id,
+                written=column.written,
+            )
+            for column in columns
         )
     return {str(dataset_id): info for dataset_id, info in infos.items()}

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 
 TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
-Dataset = Annotated[str, Argument(metavar="NAME", help="Dataset name.")]
+Dataset = Annotated[str, Positional(metavar="NAME", help="Dataset name.")]
 OnlyDataset = Annotated[str | None, Option("--dataset", help="Only this dataset.")]
 Start = Annotated[str | None, Option(help=f"From this event time on. {TIME_HELP}")]
 End = Annotated[str | None, Option(help=f"Up to this event time. {TIME_HELP}")]

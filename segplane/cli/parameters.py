@@ -28,7 +28,7 @@ class Option:
         self.bounds = {} if min is max is None else {"min": min, "max": max}
 
 
-class Argument(Option):
+class Positional(Option):
     """Metavar, help and bounds of an argument."""
 
     kind = click.Argument
@@ -54,7 +54,7 @@ def click_parameter(parameter: inspect.Parameter, help_: str | None) -> click.Pa
     if get_origin(type_) is Annotated:
         type_, given = get_args(type_)
     is_required = parameter.default is parameter.empty
-    given = given or (Argument() if is_required else Option())
+    given = given or (Positional() if is_required else Option())
     type_ = (
         next((t for t in get_args(type_) if t is not NoneType), type_)
         if isinstance(type_, UnionType)

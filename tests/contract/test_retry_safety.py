@@ -63,7 +63,7 @@ def another(meta_server: MetaServer) -> Iterator[MetaClient]:
 
 
 def send_to(client: MetaClient, method: str, request: Message) -> Any:
-    stubs = [stub for stub in vars(client).values() if type(stub).__name__.endswith("Stub")]
+    stubs = [getattr(client, name) for name in MetaClient.__annotations__]
     (send,) = (getattr(stub, method) for stub in stubs if hasattr(stub, method))
     return send(request)
 

@@ -11,7 +11,7 @@ from meta.config import Settings
 from meta.errors import DeletionHeld, InvalidArgument, Unavailable, VersionExpired
 from meta.v1 import ingest_token_pb2, operations_pb2
 from segments.store.open import open_store
-from segplane.cli.commands.operate import deletion
+from segplane.__main__ import app
 from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta import rollback
 from tests.support.meta.rollback import (
@@ -270,19 +270,19 @@ def test_an_operator_holds_deletion_by_hand(
 ) -> None:
     with running_meta(meta_settings, database_url, objects) as meta:
         address = f"127.0.0.1:{meta.running.port}"
-        held = CliRunner().invoke(deletion.app, ["hold", "--meta-address", address])
+        held = CliRunner().invoke(app, ["deletion", "--hold", "--meta-address", address])
 
         assert held.output == "deletion is held\n"
         with pytest.raises(DeletionHeld):
             meta.writer.due()
-        again = CliRunner().invoke(deletion.app, ["hold", "--meta-address", address])
+        again = CliRunner().invoke(app, ["deletion", "--hold", "--meta-address", address])
         assert again.output == "deletion was held already\n"
-        status = CliRunner().invoke(deletion.app, ["status", "--meta-address", address])
+        status = CliRunner().invoke(app, ["deletion", "--meta-address", address])
         assert "held" in status.output
         assert "history 1" in status.output
         # A hold by hand is no restore.
         assert not meta.state().witness.restored_reason
-        CliRunner().invoke(deletion.app, ["release", "--meta-address", address])
+        CliRunner().invoke(app, ["deletion", "--release", "--meta-address", address])
         assert meta.writer.due() == []
 
 

@@ -8,6 +8,8 @@ from botocore.exceptions import (
     HTTPClientError,
     NoCredentialsError,
     PartialCredentialsError,
+    SSOError,
+    TokenRetrievalError,
 )
 from botocore.parsers import ResponseParserError
 
@@ -76,6 +78,8 @@ def refused(error: Exception, location: StoreLocation) -> StoreError:
             f"no credentials for {where}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
             "AWS_PROFILE, or give the machine a role"
         )
+    if isinstance(error, SSOError | TokenRetrievalError):
+        return StoreUnusable(f"no credentials for {where}: {error}")
     if isinstance(error, ConnectionError | HTTPClientError | CredentialRetrievalError):
         return StoreUnavailable(
             f"{where} cannot be reached ({error}): start it or correct the object store URL"

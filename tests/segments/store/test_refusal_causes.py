@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from azure.core.exceptions import HttpResponseError
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, SSOTokenLoadError, TokenRetrievalError
 from google.api_core.exceptions import from_http_status
 
 from segments.errors import ObjectExists, StoreError, StoreUnavailable, StoreUnusable
@@ -191,3 +191,18 @@ def client_error(
     metadata = {"HTTPStatusCode": status, "HTTPHeaders": headers or {}}
     reply: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": metadata}
     return ClientError(reply, "PutObject")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SSOTokenLoadError(error_msg="the token has expired"),
+        TokenRetrievalError(provider="sso", error_msg="the token has expired"),
+    ],
+)
+def test_a_login_that_has_expired_is_not_tried_again(error: Exception) -> None:
+    refusal = refused(error, StoreLocation("s3", "", "bucket", "", ""))
+
+    assert type(refusal) is StoreUnusable
+    assert "no credentials" in str(refusal)
+    assert "the token has expired" in str(refusal)

@@ -8,7 +8,7 @@ from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.options import Dataset, dataset_id
 from segplane.cli.output import Answer, listing
-from segplane.cli.parameters import Argument
+from segplane.cli.parameters import Positional
 
 DEFAULT_STORE = "default"
 
@@ -18,7 +18,7 @@ def placement(
     name: Dataset,
     store: Annotated[
         str | None,
-        Argument(help=f"Name of a store, as META_OBJECT_STORES has it, or {DEFAULT_STORE}."),
+        Positional(help=f"Name of a store, as META_OBJECT_STORES has it, or {DEFAULT_STORE}."),
     ] = None,
     tasks_max: rewrites.TasksMax = None,
     mib_per_sec: rewrites.MiBPerSec = None,

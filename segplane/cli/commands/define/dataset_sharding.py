@@ -8,13 +8,13 @@ from segplane.cli.entry_changes import refused_with_differences
 from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
 from segplane.cli.options import Dataset
 from segplane.cli.output import Answer, listing
-from segplane.cli.parameters import Argument
+from segplane.cli.parameters import Positional
 
 
 def shard(
     client: MetaClient,
     name: Dataset,
-    fields: Annotated[list[str] | None, Argument(metavar="[FIELD[=WEIGHT]]...")] = None,
+    fields: Annotated[list[str] | None, Positional(metavar="[FIELD[=WEIGHT]]...")] = None,
     none: bool = False,
 ) -> Answer:
     """Show or replace the fields that lead the sort order of new segments.

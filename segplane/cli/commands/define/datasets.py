@@ -15,7 +15,7 @@ from segplane.cli.messages import MetaClient, catalog_pb2, janitor_pb2, operatio
 from segplane.cli.nouns import Noun
 from segplane.cli.options import Dataset, dataset_id
 from segplane.cli.output import NONE, Answer, Fact, author_facts, facts, listing, message_dict
-from segplane.cli.parameters import Argument
+from segplane.cli.parameters import Positional
 
 datasets: "Noun[catalog_pb2.Dataset]" = Noun(
     "datasets", {"id": "id", "name": "name", "note": lambda d: _note(d.name)}, sample="checkout"
@@ -79,7 +79,7 @@ def list_(client: MetaClient) -> Answer:
 @datasets.command("usage", "{}")
 def usage(
     client: MetaClient,
-    names: Annotated[list[str] | None, Argument(metavar="[NAME]...")] = None,
+    names: Annotated[list[str] | None, Positional(metavar="[NAME]...")] = None,
 ) -> Answer:
     """Count the records that datasets took this month (UTC), with their limit.
 

@@ -9,14 +9,14 @@ from segplane.cli.messages import MetaClient, catalog_pb2
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.options import schema_id
 from segplane.cli.output import Answer
-from segplane.cli.parameters import Argument
+from segplane.cli.parameters import Positional
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 
-Name = Annotated[str, Argument(help="The projection.")]
-Text = Annotated[str, Argument(help="Operators in KQL, such as: where body != ''.")]
+Name = Annotated[str, Positional(help="The projection.")]
+Text = Annotated[str, Positional(help="Operators in KQL, such as: where body != ''.")]
 
 projections: "Noun[catalog_pb2.Projection | catalog_pb2.GetProjectionResponse]" = Noun(
     "projections",

@@ -9,13 +9,13 @@ from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.output import Answer, listing
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 
-Name = Annotated[str, Argument(help="The schema.")]
+Name = Annotated[str, Positional(help="The schema.")]
 
 schemas: "Noun[catalog_pb2.Schema]" = Noun(
     "schemas",

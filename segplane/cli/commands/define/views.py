@@ -9,16 +9,16 @@ from segplane.cli.messages import MetaClient, catalog_pb2
 from segplane.cli.nouns import Noun
 from segplane.cli.options import dataset_id, schema_id
 from segplane.cli.output import NONE, Answer, author_facts, listing
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from kql.sql.engines import EngineName
 
-Name = Annotated[str, Argument(help="The view.")]
-ReadDataset = Annotated[str, Argument(metavar="DATASET", help="The dataset that it reads.")]
-Projection = Annotated[str, Argument(help="The projection that it reads it through.")]
+Name = Annotated[str, Positional(help="The view.")]
+ReadDataset = Annotated[str, Positional(metavar="DATASET", help="The dataset that it reads.")]
+Projection = Annotated[str, Positional(help="The projection that it reads it through.")]
 DIALECTS = ("duckdb", "spark", "trino")
 
 views: "Noun[catalog_pb2.GetViewResponse]" = Noun(

@@ -12,9 +12,9 @@ from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.nouns import Noun
 from segplane.cli.options import OnlyDataset, dataset_id
 from segplane.cli.output import NONE, Answer, size_text
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 
-RewriteId = Annotated[str, Argument(help="Rewrite id, as `rewrites list` shows it.")]
+RewriteId = Annotated[str, Positional(help="Rewrite id, as `rewrites list` shows it.")]
 MiBPerSec = Annotated[
     float | None, Option(min=0, help="Compressed MiB a second to read at most; 0: no limit.")
 ]

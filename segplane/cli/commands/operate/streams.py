@@ -20,11 +20,13 @@ from segplane.cli.output import (
     table,
     time_text,
 )
-from segplane.cli.parameters import Argument
+from segplane.cli.parameters import Positional
 
 app = group()
 SAMPLE = "0197c9a2-7f3e-7000-8000-000000000001"
-StreamId = Annotated[str, Argument(metavar="STREAM", help="Stream id, as `streams list` shows it.")]
+StreamId = Annotated[
+    str, Positional(metavar="STREAM", help="Stream id, as `streams list` shows it.")
+]
 
 
 @command(app, "streams list", "list")
@@ -43,7 +45,7 @@ def list_(client: MetaClient) -> Answer:
 def show(
     client: MetaClient,
     stream: StreamId,
-    offset: Annotated[int | None, Argument(min=0)] = None,
+    offset: Annotated[int | None, Positional(min=0)] = None,
 ) -> Answer:
     """Show one stream: its offsets, the baby that it waits at, and records given up.
 
@@ -96,7 +98,7 @@ def _located(client: MetaClient, stream: str, offset: int) -> Answer:
 def skip(
     client: MetaClient,
     stream: StreamId,
-    offset: Annotated[int, Argument(min=0)],
+    offset: Annotated[int, Positional(min=0)],
     accept_loss: AcceptLoss = False,
     reason: Reason = "",
 ) -> Answer:

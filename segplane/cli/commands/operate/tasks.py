@@ -11,10 +11,10 @@ from segplane.cli.messages import janitor_pb2 as pb
 from segplane.cli.nouns import Noun
 from segplane.cli.options import TIME_HELP, OnlyDataset, dataset_id, time_range
 from segplane.cli.output import NONE, Answer, listing, size_text
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 
 PAGE_MAX = 10_000
-TaskId = Annotated[str, Argument(help="Task id, as `tasks list` shows it.")]
+TaskId = Annotated[str, Positional(help="Task id, as `tasks list` shows it.")]
 
 
 tasks: "Noun[Any]" = Noun(

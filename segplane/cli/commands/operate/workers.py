@@ -9,7 +9,7 @@ from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.options import dataset_id
 from segplane.cli.output import NONE, Answer, facts, table, time_text
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 
 ALL = "all"
 
@@ -38,7 +38,7 @@ def list_(client: MetaClient) -> "Iterable[pb.Worker]":
 @workers.command("settings", "{} --concurrent-tasks 2")
 def settings(
     client: MetaClient,
-    name: Annotated[str | None, Argument()] = None,
+    name: Annotated[str | None, Positional()] = None,
     batch_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,
     batch_babies_max: int | None = None,
     decode_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,

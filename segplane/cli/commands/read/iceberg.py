@@ -8,7 +8,7 @@ from segplane.cli.iceberg_settings import ENGINES, CatalogAddress, settings_of
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import LocalStackDir
 from segplane.cli.output import Answer
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 app = group()
@@ -21,7 +21,7 @@ def info(
     address: str,
     gateway: Annotated[
         str | None,
-        Argument(
+        Positional(
             envvar="SEGPLANE_GATEWAY_ADDRESS",
             metavar="HOST:PORT|URL",
             help="URL at which engines reach the gateway; https:// if it has TLS. Unset: that of"

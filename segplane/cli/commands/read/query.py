@@ -10,7 +10,7 @@ from segplane.cli.command import command, group
 from segplane.cli.connection import refusal, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AsOf, End, Fresh, Start, moment_of
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 
 if TYPE_CHECKING:
     from segplane.query.results.output import Format
@@ -24,7 +24,7 @@ app = group()
 def query(
     client: MetaClient,
     address: str,
-    text: Annotated[str | None, Argument()] = None,
+    text: Annotated[str | None, Positional()] = None,
     kql: bool = False,
     sql: bool = False,
     format_: Annotated[str, Option("--format")] = "table",

@@ -10,14 +10,14 @@ from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AcceptLoss, Reason, dataset_id, require_loss_accepted
 from segplane.cli.output import Answer, facts, listing, size_text, time_text
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 
 if TYPE_CHECKING:
     from segplane.recovery.whole_babies import ReplayedBaby
 
 app = group()
 SAMPLE = "quarantine/0197c9a2-7f3e-7000-8000-000000000001/17.0"
-Key = Annotated[str, Argument(help="Key, as `quarantine list` shows it.")]
+Key = Annotated[str, Positional(help="Key, as `quarantine list` shows it.")]
 
 
 @command(app, "quarantine list --cause undecodable", "list")

@@ -8,7 +8,7 @@ from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.options import AcceptLoss, Reason, require_loss_accepted
 from segplane.cli.output import Answer
-from segplane.cli.parameters import Argument
+from segplane.cli.parameters import Positional
 
 
 def hide(
@@ -41,7 +41,7 @@ def hide(
 def replace(
     client: MetaClient,
     segment_id: str,
-    file: Annotated[Path | None, Argument()] = None,
+    file: Annotated[Path | None, Positional()] = None,
     accept_altered: bool = False,
     undo: bool = False,
     accept_loss: AcceptLoss = False,

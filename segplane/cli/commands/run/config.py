@@ -11,7 +11,7 @@ from meta.process.setting_names import COMMON, COMMON_ONLY, RENAMED, find_proble
 from segplane.cli.command import command, group
 from segplane.cli.connection import EXIT_USAGE, usage
 from segplane.cli.output import Answer, table
-from segplane.cli.parameters import Argument
+from segplane.cli.parameters import Positional
 from segplane.cli.process_settings import Process, installed_loads
 
 app = group()
@@ -27,7 +27,7 @@ class Shown:
 
 
 @command(app, "config show collector")
-def show(process: Annotated[Process | None, Argument()] = None) -> Answer:
+def show(process: Annotated[Process | None, Positional()] = None) -> Answer:
     """Show every setting in force in this environment with its source; secrets are hidden.
 
     A source is the default, a variable, an old name of the setting, or a file. Variables with the

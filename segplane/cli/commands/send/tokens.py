@@ -9,13 +9,13 @@ from segplane.cli.messages import ingest_token_pb2 as pb
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.options import dataset_id
 from segplane.cli.output import NONE, Answer, Fact, author_facts
-from segplane.cli.parameters import Argument, Option
+from segplane.cli.parameters import Option, Positional
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 
-TokenId = Annotated[str, Argument(help="Token id, as `tokens list` shows it.")]
+TokenId = Annotated[str, Positional(help="Token id, as `tokens list` shows it.")]
 Signal = Annotated[str | None, Option(help="Dataset name; '' refuses the signal.")]
 
 

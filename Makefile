@@ -246,8 +246,8 @@ $(ENGINES)/.ready: $(READY) requirements/engines.lock
 	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r requirements/engines.lock
 	@touch $@
 
-# Releases that are out, each in an environment of its own, for tests of what works beside them.
-RELEASES := $(patsubst tests/releases/%/COMMIT,build/releases/%/.ready,$(wildcard tests/releases/*/COMMIT))
+# The release before this one, in an environment of its own, for tests of what works beside it.
+RELEASES := build/releases/0.3.0/.ready
 
 .PHONY: releases
 releases: $(RELEASES) ## Build the release before this one from git below build/releases for the tests (1.1 GB)

@@ -21,7 +21,7 @@ from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from meta.v1.common_pb2 import TimeRange
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 
-RELEASE = "0.2.0"
+RELEASE = "0.3.0"
 PYTHON = Path(__file__).parents[1] / "build/releases" / RELEASE / "env/bin/python"
 PAIRS = 30
 # Of 30 sorted ratios, the 10th and the 21st enclose the median with a probability of 95.7 %.

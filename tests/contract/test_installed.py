@@ -135,6 +135,6 @@ def test_the_processes_run_from_wheels(wheels: Wheels, tmp_path: Path) -> None:
     packed = run(segplane, "spark-env", "--output", archive).splitlines()
 
     assert [line for line in packed if line.startswith("segplane")] == [
-        "segplane 0.3.0",
-        "segplane-server 0.3.0",
+        "segplane 0.4.0.dev0",
+        "segplane-server 0.4.0.dev0",
     ]

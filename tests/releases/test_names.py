@@ -1,4 +1,4 @@
-"""Names that clients and scripts written for 0.2.0 import and run: each is where it was."""
+"""Names that clients and scripts written for 0.2.0 or 0.3.0 import: each is where it was."""
 
 import importlib
 import importlib.util

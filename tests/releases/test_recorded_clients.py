@@ -8,10 +8,11 @@ import pytest
 from meta.process.setting_names import REMOVED, RENAMED, SHARED
 from tests.docs.pages import ROOT
 from tests.releases.recorded_catalog import ROLES, Tokens
+from tests.releases.recorded_datasets import KEPT
 from tests.releases.recorded_run import ADMIN
 from tests.support.meta.server import MetaServer
 from tests.support.releases.client import DescribedClient
-from tests.support.releases.release import RELEASE_BEFORE
+from tests.support.releases.release import RELEASE_BEFORE, Release
 
 # Another role than the owner cannot migrate.
 pytestmark = pytest.mark.database_owner
@@ -85,11 +86,13 @@ def test_recorded_ingest_tokens_are_valid_unless_revoked(
                 outcomes[name] = error.code()
 
     valid, gone = grpc.StatusCode.OK, grpc.StatusCode.UNAUTHENTICATED
-    assert outcomes == {"frontend": valid, "shop": valid, "old": gone, "revoked": gone}
+    revoked = dict.fromkeys(("old", "revoked", KEPT), gone)
+    assert outcomes == dict.fromkeys(tokens.ingest, valid) | revoked
 
 
-def test_every_setting_of_the_release_before_is_read_or_named_in_a_warning() -> None:
-    before = (RELEASE_BEFORE.fixtures / "settings.txt").read_text().split()
+@pytest.mark.parametrize("release", [Release("0.2.0"), RELEASE_BEFORE], ids=lambda r: r.name)
+def test_every_setting_of_a_release_is_read_or_named_in_a_warning(release: Release) -> None:
+    before = (release.fixtures / "settings.txt").read_text().split()
 
     # tests/contract/test_settings.py compares the page with what processes read.
     today = _SETTING.findall((ROOT / "docs" / "settings.md").read_text())

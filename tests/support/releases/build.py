@@ -1,6 +1,6 @@
 """Recipe of a release's environment: its wheels, built from git, over its own locked packages.
 
-`python -m tests.support.releases.build 0.2.0` is what `make releases` runs. Nothing of the work
+`python -m tests.support.releases.build 0.3.0` is what `make releases` runs. Nothing of the work
 tree goes into the environment but the tool that installs (uv).
 """
 

@@ -45,6 +45,22 @@ def restore(url: str, path: Path) -> None:
             connection.execute(_ADOPT_INCARNATION)
 
 
+def schema_of(dump_text: str) -> list[str]:
+    """The statements of a dump without its rows, in which the order of columns does not count."""
+    schema = re.sub(r"^COPY .*?^\\\.$", "", dump_text, flags=re.MULTILINE | re.DOTALL)
+    schema = re.sub(r"^SELECT pg_catalog\.setval.*$", "", schema, flags=re.MULTILINE)
+    blocks = re.split(r"\n(?:--.*)?\n", schema)
+    return [_sorted_columns(block) for block in blocks if block.strip()]
+
+
+def revision(path: Path) -> str:
+    """The revision of a dumped database."""
+    (number,) = re.findall(
+        r"^COPY public\.alembic_version .*\n(\w+)$", path.read_text(), re.MULTILINE
+    )
+    return str(number)
+
+
 def empty_tables(path: Path) -> set[str]:
     """The tables of a dump that have no row."""
     copies = re.findall(r"^COPY public\.(\w+) .*\n(.*)\n", path.read_text(), re.MULTILINE)
@@ -63,3 +79,17 @@ def _path(program: str) -> Path:
     assert spec is not None
     roots: Sequence[str] = spec.submodule_search_locations or ()
     return max(path for root in roots for path in Path(root).glob(f"pginstall*/bin/{program}"))
+
+
+def _sorted_columns(block: str) -> str:
+    head, start, rest = block.partition("(\n")
+    if not head.lstrip().startswith("CREATE TABLE"):
+        return block
+    columns, end, tail = rest.partition("\n)")
+    return (
+        head
+        + start
+        + "\n".join(sorted(line.rstrip(",") for line in columns.splitlines()))
+        + end
+        + tail
+    )

@@ -13,7 +13,7 @@ BUILDS = ROOT / "build" / "releases"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release by its number, such as 0.2.0."""
+    """A release by its number, such as 0.3.0."""
 
     name: str
 
@@ -55,7 +55,7 @@ class Release:
 
 
 # The processes, clients, settings, schema and files of this release work beside those of today.
-RELEASE_BEFORE = Release("0.2.0")
+RELEASE_BEFORE = Release("0.3.0")
 needs_release = pytest.mark.skipif(
     not RELEASE_BEFORE.is_built,
     reason=f"release {RELEASE_BEFORE.name} is not built: run `make releases` in a clone that has"

@@ -23,6 +23,8 @@ log = structlog.get_logger()
 # Any number will do, as long as every release uses the same.
 _LOCK_KEY = 7_310_579_241_902_114
 _POLL_SECS = 0.2
+# The release whose schema the first revision makes. A database of an earlier one goes through it.
+FIRST_RELEASE = "0.3.0"
 # Alembic's own query for its table has a dozen joins, and every start of meta would run it.
 _VERSION_TABLE = text("SELECT to_regclass('alembic_version')")
 _SCHEMA = text("SELECT current_schema()")
@@ -35,8 +37,8 @@ def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 30
     A database that a later release has migrated is left as it is: its schema only adds to ours. The
     lock is polled on an autocommit connection: waiting for it inside a transaction would
     deadlock with CREATE INDEX CONCURRENTLY. A database that is at the head already is not locked.
-    Raises ReleaseTooLow before anything is changed, Unavailable after `wait_secs`, and
-    InvalidArgument if the tables would not be in public.
+    Raises ReleaseTooLow, and InvalidArgument below the first revision, before anything is changed,
+    Unavailable after `wait_secs`, and InvalidArgument if the tables would not be in public.
     """
     try:
         check_release(database)
@@ -48,7 +50,19 @@ def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 30
 
 
 def check_release(database: Database) -> None:
-    """Raise ReleaseTooLow if the database needs a later release than this one."""
+    """Raise ReleaseTooLow if the database needs a later release than this one.
+
+    Raises InvalidArgument if an earlier release than this one has to migrate it first.
+    """
+    revision = current_revision(database)
+    if revision is None:
+        return
+    if revision < first_revision():
+        raise InvalidArgument(
+            f"the schema is at revision {revision}, below {first_revision()} of release"
+            f" {FIRST_RELEASE}: start meta of {FIRST_RELEASE} on the database, or run its `segplane"
+            " migrate`, and then this release"
+        )
     refusal = release.refusal(servers.least_release(database), installed_release())
     if refusal:
         raise ReleaseTooLow(refusal)
@@ -84,6 +98,12 @@ def _check_schema(connection: Connection) -> None:
             f"tables would be created in {schema or 'no schema'}, not in public: name a database of"
             " its own, in which search_path begins with public for this role"
         )
+
+
+@cache
+def first_revision() -> str:
+    """The revision that makes the whole schema of FIRST_RELEASE."""
+    return ScriptDirectory.from_config(_config()).get_base() or ""
 
 
 @cache

@@ -7,7 +7,7 @@ import structlog
 
 from meta import migrations
 from meta.config import Settings
-from meta.errors import ReleaseTooLow, Unavailable
+from meta.errors import InvalidArgument, ReleaseTooLow, Unavailable
 from meta.process import ConfigError
 from meta.store.engine import server_limits
 from meta.store.engine.pool import Database, OptionsRefused
@@ -21,7 +21,7 @@ CONNECTIONS_BESIDE_POOL = 1
 def open_database(settings: Settings) -> Database:
     """Connect and migrate; waits for Postgres while it starts.
 
-    Raises ConfigError or ReleaseTooLow.
+    Raises ConfigError, InvalidArgument or ReleaseTooLow.
     """
     database = Database(settings.database)
     try:
@@ -36,7 +36,7 @@ def open_database(settings: Settings) -> Database:
             " connections or transactions, as PgBouncer does: point META_DATABASE_URL at Postgres"
             " itself"
         ) from error
-    except (ConfigError, ReleaseTooLow):
+    except (ConfigError, InvalidArgument, ReleaseTooLow):
         database.close()
         raise
     if pool_size == settings.database.pool_size:

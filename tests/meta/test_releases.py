@@ -92,15 +92,6 @@ def test_a_meta_does_not_start_below_the_least_release(
         open_database(meta_settings)
 
 
-def test_a_database_below_the_column_has_no_least_release(meta_settings: Settings) -> None:
-    opened = Database(meta_settings.database)
-
-    migrations.upgrade(opened, revision="0062")
-
-    assert servers.least_release(opened) == ""
-    opened.close()
-
-
 def test_a_meta_writes_its_release_and_start_into_one_row(database: Database) -> None:
     transactions = Transactions(database)
     first, second = (ReleaseWatch(transactions, Shutdown(), name) for name in ("0.3.0", "0.3.1"))

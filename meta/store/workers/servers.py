@@ -26,11 +26,6 @@ _NOTE = text("""
     SELECT coalesce(least_release, '') FROM meta_state
 """)
 _LEAST_RELEASE = text("SELECT coalesce(least_release, '') FROM meta_state")
-# A database of a release before the column has no least release.
-_HAS_LEAST_RELEASE = text("""
-    SELECT EXISTS (SELECT FROM pg_attribute
-                   WHERE attrelid = to_regclass('meta_state') AND attname = 'least_release')
-""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +50,6 @@ def note(tx: Transaction, server: MetaServer) -> str:
 
 
 def least_release(database: Database) -> str:
-    """Return the least release that may serve a database, of any schema; "" = any."""
+    """Return the least release that may serve a database; "" = any."""
     with database.engine.connect() as connection:
-        if not connection.execute(_HAS_LEAST_RELEASE).scalar_one():
-            return ""
         return str(connection.execute(_LEAST_RELEASE).scalar_one_or_none() or "")

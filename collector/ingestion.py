@@ -58,7 +58,7 @@ class MonthlyUsage:
 
     @property
     def name(self) -> str:
-        """The dataset's name, or its id if a meta of 0.1.0 does not send it."""
+        """The dataset's name, or its id as long as meta has not sent it."""
         return self.message.dataset_name or self.message.dataset_id
 
     @property

@@ -38,13 +38,9 @@ class DatabaseClock:
         self._offset_nanos: int | None = None
 
     def observe(self, database_time_nanos: int, sent_at: float) -> None:
-        """Take the time of a reply whose call was sent at `sent_at`, by the monotonic clock.
-
-        0 is ignored: a server of release 0.1.0 sends no time with a poll.
-        """
-        if database_time_nanos:
-            midpoint = (sent_at + self._clock.monotonic()) / 2
-            self._offset_nanos = database_time_nanos - int(midpoint * 1e9)
+        """Take the time of a reply whose call was sent at `sent_at`, by the monotonic clock."""
+        midpoint = (sent_at + self._clock.monotonic()) / 2
+        self._offset_nanos = database_time_nanos - int(midpoint * 1e9)
 
     def now_nanos(self) -> int:
         """The database's time, or this process's as long as no reply has stated it."""

@@ -48,7 +48,7 @@ def read_unmerged(
     """Return all pages of a poll as one reply. Raises MetaError.
 
     It has entries with something to merge and their datasets, so it costs what there is to merge,
-    not what exists. A meta of release 0.2.0 answers with all entries and the whole catalog.
+    not what exists.
     """
     # A single shard in the form of the published contract.
     is_single = len(shards.indexes) == 1

@@ -110,8 +110,7 @@ def repeat(job: Job, tools: Callable[[], Tools], shutdown: Shutdown) -> None:
 def run_once(job: Job, tools: Callable[[], Tools]) -> bool:
     """Run one job; a failure is logged, counted, and retried at the next interval."""
     started = time.monotonic()
-    # `chore` is the field's name in release 0.1.0, kept for one release.
-    job_log = log.bind(job=job.name, chore=job.name)
+    job_log = log.bind(job=job.name)
     try:
         job.run(tools())
     except DeletionHeld as error:

@@ -98,8 +98,7 @@ def claimed_task(
         producer,
         work_dir,
         buffer_bytes_max,
-        # A meta of an earlier release names none.
-        max(1, info.outputs_max),
+        info.outputs_max,
     )
 
 

@@ -279,16 +279,16 @@ class Nursery:
             if self._shutdown.is_requested:
                 return
             try:
-                self._tend_one(info, snapshot, store)
+                self._tend_one(info, store)
             except (MetaError, StoreError) as error:
                 log.warning("tending_failed", stream_id=info.stream_id, error=str(error))
         _observe("reap", self._clock.monotonic() - started)
 
-    def _tend_one(self, info: StreamInfo, snapshot: StreamSnapshot, store: ObjectStore) -> None:
+    def _tend_one(self, info: StreamInfo, store: ObjectStore) -> None:
         reaped = reaper.reap(self._client, store, info, self._parked, self._permit)
         if reaped:
             log.info("babies_reaped", stream_id=info.stream_id, count=reaped)
-        reaper.retire(self._client, info, snapshot.routed_dataset_ids)
+        reaper.retire(self._client, info)
         timeout_nanos = int(self._settings.stream_timeout_secs * 1e9)
         silent_nanos = self._database_clock.now_nanos() - info.last_activity
         if timeout_nanos and not info.is_stopped and silent_nanos > timeout_nanos:

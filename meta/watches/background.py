@@ -53,16 +53,13 @@ def repeat(job: BackgroundJob, shutdown: Shutdown) -> None:
 
 
 def attempt(name: str, run: Callable[[], None]) -> bool:
-    """Run some work once; count and log its failure. True if it succeeded.
-
-    The event and its field `chore` have their names of release 0.1.0.
-    """
+    """Run some work once; count and log its failure. True if it succeeded."""
     try:
         run()
     except MetaError as error:
-        log.warning("chore_failed", job=name, chore=name, error=str(error))
+        log.warning("chore_failed", job=name, error=str(error))
     except Exception:
-        log.exception("chore_failed", job=name, chore=name)
+        log.exception("chore_failed", job=name)
     else:
         metrics.BACKGROUND_SUCCESS.labels(name).set(time.time())
         return True

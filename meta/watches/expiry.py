@@ -47,8 +47,7 @@ def sweep(transactions: Transactions, rule: ExpiryRule, ages: Ages, shutdown: Sh
 
     background.attempt(rule.name, apply)
     if removed:
-        # `chore` is the field's name in release 0.1.0, kept for one release.
-        log.info("rows_swept", rule=rule.name, chore=rule.name, rows=removed)
+        log.info("rows_swept", rule=rule.name, rows=removed)
     return removed
 
 

@@ -64,17 +64,15 @@ def reap(
     return last - first + 1
 
 
-def retire(client: MetaClient, info: StreamInfo, routed_dataset_ids: frozenset[str]) -> list[str]:
+def retire(client: MetaClient, info: StreamInfo) -> list[str]:
     """Delete the entries that will receive no more records; returns their datasets.
 
-    If merged entries are left out of a poll, meta names those that no token routes to.
+    Of the entries that have merged everything a poll has those that no token routes to.
     """
     removed = []
     for dataset_id, merged in info.stream.merged.items():
         is_drained = merged == info.deleted_offset and merged == info.stream.committed_offset
-        has_ended = info.stopped_offset == merged or (
-            not info.is_stopped and dataset_id not in routed_dataset_ids
-        )
+        has_ended = not info.is_stopped or info.stopped_offset == merged
         if not is_drained or not has_ended:
             continue
         request = nursery_pb2.DeleteIngestStreamDatasetRequest(

@@ -10,7 +10,6 @@ from meta.v1 import nursery_pb2
 from nursery.planning.pending import patience
 from nursery.planning.streams import BabyFacts, IngestStream
 from segments.parquet.spec import SegmentSpec
-from segments.signals import TRAITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +46,12 @@ class StreamSnapshot:
     """One poll's answer.
 
     `specs` and `waiting` are of datasets with something to merge: their layouts, and why they
-    cannot be merged now. `routed_dataset_ids` is empty but for a meta of release 0.2.0.
+    cannot be merged now.
     """
 
     streams: tuple[StreamInfo, ...]
     specs: Mapping[str, SegmentSpec]
     waiting: Mapping[str, str]
-    routed_dataset_ids: frozenset[str]
     # How many times as much gathers for a dataset whose merges are behind.
     patience: Mapping[str, float] = field(default_factory=dict)
 
@@ -89,11 +87,6 @@ def read_snapshot(
         ),
         specs=specs,
         waiting=layouts.waiting,
-        routed_dataset_ids=frozenset(
-            dataset_id
-            for token in reply.token_routing
-            for dataset_id in (getattr(token, row.routing_field) for row in TRAITS.values())
-        ),
         patience={
             debt.dataset_id: patience(debt.segments, debt.bound) for debt in reply.merge_debts
         },

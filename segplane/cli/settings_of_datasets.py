@@ -56,8 +56,7 @@ class SettingsChange:
             dataset_id=self._request.dataset_id,
             settings=self.settings,
             deletes_confirmed=confirm_deletes,
-            # A server of the release before names no version.
-            expected_version=expected_version or before.version or None,
+            expected_version=expected_version or before.version,
         )
         with refused_with_differences(before.settings, self._read):
             return self.client.operations.SetDatasetSettings(request)

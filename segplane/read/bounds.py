@@ -54,9 +54,9 @@ class TimeBounds:
         """Return the bounds as FindSegments takes them; None = all times."""
         if self.start is None and self.end is None:
             return None
-        # An end of NANOS_MAX is no bound. Servers of 0.2.0 refuse a range that starts there.
+        # An end of NANOS_MAX is no bound.
         return common_pb2.TimeRange(
-            start_time=NANOS_MIN if self.start is None else min(self.start, NANOS_MAX - 1),
+            start_time=NANOS_MIN if self.start is None else self.start,
             end_time=NANOS_MAX if self.end is None else self.end,
         )
 

@@ -106,10 +106,7 @@ def find_unreadable(client: MetaClient) -> Iterator[common_pb2.SegmentInfo]:
     request = operations_pb2.ListUnreadSegmentsRequest(unreadable=True, limit=_UNREADABLE_PAGE)
     while True:
         reply = client.operations.ListUnreadSegments(request)
-        for segment in reply.segments:
-            # A server of 0.2.0 lists those that nobody has read.
-            if segment.foreign.state == common_pb2.FOREIGN_STATE_UNREADABLE:
-                yield segment
+        yield from reply.segments
         if not reply.next_after_segment_id:
             return
         request.after_segment_id = reply.next_after_segment_id

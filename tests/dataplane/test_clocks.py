@@ -42,15 +42,5 @@ def test_a_clock_that_runs_ahead_has_positive_skew() -> None:
     assert database_clock.skew_secs() == 90.0
 
 
-def test_a_server_that_sends_no_time_leaves_the_time_of_this_process() -> None:
-    hands = Hands(wall_nanos=77 * SECOND)
-    database_clock = DatabaseClock(hands.clock())
-
-    database_clock.observe(0, sent_at=0.0)
-
-    assert database_clock.now_nanos() == 77 * SECOND
-    assert database_clock.skew_secs() == 0.0
-
-
 def test_meta_states_the_time_of_its_database(meta_client: MetaClient) -> None:
     assert read_database_clock(meta_client).skew_secs() == pytest.approx(0.0, abs=5.0)

@@ -11,9 +11,9 @@ from sqlalchemy import text
 from meta.client import MetaClient
 from meta.services.lookup.checked_lookup import CheckedLookup
 from meta.store.lookup.page_statement import DATASETS_MAX, DATASETS_PROBED_MAX
-from meta.store.segments import kept_messages
 from meta.v1.common_pb2 import TimeRange
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
+from tests.support.meta import kept_messages
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.server import MetaServer
 from tests.support.meta.shelf import SECOND, UNREADABLE, Shelf, a_request, facts_of, limited_to

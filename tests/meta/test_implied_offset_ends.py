@@ -1,4 +1,4 @@
-"""Everything that goes on from implied offsets: floors, stored offsets, removed entries, fsck."""
+"""Everything that goes on from implied offsets: floors, removed entries, fsck."""
 
 from uuid import UUID
 
@@ -25,7 +25,7 @@ def scene(meta_server: MetaServer) -> TwoDatasets:
     return TwoDatasets.create(meta_server)
 
 
-def test_floors_and_stored_offsets_rise_unseen(scene: TwoDatasets) -> None:
+def test_floors_rise_unseen(scene: TwoDatasets) -> None:
     for offset, dataset in enumerate((scene.web, scene.app, scene.web)):
         scene.collector.commit(scene.stream, offset, dataset)
     scene.nursery.merge(scene.web, scene.stream, -1, 2)
@@ -42,11 +42,10 @@ def test_floors_and_stored_offsets_rise_unseen(scene: TwoDatasets) -> None:
 
     assert scene.nursery.stream(scene.stream) == before
     assert scene.count(floor) == 2
-    assert scene.count("SELECT min(merged_offset) FROM stream_datasets") == 2
     assert scene.findings() == []
 
 
-def test_a_rebased_entry_goes_on_from_there(scene: TwoDatasets) -> None:
+def test_an_entry_goes_on_above_reaped_baby_segments(scene: TwoDatasets) -> None:
     for offset in range(2):
         scene.collector.commit(scene.stream, offset, scene.web)
     scene.nursery.merge(scene.web, scene.stream, -1, 1)

@@ -10,7 +10,7 @@ from meta.store.engine.pool import Database
 from meta.store.lookup import held_classes
 from meta.store.lookup.held_classes import HeldClasses
 from meta.store.lookup.page_statement import PageQuery
-from meta.store.segments import kept_messages
+from tests.support.meta import kept_messages
 from tests.support.meta.page_reads import read_page
 from tests.support.meta.plans import probes_made
 from tests.support.meta.segments import Writer

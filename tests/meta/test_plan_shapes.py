@@ -108,7 +108,6 @@ def first_pages() -> Iterator[None]:
     yield
     for pages in (
         lifetimes._pending_pages,
-        lifetimes._entry_pages,
         lifetimes._checkpoint_pages,
         lifetimes._period_pages,
         lifetimes._usage_pages,

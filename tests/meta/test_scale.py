@@ -57,7 +57,6 @@ def database(meta_server: MetaServer) -> Iterator[Database]:
     yield meta_server.running.database
     for pages in (
         lifetimes._pending_pages,
-        lifetimes._entry_pages,
         lifetimes._checkpoint_pages,
         lifetimes._period_pages,
         lifetimes._usage_pages,

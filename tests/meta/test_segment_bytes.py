@@ -14,7 +14,7 @@ from meta.commits.transactions import Transactions
 from meta.services.lookup.segment_bytes import ids_start
 from meta.services.lookup.segment_lookup import SegmentLookupServicer
 from meta.services.messages import convert
-from meta.store.segments import kept_messages, segments
+from meta.store.segments import segments
 from meta.store.segments.segments import SegmentRow
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import (
@@ -29,6 +29,7 @@ from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsRequest, GetSegmentsByIds
 from segments.location import StoreLocation, Stores
 from segments.protowire import length_prefix
 from tests.support.examples import examples
+from tests.support.meta import kept_messages
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer

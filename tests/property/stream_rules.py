@@ -164,24 +164,12 @@ class StreamRules(CatalogRules):
         if refusal is None:
             del stream.entries[dataset_id]
 
-    @rule(raises=st.booleans(), rebases=st.booleans())
+    @rule()
     @when(lambda self: self.model.streams)
-    def sweep(self, raises: bool, rebases: bool) -> None:
-        """Floors and stored offsets rise in the background, and nobody sees anything of it."""
+    def sweep(self) -> None:
+        """Floors rise in the background, and nobody sees anything of it."""
         ids = [UUID(stream_id) for stream_id in self.model.streams]
-        if raises:
-            self.meta.transactions.write(lambda tx: merged_floors.raise_floors(tx, ids))
-        if not rebases:
-            return
-        keys = [
-            (UUID(stream.id), UUID(dataset_id))
-            for stream in self.model.streams.values()
-            for dataset_id in stream.entries
-        ]
-        self.meta.transactions.write(lambda tx: merged_floors.rebase(tx, keys, 0.0))
-        for stream in self.model.streams.values():
-            for entry in stream.entries.values():
-                entry.stored = max(entry.stored, stream.deleted)
+        self.meta.transactions.write(lambda tx: merged_floors.raise_floors(tx, ids))
 
     @rule(
         pick=PICK,

@@ -188,7 +188,6 @@ _OLD_USAGE = text("""
 
 
 _pending_pages = ExpiryPages(_PENDING, merged_floors.HEADS_AT_ONCE)
-_entry_pages = ExpiryPages(_ENTRIES, KEYS_AT_ONCE)
 _checkpoint_pages = ExpiryPages(_ENTRIES, KEYS_AT_ONCE)
 _period_pages = ExpiryPages(_CARRIED, KEYS_AT_ONCE)
 _usage_pages = ExpiryPages(_USAGE, KEYS_AT_ONCE)
@@ -203,12 +202,6 @@ def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
 
 def _raise_floors(tx: Transaction, _ages: Ages) -> int:
     return merged_floors.raise_floors(tx, _pending_pages.next(tx)["ids"])
-
-
-def _rebase_entries(tx: Transaction, ages: Ages) -> int:
-    page = _entry_pages.next(tx)
-    keys = list(zip(page["ids"], page["others"], strict=True))
-    return merged_floors.rebase(tx, keys, ages.baby_row / 4)
 
 
 def _remove_checkpoints(tx: Transaction, ages: Ages) -> int:
@@ -267,7 +260,6 @@ FREQUENT: tuple[ExpiryRule, ...] = (
 )
 SLOW: tuple[ExpiryRule, ...] = (
     ExpiryRule("checkpoints", _remove_checkpoints),
-    ExpiryRule("entries", _rebase_entries),
     _aged("babies", _BABIES, "baby_row"),
     _aged("removals", _REMOVALS, "retired_stream", "removals_floor"),
     _aged("empty_registrations", _EMPTY_REGISTRATIONS, "identity", "history_floor"),

@@ -78,7 +78,7 @@ def check(execute: Execute) -> None:
     """
     if execute(_IS_IN_RECOVERY)[0]:
         raise Unavailable(IN_RECOVERY)
-    # A fresh database has no table yet; migration 0001 makes it.
+    # A fresh database has no table yet; the first migration makes it.
     if not execute(_HAS_TABLE.format("meta_state"))[0]:
         return
     row = execute(_COMPARE)
@@ -100,9 +100,6 @@ def _adopt(execute: Execute) -> None:
     if is_first:
         execute(_ADOPT)
         return
-    # A database that is about to be migrated has no table of gaps, or none of the witness.
-    if execute(_HAS_TABLE.format("version_gaps"))[0]:
-        execute(KEEP_GAP)
-    if execute(_HAS_TABLE.format("witness_state"))[0]:
-        execute(_NOTE_RESTORED)
+    execute(KEEP_GAP)
+    execute(_NOTE_RESTORED)
     execute(_JUMP)

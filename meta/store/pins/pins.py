@@ -29,9 +29,7 @@ from meta.store.lookup import lookup, moments
 from meta.store.versions import versions
 from meta.store.versions.clock import NOW
 
-# Any number, the same in every release: pins are counted and inserted one after the other. Servers
-# of 0.2.0 take this lock before the dataset's row; Postgres ends a deadlock, and the loser tries
-# again.
+# Any number, the same in every release: pins are counted and inserted one after the other.
 LOCK_KEY = 7_310_579_241_902_116
 
 

@@ -84,15 +84,6 @@ segments = Table(
     partial_index(
         "segments_live_index", "dataset_key", "created_at", "id", where="tombstone_version IS NULL"
     ),
-    # Index of the planner of 0.1.0; the next release drops it.
-    partial_index(
-        "segments_mergeable_index",
-        "dataset_key",
-        "start_ns",
-        "id",
-        where="tombstone_version IS NULL AND quarantined_at IS NULL AND merge_count < 4"
-        " AND compressed_size_bytes < 268435456",
-    ),
     # Index of the planner; the size is the target of meta.planning.planner.Policy.
     partial_index(
         "segments_small_index",
@@ -132,10 +123,6 @@ segments = Table(
         "foreign_state",
         "id",
         where="foreign_state IS NOT NULL AND tombstone_version IS NULL",
-    ),
-    # For servers of 0.1.0 beside this release.
-    partial_index(
-        "segments_tombstoned_index", "tombstone_at", "id", where="tombstone_version IS NOT NULL"
     ),
 )
 

@@ -31,13 +31,10 @@ class TwoDatasets:
         return offsets[self.web], offsets[self.app]
 
     def sweep(self) -> None:
-        """Raise the floor, and store what is implied of entries that are behind."""
+        """Raise the floor."""
         database, ids = self.server.running.database, [UUID(self.stream)]
         with database.write() as tx:
             merged_floors.raise_floors(tx, ids)
-        with database.write() as tx:
-            keys = [(UUID(self.stream), UUID(dataset)) for dataset in (self.web, self.app)]
-            merged_floors.rebase(tx, keys, 0.0)
 
     def count(self, statement: str) -> int:
         with self.server.running.database.read() as tx:

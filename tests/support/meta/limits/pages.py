@@ -3,10 +3,10 @@
 from uuid import UUID, uuid4
 
 from meta.errors import NotFound
-from meta.store.segments import kept_messages
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as ops
+from tests.support.meta import kept_messages
 from tests.support.meta.limits.world import Case, World, case_of
 
 PAGES: dict[str, Case] = {}

@@ -1,4 +1,4 @@
-"""Fills the kept messages of rows that were written without one, as by servers of 0.1.0."""
+"""Fills the kept messages of rows that a test inserts without one."""
 
 from uuid import UUID
 

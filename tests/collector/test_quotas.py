@@ -1,6 +1,7 @@
 """Records a month: a dataset over its limit takes no more, whatever else its token routes to."""
 
 from collections.abc import Sequence
+from urllib.request import urlopen
 
 import grpc
 import pytest
@@ -69,14 +70,13 @@ def test_a_dataset_that_had_its_records_takes_no_more(
     assert len(ground.committed_ids()) == 30
 
 
-@pytest.mark.one_meta
 def test_a_sender_that_repeats_its_events_reaches_the_limit(
-    ground: Ground, start_collector: StartCollector
+    ground: Ground, start_collector: StartCollector, free_tcp_port: int
 ) -> None:
     token = ground.new_token()
     bind_once(ground.client, token.dataset_id)
     set_limit(ground, token.dataset_id, 3)
-    collector = start_collector()
+    collector = start_collector(COLLECTOR_METRICS_PORT=str(free_tcp_port))
 
     with collector.stub() as stub:
         # Each with a time of its own, so that it is another export with the same event.
@@ -87,6 +87,8 @@ def test_a_sender_that_repeats_its_events_reaches_the_limit(
         assert refusal(call)[0] is SPENT
     assert "accepted its 3 records" in call.exception().details()
     assert "duplicates counted" in call.exception().details()
+    page = urlopen(f"http://127.0.0.1:{free_tcp_port}/metrics", timeout=5).read().decode()
+    assert 'segplane_collector_records_total{signal="logs"} 3.0' in page
 
 
 def test_what_another_collector_took_counts_within_five_seconds(

@@ -50,7 +50,7 @@ def _has(row: dict[str, Any], expected: dict[str, Any]) -> bool:
 def _equals(expected: Any, actual: Any) -> bool:
     """Compare a column; an object or list is compared with a column of JSON text, type by type."""
     if isinstance(expected, dict | list) and isinstance(actual, str):
-        return bool(_typed(expected) == _typed(json.loads(actual)))
+        return bool(_typed(expected) == _typed(_parsed(actual)))
     if isinstance(expected, str) and isinstance(actual, dict | list):
         # The JSON text of a column, as a door without such texts shows it.
         text = json.dumps(actual, separators=(",", ":"), ensure_ascii=False)
@@ -60,6 +60,11 @@ def _equals(expected: Any, actual: Any) -> bool:
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     return bool(expected == actual)
+
+
+def _parsed(text: str) -> Any:
+    """Parse the JSON text of a column, which keeps equal keys: the first of them counts."""
+    return json.loads(text, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
 
 
 def _plain(value: Any) -> Any:

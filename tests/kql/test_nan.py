@@ -45,6 +45,9 @@ EQUALITIES = [
     ("where pack_array(r)[0] in (real(nan), 2.5) | project id", [(1,)]),
     ("where id == 3 | project set_has_element(pack_array(r), r)", [(False,)]),
     ("where id == 3 | project array_index_of(dynamic(['NaN', 'a']), r)", [(-1,)]),
+    ("where id == 3 | project r in (pack_array(r))", [(False,)]),
+    # The operator takes texts alone, and that of an array is its JSON.
+    ("where pack_array(r) has 'nan' | project id", [(3,)]),
     ("where r == r | sort by id asc | project id", [(1,), (4,)]),
     ("join kind=inner (rows | project r) on r | sort by id asc | project id", [(1,), (4,)]),
     ("join kind=leftanti (rows | project r) on r | sort by id asc | project id", [(2,), (3,)]),

@@ -115,6 +115,48 @@ def test_each_type_has_its_form_in_each_format(
     assert pq.read_table(io.BytesIO(results["parquet"])).num_rows == 4
 
 
+ARROW_TYPES = [
+    ("true", pa.bool_()),
+    ("1::TINYINT", pa.int8()),
+    ("9007199254740993", pa.int64()),
+    ("18446744073709551615::UBIGINT", pa.uint64()),
+    ("1::HUGEINT", pa.decimal128(38, 0)),
+    ("1::UHUGEINT", pa.string()),
+    ("1::BIGNUM", pa.string()),
+    ("0.1::FLOAT", pa.float32()),
+    ("'nan'::DOUBLE", pa.float64()),
+    ("1.50::DECIMAL(4,2)", pa.decimal128(4, 2)),
+    ("'a'", pa.string()),
+    ("'a'::ENUM('a', 'b')", pa.dictionary(pa.uint8(), pa.string())),
+    ("'74be27de-1e4e-49d9-b579-fe0b331d3642'::UUID", pa.string()),
+    ("TIMESTAMP '2026-01-02'", pa.timestamp("us")),
+    ("TIMESTAMPTZ '2026-01-02'", pa.timestamp("us", "UTC")),
+    ("'2026-01-02'::TIMESTAMP_NS", pa.timestamp("ns")),
+    ("DATE '2026-01-02'", pa.date32()),
+    ("TIME '12:00:00'", pa.time64("us")),
+    ("'12:00:00+02'::TIMETZ", pa.string()),
+    ("INTERVAL 1 MONTH", pa.month_day_nano_interval()),
+    ("'\\xAA'::BLOB", pa.binary()),
+    ("'101'::BIT", pa.string()),
+    ("'{}'::JSON", pa.string()),
+    ("'{}'::JSON::VARIANT", pa.string()),
+    ("[1]", pa.list_(pa.int32())),
+    ("array_value(1, 2)", pa.list_(pa.int32(), 2)),
+    ("{'s': 1}", pa.struct({"s": pa.int32()})),
+    ("MAP {'m': 1}", pa.map_(pa.string(), pa.int32())),
+    ("union_value(a := 1)", pa.sparse_union([pa.field("a", pa.int32())])),
+]
+
+
+@pytest.mark.parametrize(("expression", "type_"), ARROW_TYPES, ids=[c[0] for c in ARROW_TYPES])
+def test_each_type_has_its_type_of_arrow(expression: str, type_: pa.DataType) -> None:
+    # The value has no part in it: a null has the same type.
+    sql = f"FROM (SELECT {expression} AS x) UNION ALL SELECT NULL"
+
+    with pa.ipc.open_stream(_results(sql)["arrow"]) as stream:
+        assert stream.schema.field("x").type == type_
+
+
 def test_keys_of_maps_are_texts_and_equal_names_of_structs_stay() -> None:
     sql = "SELECT MAP {DATE '2026-01-02': 1} AS a, MAP {1.50: 2} AS b, MAP {} AS c, [] AS d"
 
@@ -182,3 +224,43 @@ def test_the_command_line_writes_the_same_forms(
     if query.startswith("SELECT"):
         assert json.loads(run("sql", "-c", query, "--json").stdout) == [{"x": json.loads(value)}]
         assert "".join(run("sql", "-c", query).stdout.splitlines()[1].split()) == compact
+
+
+KQL_TYPES = [
+    ("true", "true", pa.bool_()),
+    ("int(1)", "1", pa.int32()),
+    ("9007199254740993", "9007199254740993", pa.int64()),
+    ("2.5", "2.5", pa.float64()),
+    ("'a'", '"a"', pa.string()),
+    ("datetime(2026-01-02)", '"2026-01-02T00:00:00.000000Z"', pa.timestamp("us", "UTC")),
+    ("-1d - 1tick", '"-1.00:00:00.000000100"', pa.duration("ns")),
+    ("timespan(1.02:03:04)", '"1.02:03:04"', pa.duration("ns")),
+    ("timespan(null)", "null", pa.duration("ns")),
+    ("guid(74be27de-1e4e-49d9-b579-fe0b331d3642)", '"74be27de-1e4e-49d9-b579-fe0b331d3642"',
+     pa.string()),
+    ("dynamic({'a': [1]})", '{"a": [1]}', pa.string()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "as_json", "type_"), KQL_TYPES, ids=[c[0] for c in KQL_TYPES])
+def test_each_type_of_kql_has_its_forms(
+    run: RunCommand,
+    segments: SegmentWriter,
+    value: str,
+    as_json: str,
+    type_: pa.DataType,
+    tmp_path: Path,
+) -> None:
+    query, file = f"print x = {value}", tmp_path / "answer.arrow"
+
+    assert run("query", query, "--format", "json").stdout == f'[\n {{"x": {as_json}}}\n]\n'
+    assert run("query", query, "--format", "arrow", "--output", str(file)).exit_code == 0
+
+    with pa.ipc.open_stream(file.read_bytes()) as stream:
+        assert stream.schema.field("x").type == type_
+        assert stream.read_all().num_rows == 1
+    if pa.types.is_duration(type_):
+        parquet = tmp_path / "answer.parquet"
+        assert run("query", query, "--format", "parquet", "--output", str(parquet)).exit_code == 0
+        column = pq.ParquetFile(parquet).schema.column(0)
+        assert (column.physical_type, str(column.logical_type)) == ("INT64", "None")

@@ -63,17 +63,25 @@ def test_a_filter_means_what_spark_means(
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("path", ["pushed", "native"])
 def test_spark_finds_nan_in_files_whose_bounds_leave_it_out(
-    spark: SparkSession, segments: SegmentWriter, opened: Open
+    spark: SparkSession,
+    meta_server: MetaServer,
+    segments: SegmentWriter,
+    opened: Open,
+    path: str,
 ) -> None:
     segments.has_float_bounds = True
     segments.write(signals=("metrics",), rows=40)
-    frame = opened().spark(spark)
+    native = opened().spark(spark)
     names = ["timestamp", "value_double"]
     rows = [tuple(row[name] for name in names) for row in opened().to_table().to_pylist()]
-    own = spark.createDataFrame(rows, frame.select(*names).schema)
+    own = spark.createDataFrame(rows, native.select(*names).schema)
+
+    def used_once() -> DataFrame:
+        return native if path == "native" else load(spark, meta_server, pushFilters="true")
 
     for condition in NAN_CONDITIONS:
-        found = frame.where(condition).select(*names).collect()
+        found = used_once().where(condition).select(*names).collect()
         assert sorted(map(repr, found)) == sorted(map(repr, own.where(condition).collect()))
-    assert frame.where("isnan(value_double)").count() > 0
+    assert used_once().where("isnan(value_double)").count() > 0

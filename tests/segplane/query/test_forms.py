@@ -142,7 +142,7 @@ ARROW_TYPES = [
     ("'{}'::JSON::VARIANT", pa.string()),
     ("[1]", pa.list_(pa.int32())),
     ("array_value(1, 2)", pa.list_(pa.int32(), 2)),
-    ("{'s': 1}", pa.struct({"s": pa.int32()})),
+    ("{'s': 1}", pa.struct([("s", pa.int32())])),
     ("MAP {'m': 1}", pa.map_(pa.string(), pa.int32())),
     ("union_value(a := 1)", pa.sparse_union([pa.field("a", pa.int32())])),
 ]

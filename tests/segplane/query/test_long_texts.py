@@ -51,8 +51,7 @@ def metrics(
             row = {"signal": "metrics", "timestamp": EPOCH + number, "value_long": number}
             rows.append(dict.fromkeys(schema.names) | row | dict.fromkeys(COLUMNS, text))
             number += 1
-        tables = {"metrics": pa.Table.from_pylist(rows, schema)}
-        segments.register(tables, segments.spec())
+        segments.register({"metrics": pa.Table.from_pylist(rows, schema)}, segments.spec())
     if request.param == "merged":
         store = open_store(meta_server.settings.location)
         assert merge_all(segments.client, store, tmp_path / "merges") == 1
@@ -90,11 +89,12 @@ def test_bounds_of_long_texts_are_left_out_and_not_cut(
 
     for path in paths:
         file = pq.ParquetFile(path)
-        texts = file.read(["service_name"])["service_name"].to_pylist()
+        texts = [str(text) for text in file.read(["service_name"])["service_name"].to_pylist()]
         place = file.schema_arrow.names.index("service_name")
         statistics = file.metadata.row_group(0).column(place).statistics
         bounds = min(texts), max(texts)
         is_long = any(len(bound.encode()) > BYTES_MAX for bound in bounds)
+        assert statistics is not None
         assert statistics.has_min_max is not is_long
         assert is_long or (statistics.min, statistics.max) == bounds
 
@@ -122,5 +122,5 @@ def duckdb_on_files(paths: list[str], column: str, word: str, constant: str) -> 
 
 def arrow_on_files(paths: list[str], column: str, word: str, constant: str) -> list[int]:
     condition = OPERATORS[word](ds.field(column), constant)
-    found = ds.dataset(paths).to_table(columns=["value_long"], filter=condition)
-    return found["value_long"].to_pylist()
+    table = ds.dataset(paths).to_table(columns=["value_long"], filter=condition)
+    return [int(number or 0) for number in table["value_long"].to_pylist()]

@@ -32,7 +32,7 @@ MetaAddress = Annotated[
 
 # Refusals by the names of their classes, which take long to import, with their exit codes and what
 # precedes their text. The most special class counts.
-_REFUSALS = {
+REFUSALS = {
     "AlteredFile": (EXIT_REFUSED, ""),
     "ChildFailed": (EXIT_REFUSED, ""),
     "ConfigError": (EXIT_USAGE, ""),
@@ -81,14 +81,14 @@ def _end_of(error: Exception, address: str) -> Exit | None:
         from meta.client import typed_error
 
         return refused(typed_error(cast("Any", error)), address)
-    name = next((name for name in names if name in _REFUSALS), None)
+    name = next((name for name in names if name in REFUSALS), None)
     if name is None:
         return None
     for line in getattr(error, "differences", ()):
         complain(line)
     if log_tail := getattr(error, "log_tail", ""):
         print(log_tail, file=sys.stderr)
-    code, before = _REFUSALS[name]
+    code, before = REFUSALS[name]
     complain(f"{before}{error}")
     if excerpt := getattr(error, "excerpt", ""):
         print(excerpt, file=sys.stderr)

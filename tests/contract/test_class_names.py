@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from segplane.cli.connection import REFUSALS
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     *("collector", "janitor", "merge_worker", "meta", "nursery", "segments", "segplane"),
@@ -30,3 +32,9 @@ def test_public_class_names_are_unique_in_the_tree() -> None:
     settings = modules.pop("Settings")
     assert len(settings) == len({path.split("/")[0] for path in settings})
     assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
+
+
+def test_refusals_of_commands_name_classes_that_exist() -> None:
+    known = {name for name, _ in _public_classes()}
+
+    assert REFUSALS.keys() - known == {"OSError"}

@@ -159,6 +159,8 @@ gen: $(READY) ## Generate the committed stubs from protos/
 	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy \
 		--python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) $(wildcard protos/segments/v1/*.proto)
 	$(if $(OUT),,$(BIN)/python -m kql.docs docs/kql.md)
+	@mkdir -p build && $(BIN)/python -m grpc_tools.protoc -I protos --include_imports --include_source_info --descriptor_set_out=build/protos.binpb $(wildcard protos/meta/v1/*.proto)
+	$(if $(OUT),,$(BIN)/python -m segplane.gateway.management.openapi build/protos.binpb segplane/gateway/management/openapi.json)
 
 gen-check: $(READY) ## Prove that the stubs are what protos/ generates and the base requirements what they demand
 	@rm -rf build/gen && mkdir -p build/gen && $(MAKE) --no-print-directory -s gen OUT=build/gen

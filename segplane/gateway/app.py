@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 import structlog
 from anyio import CapacityLimiter, to_thread
@@ -13,12 +13,13 @@ from starlette.routing import Route
 
 from meta.client.addresses import network_of
 from segplane.gateway.http import metrics
+from segplane.gateway.http.paths import Paths
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.http.refusals import NotAllowed, NotKnown
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access import oauth
 from segplane.gateway.iceberg.catalog import IcebergCatalog
-from segplane.gateway.queries.dataset_routes import DatasetRoutes
+from segplane.gateway.management.service import Management
 from segplane.gateway.queries.kusto import KustoService
 from segplane.gateway.queries.service import QueryService
 
@@ -51,19 +52,19 @@ class Gateway:
             routes=[
                 Route("/healthz", self._health),
                 Route("/iceberg/{path:path}", self._iceberg, methods=_METHODS),
-                *self._query_routes(),
+                Route("/{path:path}", _measured(self._paths().respond), methods=_METHODS),
             ]
         )
         # A redirect would name the host that the caller claims.
         application.router.redirect_slashes = False
         return application
 
-    def _query_routes(self) -> Iterator[Route]:
-        if self._queries is not None:
-            endpoints = self._queries.endpoints() | KustoService(self._queries).endpoints()
-            endpoints |= DatasetRoutes(self._queries).endpoints()
-            for path, respond in endpoints.items():
-                yield Route(path, _measured(respond), methods=_METHODS)
+    def _paths(self) -> Paths:
+        """Return the routes below /v1 and /v2."""
+        if self._queries is None:
+            return Paths({})
+        endpoints = self._queries.endpoints() | KustoService(self._queries).endpoints()
+        return Paths(endpoints | Management(self._queries).endpoints())
 
     def close(self) -> None:
         """End what outlives requests."""

@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from meta.process.host_names import HostNames
 from segplane.gateway.http import metrics
 from segplane.gateway.http.refusals import Misdirected, NotAllowed, QueryRefusal, WrongMediaType
+from segplane.gateway.http.responses import refuse
 from segplane.gateway.iceberg.access import oauth
-from segplane.gateway.queries.responses import refuse
 
 _HEALTH = "/healthz"
 _JSON = "application/json"

@@ -1,13 +1,9 @@
-"""The quarantine as operators see it: listed from the bucket, replayed once, or dropped.
+"""Ways out of the quarantine: a payload is replayed once, or dropped.
 
 Nothing is deleted from the bucket before meta has recorded what became of it, so each command may
 be repeated after a crash.
 """
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,60 +11,16 @@ from dataplane.location import MetaLocation, ask_location
 from meta.client import MetaClient
 from meta.v1 import operations_pb2
 from segments.errors import ObjectMissing
-from segments.inventory.listing import list_payloads, read_note
+from segments.inventory.quarantine import Quarantined, described
 from segments.keys import QuarantineKey, parse_key, quarantine_note_key
 from segments.signals import Signal
-from segments.store.interface import ObjectInfo, ObjectStore
+from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
-from segments.typed.conformity import FORMER_SCHEMA_VIOLATION, SCHEMA_VIOLATION
 from segplane.recovery.payload_replay import ReplayRefused, begin_replay, register_payload
 
 if TYPE_CHECKING:
     from dataplane.babies.payload import Payload
     from segplane.recovery.whole_babies import ReplayedBaby
-
-# Payloads whose notes one page reads at most, whatever the filter takes.
-READ_MAX = 10_000
-_READS_AT_ONCE = 16
-_GROUP = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Quarantined:
-    """One payload, or a whole baby segment, and its note.
-
-    `dataset_id` and `received_at_nanos` are "" and 0 in notes of release 0.1.0.
-    """
-
-    key: str
-    stream_id: str
-    offset: int
-    signal: str
-    size_bytes: int
-    modified_at_nanos: int
-    cause: str
-    dataset_id: str
-    received_at_nanos: int
-
-    @property
-    def is_damaged(self) -> bool:
-        """Whether its bytes are not those that were sent."""
-        return self.cause.startswith("corrupt_")
-
-
-@dataclass(frozen=True, slots=True)
-class QuarantineFilter:
-    """Selection of payloads; "" = all. `cause` is its first word."""
-
-    stream_id: str = ""
-    dataset_id: str = ""
-    cause: str = ""
-
-    def takes(self, item: Quarantined) -> bool:
-        """Whether a payload is of the filter's dataset and cause."""
-        return self.dataset_id in ("", item.dataset_id) and (
-            self.cause in ("", item.cause.partition(":")[0])
-        )
 
 
 def open_quarantine(client: MetaClient) -> tuple[MetaLocation, ObjectStore]:
@@ -77,43 +29,12 @@ def open_quarantine(client: MetaClient) -> tuple[MetaLocation, ObjectStore]:
     return location, open_stores(location.stores)
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantinePage:
-    """Payloads in the order of keys; more may follow behind `next_after`, "" = there are none."""
-
-    items: Sequence[Quarantined]
-    next_after: str
-
-
-def list_page(
-    store: ObjectStore, chosen: QuarantineFilter, after: str, limit: int, read_max: int = READ_MAX
-) -> QuarantinePage:
-    """List up to `limit` payloads behind a key; the page also ends after `read_max` notes."""
-    items: list[Quarantined] = []
-    payloads = list_payloads(store, chosen.stream_id, after)
-    with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
-        while group := list(islice(payloads, _group_size(limit - len(items), read_max))):
-            read_max -= len(group)
-            for item in pool.map(lambda row: _described(store, *row), group):
-                if chosen.takes(item):
-                    items.append(item)
-                if len(items) == limit:
-                    return QuarantinePage(items, item.key)
-            if read_max == 0:
-                return QuarantinePage(items, group[-1][0].key)
-    return QuarantinePage(items, "")
-
-
-def _group_size(rows: int, read_max: int) -> int:
-    return min(max(rows, _READS_AT_ONCE), _GROUP, read_max)
-
-
 def find(store: ObjectStore, key: str) -> Quarantined:
     """Read the bucket's note of one payload; raises ObjectMissing, ReplayRefused."""
     name = parse_key(key)
     if not isinstance(name, QuarantineKey) or name.is_note:
         raise ReplayRefused(f"{key} is no key of the quarantine")
-    return _described(store, store.head(key), name)
+    return described(store, store.head(key), name)
 
 
 def replay(
@@ -266,28 +187,6 @@ def _payload(item: Quarantined, body: bytes) -> "Payload":
         is_validated=False,
         part=f"{name.piece}-{name.verdict}" + "-outside" * name.is_outside if name.verdict else "",
     )
-
-
-def _described(store: ObjectStore, info: ObjectInfo, name: QuarantineKey) -> Quarantined:
-    note = read_note(store, info.key)
-    received_at = note.get("received_at_nanos")
-    return Quarantined(
-        info.key,
-        name.stream_id,
-        name.offset,
-        name.signal or "",
-        info.size_bytes,
-        info.modified_at_nanos,
-        _cause(note),
-        str(note.get("dataset_id", "")),
-        received_at if isinstance(received_at, int) else 0,
-    )
-
-
-def _cause(note: dict[str, object]) -> str:
-    """Return the cause and its detail, by the word of today for what builds before 0.3.0 wrote."""
-    cause, colon, detail = str(note.get("cause", "unknown")).partition(":")
-    return f"{SCHEMA_VIOLATION if cause == FORMER_SCHEMA_VIOLATION else cause}{colon}{detail}"
 
 
 def _delete(store: ObjectStore, key: str) -> None:

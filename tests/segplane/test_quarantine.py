@@ -12,9 +12,9 @@ from meta.errors import InvalidArgument, NotDrained, NothingToRepair
 from meta.v1 import operations_pb2 as pb
 from nursery.execution.replay import write_payload
 from segments.baby import Export, encode_baby
+from segments.inventory.quarantine import QuarantineFilter, list_page
 from segments.keys import baby_key, quarantine_key
 from segments.parquet.spec import SegmentSpec
-from segplane.recovery.quarantine import QuarantineFilter, list_page
 from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer

@@ -9,6 +9,8 @@ from starlette.responses import Response
 
 from segplane.gateway.http.refusals import QueryRefusal, TooLong
 
+# 64 Ki characters, each escaped in JSON, and the rest of a request.
+BODY_BYTES_MAX = 2**19
 _DROPPED_BYTES_MAX = 32 * 2**20
 
 
@@ -37,6 +39,25 @@ async def read_json(request: Request, bytes_max: int) -> Any:
         return json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise QueryRefusal(f"the body is no JSON: {error}") from None
+
+
+async def body(request: Request) -> Any:
+    """Read a request's JSON; raises QueryRefusal."""
+    return await read_json(request, BODY_BYTES_MAX)
+
+
+def limit_of(parameters: Mapping[str, str], default: int, most: int, *others: str) -> int:
+    """Return the limit in parameters, of which there may be others; raises QueryRefusal."""
+    names = ("limit", *others)
+    unknown = [name for name in parameters if name not in names]
+    if unknown:
+        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send {' and '.join(names)}")
+    limit = parameters.get("limit", str(default))
+    is_number = limit.isascii() and limit.isdecimal() and len(limit) < 5
+    if not is_number or not 1 <= int(limit) <= most:
+        shown = limit if is_number else repr(limit[:80])
+        raise QueryRefusal(f"limit is {shown}, expected 1 to {most:,}")
+    return int(limit)
 
 
 def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

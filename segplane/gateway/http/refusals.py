@@ -1,16 +1,27 @@
-"""Refusals of queries: each is one sentence, a status, and a name that a program can compare."""
+"""Refusals of requests: each is one sentence, a status, and a name that a program can compare."""
+
+from collections.abc import Mapping
 
 
 class QueryRefusal(Exception):
-    """A request that is not answered; `retry_secs` says when it is worth another try."""
+    """A request that is not answered; `retry_secs` says when it is worth another try.
+
+    `reason` and `metadata` are those of meta's refusal, if it is one.
+    """
 
     status = 400
     type = "BadRequest"
+    reason = ""
+    metadata: Mapping[str, str] = {}
 
     def __init__(self, message: str, excerpt: str = "", retry_secs: int = 0) -> None:
         super().__init__(message)
         self.excerpt = excerpt
         self.retry_secs = retry_secs
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers of its answer."""
+        return {"Retry-After": str(self.retry_secs)} if self.retry_secs else {}
 
 
 class NotKnown(QueryRefusal):
@@ -18,6 +29,10 @@ class NotKnown(QueryRefusal):
 
     status = 401
     type = "Unauthenticated"
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers of its answer."""
+        return {**super().headers(), "WWW-Authenticate": "Bearer"}
 
 
 class NotAllowed(QueryRefusal):
@@ -34,11 +49,33 @@ class NotThere(QueryRefusal):
     type = "NotFound"
 
 
+class MethodRefused(QueryRefusal):
+    """The route has other methods."""
+
+    status = 405
+    type = "MethodNotAllowed"
+
+    def __init__(self, method: str, methods: str) -> None:
+        super().__init__(f"the route has no {method}: it has {methods}")
+        self._methods = methods
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers of its answer."""
+        return {"Allow": self._methods}
+
+
 class CatalogConflict(QueryRefusal):
     """The catalog is not in the state that the change needs."""
 
     status = 409
     type = "Conflict"
+
+
+class Outdated(QueryRefusal):
+    """The resource has changed since the version that `If-Match` names."""
+
+    status = 412
+    type = "PreconditionFailed"
 
 
 class WrongMediaType(QueryRefusal):

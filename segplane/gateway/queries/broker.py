@@ -12,27 +12,15 @@ import structlog
 
 from dataplane.processes.child_process import receive, send
 from meta.client import MetaClient
-from meta.errors import (
-    DeadlineExceeded,
-    MetaError,
-    NotFound,
-    Overloaded,
-    RoleRefused,
-    Unauthenticated,
-    Unavailable,
-)
+from meta.errors import MetaError, NotFound, RoleRefused
 from segments.errors import ObjectMissing, SegmentsError
 from segments.keys import join_key, store_of
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.gateway.http import metrics
-from segplane.gateway.http.refusals import (
-    NotAllowed,
-    NotKnown,
-    NotNow,
-    QueryRefusal,
-)
+from segplane.gateway.http.failures import failure_of
+from segplane.gateway.http.refusals import QueryRefusal
 from segplane.gateway.queries.kept_datasets import DatasetUse, KeptDatasets
 from segplane.gateway.queries.processes import wire
 from segplane.gateway.queries.processes.remote import PROVIDER, RemoteDataset
@@ -248,18 +236,3 @@ class Broker:
             for name in tuple(self._uses):
                 self._forget(name)
             self._client.close()
-
-
-def failure_of(error: Exception) -> QueryRefusal | None:
-    """Return the refusal of a request that failed for a reason beyond the query."""
-    cause = error if isinstance(error, MetaError) else error.__cause__
-    match cause if isinstance(cause, MetaError) else error:
-        case Unavailable() | Overloaded() | DeadlineExceeded():
-            return NotNow(f"the metadata server cannot answer now: {error}", "", _RETRY_SECS)
-        case Unauthenticated():
-            return NotKnown("the token is unknown, expired or revoked: create another one")
-        case RoleRefused():
-            return NotAllowed(str(error))
-        case SegmentsError():
-            return NotNow(f"the object store cannot be used now: {error}", "", _RETRY_SECS)
-    return None

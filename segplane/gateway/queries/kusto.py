@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
-from segplane.gateway.http.bodies import answer
-from segplane.gateway.http.refusals import NotThere, QueryRefusal
+from segplane.gateway.http.bodies import answer, body
+from segplane.gateway.http.refusals import QueryRefusal
+from segplane.gateway.http.responses import Endpoint, answered
 from segplane.gateway.queries.processes.wire import QueryTask
-from segplane.gateway.queries.requests import body
 from segplane.gateway.queries.responses import refuse_kusto
-from segplane.gateway.queries.service import Endpoint, QueryService, answered
+from segplane.gateway.queries.service import QueryService
 from segplane.query.errors import QueryError
 from segplane.query.tables import CatalogTables
 
@@ -38,10 +38,10 @@ class KustoService:
         self._queries = queries
 
     def endpoints(self) -> dict[str, Endpoint]:
-        """Return what answers each path; the name of its route for metrics comes with an answer."""
+        """Return what answers each method and path."""
         return {
-            "/v2/rest/query": partial(answered, "kusto", self._query, refuse_kusto),
-            "/v1/rest/mgmt": partial(answered, "kusto", self._command, refuse_kusto),
+            "POST /v2/rest/query": partial(answered, "kusto", self._query, refuse_kusto),
+            "POST /v1/rest/mgmt": partial(answered, "kusto", self._command, refuse_kusto),
         }
 
     async def _query(self, request: Request) -> Response:
@@ -100,8 +100,6 @@ def _quoted(column: str) -> str:
 
 async def _text(request: Request) -> str:
     """Return the text that a request's body holds; raises QueryRefusal."""
-    if request.method != "POST":
-        raise NotThere("queries and control commands are sent with POST")
     content = await body(request)
     text = content.get("csl") if isinstance(content, dict) else None
     if not isinstance(text, str) or not text.strip():

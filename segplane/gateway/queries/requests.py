@@ -3,17 +3,14 @@
 A preview, GET /v1/datasets/NAME/preview, is a query for the newest records of each signal.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
 
-from segplane.gateway.http.bodies import read_json
+from segplane.gateway.http.bodies import limit_of
 from segplane.gateway.http.refusals import NotThere, QueryRefusal
 from segplane.gateway.queries.processes.wire import QueryTask
 
-# 64 Ki characters, each escaped in JSON, and the rest of a request.
-BODY_BYTES_MAX = 2**19
 MEDIA_TYPES = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -22,7 +19,7 @@ MEDIA_TYPES = {
 _LANGUAGES = (None, "kql", "sql")
 ROWS_MAX = 1_000
 _ROWS_DEFAULT = 10
-# Meta has no longer names.
+# Meta has no longer names of datasets and groups.
 _NAME_CHARACTERS_MAX = 255
 
 
@@ -46,34 +43,14 @@ def asked_query(content: Any) -> QueryTask:
     return QueryTask(text, language, format_)
 
 
-def limit_of(parameters: Mapping[str, str], default: int, most: int, *others: str) -> int:
-    """Return the limit in parameters, of which there may be others; raises QueryRefusal."""
-    names = ("limit", *others)
-    unknown = [name for name in parameters if name not in names]
-    if unknown:
-        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send {' and '.join(names)}")
-    limit = parameters.get("limit", str(default))
-    is_number = limit.isascii() and limit.isdecimal() and len(limit) < 5
-    if not is_number or not 1 <= int(limit) <= most:
-        shown = limit if is_number else repr(limit[:80])
-        raise QueryRefusal(f"limit is {shown}, expected 1 to {most:,}")
-    return int(limit)
-
-
-async def body(request: Request) -> Any:
-    """Read a request's JSON; raises QueryRefusal."""
-    return await read_json(request, BODY_BYTES_MAX)
-
-
 def no_dataset(name: str) -> NotThere:
     """Return the refusal of a dataset that is not there, or not there for the caller."""
     return NotThere(f"there is no dataset {name[:80]!r}")
 
 
-def asked_preview(request: Request) -> QueryTask:
-    """Parse a request; raises QueryRefusal."""
+def asked_preview(request: Request, name: str) -> QueryTask:
+    """Parse a request for a dataset's newest records; raises QueryRefusal."""
     limit = limit_of(request.query_params, _ROWS_DEFAULT, ROWS_MAX)
-    name = str(request.path_params["name"])
-    if len(name) > _NAME_CHARACTERS_MAX:
+    if max(map(len, name.partition("/"))) > _NAME_CHARACTERS_MAX:
         raise no_dataset(name)
     return QueryTask(name, None, "json", limit)

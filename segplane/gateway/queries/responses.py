@@ -9,22 +9,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from segplane.gateway.http.bodies import answer
-from segplane.gateway.http.refusals import NotKnown, QueryRefusal
+from segplane.gateway.http.refusals import QueryRefusal
 from segplane.gateway.queries.run import QueryRun
 
 log = structlog.get_logger()
-
-
-def refuse(refusal: QueryRefusal) -> Response:
-    """Return a refusal in the form of the gateway's others."""
-    error: dict[str, object] = {
-        "message": str(refusal),
-        "type": refusal.type,
-        "code": refusal.status,
-    }
-    if refusal.excerpt:
-        error["excerpt"] = refusal.excerpt
-    return answer({"error": error}, refusal.status, _headers(refusal))
 
 
 def refuse_kusto(refusal: QueryRefusal) -> Response:
@@ -38,12 +26,7 @@ def refuse_kusto(refusal: QueryRefusal) -> Response:
         "@context": {},
         "@permanent": not refusal.retry_secs,
     }
-    return answer({"error": error}, refusal.status, _headers(refusal))
-
-
-def _headers(refusal: QueryRefusal) -> dict[str, str]:
-    headers = {"Retry-After": str(refusal.retry_secs)} if refusal.retry_secs else {}
-    return headers | ({"WWW-Authenticate": "Bearer"} if isinstance(refusal, NotKnown) else {})
+    return answer({"error": error}, refusal.status, refusal.headers())
 
 
 # A JSON list of sentences about records that the result may lack.

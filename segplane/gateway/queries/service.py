@@ -9,55 +9,48 @@ from typing import TypeVar
 
 import structlog
 from anyio import to_thread
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
 from meta.client.addresses import network_of
 from meta.errors import MetaError
+from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segplane.gateway.http import metrics
-from segplane.gateway.http.bodies import answer
+from segplane.gateway.http.bodies import body
 from segplane.gateway.http.callers import Caller, OwnTokens, identify
-from segplane.gateway.http.readers import LISTING_ROLES, READING_ROLES, CatalogReaders
+from segplane.gateway.http.failures import failure_of
+from segplane.gateway.http.paths import values_of
+from segplane.gateway.http.readers import READING_ROLES, CatalogReaders
 from segplane.gateway.http.refusals import (
-    Broken,
     CallerGone,
     NotAllowed,
     NotNow,
     NotThere,
     QueryRefusal,
 )
+from segplane.gateway.http.responses import Endpoint, answered, refuse
 from segplane.gateway.queries.accounts import Account, Accounts
-from segplane.gateway.queries.broker import Broker, failure_of
+from segplane.gateway.queries.broker import Broker
 from segplane.gateway.queries.kept_datasets import KeptDatasets
-from segplane.gateway.queries.listings import (
-    Listing,
-    ListingPage,
-    list_datasets,
-    list_views,
-    page_of,
-)
 from segplane.gateway.queries.processes.pool import ProcessPool
 from segplane.gateway.queries.processes.wire import ProcessLimits, QueryTask
 from segplane.gateway.queries.requests import (
     MEDIA_TYPES,
     asked_preview,
     asked_query,
-    body,
     no_dataset,
 )
-from segplane.gateway.queries.responses import ResultResponse, refuse
+from segplane.gateway.queries.responses import ResultResponse
 from segplane.gateway.queries.run import DiedWaiting, QueryRun
 from segplane.gateway.queries.settings import QuerySettings
 
 log = structlog.get_logger()
-_CALLER_GONE = 499
 _RETRY_SECS = 2
 # Share of a query's memory for DuckDB's buffers; the rest is for memory it does not count.
 _BUFFERS_SHARE = 0.6
 Value = TypeVar("Value")
-Endpoint = Callable[[Request], Awaitable[tuple[str, Response]]]
 
 
 class QueryService:
@@ -76,7 +69,7 @@ class QueryService:
         self._own = own
         self._readers = readers
         self._connect = connect
-        self._store = store
+        self.store = store
         self._accounts = Accounts(settings)
         self._pool = pool
         self._kept = KeptDatasets()
@@ -93,42 +86,31 @@ class QueryService:
         self._kept.close()
 
     def endpoints(self) -> dict[str, Endpoint]:
-        """Return what answers each path; the name of its route for metrics comes with an answer."""
+        """Return what answers each method and path."""
         return {
-            "/v1/query": partial(answered, "query", self._respond, refuse),
-            "/v1/datasets/{name}/preview": partial(answered, "preview", self._preview, refuse),
-            "/v1/views": partial(answered, "listing", partial(self._list, list_views), refuse),
+            "POST /v1/query": partial(answered, "query", self._respond, refuse),
+            "GET /v1/datasets/{name}/preview": partial(answered, "preview", self._preview, refuse),
         }
 
     async def _respond(self, request: Request) -> Response:
         caller = await self.caller(request)
-        if request.method != "POST":
-            raise NotThere("a query is sent with POST")
         return await self.run(request, caller, asked_query(await body(request)))
-
-    async def list_datasets(self, request: Request) -> Response:
-        """Answer with a page of the caller's datasets. Raises QueryRefusal."""
-        return await self._list(list_datasets, request)
-
-    async def _list(
-        self, read: Callable[[MetaClient, ListingPage], Listing], request: Request
-    ) -> Response:
-        caller = await self.caller(request, LISTING_ROLES)
-        if request.method != "GET":
-            raise NotThere("a list is read with GET")
-        page = page_of(request.query_params, time.monotonic() + self._settings.secs)
-        content = await self.read_catalog(caller, lambda client: read(client, page))
-        return answer(content)
 
     async def _preview(self, request: Request) -> Response:
         """Answer with a dataset's newest records; to those who may not read it, it is not there."""
+        values = values_of(request)
         try:
             caller = await self.caller(request)
         except NotAllowed:
-            raise no_dataset(request.path_params["name"]) from None
-        if request.method != "GET":
-            raise NotThere("a preview is read with GET")
-        return await self.run(request, caller, asked_preview(request))
+            raise no_dataset(values.get("name") or values["id"]) from None
+        name = values.get("name", "")
+        if not name:
+            name = await self.read_catalog(caller, partial(_name, values["id"]))
+        return await self.run(request, caller, asked_preview(request, name))
+
+    def deadline(self) -> float:
+        """Return when a request that comes now ends, of the monotonic clock."""
+        return time.monotonic() + self._settings.secs
 
     async def read_catalog(self, caller: Caller, read: Callable[[MetaClient], Value]) -> Value:
         """Read the catalog with a caller's rights, as one of its queries. Raises QueryRefusal."""
@@ -206,9 +188,7 @@ class QueryService:
         is_new: bool = False,
     ) -> QueryRun:
         broker = await to_thread.run_sync(
-            lambda: Broker(
-                caller.name, lambda: self._connect(caller.token), self._store, self._kept
-            )
+            lambda: Broker(caller.name, lambda: self._connect(caller.token), self.store, self._kept)
         )
         try:
             process = await self._pool.take(self._limits, is_new=is_new)
@@ -239,28 +219,14 @@ class QueryService:
         return run
 
 
+def _name(dataset_id: str, client: MetaClient) -> str:
+    return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset_id)).name
+
+
 async def _finish(stack: AsyncExitStack, outcome: str) -> None:
     """Release a query's resources, and count its outcome."""
     metrics.QUERIES.labels(outcome).inc()
     await stack.aclose()
-
-
-async def answered(
-    name: str,
-    respond: Callable[[Request], Awaitable[Response]],
-    refused: Callable[[QueryRefusal], Response],
-    request: Request,
-) -> tuple[str, Response]:
-    """Answer a request, a refusal in the form of its interface."""
-    try:
-        return name, await respond(request)
-    except QueryRefusal as refusal:
-        return name, refused(refusal)
-    except (CallerGone, ClientDisconnect):
-        return name, Response(status_code=_CALLER_GONE)
-    except Exception:
-        log.exception("query_failed")
-        return name, refused(Broken("the gateway made a mistake: its log says more"))
 
 
 async def _gone(request: Request) -> None:

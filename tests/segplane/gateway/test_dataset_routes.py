@@ -172,7 +172,7 @@ def test_a_body_that_cannot_be_used_is_refused_with_its_place(
     most = gateway.send("POST", "v1/datasets", {"name": "most", "records_per_month": INT64_MAX})
     assert (most.status, most.json["records_per_month"]) == (201, INT64_MAX)
     for path, method in (("v1/datasets", "PUT"), ("v1/datasets/most/schema", "GET")):
-        assert gateway.send(method, path, {}).status == 404
+        assert gateway.send(method, path, {}).status == 405
     assert gateway.send("POST", "v1/datasets/none", {}).status == 404
 
 

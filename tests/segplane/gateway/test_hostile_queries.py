@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from segplane.gateway.http.bodies import BODY_BYTES_MAX
 from segplane.gateway.queries.processes.child import RUNNING_NAME
 from segplane.gateway.queries.processes.pool import ProcessPool
 from segplane.gateway.queries.processes.process import Launcher
-from segplane.gateway.queries.requests import BODY_BYTES_MAX
 from segplane.gateway.queries.settings import MIB, QuerySettings
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter

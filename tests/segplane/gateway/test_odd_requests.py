@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from segplane.gateway.http.refusals import QueryRefusal
-from segplane.gateway.queries.dataset_asks import asked_schema, asked_to_keep_files
+from segplane.gateway.management.dataset_asks import asked_schema, asked_to_keep_files
 from segplane.gateway.queries.requests import asked_query
 from tests.support.gateway.server import GatewayServer
 
@@ -24,11 +24,11 @@ def test_a_format_that_is_no_text_is_refused(format_: Any) -> None:
 
 def test_files_are_kept_or_deleted_by_one_word_alone() -> None:
     """Of two contradicting words neither may delete them."""
-    assert asked_to_keep_files([("keep_files", "true")])
+    assert asked_to_keep_files(["true"])
     assert not asked_to_keep_files([])
     for other in ("true", "false"):
         with pytest.raises(QueryRefusal, match="more than once"):
-            asked_to_keep_files([("keep_files", "true"), ("keep_files", other)])
+            asked_to_keep_files(["true", other])
 
 
 def test_the_message_of_a_refusal_names_its_field_once(gateway: GatewayServer) -> None:

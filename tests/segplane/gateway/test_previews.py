@@ -77,7 +77,7 @@ def test_the_limit_of_a_preview_is_one_to_a_thousand(
         assert (refused.status, "expected 1 to 1,000" in refused.message) == (400, True)
     unknown = gateway.get(path_of("web") + "?after=x")
     assert (unknown.status, "send limit" in unknown.message) == (400, True)
-    assert gateway.post(path_of("web"), {}).status == 404
+    assert gateway.post(path_of("web"), {}).status == 405
 
 
 def test_an_empty_dataset_has_an_empty_preview(

@@ -41,11 +41,12 @@ def list_(
         limit: Most payloads to print.
         after: Continue behind this key.
     """
+    from segments.inventory.quarantine import QuarantineFilter, list_page
     from segplane.recovery import quarantine
 
-    chosen = quarantine.QuarantineFilter(stream, dataset_id(client, dataset), cause)
+    chosen = QuarantineFilter(stream, dataset_id(client, dataset), cause)
     _, store = quarantine.open_quarantine(client)
-    page = quarantine.list_page(store, chosen, after, limit)
+    page = list_page(store, chosen, after, limit)
     return listing(
         page.items,
         {

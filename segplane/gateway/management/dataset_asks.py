@@ -65,17 +65,14 @@ def asked_schema(content: Any) -> SchemaAsk:
     )
 
 
-def asked_to_keep_files(parameters: Sequence[tuple[str, str]]) -> bool:
+def asked_to_keep_files(flags: Sequence[str]) -> bool:
     """Return whether the files of a deleted dataset stay; they do not by default.
 
     Raises QueryRefusal, since a misspelt or contradicted parameter must not delete them.
     """
-    unknown = [name for name, _ in parameters if name != "keep_files"]
-    if unknown:
-        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send keep_files")
-    if len(parameters) > 1:
+    if len(flags) > 1:
         raise QueryRefusal("keep_files is there more than once")
-    flag = parameters[0][1] if parameters else "false"
+    flag = flags[0] if flags else "false"
     if flag not in ("true", "false"):
         raise QueryRefusal(f"keep_files is {flag[:80]!r}, expected true or false")
     return flag == "true"

@@ -1,0 +1,165 @@
+"""Lists that take more calls than one: datasets and views with their columns, usage, streams."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from time import monotonic
+
+from dataplane.location import ask_location
+from kql.errors import KqlError
+from kql.typed import Columns
+from meta.client import MetaClient
+from meta.errors import NotFound, RoleRefused
+from meta.v1 import catalog_pb2, nursery_pb2
+from meta.v1 import operations_pb2 as ops
+from segments.inventory.quarantine import Quarantined, QuarantineFilter, list_page
+from segments.location import Stores
+from segments.store.open import open_stores
+from segplane.gateway.http.refusals import QueryRefusal, Stopped
+from segplane.gateway.management import times
+from segplane.gateway.management.calls import call, dataset_of, page_of
+from segplane.gateway.management.json_messages import Json, shown
+from segplane.gateway.management.rows import ManagementAsk, Reply, Row
+from segplane.read.views.view_sql import ViewUnreadable, compiled_view, table_of
+
+DATASETS = Row("GET", "/v1/datasets", "catalog.ListDatasets", parameters=("columns",), is_open=True)
+VIEWS = Row("GET", "/v1/views", "catalog.ListViews", parameters=("columns",), is_open=True)
+USAGE_PARAMETERS = ("dataset", "with_rows", "limit", "after")
+QUARANTINE_PARAMETERS = ("dataset", "stream_id", "cause", "limit", "after")
+
+
+def list_datasets(client: MetaClient, ask: ManagementAsk) -> Reply:
+    """Return a page of the datasets that the caller may see."""
+
+    def columns_of(dataset_id: str, name: str) -> Columns:
+        return table_of(client, dataset_id, name, is_complete=True, has_words=True).columns
+
+    return _with_columns(client, DATASETS, ask, columns_of)
+
+
+def list_views(client: MetaClient, ask: ManagementAsk) -> Reply:
+    """Return a page of the views; none for a caller that is limited to datasets.
+
+    A view that cannot be read has the reason in the place of its columns.
+    """
+    try:
+        return _with_columns(
+            client,
+            VIEWS,
+            ask,
+            lambda _, name: compiled_view(client, name, is_complete=True).columns,
+        )
+    except RoleRefused:
+        # A caller whose role may not even list datasets is refused.
+        client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest())
+        return Reply({"items": [], "next": None})
+
+
+def list_usage(client: MetaClient, ask: ManagementAsk) -> Reply:
+    """Return the usage of a page of the datasets, or of one by its name."""
+    with_rows = flag_of(ask.parameters, "with_rows", default=False)
+    (name,) = ask.parameters.get("dataset", ("",))[-1:]
+    following = None
+    if name:
+        ids = [dataset_of(client, {"name": name}).id]
+    else:
+        limit, after = page_of(ask.parameters)
+        page = catalog_pb2.PaginationRequest(limit=limit, after=after or None)
+        listed = client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page))
+        ids = [item.id for item in listed.items]
+        following = listed.pagination.next_cursor or None
+    # No id would mean all of them.
+    request = ops.GetUsageRequest(dataset_ids=ids, with_rows=with_rows)
+    usage = client.operations.GetUsage(request).usage if ids else ()
+    return Reply({"items": [shown(each) for each in usage], "next": following})
+
+
+def list_streams(client: MetaClient, ask: ManagementAsk) -> Reply:
+    """Return a page of the streams that are active, or stopped and not drained."""
+    _, after = page_of(ask.parameters)
+    request = nursery_pb2.GetIngestStreamsRequest(paged=True, page_cursor=after)
+    reply = client.nursery.GetIngestStreamsForNursery(request)
+    following = reply.next_page_cursor or None
+    # Pages of datasets follow those of streams.
+    return Reply(
+        {
+            "items": [shown(stream) for stream in reply.streams],
+            "next": following if reply.streams else None,
+        }
+    )
+
+
+def list_quarantine(client: MetaClient, ask: ManagementAsk) -> Reply:
+    """Return a page of the quarantine's payloads, from the bucket.
+
+    Meta decides who may see it, and which of the payloads no registration counts.
+    """
+    client.operations.CheckQuarantined(ops.CheckQuarantinedRequest())
+    limit, after = page_of(ask.parameters)
+    texts = {name: values[-1] for name, values in ask.parameters.items()}
+    dataset = texts.get("dataset")
+    chosen = QuarantineFilter(
+        texts.get("stream_id", ""),
+        dataset_of(client, {"name": dataset}).id if dataset else "",
+        texts.get("cause", ""),
+    )
+    location = ask_location(client, "gateway")
+    stores = Stores(ask.store or location.store, location.named)
+    page = list_page(open_stores(stores), chosen, after, limit)
+    request = ops.CheckQuarantinedRequest(object_keys=[item.key for item in page.items])
+    uncounted = frozenset(client.operations.CheckQuarantined(request).uncounted)
+    items = [_quarantined(item, is_counted=item.key not in uncounted) for item in page.items]
+    return Reply({"items": items, "next": page.next_after or None})
+
+
+def _quarantined(item: Quarantined, *, is_counted: bool) -> Json:
+    return {
+        "key": item.key,
+        "stream_id": item.stream_id,
+        "offset": item.offset,
+        "signal": item.signal or None,
+        "size_bytes": item.size_bytes,
+        "dataset_id": item.dataset_id or None,
+        "cause": item.cause,
+        "received_at": times.text_of(item.received_at_nanos) if item.received_at_nanos else None,
+        "modified_at": times.text_of(item.modified_at_nanos),
+        "is_counted": is_counted,
+    }
+
+
+def flag_of(parameters: Mapping[str, Sequence[str]], name: str, *, default: bool) -> bool:
+    """Return a parameter that is true or false. Raises QueryRefusal."""
+    (text,) = parameters.get(name, ("true" if default else "false",))[-1:]
+    if text not in ("true", "false"):
+        raise QueryRefusal(f"{name} is {text[:80]!r}, expected true or false")
+    return text == "true"
+
+
+def _with_columns(
+    client: MetaClient, row: Row, ask: ManagementAsk, columns_of: Callable[[str, str], Columns]
+) -> Reply:
+    """Return a page of named things, each with its columns unless `columns` is false."""
+    has_columns = flag_of(ask.parameters, "columns", default=True)
+    others = {name: texts for name, texts in ask.parameters.items() if name != "columns"}
+    reply = call(client, row, replace(ask, parameters=others), {})
+    items = reply.content["items"]
+    assert isinstance(items, list)
+    if not has_columns:
+        return reply
+    complete = []
+    for item in items:
+        if monotonic() > ask.deadline:
+            raise Stopped("the list took too long: ask for fewer items at a time by limit")
+        columns = _columns(item, columns_of)
+        complete += [item | columns] if columns else []
+    return replace(reply, content={**reply.content, "items": complete})
+
+
+def _columns(item: Json, columns_of: Callable[[str, str], Columns]) -> Json | None:
+    """Return an item's columns, or why they cannot be read; None if it has been deleted."""
+    try:
+        columns = columns_of(str(item["id"]), str(item["name"]))
+    except NotFound:
+        return None
+    except (ViewUnreadable, KqlError) as error:
+        return {"error": str(error)}
+    return {"columns": [{"name": n, "type": type_} for n, type_ in columns.items()]}

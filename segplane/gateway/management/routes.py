@@ -1,0 +1,162 @@
+"""The table of routes: each row is a method of a path, and the RPC or function that answers it."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from segplane.gateway.management import datasets, listings
+from segplane.gateway.management.rows import Row
+
+_DATASET = "/v1/datasets/{name}"
+_CHANGED = ("schema", "records_per_month")
+
+
+def _datasets() -> Iterator[Row]:
+    """Yield the rows of datasets themselves."""
+    yield replace(listings.DATASETS, run=listings.list_datasets)
+    yield Row(
+        "POST",
+        "/v1/datasets",
+        run=datasets.create,
+        about="Creates a dataset, with a schema and a quota if they are given.",
+        members=("name", *_CHANGED),
+        status=201,
+        then=_DATASET,
+    )
+    yield Row(
+        "GET",
+        _DATASET,
+        run=datasets.show,
+        about="Reads a dataset: its schema, quota, and columns as queries see them.",
+        answer="DatasetWithColumns",
+        is_open=True,
+    )
+    change = Row(
+        "PATCH",
+        _DATASET,
+        run=datasets.change,
+        about="Changes a dataset's schema and quota, or its name.",
+        members=_CHANGED,
+        then=_DATASET,
+    )
+    yield change
+    yield replace(change, run=datasets.rename, members=("name",))
+    yield replace(
+        change, method="POST", about="Like PATCH, which takes its place.", is_deprecated=True
+    )
+    yield Row(
+        "DELETE",
+        _DATASET,
+        run=datasets.delete,
+        about="Deletes a dataset, which can be restored for 7 days.",
+        parameters=("keep_files",),
+        answer="DeletedDataset",
+    )
+
+
+def _settings() -> Iterator[Row]:
+    """Yield the rows of what belongs to a dataset."""
+    yield Row(
+        "PUT",
+        f"{_DATASET}/schema",
+        run=datasets.bind,
+        about="Binds a dataset to a schema: its name, or an object with more; null unbinds.",
+        then=_DATASET,
+    )
+    undelete = "/v1/dataset-ids/{dataset_id}/undelete"
+    yield Row("POST", undelete, "operations.UndeleteDataset", then=_DATASET)
+    settings = f"{_DATASET}/settings"
+    yield Row("GET", settings, "operations.GetDatasetSettings", shown="settings", is_open=True)
+    yield Row("PATCH", settings, "operations.SetDatasetSettings", body="settings")
+    fields = f"{_DATASET}/sharding-fields"
+    yield Row("GET", fields, "catalog.GetShardingFields", is_open=True)
+    yield Row("PUT", fields, "catalog.SetShardingFields")
+
+
+def _entries(noun: str, word: str) -> Iterator[Row]:
+    """Yield the rows of schemas, views or projections."""
+    path = f"/v1/{noun}/{{name}}"
+    if noun == "views":
+        yield replace(listings.VIEWS, run=listings.list_views)
+    else:
+        yield Row("GET", f"/v1/{noun}", f"catalog.List{word}s", is_open=True)
+    yield Row("POST", f"/v1/{noun}", f"catalog.Create{word}", status=201, then=path)
+    yield Row("GET", path, f"catalog.Get{word}", is_open=True)
+    yield Row("PATCH", path, f"catalog.Update{word}", then=path)
+    yield Row("DELETE", path, f"catalog.Delete{word}")
+
+
+_TOKEN, _ACCESS_TOKEN = "/v1/tokens/{token_id}", "/v1/access-tokens/{token_id}"
+_PIN, _TASK = "/v1/pins/{pin_id}", "/v1/merge-tasks/{task_id}"
+_OTHERS = (
+    Row("GET", "/v1/links", "catalog.ListViewDatasetProjections", is_open=True),
+    Row("POST", "/v1/links", "catalog.LinkViewDatasetProjection"),
+    Row("DELETE", "/v1/links", "catalog.UnlinkViewDatasetProjection"),
+    Row("GET", "/v1/tokens", "ingest_token.ListIngestTokens"),
+    Row("POST", "/v1/tokens", "ingest_token.CreateIngestToken", status=201),
+    Row("GET", _TOKEN, "ingest_token.GetIngestToken", shown="token"),
+    Row("DELETE", _TOKEN, "ingest_token.DeleteIngestToken"),
+    Row("POST", f"{_TOKEN}/revoke", "ingest_token.RevokeIngestToken"),
+    Row("PUT", f"{_TOKEN}/routing", "ingest_token.UpdateIngestTokenRouting", body="routing"),
+    Row("GET", "/v1/access-tokens", "operations.ListAccessTokens"),
+    Row("POST", "/v1/access-tokens", "operations.CreateAccessToken", status=201),
+    Row("DELETE", _ACCESS_TOKEN, "operations.RevokeAccessToken", shown="token"),
+    Row("GET", "/v1/pins", "operations.ListPins"),
+    Row("POST", "/v1/pins", "operations.PinVersion", shown="pin", status=201),
+    Row("POST", f"{_PIN}/renew", "operations.RenewPin", shown="pin"),
+    Row("DELETE", _PIN, "operations.ReleasePin"),
+    Row(
+        "GET",
+        "/v1/streams",
+        run=listings.list_streams,
+        about="Lists the streams that are active, or stopped and not drained.",
+        parameters=("after",),
+        answer="nursery.IngestStreamInfo[]",
+    ),
+    Row("GET", "/v1/parked-streams", "operations.ListParkedStreams"),
+    Row("POST", "/v1/streams/{stream_id}/skip", "operations.SkipOffset"),
+    Row("GET", "/v1/losses", "operations.ListLosses"),
+    Row("GET", "/v1/merge-tasks", "janitor.ListMergeTasks"),
+    Row("POST", "/v1/merge-tasks", "janitor.CreateMergeTasks"),
+    Row("GET", _TASK, "janitor.GetMergeTask"),
+    Row("POST", f"{_TASK}/unclaim", "janitor.UnclaimMergeTask"),
+    Row("GET", "/v1/rewrites", "operations.ListRewriteJobs"),
+    Row("POST", "/v1/rewrites", "operations.CreateRewriteJob", shown="rewrite", status=201),
+    Row("PATCH", "/v1/rewrites/{id}", "operations.UpdateRewriteJob", shown="rewrite"),
+    Row(
+        "GET",
+        "/v1/usage",
+        run=listings.list_usage,
+        about="Lists the records that each dataset took this month, and its limits.",
+        parameters=listings.USAGE_PARAMETERS,
+        answer="operations.DatasetUsage[]",
+    ),
+    Row(
+        "GET",
+        "/v1/quarantine",
+        run=listings.list_quarantine,
+        about="Lists payloads that could not be merged, in the order of their keys. A page with a"
+        " filter may be short or empty before the last one.",
+        parameters=listings.QUARANTINE_PARAMETERS,
+        answer="QuarantinedPayload[]",
+    ),
+    Row("GET", "/v1/audit", "operations.ListAuditRecords"),
+    Row("GET", "/v1/denied-calls", "operations.ListDeniedCalls"),
+)
+
+
+def rows() -> Iterator[Row]:
+    """Yield all rows."""
+    yield from _datasets()
+    yield from _settings()
+    for noun, word in (("schemas", "Schema"), ("views", "View"), ("projections", "Projection")):
+        yield from _entries(noun, word)
+    yield from _OTHERS
+
+
+def table() -> dict[str, Sequence[Row]]:
+    """Return the rows of each method and path, such as `GET /v1/views`."""
+    table: dict[str, list[Row]] = defaultdict(list)
+    for row in rows():
+        table[f"{row.method} {row.path}"].append(row)
+    return dict(table)

@@ -17,6 +17,7 @@ from meta.v1 import (
     merge_task_pb2,
     nursery_pb2,
     operations_pb2,
+    resources_pb2,
     segment_deletion_pb2,
     segment_lookup_pb2,
 )
@@ -33,6 +34,7 @@ _FILES = (
     merge_task_pb2,
     nursery_pb2,
     operations_pb2,
+    resources_pb2,
     segment_deletion_pb2,
     segment_lookup_pb2,
 )

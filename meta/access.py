@@ -235,6 +235,12 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "SetWorkerSettings": (),
         "ListWorkerSettings": (_C,),
     },
+    "ResourcesService": {
+        # Ingest tokens are shown to those who keep the catalog alone.
+        "GetResource": (_R, _G, _C),
+        "UpdateResource": (_C,),
+        "ListResources": (_R, _G, _C),
+    },
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each
 # answers as if the other datasets did not exist. Babies hold records of many datasets, so no call
@@ -261,6 +267,8 @@ _SCOPED_ROWS: dict[str, tuple[str, ...]] = {
         "PutTableSnapshot",
         "HandOutTable",
     ),
+    # Of datasets alone.
+    "ResourcesService": ("GetResource", "ListResources"),
 }
 _SCOPED = frozenset(
     f"/meta.v1.{service}/{rpc}" for service, rpcs in _SCOPED_ROWS.items() for rpc in rpcs

@@ -163,6 +163,10 @@ class ReleaseTooLow(MetaError, code=Code.FAILED_PRECONDITION):
     """The database needs a later release than this one. Install it."""
 
 
+class UpgradeUnfinished(MetaError, code=Code.FAILED_PRECONDITION):
+    """A meta of an earlier release may serve the database. Run `segplane migrate --finish`."""
+
+
 class DatasetProtected(MetaError, code=Code.FAILED_PRECONDITION):
     """The default dataset cannot be deleted."""
 

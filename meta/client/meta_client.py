@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         merge_task_pb2_grpc,
         nursery_pb2_grpc,
         operations_pb2_grpc,
+        resources_pb2_grpc,
         segment_deletion_pb2_grpc,
         segment_lookup_pb2_grpc,
     )
@@ -59,6 +60,7 @@ class MetaClient:
     segment_lookup: "segment_lookup_pb2_grpc.SegmentLookupServiceStub"
     janitor: "janitor_pb2_grpc.JanitorServiceStub"
     operations: "operations_pb2_grpc.OperationsServiceStub"
+    resources: "resources_pb2_grpc.ResourcesServiceStub"
 
     def __init__(
         self,

@@ -68,6 +68,15 @@ def check_release(database: Database) -> None:
         raise ReleaseTooLow(refusal)
 
 
+def finish(database: Database) -> bool:
+    """Let no meta of an earlier release serve a database of this schema any more.
+
+    False if none may already. Raises UpgradeUnfinished while one may be running.
+    """
+    with database.write() as tx:
+        return servers.finish(tx)
+
+
 def _upgrade(database: Database, revision: str, wait_secs: float) -> None:
     engine = database.engine.execution_options(isolation_level="AUTOCOMMIT")
     with engine.connect() as lock:

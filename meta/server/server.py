@@ -36,6 +36,7 @@ from meta.services.merging.janitor import JanitorServicer
 from meta.services.merging.merge_task import MergeTaskServicer
 from meta.services.messages import checks, cursors
 from meta.services.registration.nursery import NurseryServicer
+from meta.services.resources import service as resources
 from meta.services.server_parts import ServerParts
 from meta.services.streams.ingest_token import IngestTokenServicer
 from meta.services.streams.ingestion import IngestionServicer
@@ -228,7 +229,7 @@ def _health_server(
 def _register(
     server: grpc.Server, transactions: Transactions, settings: Settings, feed: ChangeFeed
 ) -> None:
-    """Add the nine services."""
+    """Add the ten services."""
     part = (transactions, settings)
     registrar = MergeRegistrar(transactions, settings.database.commit_batches)
     debts = MergeDebts(transactions, settings.merge_debt_segments, settings.merge_policy)
@@ -249,6 +250,7 @@ def _register(
     )
     janitor_pb2_grpc.add_JanitorServiceServicer_to_server(JanitorServicer(*part), server)
     operations.add_to_server(parts, server)
+    resources.add_to_server(parts, server)
 
 
 def _add_reflection(methods: _Methods, names: Iterable[str]) -> None:

@@ -1,1 +1,1 @@
-"""The nine gRPC services, a package for each noun: validate, convert, call the store."""
+"""The ten gRPC services, a package for each noun: validate, convert, call the store."""

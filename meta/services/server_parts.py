@@ -1,4 +1,4 @@
-"""Parts of a server that the functions of OperationsService work with."""
+"""Parts of a server that the functions of OperationsService and ResourcesService work with."""
 
 from dataclasses import dataclass
 

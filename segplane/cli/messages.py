@@ -14,6 +14,7 @@ __all__ = [
     "janitor_pb2",
     "nursery_pb2",
     "operations_pb2",
+    "resources_pb2",
     "segment_lookup_pb2",
 ]
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         janitor_pb2,
         nursery_pb2,
         operations_pb2,
+        resources_pb2,
         segment_lookup_pb2,
     )
 else:

@@ -42,6 +42,8 @@ _CATALOG = frozenset(
         "projections",
         "promoted_columns",
         "promoted_field_ids",
+        "resource_labels",
+        "resources",
         "schema_bindings",
         "schema_columns",
         "schema_versions",

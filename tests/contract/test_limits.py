@@ -28,12 +28,13 @@ from tests.support.meta.limits.documented import documented
 from tests.support.meta.limits.lists import LISTS
 from tests.support.meta.limits.pages import PAGES
 from tests.support.meta.limits.requests import REQUESTS
+from tests.support.meta.limits.resources import RESOURCES
 from tests.support.meta.limits.tables import TABLES
 from tests.support.meta.limits.world import Case, World
 from tests.support.meta.methods import METHODS
 
 TESTS = Path(__file__).parents[1]
-CASES: dict[str, Case] = REQUESTS | LISTS | AUTOMATIC | PAGES | TABLES
+CASES: dict[str, Case] = REQUESTS | LISTS | AUTOMATIC | PAGES | TABLES | RESOURCES
 # Limits that need more than a call, and the tests that show them.
 ELSEWHERE = {
     "valid access tokens": ["meta/test_access.py::test_tokens_are_limited"],

@@ -27,6 +27,7 @@ from meta.v1 import (
     merge_task_pb2,
     nursery_pb2,
     operations_pb2,
+    resources_pb2,
     segment_deletion_pb2,
     segment_lookup_pb2,
 )
@@ -34,7 +35,7 @@ from tests.support.meta.server import MetaServer
 
 # Numbers below this belong to the contract's owner; what we add to its messages starts here.
 ADDED_FROM = 100
-OUR_SERVICE = "OperationsService"
+OUR_SERVICES = {"OperationsService", "ResourcesService"}
 # Numbers that the owner once used and removed.
 HOLES = {
     "DownloadConfigResponse": 2,
@@ -53,6 +54,7 @@ GENERATED = (
     merge_task_pb2,
     nursery_pb2,
     operations_pb2,
+    resources_pb2,
     segment_deletion_pb2,
     segment_lookup_pb2,
 )
@@ -120,7 +122,7 @@ def test_services_are_the_published_ones_and_ours(published: Surface, declared: 
     ours = declared.services.keys() - published.services.keys()
 
     assert {name: declared.services[name] for name in published.services} == published.services
-    assert ours == {OUR_SERVICE}
+    assert ours == OUR_SERVICES
 
 
 def test_published_messages_keep_every_field(published: Surface, declared: Surface) -> None:

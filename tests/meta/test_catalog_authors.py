@@ -1,7 +1,7 @@
 """Entries of the catalog say who created, changed and deleted them, and when."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -10,12 +10,15 @@ from sqlalchemy import select
 from meta.access import Role
 from meta.config import Settings
 from meta.errors import QuotaExceeded
+from meta.store.deletion import lifetimes
+from meta.store.deletion.lifetimes import Ages, ExpiryRule
 from meta.store.tables.server import catalog_authors
 from meta.v1 import catalog_pb2, common_pb2, ingest_token_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.dataset_life import delete, set_settings, undelete
 from tests.support.meta.guarded import GuardedServer, guarded
 
+AGES = Ages(*[1e6] * len(fields(Ages)))
 COLUMN = common_pb2.Column(name="a", type=common_pb2.KQL_TYPE_LONG)
 
 
@@ -125,6 +128,10 @@ def test_entries_name_who_created_and_who_last_changed_them(guard: GuardedServer
         assert at >= alone.created_at == created[name][0].created_at
 
 
+def _removed_resources() -> ExpiryRule:
+    return next(rule for rule in lifetimes.SLOW if rule.name == "removed_resources")
+
+
 def created_id(client: Any) -> str:
     return str(client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name="web")).id)
 
@@ -149,7 +156,7 @@ def test_an_access_token_names_who_created_and_who_revoked_it(guard: GuardedServ
     assert listed.authors.deleted_at >= listed.authors.created_at
 
 
-def test_authors_go_with_their_entries_and_an_undeleted_dataset_is_not_deleted(
+def test_authors_outlive_their_entries_and_an_undeleted_dataset_is_not_deleted(
     guard: GuardedServer,
 ) -> None:
     admin = guard.admin
@@ -166,9 +173,14 @@ def test_authors_go_with_their_entries_and_an_undeleted_dataset_is_not_deleted(
     admin.catalog.DeleteSchema(catalog_pb2.DeleteSchemaRequest(name="s"))
     admin.catalog.DeleteDataset(catalog_pb2.DeleteDatasetRequest(name="web"))
 
-    with guard.running.database.read() as tx:
-        rows = tx.execute(select(catalog_authors.c.entry_id, catalog_authors.c.deleted_by)).all()
-    assert [(str(row.entry_id), row.deleted_by) for row in rows] == [(dataset, "META_AUTH_TOKEN")]
+    ended_by = select(catalog_authors.c.entry_id, catalog_authors.c.deleted_by)
+    with guard.running.database.write() as tx:
+        rows = {str(row.entry_id): row.deleted_by for row in tx.execute(ended_by)}
+        assert list(rows.values()) == ["META_AUTH_TOKEN"] * 5
+        removed = _removed_resources()
+        assert removed.run(tx, replace(AGES, audit=1e6)) == 0
+        assert removed.run(tx, replace(AGES, audit=-1.0)) == 4
+        assert [str(row.entry_id) for row in tx.execute(ended_by)] == [dataset]
 
     admin.operations.UndeleteDataset(pb.UndeleteDatasetRequest(dataset_id=dataset))
     authors = admin.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name="web")).authors

@@ -1,16 +1,30 @@
-"""The modules of services have the calls of OperationsService: each of them once."""
+"""The modules of services have the calls of our services: each of them once."""
 
 from collections import Counter
+from collections.abc import Sequence
 from inspect import getmembers, isfunction
+from types import ModuleType
 
-from meta.services.operations import MODULES, RPCS
+import pytest
+
+from meta.services import operations
+from meta.services.resources import service as resources
+
+SERVICES = pytest.mark.parametrize(
+    ("modules", "rpcs"),
+    [(operations.MODULES, operations.RPCS), (resources.MODULES, resources.RPCS)],
+    ids=["operations", "resources"],
+)
 
 
-def test_each_call_of_the_contract_is_a_function_of_one_module() -> None:
-    names = {rpc.lower() for rpc in RPCS}
+@SERVICES
+def test_each_call_of_the_contract_is_a_function_of_one_module(
+    modules: Sequence[ModuleType], rpcs: Sequence[str]
+) -> None:
+    names = {rpc.lower() for rpc in rpcs}
     counted = Counter(
         name.replace("_", "")
-        for module in MODULES
+        for module in modules
         for name, function in getmembers(module, isfunction)
         if function.__module__ == module.__name__ and not name.startswith("_")
     )
@@ -18,12 +32,15 @@ def test_each_call_of_the_contract_is_a_function_of_one_module() -> None:
     assert {name: counted[name] for name in names} == dict.fromkeys(names, 1)
 
 
-def test_no_module_imports_a_function_with_the_name_of_a_call() -> None:
-    names = {rpc.lower() for rpc in RPCS}
+@SERVICES
+def test_no_module_imports_a_function_with_the_name_of_a_call(
+    modules: Sequence[ModuleType], rpcs: Sequence[str]
+) -> None:
+    names = {rpc.lower() for rpc in rpcs}
 
     assert [
         (module.__name__, name)
-        for module in MODULES
+        for module in modules
         for name, function in getmembers(module, isfunction)
         if name.replace("_", "") in names and function.__module__ != module.__name__
     ] == []

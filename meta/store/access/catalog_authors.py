@@ -1,6 +1,7 @@
 """Authors of catalog entries, with times: written with the audit record of the change.
 
-A row goes with its entry; those of deleted datasets and revoked tokens stay as long as these do.
+A row goes with the resource of its entry, which outlives schemas, views, projections and tokens by
+the age of the audit log; those of deleted datasets stay as long as these do.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,6 @@ from sqlalchemy import (
     TextClause,
     Uuid,
     bindparam,
-    delete,
     func,
     select,
     text,
@@ -31,20 +31,28 @@ _KINDS = ("Dataset", "Schema", "View", "Projection", "IngestToken")
 _CREATED = {f"Create{kind}" for kind in (*_KINDS, "AccessToken")}
 _UPDATED = {f"Update{kind}" for kind in _KINDS} | {
     "LinkViewDatasetProjection",
+    "RenameDataset",
     "SetDatasetSettings",
     "SetShardingFields",
     "UndeleteDataset",
     "UnlinkViewDatasetProjection",
     "UpdateIngestTokenRouting",
+    "UpdateResource",
 }
-_ENDED = {"DeleteDataset", "RevokeAccessToken", "RevokeIngestToken"}
-_GONE = {"DeleteIngestToken", "DeleteProjection", "DeleteSchema", "DeleteView"}
+# An ingest token ends with its revocation.
+_ENDED = {
+    "DeleteDataset",
+    "DeleteProjection",
+    "DeleteSchema",
+    "DeleteView",
+    "RevokeAccessToken",
+    "RevokeIngestToken",
+}
 _UPSERT = """
     INSERT INTO catalog_authors (entry_id, {what}_by, {what}_at) VALUES (:entry, :subject, now())
     ON CONFLICT (entry_id) DO UPDATE SET {what}_by = excluded.{what}_by, {what}_at = now(){more}
 """
 _NOT_DELETED = ", deleted_by = NULL, deleted_at = NULL"
-_FORGET = delete(catalog_authors).where(catalog_authors.c.entry_id == bindparam("entry"))
 # Size of the times and tags of a message.
 _TIMES_BYTES = 256
 
@@ -74,7 +82,6 @@ _STATEMENTS: dict[str, Any] = (
     dict.fromkeys(_CREATED, _statement("created"))
     | dict.fromkeys(_UPDATED, _statement("updated"))
     | dict.fromkeys(_ENDED, _statement("deleted"))
-    | dict.fromkeys(_GONE, _FORGET)
     | {"UndeleteDataset": _statement("updated", _NOT_DELETED)}
 )
 
@@ -84,8 +91,7 @@ def note(tx: Transaction, rpc: str, entry_id: object, subject: str) -> None:
     statement = _STATEMENTS.get(rpc)
     if statement is None:
         return
-    values: dict[str, object] = {"entry": UUID(str(entry_id))}
-    tx.execute(statement, values if rpc in _GONE else values | {"subject": subject})
+    tx.execute(statement, {"entry": UUID(str(entry_id)), "subject": subject})
 
 
 def read(tx: Transaction, entry_ids: Sequence[UUID]) -> dict[UUID, Authors]:

@@ -130,6 +130,11 @@ _TASKS = f"""
     SELECT id FROM gone
 """  # noqa: S608
 _AUDIT = _oldest("audit_log", "at")
+_RESOURCES = f"""
+    WITH gone AS ({_oldest("resources", "removed_at", "removed_at IS NOT NULL")} RETURNING id),
+    authors AS (DELETE FROM catalog_authors WHERE entry_id IN (SELECT id FROM gone))
+    SELECT id FROM gone
+"""  # noqa: S608
 _RAISE_FLOOR = "UPDATE meta_state SET {floor} = greatest({floor}, :version)"
 # A period ends where the next one of its pair begins; nothing unmerged lies below the floor.
 _PERIODS = text(f"""
@@ -268,6 +273,7 @@ SLOW: tuple[ExpiryRule, ...] = (
     _aged("identities", _IDENTITIES, "identity"),
     _aged("tasks", _TASKS, "finished_task"),
     _aged("audit", _AUDIT, "audit"),
+    _aged("removed_resources", _RESOURCES, "audit"),
     ExpiryRule("retention", lambda tx, _: retention.bury_expired(tx), retention.SEGMENTS_AT_ONCE),
     ExpiryRule(
         "deleted_datasets",

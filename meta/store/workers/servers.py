@@ -5,11 +5,17 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta import release
+from meta.errors import UpgradeUnfinished
 from meta.store.engine.pool import Database, Transaction
+from meta.store.versions import upgrades
+from meta.store.versions.upgrades import FINISHED_RELEASE
 
 # Every start of a process takes a row, so rows come and go.
 SERVERS_MAX = 1_000
 EXPIRY_DAYS = 30
+# A meta notes itself every 30 s.
+SEEN_SECS = 300
 # Two servers that prune at the same time do not wait for one another.
 _PRUNE = text(f"""
     DELETE FROM meta_servers WHERE id = ANY(ARRAY(
@@ -26,6 +32,11 @@ _NOTE = text("""
     SELECT coalesce(least_release, '') FROM meta_state
 """)
 _LEAST_RELEASE = text("SELECT coalesce(least_release, '') FROM meta_state")
+_SEEN = text("""
+    SELECT release, host FROM meta_servers
+    WHERE seen_at > now() - make_interval(secs => :secs) ORDER BY seen_at DESC
+""")
+_RAISE = text("UPDATE meta_state SET least_release = :release")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +64,23 @@ def least_release(database: Database) -> str:
     """Return the least release that may serve a database; "" = any."""
     with database.engine.connect() as connection:
         return str(connection.execute(_LEAST_RELEASE).scalar_one_or_none() or "")
+
+
+def finish(tx: Transaction) -> bool:
+    """Let no meta of an earlier release serve the database from now on; False if none may already.
+
+    Raises UpgradeUnfinished if one was seen in the last SEEN_SECS.
+    """
+    if upgrades.is_finished(tx):
+        return False
+    for server_release, host in tx.execute(_SEEN, {"secs": SEEN_SECS}):
+        if release.refusal(FINISHED_RELEASE, server_release):
+            raise UpgradeUnfinished(
+                f"a meta of release {server_release} on {host} served the database in the last"
+                f" {SEEN_SECS // 60} minutes: stop it, and repeat this {SEEN_SECS // 60} minutes"
+                " later",
+                release=server_release,
+                host=host,
+            )
+    tx.execute(_RAISE, {"release": FINISHED_RELEASE})
+    return True

@@ -180,8 +180,8 @@ def test_reserved_names_of_an_earlier_release_are_kept_marked_and_renamed(
         (line,) = [line for line in listed.splitlines() if "rename it: " in line]
         assert f"  {name}  " in line
         items = json.loads(run("datasets", "list", "--json").stdout)
-        (item,) = [item for item in items if "note" in item]
-        assert (item["name"], item["note"][:11]) == (name, "rename it: ")
+        (item,) = [item for item in items if "hint" in item]
+        assert (item["name"], item["hint"][:11]) == (name, "rename it: ")
         assert run("datasets", "rename", "--", name, "web").exit_code == 0
         assert "rename it" not in run("datasets", "list").stdout
         assert "rename it" not in run("datasets", "list", "--json").stdout

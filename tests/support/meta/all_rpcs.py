@@ -17,6 +17,7 @@ from tests.support.meta import workers
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.resources import live_resources
 from tests.support.meta.segments import DAY, WorkerDriver, Writer, segment_of
 
 
@@ -42,12 +43,11 @@ class Watched:
 def live(client: Any) -> None:
     """Live it; the deletion grace must be over at once."""
     dataset = CatalogDriver(client).dataset("web")
-    for part in (_catalog, _streams, _segments):
+    for part in (_catalog, live_resources, _streams, _segments):
         part(client, dataset)
     claim_event(client, CatalogDriver(client).dataset("once"))
-    _access(client)
-    _read_footers(client)
-    _end(client)
+    for last in (_access, _read_footers, _end):
+        last(client)
 
 
 def _catalog(client: Any, dataset: str) -> None:

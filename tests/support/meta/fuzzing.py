@@ -58,6 +58,10 @@ NUMBERS = (0, 1, -1, 2, 7, 100, 1_000, 10_001, 2**31 - 1, 2**31, 2**32, 2**53, 2
 FLOATS = (0.0, -0.0, 1.0, -1.0, 1e308, 5e-324, math.nan, math.inf, -math.inf)
 
 
+def _is_map(field: FieldDescriptor) -> bool:
+    return field.message_type is not None and field.message_type.GetOptions().map_entry
+
+
 @dataclass
 class Fuzzer:
     """Makes requests; `pool` holds what earlier replies said."""
@@ -88,7 +92,8 @@ class Fuzzer:
         one: Any = self.rng.choice(list(target.DESCRIPTOR.fields))
         if one.is_repeated:
             items = getattr(target, one.name)
-            if one.message_type is not None and items and self.rng.random() < 0.8:
+            is_list = one.message_type is not None and not _is_map(one)
+            if is_list and items and self.rng.random() < 0.8:
                 self.change(self.rng.choice(items))
             else:
                 self._add(target, one, 4)
@@ -126,7 +131,10 @@ class Fuzzer:
 
     def _add(self, target: Message, one: Any, depth: int) -> None:
         items = getattr(target, one.name)
-        if one.message_type is not None:
+        if _is_map(one):
+            key, value = one.message_type.fields
+            items[self._value(key)] = self._value(value)
+        elif one.message_type is not None:
             self.message(items.add(), depth + 1)
         else:
             items.append(self._value(one))

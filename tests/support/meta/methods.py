@@ -10,6 +10,7 @@ from meta.v1 import (
     merge_task_pb2,
     nursery_pb2,
     operations_pb2,
+    resources_pb2,
     segment_deletion_pb2,
     segment_lookup_pb2,
 )
@@ -24,6 +25,7 @@ FILES = (
     segment_lookup_pb2,
     janitor_pb2,
     operations_pb2,
+    resources_pb2,
 )
 METHODS: tuple[MethodDescriptor, ...] = tuple(
     method

@@ -18,7 +18,10 @@ from segplane.cli.output import NONE, Answer, Fact, author_facts, facts, listing
 from segplane.cli.parameters import Positional
 
 datasets: "Noun[catalog_pb2.Dataset]" = Noun(
-    "datasets", {"id": "id", "name": "name", "note": lambda d: _note(d.name)}, sample="checkout"
+    "datasets",
+    {"id": "id", "name": "name", "hint": lambda d: _hint(d.name)},
+    sample="checkout",
+    kind="DATASET",
 )
 app = datasets.app
 datasets.command("retention", "{} --event-retention 30d")(retention)
@@ -33,8 +36,8 @@ datasets.command("preview", "{} --signal logs")(preview)
 datasets.command("settings", "{}", hidden=True)(settings)
 
 
-def _note(name: str) -> str:
-    """Return a note for a name that no new dataset could have."""
+def _hint(name: str) -> str:
+    """Return a hint for a name that no new dataset could have."""
     from segments import dataset_names
 
     reason = dataset_names.reserved(name)
@@ -68,9 +71,9 @@ def list_(client: MetaClient) -> Answer:
     from segplane.read.lookup import all_datasets
 
     listed = all_datasets(client)
-    notes = {dataset.id: note for dataset in listed if (note := _note(dataset.name))}
+    hints = {dataset.id: hint for dataset in listed if (hint := _hint(dataset.name))}
     data = [
-        message_dict(dataset) | ({"note": notes[dataset.id]} if dataset.id in notes else {})
+        message_dict(dataset) | ({"hint": hints[dataset.id]} if dataset.id in hints else {})
         for dataset in listed
     ]
     return Answer(data, datasets.listing(listed).text)

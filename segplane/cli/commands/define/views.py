@@ -33,6 +33,7 @@ views: "Noun[catalog_pb2.GetViewResponse]" = Noun(
         *author_facts(view.authors),
     ),
     sample="web_errors",
+    kind="VIEW",
 )
 app = views.app
 

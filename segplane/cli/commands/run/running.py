@@ -135,8 +135,15 @@ def dev(
 
 
 @command(app, "migrate --database-url postgresql://segplane@db/segplane")
-def migrate(data_dir: DataDir = DEFAULT_DATA_DIR, database_url: DatabaseUrl = "") -> None:
-    """Upgrade the database to this release's schema, as meta does at start."""
+def migrate(
+    data_dir: DataDir = DEFAULT_DATA_DIR, database_url: DatabaseUrl = "", finish: bool = False
+) -> None:
+    """Upgrade the database to this release's schema, as meta does at start.
+
+    Options:
+        finish: Then let no meta of an earlier release serve the database any more, which groups and
+            locks need. Refused while one was seen in the last five minutes; cannot be undone.
+    """
     from meta import migrations
     from segplane.stack import preflight
     from segplane.stack.postgres import EmbeddedPostgres
@@ -148,6 +155,9 @@ def migrate(data_dir: DataDir = DEFAULT_DATA_DIR, database_url: DatabaseUrl = ""
             database_url = exits.enter_context(postgres).url
         with open_database(database_url) as database:
             print(f"schema is at revision {migrations.upgrade(database)}")
+            if finish:
+                is_raised = migrations.finish(database)
+                print(f"the upgrade {'is finished' if is_raised else 'was finished before'}")
 
 
 def _dev_banner(stack: "Stack") -> str:

@@ -42,6 +42,7 @@ tokens: "Noun[pb.IngestTokenInfo]" = Noun(
         "pepper": lambda token: "previous" if token.needs_previous_pepper else "",
     },
     _facts,
+    kind="INGEST_TOKEN",
 )
 app = tokens.app
 

@@ -1,0 +1,1 @@
+"""Resources: notes, labels and contexts of what the catalog holds, in one form for all kinds."""

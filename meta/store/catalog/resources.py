@@ -1,0 +1,238 @@
+"""Notes, contexts and labels of resources.
+
+Triggers of the database write a row of each resource, with its name and times, and raise its number
+with every change that has an author: see revision 0068.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import TextClause, text
+
+from meta.errors import NotFound, QuotaExceeded, RaceLost
+from meta.store.access import audit
+from meta.store.catalog import datasets
+from meta.store.catalog.resource_contexts import members
+from meta.store.engine import dataset_scope
+from meta.store.engine.pool import Transaction
+
+LABELS_MAX = 64
+# Tags and lengths of a label in a message.
+_LABEL_BYTES = 8
+
+
+class ResourceKind(IntEnum):
+    """Kinds of resources, by their numbers in the contract."""
+
+    DATASET = 1
+    SCHEMA = 3
+    VIEW = 4
+    PROJECTION = 5
+    INGEST_TOKEN = 6
+
+    @property
+    def noun(self) -> str:
+        """The kind in refusals."""
+        return self.name.lower().replace("_", " ")
+
+
+class LabelSource(IntEnum):
+    """Origins of the rows that lists are filtered by."""
+
+    LABEL = 0
+    CONTEXT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """The parts of a resource that people write about it; None = none."""
+
+    note: str | None = None
+    context: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text_bytes(self) -> int:
+        """The bytes of its texts in a message."""
+        texts = (self.note or "", self.context or "", *self.labels, *self.labels.values())
+        return sum(len(text.encode()) for text in texts) + _LABEL_BYTES * len(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class CarePatch:
+    """A change of what people write: the given texts, None to clear one, and labels."""
+
+    texts: Mapping[str, str | None] = field(default_factory=dict)
+    set_labels: Mapping[str, str] = field(default_factory=dict)
+    removed_labels: frozenset[str] = frozenset()
+
+    def applied(self, care: Care) -> Care:
+        """The state after the change of one before."""
+        kept = {k: v for k, v in care.labels.items() if k not in self.removed_labels}
+        return Care(
+            note=self.texts.get("note", care.note),
+            context=self.texts.get("context", care.context),
+            labels={**kept, **self.set_labels},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource with the authors of its changes; None = it did not happen, or is not known."""
+
+    kind: ResourceKind
+    id: UUID
+    name: str
+    created_at: datetime
+    changed_at: datetime
+    deleted_at: datetime | None
+    number: int
+    created_by: str | None
+    updated_by: str | None
+    deleted_by: str | None
+    care: Care
+
+    @property
+    def version(self) -> str:
+        """A text that every change changes, also after the database was restored."""
+        return f"{self.number}-{int(self.changed_at.timestamp() * 1_000_000):x}"
+
+
+COLUMNS = """
+    r.kind, r.id, r.name, r.created_at, r.changed_at, r.deleted_at, r.number,
+    a.created_by, a.updated_by, a.deleted_by, r.note, r.context
+"""
+LABELS = f"""
+    (SELECT array_agg(ARRAY[l.key, l.value] ORDER BY l.key) FROM resource_labels l
+     WHERE l.id = r.id AND l.kind = r.kind AND l.source = {LabelSource.LABEL:d})
+"""  # noqa: S608
+_GET = text(f"""
+    SELECT {COLUMNS}, {LABELS} FROM resources r LEFT JOIN catalog_authors a ON a.entry_id = r.id
+    WHERE r.id = :id AND r.kind = :kind
+""")  # noqa: S608
+_BY_NAME = text("""
+    SELECT id FROM resources WHERE kind = :kind AND is_live AND name = :name ORDER BY id LIMIT 1
+""")
+# The row of the entry itself: what deletes it comes before or after a change as a whole.
+_KEEP_ENTRY: dict[ResourceKind, TextClause] = {
+    kind: text(f"SELECT id FROM {kind.name.lower()}s WHERE id = :id FOR NO KEY UPDATE")  # noqa: S608
+    for kind in ResourceKind
+}
+_LOCK = text("SELECT id FROM resources WHERE id = :id AND kind = :kind FOR UPDATE")
+_WRITE = text("""
+    UPDATE resources SET note = :note, context = :context, text_bytes = :bytes
+    WHERE id = :id AND kind = :kind
+""")
+_REMOVE = text("""
+    DELETE FROM resource_labels
+    WHERE id = :id AND kind = :kind AND source = :source AND key = ANY(cast(:keys AS text[]))
+""")
+_ADD = text("""
+    INSERT INTO resource_labels
+      (id, kind, source, key, value, name, created_at, changed_at, is_live)
+    SELECT r.id, r.kind, :source, m.key, m.value, r.name, r.created_at, r.changed_at, r.is_live
+    FROM resources r, unnest(cast(:keys AS text[]), cast(:values AS text[])) AS m (key, value)
+    WHERE r.id = :id AND r.kind = :kind
+""")
+
+
+def get(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> Resource:
+    """The resource with this id, deleted or not, or the live one of this name. Raises NotFound."""
+    resource_id = _id_of(tx, kind, identifier)
+    row = None
+    if kind is not ResourceKind.DATASET or dataset_scope.is_visible(resource_id):
+        row = tx.execute(_GET, {"id": resource_id, "kind": kind}).one_or_none()
+    if row is None:
+        raise _missing(kind, identifier)
+    return of_row(row)
+
+
+def of_row(row: Sequence[Any]) -> Resource:
+    """A resource of the values of COLUMNS and LABELS."""
+    *facts, note, context, labels = row
+    values: tuple[Any, ...] = *facts, Care(note, context, dict(labels or ()))
+    return Resource(ResourceKind(values[0]), *values[1:])
+
+
+def change(
+    tx: Transaction,
+    kind: ResourceKind,
+    identifier: UUID | str,
+    patch: CarePatch,
+    expected_version: str | None,
+) -> Resource:
+    """Change a live resource; one that is as the patch makes it stays, of whatever version.
+
+    Raises NotFound, RaceLost for another version, QuotaExceeded for too many labels.
+    """
+    resource = _lock(tx, kind, identifier)
+    before, after = resource.care, patch.applied(resource.care)
+    if before == after:
+        return resource
+    if expected_version not in (None, resource.version):
+        raise RaceLost(
+            "it has changed since the version that the change was made for; read it again",
+            expected_version=expected_version,
+            version=resource.version,
+        )
+    if len(after.labels) > LABELS_MAX:
+        raise QuotaExceeded(
+            f"the {kind.noun} would have {len(after.labels)} labels, more than {LABELS_MAX}",
+            limit=LABELS_MAX,
+        )
+    ref: dict[str, object] = {"id": resource.id, "kind": kind}
+    _write_rows(tx, ref, LabelSource.LABEL, before.labels, after.labels)
+    if before.context != after.context:
+        _write_rows(tx, ref, LabelSource.CONTEXT, members(before.context), members(after.context))
+    tx.execute(
+        _WRITE, {**ref, "note": after.note, "context": after.context, "bytes": after.text_bytes}
+    )
+    audit.note(tx, "UpdateResource", resource.id, audit.states(before, after))
+    return get(tx, kind, resource.id)
+
+
+def _id_of(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> UUID:
+    if isinstance(identifier, UUID):
+        return identifier
+    if kind is ResourceKind.DATASET:
+        return datasets.get(tx, identifier).id
+    row = tx.execute(_BY_NAME, {"kind": kind, "name": identifier}).one_or_none()
+    if row is None:
+        raise _missing(kind, identifier)
+    return UUID(str(row.id))
+
+
+def _missing(kind: ResourceKind, identifier: UUID | str) -> NotFound:
+    return NotFound(f"there is no such {kind.noun}", **{kind.name.lower(): identifier})
+
+
+def _lock(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> Resource:
+    """Keep a live resource as it is until the commit."""
+    resource_id = _id_of(tx, kind, identifier)
+    for statement in (_KEEP_ENTRY[kind], _LOCK):
+        tx.execute(statement, {"id": resource_id, "kind": kind})
+    resource = get(tx, kind, resource_id)
+    if resource.deleted_at is not None:
+        raise _missing(kind, identifier)
+    return resource
+
+
+def _write_rows(
+    tx: Transaction,
+    ref: Mapping[str, object],
+    source: LabelSource,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+) -> None:
+    """Replace the rows that differ."""
+    gone = [key for key in before if before[key] != after.get(key)]
+    added = {key: value for key, value in after.items() if before.get(key) != value}
+    if gone:
+        tx.execute(_REMOVE, {**ref, "source": source, "keys": gone})
+    if added:
+        values = {"keys": list(added), "values": list(added.values())}
+        tx.execute(_ADD, {**ref, "source": source, **values})

@@ -1,0 +1,87 @@
+"""Resources of all kinds with their notes and contexts, and the rows by which lists are filtered.
+
+Triggers keep the rows: a row follows its dataset, schema, view, projection or ingest token, so that
+servers of the release before and a rebuild of the catalog write them too.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Computed,
+    DateTime,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
+
+from meta.store.tables.columns import metadata, moment, partial_index
+
+resources = Table(
+    "resources",
+    metadata,
+    Column("id", Uuid, nullable=False),
+    # A number of the contract's ResourceKind.
+    Column("kind", SmallInteger, nullable=False),
+    Column("name", Text(collation="C"), nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("changed_at", DateTime(timezone=True), nullable=False),
+    # Deleted, or revoked.
+    moment("deleted_at"),
+    # When the row of the entry itself went.
+    moment("removed_at"),
+    Column("is_live", Boolean, Computed("deleted_at IS NULL", persisted=True), nullable=False),
+    # Rises with every change.
+    Column("number", BigInteger, nullable=False, server_default=text("1")),
+    Column("note", Text),
+    # A JSON object as it was sent.
+    Column("context", Text),
+    # Bytes of note, context and labels in a message.
+    Column("text_bytes", Integer, nullable=False, server_default=text("0")),
+    PrimaryKeyConstraint("id", "kind"),
+    Index("resources_names", "kind", "is_live", "name", "id"),
+    Index("resources_created", "kind", "is_live", "created_at", "id"),
+    Index("resources_changed", "kind", "is_live", "changed_at", "id"),
+    partial_index("resources_removed", "removed_at", where="removed_at IS NOT NULL"),
+)
+
+# Labels, and the members of contexts that lists may be filtered by, with what lists are ordered by.
+resource_labels = Table(
+    "resource_labels",
+    metadata,
+    Column("id", Uuid, nullable=False),
+    Column("kind", SmallInteger, nullable=False),
+    # 0: a label; 1: a member of the context.
+    Column("source", SmallInteger, nullable=False),
+    Column("key", Text(collation="C"), nullable=False),
+    Column("value", Text(collation="C"), nullable=False),
+    Column("name", Text(collation="C"), nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("changed_at", DateTime(timezone=True), nullable=False),
+    Column("is_live", Boolean, nullable=False),
+    PrimaryKeyConstraint("id", "kind", "source", "key"),
+    ForeignKeyConstraint(
+        ["id", "kind"],
+        ["resources.id", "resources.kind"],
+        name="resource_labels_resource_fkey",
+        ondelete="CASCADE",
+    ),
+    *(
+        partial_index(
+            f"resource_labels_{order}",
+            *("kind", "source", "key", "value", column, "id"),
+            where="is_live",
+        )
+        for order, column in (
+            ("names", "name"),
+            ("created", "created_at"),
+            ("changed", "changed_at"),
+        )
+    ),
+)

@@ -1,0 +1,81 @@
+"""Notes, labels and contexts of resources at a limit: accepted there, refused beyond it."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+from meta.v1 import resources_pb2 as pb
+from tests.support.meta.limits.world import Case, World, case_of
+
+RESOURCES: dict[str, Case] = {}
+of = case_of(RESOURCES)
+
+
+def update(world: World, **fields: Any) -> None:
+    ref = pb.ResourceRef(kind=pb.RESOURCE_KIND_DATASET, id=world.catalog.dataset(uuid4().hex))
+    world.client.resources.UpdateResource(pb.UpdateResourceRequest(resource=ref, **fields))
+
+
+def labels(n: int) -> dict[str, str]:
+    return {f"label-{k}": "value" for k in range(n)}
+
+
+@of("bytes of the key of a label")
+def _(world: World, n: int) -> None:
+    update(world, set_labels={"é" * (n // 2) + "k" * (n % 2): "value"})
+
+
+@of("bytes of the value of a label")
+def _(world: World, n: int) -> None:
+    update(world, set_labels={"key": "é" * (n // 2) + "v" * (n % 2)})
+
+
+@of("labels of a resource")
+def _(world: World, n: int) -> None:
+    ref = pb.ResourceRef(kind=pb.RESOURCE_KIND_DATASET, id=world.catalog.dataset(uuid4().hex))
+    for some in (labels(32), labels(n)):
+        change = {key: some[key] for key in list(some)[-40:]}
+        request = pb.UpdateResourceRequest(resource=ref, set_labels=change)
+        world.client.resources.UpdateResource(request)
+
+
+@of("`UpdateResource.set_labels`")
+def _(world: World, n: int) -> None:
+    update(world, set_labels=labels(n))
+
+
+@of("`UpdateResource.remove_labels`")
+def _(world: World, n: int) -> None:
+    update(world, remove_labels=list(labels(n)))
+
+
+@of("bytes of `UpdateResource.context`")
+def _(world: World, n: int) -> None:
+    text = json.dumps({"long": "x"})
+    update(world, context=text.replace("x", "x" * (n - len(text) + 1)))
+
+
+@of("members of `UpdateResource.context` at its top level")
+def _(world: World, n: int) -> None:
+    update(world, context=json.dumps({f"m{k}": k for k in range(n)}))
+
+
+@of("levels of `UpdateResource.context`")
+def _(world: World, n: int) -> None:
+    update(world, context='{"a":' + "[" * (n - 1) + "]" * (n - 1) + "}")
+
+
+@of("characters of `UpdateResource.note`")
+def _(world: World, n: int) -> None:
+    update(world, note="é" * n)
+
+
+@of("`ListResources.limit`")
+def _(world: World, n: int) -> int:
+    world.execute(
+        "INSERT INTO views (id, name) SELECT gen_random_uuid(), gen_random_uuid()::text"
+        " FROM generate_series(1, :n)",
+        n=n,
+    )
+    request = pb.ListResourcesRequest(kind=pb.RESOURCE_KIND_VIEW, limit=n)
+    return len(world.client.resources.ListResources(request).items)

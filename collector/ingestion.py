@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -105,6 +106,7 @@ class Ingestion:
         request = tokens_pb.ValidateIngestTokenRequest(plaintext_token=token_secret)
         reply = await asyncio.get_running_loop().run_in_executor(
             self._check_threads,
+            copy_context().run,
             lambda: self._client.ingest_token.ValidateIngestToken(request, timeout=_DEADLINE_SECS),
         )
         dataset_ids = {
@@ -179,7 +181,9 @@ class Ingestion:
         )
 
     async def _call(self, call: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, copy_context().run, call
+        )
 
 
 def _window(usage: operations_pb.DatasetUsage) -> WindowCheck | None:

@@ -2,22 +2,27 @@
 
 Enabled by OTEL_EXPORTER_OTLP_ENDPOINT; every OTEL_* variable of the SDK applies. Metrics are those
 of `meta.metrics`, read from the Prometheus registry; logs are the structlog events, each with a
-`log.record.uid`; spans are opened with `span`.
+`log.record.uid`; spans are opened with `span`, and with `served` and `joined` for what a caller
+asks for: they join its trace (https://www.w3.org/TR/trace-context/).
 """
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, MutableMapping
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
 from prometheus_client import REGISTRY
 
+from meta.client.traces import HEADERS, STATE_CHARS_MAX
+
 Event = MutableMapping[str, Any]
 _SEVERITIES = {"debug": 5, "info": 9, "warning": 13, "error": 17, "critical": 21}
+Headers = Iterable[tuple[str, str | bytes]]
 _tracer: Any = None
+_NOTHING = nullcontext()
 
 
 def is_enabled() -> bool:
@@ -57,14 +62,61 @@ def install(service: str) -> Callable[[Any, str, Event], Event]:
     return _shipper(logs.get_logger("segplane"))
 
 
-@contextmanager
-def span(name: str, **attributes: str | int | float | bool) -> Iterator[None]:
+def span(name: str, **attributes: str | int | float | bool) -> AbstractContextManager[object]:
     """Trace a block; does nothing while telemetry is disabled."""
     if _tracer is None:
-        yield
-        return
-    with _tracer.start_as_current_span(name, attributes=attributes):
-        yield
+        return _NOTHING
+    opened: AbstractContextManager[object] = _tracer.start_as_current_span(
+        name, attributes=attributes
+    )
+    return opened
+
+
+def served(name: str, headers: Callable[[], Headers | None]) -> AbstractContextManager[object]:
+    """Trace a block that answers a call, as a part of the trace that its headers name.
+
+    A malformed header, or one that comes twice, is none; by the SDK's default sampler a trace that
+    its caller does not record is not recorded here either.
+    """
+    return _NOTHING if _tracer is None else _served(name, _parent(headers))
+
+
+def joined(name: str, headers: Callable[[], Headers | None]) -> AbstractContextManager[object]:
+    """Trace a block that answers a request whose headers name a trace, and no other request.
+
+    So a collector that is sent its own spans makes no further ones of them.
+    """
+    if _tracer is None:
+        return _NOTHING
+    parent = _parent(headers)
+    return _served(name, parent) if parent else _NOTHING
+
+
+def _parent(headers: Callable[[], Headers | None]) -> Any:
+    """The context of the caller's span; an empty one if there is none."""
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    return TraceContextTextMapPropagator().extract(_carrier(headers() or ()))
+
+
+def _served(name: str, parent: Any) -> AbstractContextManager[object]:
+    from opentelemetry.trace import SpanKind
+
+    opened: AbstractContextManager[object] = _tracer.start_as_current_span(
+        name, context=parent, kind=SpanKind.SERVER
+    )
+    return opened
+
+
+def _carrier(headers: Headers) -> dict[str, str]:
+    """The headers of a trace, by their names in lower case."""
+    carrier: dict[str, str] = {}
+    for name, value in headers:
+        key = name.lower()
+        if key in HEADERS and isinstance(value, str) and len(value) <= STATE_CHARS_MAX:
+            carrier[key] = f"{carrier[key]},{value}" if key in carrier else value
+    # The SDK takes the first of several, which are no valid context.
+    return carrier if "," not in carrier.get(HEADERS[0], "") else {}
 
 
 def _exporter(module: str, name: str) -> Any:

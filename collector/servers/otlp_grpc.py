@@ -22,6 +22,7 @@ from collector.otlp.export import count_refused
 from collector.otlp.partial_success import protobuf_answer
 from collector.refusal import Refused, malformed, unavailable
 from meta.client.addresses import host_of
+from meta.telemetry import joined
 from segments.signals import TRAITS, Signal
 
 METHODS: dict[str, Signal] = {row.grpc_method: signal for signal, row in TRAITS.items()}
@@ -67,7 +68,8 @@ class OtlpHandler(grpc.GenericRpcHandler):
                 return host_of(context.peer())
 
             try:
-                with await self._intake.admit(signal, token_secret, host) as admission:
+                admission = await self._intake.admit(signal, token_secret, host)
+                with admission, joined(f"export.{signal}", context.invocation_metadata):
                     payload = await self._read(context, admission)
                     result = await self._intake.accept(admission, payload)
             except Refused as refused:

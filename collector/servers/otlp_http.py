@@ -28,6 +28,7 @@ from collector.servers.http_conventions import (
 from collector.servers.records_http import RECORDS_PATH, RecordsHttp
 from meta.errors import Code
 from meta.process.host_names import HostNames
+from meta.telemetry import joined
 from segments.signals import TRAITS, Signal
 
 PATHS: dict[str, Signal] = {row.http_path: signal for signal, row in TRAITS.items()}
@@ -87,7 +88,8 @@ class OtlpHttp:
         return web.Response(body=body, content_type=content_type)
 
     async def _accept(self, request: web.Request, signal: Signal, is_json: bool) -> PartialSuccess:
-        with await admit(self.intake, request, signal) as admission, kept(request):
+        admission = await admit(self.intake, request, signal)
+        with admission, kept(request), joined(f"export.{signal}", request.headers.items):
             body = await self.bodies.read(request, admission.charge)
             if is_json:
                 return await self.intake.accept_json(admission, body)

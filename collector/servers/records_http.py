@@ -23,6 +23,7 @@ from collector.servers.http_bodies import Bodies, admit
 from collector.servers.http_connections import kept
 from collector.servers.http_conventions import JSON, answer_refusal
 from meta.errors import Code
+from meta.telemetry import joined
 
 RECORDS_PATH = "/v1/datasets/{name}/records"
 _FORMS: dict[str, Form] = {
@@ -59,7 +60,8 @@ class RecordsHttp:
 
     async def _take(self, request: web.Request, form: Form) -> TakenRecords:
         key, unit = _idempotency_key(request), _unit(request)
-        with await self._admit(request) as admission, kept(request):
+        admission = await self._admit(request)
+        with admission, kept(request), joined("records", request.headers.items):
             body = await self._bodies.read(request, admission.charge)
             limits = self._intake.limits
             options = RecordOptions(

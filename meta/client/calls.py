@@ -18,6 +18,7 @@ from meta.client.endpoints import MetaServers
 from meta.client.failures import Retries, has_unknown_outcome, typed_error
 from meta.client.liveness import PROBE_SECS, Liveness
 from meta.client.sent_changes import SentChanges
+from meta.client.traces import with_trace
 
 # Each returns a secret that is shown once. A second token would be one that nobody knows of.
 SENT_ONCE = frozenset(
@@ -39,9 +40,9 @@ class ClientParts:
     metadata: Callable[[], Metadata]
 
     def identify(self, options: dict[str, Any]) -> None:
-        """Name the caller in a call's options, unless they name another one."""
-        if options.get("metadata") is None:
-            options["metadata"] = self.metadata()
+        """Name the caller in a call's options, unless they name another one, and the trace."""
+        metadata = options.get("metadata")
+        options["metadata"] = with_trace(self.metadata() if metadata is None else metadata)
 
     def find_serving(self, ends_at: float) -> Endpoint:
         """Find a server that serves, for a call that is sent once. Raises Unavailable."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import grpc
 
-from meta import access, metrics
+from meta import access, metrics, telemetry
 from meta.access import REFLECTION_METHODS, Principal
 from meta.commits.transactions import Transactions
 from meta.config import Settings
@@ -185,7 +185,8 @@ class Pipeline:
                     # It has no part in the places of streams that work needs.
                     await self._reflections.run(context, answer(requests, context))
                 else:
-                    with self.admission.admit(principal, kind):
+                    span = telemetry.served(rpc, context.invocation_metadata)
+                    with self.admission.admit(principal, kind), span:
                         await answer(requests, context)
                 return
             except asyncio.CancelledError:

@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from meta.client.addresses import network_of
+from meta.telemetry import joined
 from segplane.gateway.http import metrics
 from segplane.gateway.http.paths import Paths
 from segplane.gateway.http.readers import CatalogReaders
@@ -113,7 +114,9 @@ def _measured(
 
     async def endpoint(request: Request) -> Response:
         started = time.monotonic()
-        route, response = await respond(request)
+        # Paths are the callers': they are no names of spans.
+        with joined(f"http {request.method}", request.headers.items):
+            route, response = await respond(request)
         metrics.REQUEST_SECONDS.labels(route, str(response.status_code)).observe(
             time.monotonic() - started
         )

@@ -2,7 +2,10 @@
 
 import asyncio
 import os
+import socket
 import time
+from contextvars import Context, copy_context
+from functools import partial
 
 import structlog
 
@@ -71,7 +74,8 @@ class QueryRun:
         self._broker.on_begin = self._begin
         # It is there until it is answered; a short query may have ended between two looks.
         self._broker.on_end = self._count
-        self._process.start(task, self._broker.serve)
+        # Calls of meta for the query belong to the trace of its caller.
+        self._process.start(task, partial(_serve_within, copy_context(), self._broker))
         self._watch = asyncio.create_task(self._watched())
         self._watch.add_done_callback(lambda _: self._process.kill())
 
@@ -157,6 +161,11 @@ class QueryRun:
         own = 0 if before is None else now - before
         # Nothing can be read of a process that has ended.
         self._scanned = max(self._scanned, own + self._broker.read_bytes)
+
+
+def _serve_within(context: Context, broker: Broker, lane: socket.socket) -> None:
+    """Serve a lane in a copy of a context, since two threads cannot be in one."""
+    context.copy().run(broker.serve, lane)
 
 
 def _refusal_of(outcome: dict[str, str]) -> QueryRefusal:

@@ -1,0 +1,28 @@
+"""Trace context of calls: a span that is open in the calling program goes along as `traceparent`.
+
+https://www.w3.org/TR/trace-context/. OpenTelemetry is no dependency of this client: a program that
+has spans has loaded it.
+"""
+
+import sys
+
+from meta.client.bearer_token import Metadata
+
+# A longer one could fill the metadata of a call, of which servers take 8 KiB.
+STATE_CHARS_MAX = 512
+HEADERS = ("traceparent", "tracestate")
+
+
+def with_trace(metadata: Metadata) -> Metadata:
+    """Add the context of the span that is open here, if there is one and none is given."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None or not trace.get_current_span().get_span_context().is_valid:
+        return metadata
+    if any(name == HEADERS[0] for name, _ in metadata):
+        return metadata
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    carrier: dict[str, str] = {}
+    TraceContextTextMapPropagator().inject(carrier)
+    sent = ((name, carrier.get(name, "")) for name in HEADERS)
+    return (*metadata, *((name, text) for name, text in sent if 0 < len(text) <= STATE_CHARS_MAX))

@@ -17,6 +17,8 @@ class Settings(ProcessSettings):
     merge_interval_secs: float = setting(10.0, low=0.01)
     # Pause between two rounds of deleting tombstoned segments' objects.
     deletion_interval_secs: float = setting(30.0, low=0.01)
+    # Pause between two looks for vacuums that operators have requested.
+    vacuum_interval_secs: float = 5.0
     # Pause between two sweeps for orphans; each lists the whole store.
     orphan_interval_secs: float = setting(3_600.0, low=0.01)
     # Pause between two rounds of aborting unfinished writes.

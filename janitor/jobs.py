@@ -11,7 +11,7 @@ from dataplane.clocks import read_database_clock
 from dataplane.condemnation import Condemnation
 from dataplane.deletion_permit import DeletionPermit
 from janitor.config import Settings
-from janitor.orphans import sweep
+from janitor.orphans import SweepTotals, sweep
 from janitor.scrub import Pace, scrub_piece
 from meta import metrics
 from meta.client import MetaClient, location
@@ -179,18 +179,23 @@ def delete_table_metadata(tools: Tools) -> None:
 
 def collect_orphans(tools: Tools) -> None:
     """Delete objects that rows prove to be garbage and that are too old to be registered."""
+    # The writer of a younger object may still register it.
+    min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
+    swept = sweep_orphans(tools, min_age.ToNanoseconds())
+    metrics.ORPHANS_LEFT.set(swept.left)
+
+
+def sweep_orphans(tools: Tools, min_age_nanos: int, dataset_id: str = "") -> SweepTotals:
+    """Delete orphans of an age, of one dataset or of all."""
 
     def note_left(key: str) -> None:
         log.info("unknown_segment_left", object_key=key)
 
     condemn = Condemnation(tools.meta, tools.store, note_left)
-    # The writer of a younger object may still register it.
-    min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
     # The store's clock is used, because the objects' times are the store's.
-    until = tools.store.now_nanos() - min_age.ToNanoseconds()
+    until = tools.store.now_nanos() - min_age_nanos
     permit = DeletionPermit(tools.meta).begin()
-    swept = sweep(tools.store, condemn, until, tools.shutdown, permit.is_valid)
-    metrics.ORPHANS_LEFT.set(swept.left)
+    swept = sweep(tools.store, condemn, until, tools.shutdown, permit.is_valid, dataset_id)
     log.info(
         "orphans_swept",
         listed=swept.listed,
@@ -198,6 +203,7 @@ def collect_orphans(tools: Tools) -> None:
         left=swept.left,
         foreign=swept.foreign,
     )
+    return swept
 
 
 def forget_streams(tools: Tools) -> None:

@@ -13,6 +13,7 @@ from janitor import jobs
 from janitor.config import Settings
 from janitor.footers import read_footers
 from janitor.jobs import Tools
+from janitor.vacuums import carry_out_vacuums
 from meta import metrics
 from meta.client import MetaClient
 from meta.errors import DeletionHeld, MetaError
@@ -39,6 +40,7 @@ def schedule(settings: Settings) -> tuple[Job, ...]:
     return (
         Job("plan_merges", settings.merge_interval_secs, jobs.plan_merges),
         Job("delete_tombstoned", settings.deletion_interval_secs, jobs.delete_tombstoned),
+        Job("carry_out_vacuums", settings.vacuum_interval_secs, carry_out_vacuums),
         Job("delete_table_metadata", settings.deletion_interval_secs, jobs.delete_table_metadata),
         Job("collect_orphans", settings.orphan_interval_secs, jobs.collect_orphans),
         Job("forget_streams", settings.orphan_interval_secs, jobs.forget_streams),

@@ -5,7 +5,8 @@ The writer of an orphan may be stalled before its registration. Condemning reser
 meta, so that such a writer is refused; without it a live segment could lose its object.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -45,11 +46,14 @@ class Condemn(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PrefixScan:
-    """The objects of one dataset or stream. `foreign` counts keys that Segplane never writes."""
+    """The objects of one dataset or stream. `foreign` counts keys that Segplane never writes.
+
+    `orphans` are keys with their sizes in bytes.
+    """
 
     listed: int
     foreign: int
-    orphans: Sequence[str]
+    orphans: Mapping[str, int]
 
 
 @dataclass(slots=True)
@@ -59,14 +63,16 @@ class SweepTotals:
     listed: int = 0
     foreign: int = 0
     deleted: int = 0
+    deleted_bytes: int = 0
     left: int = 0
 
-    def add(self, scan: PrefixScan, deleted: int) -> None:
-        """Add one more dataset or stream."""
+    def add(self, scan: PrefixScan, deleted: Sequence[str]) -> None:
+        """Add one more dataset or stream, of which some orphans were deleted."""
         self.listed += scan.listed
         self.foreign += scan.foreign
-        self.deleted += deleted
-        self.left += len(scan.orphans) - deleted
+        self.deleted += len(deleted)
+        self.deleted_bytes += sum(scan.orphans[key] for key in deleted)
+        self.left += len(scan.orphans) - len(deleted)
 
 
 def sweep(
@@ -75,27 +81,33 @@ def sweep(
     written_until_nanos: int,
     shutdown: Shutdown,
     is_permitted: Callable[[], bool] = lambda: True,
+    dataset_id: str = "",
 ) -> SweepTotals:
     """Delete orphans written up to the given time; returns early on shutdown.
 
-    `is_permitted` is asked before each deletion; without it nothing more is deleted.
+    `is_permitted` is asked before each deletion; without it nothing more is deleted. With a
+    `dataset_id` only the objects of that dataset are looked at.
     """
     swept = SweepTotals()
-    for owner, objects in _by_owner(store):
+    for owner, objects in _by_owner(store, dataset_id):
         scan = scan_prefix(objects, condemn, written_until_nanos, shutdown)
         if shutdown.is_requested:
             return swept
         deleted = _delete(store, condemn, scan, shutdown, is_permitted)
         swept.add(scan, deleted)
-        if deleted < len(scan.orphans):
-            log.warning("orphans_left", owner=owner, found=len(scan.orphans), deleted=deleted)
+        if len(deleted) < len(scan.orphans):
+            counts = {"found": len(scan.orphans), "deleted": len(deleted)}
+            log.warning("orphans_left", owner=owner, **counts)
     return swept
 
 
-def _by_owner(store: ObjectStore) -> Iterator[tuple[str, Iterator[ObjectInfo]]]:
-    yield from by_owner(list_objects(store, BABIES_ROOT, TABLES_ROOT))
+def _by_owner(store: ObjectStore, dataset_id: str) -> Iterator[tuple[str, Iterator[ObjectInfo]]]:
+    own = f"{dataset_id}/" if dataset_id else ""
+    # A baby segment holds records of many datasets.
+    roots = (TABLES_ROOT + own,) if own else (BABIES_ROOT, TABLES_ROOT)
+    yield from by_owner(list_objects(store, *roots))
     # In any store, and last: one that is away holds up nothing of the default one.
-    yield from by_owner(list_objects(store, DATASETS_ROOT))
+    yield from by_owner(list_objects(store, DATASETS_ROOT + own))
 
 
 def is_ours(key: str) -> bool:
@@ -117,21 +129,23 @@ def scan_prefix(
     """Find the orphans among the old objects of one dataset or stream; changes nothing."""
     listed = foreign = 0
 
-    def candidates() -> Iterator[str]:
+    def candidates() -> Iterator[ObjectInfo]:
         nonlocal listed, foreign
         for info in objects:
             listed += 1
             if not is_ours(info.key):
                 foreign += 1
             elif info.modified_at_nanos <= written_until_nanos:
-                yield info.key
+                yield info
 
-    orphans: list[str] = []
-    for keys in batches(candidates(), CONDEMN_KEYS_MAX):
+    orphans: dict[str, int] = {}
+    for some in batches(candidates(), CONDEMN_KEYS_MAX):
         if shutdown.is_requested:
             break
         if len(orphans) <= DELETED_MAX:
-            orphans += _only(keys, condemn(keys, dry_run=True))
+            sizes = {info.key: info.size_bytes for info in some}
+            named = _only(list(sizes), condemn(list(sizes), dry_run=True))
+            orphans |= {key: sizes[key] for key in named}
     return PrefixScan(listed, foreign, orphans)
 
 
@@ -141,9 +155,9 @@ def _delete(
     scan: PrefixScan,
     shutdown: Shutdown,
     is_permitted: Callable[[], bool],
-) -> int:
-    deleted = 0
-    allowed = scan.orphans[: delete_cap(scan.listed - scan.foreign)]
+) -> list[str]:
+    deleted: list[str] = []
+    allowed = itertools.islice(scan.orphans, delete_cap(scan.listed - scan.foreign))
     for keys in batches(allowed, CONDEMN_KEYS_MAX):
         if shutdown.is_requested:
             break
@@ -152,7 +166,7 @@ def _delete(
         if not is_permitted():
             break
         store.delete(condemned)
-        deleted += len(condemned)
+        deleted += condemned
         metrics.DELETED_OBJECTS.labels("orphan").inc(len(condemned))
     return deleted
 

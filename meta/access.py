@@ -240,6 +240,12 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "GetResource": (_R, _G, _C),
         "UpdateResource": (_C,),
         "ListResources": (_R, _G, _C),
+        "GetDatasetNumbers": (_R, _G, _C),
+        # A vacuum ends the time in which a dataset's past can be read.
+        "VacuumDatasets": (),
+        "GetVacuum": (),
+        "TakeVacuums": (_J,),
+        "FinishVacuum": (_J,),
     },
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each
@@ -268,7 +274,7 @@ _SCOPED_ROWS: dict[str, tuple[str, ...]] = {
         "HandOutTable",
     ),
     # Of datasets alone.
-    "ResourcesService": ("GetResource", "ListResources"),
+    "ResourcesService": ("GetResource", "ListResources", "GetDatasetNumbers"),
 }
 _SCOPED = frozenset(
     f"/meta.v1.{service}/{rpc}" for service, rpcs in _SCOPED_ROWS.items() for rpc in rpcs

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from meta import release
 from meta.errors import InvalidArgument, ReleaseTooLow, Unavailable
 from meta.process.installed import installed_release
+from meta.store.checks import record_counts
 from meta.store.engine.driver_errors import translate
 from meta.store.engine.pool import Database
 from meta.store.workers import servers
@@ -71,10 +72,16 @@ def check_release(database: Database) -> None:
 def finish(database: Database) -> bool:
     """Let no meta of an earlier release serve a database of this schema any more.
 
-    False if none may already. Raises UpgradeUnfinished while one may be running.
+    Then count what it did not keep. False if none may already; what was not counted yet is counted
+    then as well. Raises UpgradeUnfinished while one may be running.
     """
     with database.write() as tx:
-        return servers.finish(tx)
+        is_raised = servers.finish(tx)
+    last_key: int | None = 0
+    while last_key is not None:
+        with database.write() as tx:
+            last_key = record_counts.count_next(tx, last_key)
+    return is_raised
 
 
 def _upgrade(database: Database, revision: str, wait_secs: float) -> None:

@@ -551,3 +551,468 @@ class ListResourcesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListResourcesResponse: _TypeAlias = ListResourcesResponse  # noqa: Y015
+
+@_typing.final
+class GetDatasetNumbersRequest(_message.Message):
+    """Request of GetDatasetNumbers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name at the version."""
+    version: _builtins.int
+    """The version to count at; unset = the current one. VERSION_EXPIRED if its objects may be deleted."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        version: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "id", b"id", "identifier", b"identifier", "name", b"name", "version", b"version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "id", b"id", "identifier", b"identifier", "name", b"name", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___GetDatasetNumbersRequest: _TypeAlias = GetDatasetNumbersRequest  # noqa: Y015
+
+@_typing.final
+class GetDatasetNumbersResponse(_message.Message):
+    """Response of GetDatasetNumbers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    RECORD_COUNT_FIELD_NUMBER: _builtins.int
+    RECORD_SIZE_FIELD_NUMBER: _builtins.int
+    SEGMENT_COUNT_FIELD_NUMBER: _builtins.int
+    SEGMENT_SIZE_FIELD_NUMBER: _builtins.int
+    START_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    END_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version that was counted at."""
+    record_count: _builtins.int
+    """Records of the segments. Unset at the current version until the upgrade from 0.3.0 is finished."""
+    record_size: _builtins.int
+    """Bytes of the segments, uncompressed."""
+    segment_count: _builtins.int
+    """Number of segments."""
+    segment_size: _builtins.int
+    """Bytes of the segments' objects, compressed."""
+    start_time_nanos: _builtins.int
+    """Time of the earliest record, nanoseconds since 1970; unset without segments."""
+    end_time_nanos: _builtins.int
+    """Time of the latest record, nanoseconds since 1970; unset without segments."""
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        record_count: _builtins.int | None = ...,
+        record_size: _builtins.int = ...,
+        segment_count: _builtins.int = ...,
+        segment_size: _builtins.int = ...,
+        start_time_nanos: _builtins.int | None = ...,
+        end_time_nanos: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_end_time_nanos", b"_end_time_nanos", "_record_count", b"_record_count", "_start_time_nanos", b"_start_time_nanos", "end_time_nanos", b"end_time_nanos", "record_count", b"record_count", "start_time_nanos", b"start_time_nanos"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_time_nanos", b"_end_time_nanos", "_record_count", b"_record_count", "_start_time_nanos", b"_start_time_nanos", "end_time_nanos", b"end_time_nanos", "record_count", b"record_count", "record_size", b"record_size", "segment_count", b"segment_count", "segment_size", b"segment_size", "start_time_nanos", b"start_time_nanos", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__end_time_nanos: _TypeAlias = _typing.Literal["end_time_nanos"]  # noqa: Y015
+    _WhichOneofArgType__end_time_nanos: _TypeAlias = _typing.Literal["_end_time_nanos", b"_end_time_nanos"]  # noqa: Y015
+    _WhichOneofReturnType__record_count: _TypeAlias = _typing.Literal["record_count"]  # noqa: Y015
+    _WhichOneofArgType__record_count: _TypeAlias = _typing.Literal["_record_count", b"_record_count"]  # noqa: Y015
+    _WhichOneofReturnType__start_time_nanos: _TypeAlias = _typing.Literal["start_time_nanos"]  # noqa: Y015
+    _WhichOneofArgType__start_time_nanos: _TypeAlias = _typing.Literal["_start_time_nanos", b"_start_time_nanos"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__end_time_nanos) -> _WhichOneofReturnType__end_time_nanos | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__record_count) -> _WhichOneofReturnType__record_count | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__start_time_nanos) -> _WhichOneofReturnType__start_time_nanos | None: ...
+
+Global___GetDatasetNumbersResponse: _TypeAlias = GetDatasetNumbersResponse  # noqa: Y015
+
+@_typing.final
+class VacuumDatasetsRequest(_message.Message):
+    """Request of VacuumDatasets."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VACUUM_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    OLDER_THAN_SECS_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    AFTER_DATASET_ID_FIELD_NUMBER: _builtins.int
+    vacuum_id: _builtins.str
+    """UUID that the caller chose for the vacuum, the same in all of its calls; ignored with dry_run."""
+    dataset_name: _builtins.str
+    """Only this dataset; unset = all, those of deleted datasets with tombstones too."""
+    older_than_secs: _builtins.int
+    """Age in seconds, at least 3600: versions that were replaced longer ago expire."""
+    dry_run: _builtins.bool
+    """True: plan, change nothing."""
+    after_dataset_id: _builtins.str
+    """next_after_dataset_id of the page before; empty = the first page."""
+    def __init__(
+        self,
+        *,
+        vacuum_id: _builtins.str = ...,
+        dataset_name: _builtins.str | None = ...,
+        older_than_secs: _builtins.int = ...,
+        dry_run: _builtins.bool = ...,
+        after_dataset_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "dataset_name", b"dataset_name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "after_dataset_id", b"after_dataset_id", "dataset_name", b"dataset_name", "dry_run", b"dry_run", "older_than_secs", b"older_than_secs", "vacuum_id", b"vacuum_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__dataset_name: _TypeAlias = _typing.Literal["dataset_name"]  # noqa: Y015
+    _WhichOneofArgType__dataset_name: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dataset_name) -> _WhichOneofReturnType__dataset_name | None: ...
+
+Global___VacuumDatasetsRequest: _TypeAlias = VacuumDatasetsRequest  # noqa: Y015
+
+@_typing.final
+class DatasetVacuum(_message.Message):
+    """A dataset in a vacuum. Bytes are those of objects. Pinned, braked and hidden segments stay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    HORIZON_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    SEGMENT_BYTES_FIELD_NUMBER: _builtins.int
+    PINNED_SEGMENTS_FIELD_NUMBER: _builtins.int
+    PINNED_BYTES_FIELD_NUMBER: _builtins.int
+    BRAKED_SEGMENTS_FIELD_NUMBER: _builtins.int
+    BRAKED_BYTES_FIELD_NUMBER: _builtins.int
+    HIDDEN_SEGMENTS_FIELD_NUMBER: _builtins.int
+    HIDDEN_BYTES_FIELD_NUMBER: _builtins.int
+    TABLE_OBJECTS_FIELD_NUMBER: _builtins.int
+    TABLE_BYTES_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    dataset_name: _builtins.str
+    """Its name; of a deleted one the last."""
+    horizon: _builtins.int
+    """Versions below this one expire."""
+    segments: _builtins.int
+    """Segments that are deleted."""
+    segment_bytes: _builtins.int
+    """Their bytes."""
+    pinned_segments: _builtins.int
+    """Segments that a pin holds."""
+    pinned_bytes: _builtins.int
+    """Their bytes."""
+    braked_segments: _builtins.int
+    """Segments that the dataset's deletion brake holds."""
+    braked_bytes: _builtins.int
+    """Their bytes."""
+    hidden_segments: _builtins.int
+    """Segments that an operator has hidden and may bring back."""
+    hidden_bytes: _builtins.int
+    """Their bytes."""
+    table_objects: _builtins.int
+    """Objects of table metadata that are deleted."""
+    table_bytes: _builtins.int
+    """Their bytes."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        horizon: _builtins.int = ...,
+        segments: _builtins.int = ...,
+        segment_bytes: _builtins.int = ...,
+        pinned_segments: _builtins.int = ...,
+        pinned_bytes: _builtins.int = ...,
+        braked_segments: _builtins.int = ...,
+        braked_bytes: _builtins.int = ...,
+        hidden_segments: _builtins.int = ...,
+        hidden_bytes: _builtins.int = ...,
+        table_objects: _builtins.int = ...,
+        table_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["braked_bytes", b"braked_bytes", "braked_segments", b"braked_segments", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "hidden_bytes", b"hidden_bytes", "hidden_segments", b"hidden_segments", "horizon", b"horizon", "pinned_bytes", b"pinned_bytes", "pinned_segments", b"pinned_segments", "segment_bytes", b"segment_bytes", "segments", b"segments", "table_bytes", b"table_bytes", "table_objects", b"table_objects"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DatasetVacuum: _TypeAlias = DatasetVacuum  # noqa: Y015
+
+@_typing.final
+class VacuumDatasetsResponse(_message.Message):
+    """One page of VacuumDatasets."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASETS_FIELD_NUMBER: _builtins.int
+    NEXT_AFTER_DATASET_ID_FIELD_NUMBER: _builtins.int
+    JANITOR_SEEN_SECS_FIELD_NUMBER: _builtins.int
+    next_after_dataset_id: _builtins.str
+    """For the next page; empty after the last one."""
+    janitor_seen_secs: _builtins.int
+    """Seconds since a janitor last asked for its configuration, which it does every minute; -1 if none
+    did for 30 days.
+    """
+    @_builtins.property
+    def datasets(self) -> _containers.RepeatedCompositeFieldContainer[Global___DatasetVacuum]:
+        """At most 100 datasets."""
+
+    def __init__(
+        self,
+        *,
+        datasets: _abc.Iterable[Global___DatasetVacuum] | None = ...,
+        next_after_dataset_id: _builtins.str = ...,
+        janitor_seen_secs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["datasets", b"datasets", "janitor_seen_secs", b"janitor_seen_secs", "next_after_dataset_id", b"next_after_dataset_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VacuumDatasetsResponse: _TypeAlias = VacuumDatasetsResponse  # noqa: Y015
+
+@_typing.final
+class Vacuum(_message.Message):
+    """A vacuum, and what was deleted since it was requested."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    OLDER_THAN_SECS_FIELD_NUMBER: _builtins.int
+    REQUESTED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    TAKEN_AT_NANOS_FIELD_NUMBER: _builtins.int
+    FINISHED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    SEGMENT_BYTES_FIELD_NUMBER: _builtins.int
+    TABLE_OBJECTS_FIELD_NUMBER: _builtins.int
+    TABLE_BYTES_FIELD_NUMBER: _builtins.int
+    ORPHANS_FIELD_NUMBER: _builtins.int
+    ORPHAN_BYTES_FIELD_NUMBER: _builtins.int
+    ORPHANS_LEFT_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    dataset_id: _builtins.str
+    """Its dataset; unset = all."""
+    older_than_secs: _builtins.int
+    """Its age in seconds."""
+    requested_at_nanos: _builtins.int
+    """When it was requested, nanoseconds since 1970."""
+    taken_at_nanos: _builtins.int
+    """When a janitor last began to carry it out; 0 = none did yet."""
+    finished_at_nanos: _builtins.int
+    """When a janitor had deleted all that it may; 0 = not yet."""
+    segments: _builtins.int
+    """Deleted segments."""
+    segment_bytes: _builtins.int
+    """Bytes of their objects."""
+    table_objects: _builtins.int
+    """Deleted objects of table metadata."""
+    table_bytes: _builtins.int
+    """Their bytes."""
+    orphans: _builtins.int
+    """Deleted orphans; 0 until it is finished."""
+    orphan_bytes: _builtins.int
+    """Their bytes."""
+    orphans_left: _builtins.int
+    """Orphans above the bound of one sweep, which later sweeps delete."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        dataset_id: _builtins.str | None = ...,
+        older_than_secs: _builtins.int = ...,
+        requested_at_nanos: _builtins.int = ...,
+        taken_at_nanos: _builtins.int = ...,
+        finished_at_nanos: _builtins.int = ...,
+        segments: _builtins.int = ...,
+        segment_bytes: _builtins.int = ...,
+        table_objects: _builtins.int = ...,
+        table_bytes: _builtins.int = ...,
+        orphans: _builtins.int = ...,
+        orphan_bytes: _builtins.int = ...,
+        orphans_left: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id", "dataset_id", b"dataset_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id", "dataset_id", b"dataset_id", "finished_at_nanos", b"finished_at_nanos", "id", b"id", "older_than_secs", b"older_than_secs", "orphan_bytes", b"orphan_bytes", "orphans", b"orphans", "orphans_left", b"orphans_left", "requested_at_nanos", b"requested_at_nanos", "segment_bytes", b"segment_bytes", "segments", b"segments", "table_bytes", b"table_bytes", "table_objects", b"table_objects", "taken_at_nanos", b"taken_at_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__dataset_id: _TypeAlias = _typing.Literal["dataset_id"]  # noqa: Y015
+    _WhichOneofArgType__dataset_id: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dataset_id) -> _WhichOneofReturnType__dataset_id | None: ...
+
+Global___Vacuum: _TypeAlias = Vacuum  # noqa: Y015
+
+@_typing.final
+class GetVacuumRequest(_message.Message):
+    """Request of GetVacuum."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VACUUM_ID_FIELD_NUMBER: _builtins.int
+    vacuum_id: _builtins.str
+    """Id of the vacuum."""
+    def __init__(
+        self,
+        *,
+        vacuum_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["vacuum_id", b"vacuum_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetVacuumRequest: _TypeAlias = GetVacuumRequest  # noqa: Y015
+
+@_typing.final
+class GetVacuumResponse(_message.Message):
+    """Response of GetVacuum."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VACUUM_FIELD_NUMBER: _builtins.int
+    DELETION_HELD_FIELD_NUMBER: _builtins.int
+    JANITOR_BUSY_FIELD_NUMBER: _builtins.int
+    JANITOR_SEEN_SECS_FIELD_NUMBER: _builtins.int
+    deletion_held: _builtins.bool
+    """True while deletion is held: nothing is deleted."""
+    janitor_busy: _builtins.bool
+    """True while a janitor carries out a vacuum; it takes further ones after that."""
+    janitor_seen_secs: _builtins.int
+    """As in VacuumDatasetsResponse."""
+    @_builtins.property
+    def vacuum(self) -> Global___Vacuum:
+        """The vacuum."""
+
+    def __init__(
+        self,
+        *,
+        vacuum: Global___Vacuum | None = ...,
+        deletion_held: _builtins.bool = ...,
+        janitor_busy: _builtins.bool = ...,
+        janitor_seen_secs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["vacuum", b"vacuum"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deletion_held", b"deletion_held", "janitor_busy", b"janitor_busy", "janitor_seen_secs", b"janitor_seen_secs", "vacuum", b"vacuum"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetVacuumResponse: _TypeAlias = GetVacuumResponse  # noqa: Y015
+
+@_typing.final
+class TakeVacuumsRequest(_message.Message):
+    """Request of TakeVacuums."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TakeVacuumsRequest: _TypeAlias = TakeVacuumsRequest  # noqa: Y015
+
+@_typing.final
+class TakeVacuumsResponse(_message.Message):
+    """Response of TakeVacuums."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VACUUMS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def vacuums(self) -> _containers.RepeatedCompositeFieldContainer[Global___Vacuum]:
+        """All that are not finished, at most 100, the oldest first."""
+
+    def __init__(
+        self,
+        *,
+        vacuums: _abc.Iterable[Global___Vacuum] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["vacuums", b"vacuums"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TakeVacuumsResponse: _TypeAlias = TakeVacuumsResponse  # noqa: Y015
+
+@_typing.final
+class FinishVacuumRequest(_message.Message):
+    """Request of FinishVacuum."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VACUUM_ID_FIELD_NUMBER: _builtins.int
+    ORPHANS_FIELD_NUMBER: _builtins.int
+    ORPHAN_BYTES_FIELD_NUMBER: _builtins.int
+    ORPHANS_LEFT_FIELD_NUMBER: _builtins.int
+    vacuum_id: _builtins.str
+    """Id of the vacuum."""
+    orphans: _builtins.int
+    """Orphans that were deleted for it."""
+    orphan_bytes: _builtins.int
+    """Their bytes."""
+    orphans_left: _builtins.int
+    """Orphans above the bound of one sweep."""
+    def __init__(
+        self,
+        *,
+        vacuum_id: _builtins.str = ...,
+        orphans: _builtins.int = ...,
+        orphan_bytes: _builtins.int = ...,
+        orphans_left: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["orphan_bytes", b"orphan_bytes", "orphans", b"orphans", "orphans_left", b"orphans_left", "vacuum_id", b"vacuum_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FinishVacuumRequest: _TypeAlias = FinishVacuumRequest  # noqa: Y015
+
+@_typing.final
+class FinishVacuumResponse(_message.Message):
+    """Response of FinishVacuum."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUCCESS_FIELD_NUMBER: _builtins.int
+    success: _builtins.bool
+    """False if it was finished already, or is not known."""
+    def __init__(
+        self,
+        *,
+        success: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["success", b"success"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FinishVacuumResponse: _TypeAlias = FinishVacuumResponse  # noqa: Y015

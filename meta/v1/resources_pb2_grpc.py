@@ -52,6 +52,31 @@ class ResourcesServiceStub:
                 request_serializer=meta_dot_v1_dot_resources__pb2.ListResourcesRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_resources__pb2.ListResourcesResponse.FromString,
                 _registered_method=True)
+        self.GetDatasetNumbers = channel.unary_unary(
+                '/meta.v1.ResourcesService/GetDatasetNumbers',
+                request_serializer=meta_dot_v1_dot_resources__pb2.GetDatasetNumbersRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.GetDatasetNumbersResponse.FromString,
+                _registered_method=True)
+        self.VacuumDatasets = channel.unary_unary(
+                '/meta.v1.ResourcesService/VacuumDatasets',
+                request_serializer=meta_dot_v1_dot_resources__pb2.VacuumDatasetsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.VacuumDatasetsResponse.FromString,
+                _registered_method=True)
+        self.GetVacuum = channel.unary_unary(
+                '/meta.v1.ResourcesService/GetVacuum',
+                request_serializer=meta_dot_v1_dot_resources__pb2.GetVacuumRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.GetVacuumResponse.FromString,
+                _registered_method=True)
+        self.TakeVacuums = channel.unary_unary(
+                '/meta.v1.ResourcesService/TakeVacuums',
+                request_serializer=meta_dot_v1_dot_resources__pb2.TakeVacuumsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.TakeVacuumsResponse.FromString,
+                _registered_method=True)
+        self.FinishVacuum = channel.unary_unary(
+                '/meta.v1.ResourcesService/FinishVacuum',
+                request_serializer=meta_dot_v1_dot_resources__pb2.FinishVacuumRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.FinishVacuumResponse.FromString,
+                _registered_method=True)
 
 
 class ResourcesServiceServicer:
@@ -84,6 +109,45 @@ class ResourcesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetDatasetNumbers(self, request, context):
+        """Reads the numbers of a dataset's live segments at a version: exactly those that FindSegments
+        returns then.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VacuumDatasets(self, request, context):
+        """Expires the versions older than an age of a page of datasets, and makes the segments, table
+        metadata and orphans that only they need due for deletion, below the grace of a dataset too. With
+        dry_run it plans alone. To be called until next_after_dataset_id is empty; the vacuum is then
+        handed to janitors.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetVacuum(self, request, context):
+        """Reads how far a vacuum has come. Finished ones are kept for 30 days.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TakeVacuums(self, request, context):
+        """Hands the vacuums that are not finished to a janitor, those of a janitor that died too.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FinishVacuum(self, request, context):
+        """Notes that a janitor has deleted all that a vacuum lets it delete.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ResourcesServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -101,6 +165,31 @@ def add_ResourcesServiceServicer_to_server(servicer, server):
                     servicer.ListResources,
                     request_deserializer=meta_dot_v1_dot_resources__pb2.ListResourcesRequest.FromString,
                     response_serializer=meta_dot_v1_dot_resources__pb2.ListResourcesResponse.SerializeToString,
+            ),
+            'GetDatasetNumbers': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDatasetNumbers,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.GetDatasetNumbersRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.GetDatasetNumbersResponse.SerializeToString,
+            ),
+            'VacuumDatasets': grpc.unary_unary_rpc_method_handler(
+                    servicer.VacuumDatasets,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.VacuumDatasetsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.VacuumDatasetsResponse.SerializeToString,
+            ),
+            'GetVacuum': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetVacuum,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.GetVacuumRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.GetVacuumResponse.SerializeToString,
+            ),
+            'TakeVacuums': grpc.unary_unary_rpc_method_handler(
+                    servicer.TakeVacuums,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.TakeVacuumsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.TakeVacuumsResponse.SerializeToString,
+            ),
+            'FinishVacuum': grpc.unary_unary_rpc_method_handler(
+                    servicer.FinishVacuum,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.FinishVacuumRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.FinishVacuumResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -187,6 +276,141 @@ class ResourcesService:
             '/meta.v1.ResourcesService/ListResources',
             meta_dot_v1_dot_resources__pb2.ListResourcesRequest.SerializeToString,
             meta_dot_v1_dot_resources__pb2.ListResourcesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDatasetNumbers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/GetDatasetNumbers',
+            meta_dot_v1_dot_resources__pb2.GetDatasetNumbersRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.GetDatasetNumbersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VacuumDatasets(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/VacuumDatasets',
+            meta_dot_v1_dot_resources__pb2.VacuumDatasetsRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.VacuumDatasetsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetVacuum(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/GetVacuum',
+            meta_dot_v1_dot_resources__pb2.GetVacuumRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.GetVacuumResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TakeVacuums(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/TakeVacuums',
+            meta_dot_v1_dot_resources__pb2.TakeVacuumsRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.TakeVacuumsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FinishVacuum(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/FinishVacuum',
+            meta_dot_v1_dot_resources__pb2.FinishVacuumRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.FinishVacuumResponse.FromString,
             options,
             channel_credentials,
             insecure,

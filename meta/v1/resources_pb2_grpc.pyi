@@ -48,6 +48,22 @@ class ResourcesServiceStub:
     """Pages through the resources of a kind, by at most one filter and in one order. Without a filter
     the live ones. A combination without an index is INVALID_ARGUMENT and names those that exist.
     """
+    GetDatasetNumbers: _grpc.UnaryUnaryMultiCallable[_resources_pb2.GetDatasetNumbersRequest, _resources_pb2.GetDatasetNumbersResponse]
+    """Reads the numbers of a dataset's live segments at a version: exactly those that FindSegments
+    returns then.
+    """
+    VacuumDatasets: _grpc.UnaryUnaryMultiCallable[_resources_pb2.VacuumDatasetsRequest, _resources_pb2.VacuumDatasetsResponse]
+    """Expires the versions older than an age of a page of datasets, and makes the segments, table
+    metadata and orphans that only they need due for deletion, below the grace of a dataset too. With
+    dry_run it plans alone. To be called until next_after_dataset_id is empty; the vacuum is then
+    handed to janitors.
+    """
+    GetVacuum: _grpc.UnaryUnaryMultiCallable[_resources_pb2.GetVacuumRequest, _resources_pb2.GetVacuumResponse]
+    """Reads how far a vacuum has come. Finished ones are kept for 30 days."""
+    TakeVacuums: _grpc.UnaryUnaryMultiCallable[_resources_pb2.TakeVacuumsRequest, _resources_pb2.TakeVacuumsResponse]
+    """Hands the vacuums that are not finished to a janitor, those of a janitor that died too."""
+    FinishVacuum: _grpc.UnaryUnaryMultiCallable[_resources_pb2.FinishVacuumRequest, _resources_pb2.FinishVacuumResponse]
+    """Notes that a janitor has deleted all that a vacuum lets it delete."""
 
 @_typing.type_check_only
 class ResourcesServiceAsyncStub(ResourcesServiceStub):
@@ -69,6 +85,22 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     """Pages through the resources of a kind, by at most one filter and in one order. Without a filter
     the live ones. A combination without an index is INVALID_ARGUMENT and names those that exist.
     """
+    GetDatasetNumbers: _aio.UnaryUnaryMultiCallable[_resources_pb2.GetDatasetNumbersRequest, _resources_pb2.GetDatasetNumbersResponse]  # type: ignore[assignment]
+    """Reads the numbers of a dataset's live segments at a version: exactly those that FindSegments
+    returns then.
+    """
+    VacuumDatasets: _aio.UnaryUnaryMultiCallable[_resources_pb2.VacuumDatasetsRequest, _resources_pb2.VacuumDatasetsResponse]  # type: ignore[assignment]
+    """Expires the versions older than an age of a page of datasets, and makes the segments, table
+    metadata and orphans that only they need due for deletion, below the grace of a dataset too. With
+    dry_run it plans alone. To be called until next_after_dataset_id is empty; the vacuum is then
+    handed to janitors.
+    """
+    GetVacuum: _aio.UnaryUnaryMultiCallable[_resources_pb2.GetVacuumRequest, _resources_pb2.GetVacuumResponse]  # type: ignore[assignment]
+    """Reads how far a vacuum has come. Finished ones are kept for 30 days."""
+    TakeVacuums: _aio.UnaryUnaryMultiCallable[_resources_pb2.TakeVacuumsRequest, _resources_pb2.TakeVacuumsResponse]  # type: ignore[assignment]
+    """Hands the vacuums that are not finished to a janitor, those of a janitor that died too."""
+    FinishVacuum: _aio.UnaryUnaryMultiCallable[_resources_pb2.FinishVacuumRequest, _resources_pb2.FinishVacuumResponse]  # type: ignore[assignment]
+    """Notes that a janitor has deleted all that a vacuum lets it delete."""
 
 class ResourcesServiceServicer:
     """Care of resources: datasets, schemas, views, projections and ingest tokens with their notes,
@@ -102,5 +134,46 @@ class ResourcesServiceServicer:
         """Pages through the resources of a kind, by at most one filter and in one order. Without a filter
         the live ones. A combination without an index is INVALID_ARGUMENT and names those that exist.
         """
+
+    def GetDatasetNumbers(
+        self,
+        request: _resources_pb2.GetDatasetNumbersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.GetDatasetNumbersResponse, _abc.Awaitable[_resources_pb2.GetDatasetNumbersResponse]]:
+        """Reads the numbers of a dataset's live segments at a version: exactly those that FindSegments
+        returns then.
+        """
+
+    def VacuumDatasets(
+        self,
+        request: _resources_pb2.VacuumDatasetsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.VacuumDatasetsResponse, _abc.Awaitable[_resources_pb2.VacuumDatasetsResponse]]:
+        """Expires the versions older than an age of a page of datasets, and makes the segments, table
+        metadata and orphans that only they need due for deletion, below the grace of a dataset too. With
+        dry_run it plans alone. To be called until next_after_dataset_id is empty; the vacuum is then
+        handed to janitors.
+        """
+
+    def GetVacuum(
+        self,
+        request: _resources_pb2.GetVacuumRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.GetVacuumResponse, _abc.Awaitable[_resources_pb2.GetVacuumResponse]]:
+        """Reads how far a vacuum has come. Finished ones are kept for 30 days."""
+
+    def TakeVacuums(
+        self,
+        request: _resources_pb2.TakeVacuumsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.TakeVacuumsResponse, _abc.Awaitable[_resources_pb2.TakeVacuumsResponse]]:
+        """Hands the vacuums that are not finished to a janitor, those of a janitor that died too."""
+
+    def FinishVacuum(
+        self,
+        request: _resources_pb2.FinishVacuumRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.FinishVacuumResponse, _abc.Awaitable[_resources_pb2.FinishVacuumResponse]]:
+        """Notes that a janitor has deleted all that a vacuum lets it delete."""
 
 def add_ResourcesServiceServicer_to_server(servicer: ResourcesServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -39,6 +39,9 @@ COMMANDS = {
     "repair.quarantine": {
         "quarantine": "List payloads that could not be merged, replay or drop them."
     },
+    "operate.vacuum": {
+        "vacuum": "Expire versions older than an age, and delete what only they show."
+    },
     "operate.deletion": {"deletion": "Show the state of deletion; hold and release it."},
     "repair.catalog": {
         "catalog": "Bring the catalog back from the bucket after a restore or a loss."

@@ -37,6 +37,10 @@ TESTS = Path(__file__).parents[1]
 CASES: dict[str, Case] = REQUESTS | LISTS | AUTOMATIC | PAGES | TABLES | RESOURCES
 # Limits that need more than a call, and the tests that show them.
 ELSEWHERE = {
+    "datasets of `VacuumDatasets`": [
+        "meta/test_vacuums.py::test_datasets_come_in_pages_and_the_last_hands_the_vacuum_over"
+    ],
+    "vacuums that are not finished": ["meta/test_vacuums.py::test_one_vacuum_more_is_refused"],
     "valid access tokens": ["meta/test_access.py::test_tokens_are_limited"],
     "outputs of `CompleteSegmentMergeTask`": [
         "meta/test_merge_outputs.py::"

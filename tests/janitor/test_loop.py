@@ -76,6 +76,7 @@ def test_every_job_has_its_interval() -> None:
         scrub_interval_secs=5,
         footer_interval_secs=6,
         clock_interval_secs=7,
+        vacuum_interval_secs=8,
     )
 
     assert {job.name: job.interval_secs for job in schedule(settings)} == {
@@ -88,6 +89,7 @@ def test_every_job_has_its_interval() -> None:
         "scrub": 5,
         "read_footers": 6,
         "measure_clocks": 7,
+        "carry_out_vacuums": 8,
     }
 
 

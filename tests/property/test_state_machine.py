@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from meta.config import Settings
-from meta.v1 import janitor_pb2, nursery_pb2, operations_pb2, segment_lookup_pb2
+from meta.v1 import janitor_pb2, nursery_pb2, operations_pb2, resources_pb2, segment_lookup_pb2
 from tests.property import instances
 from tests.property.catalog_rules import PICK
 from tests.property.guards import when
@@ -202,6 +202,9 @@ class ControlPlane(TableRules):
         assert stats.total_size_bytes == 500 * len(live)
         assert stats.segments_incl_tombstoned == sum(not s.is_confirmed for s in own)
         assert stats.outstanding_merge_tasks == len(self.list_tasks(dataset.name))
+        live_numbers = resources_pb2.GetDatasetNumbersRequest(name=dataset.name)
+        numbers = self.meta.call(lambda c: c.resources.GetDatasetNumbers(live_numbers))
+        assert numbers.record_count == sum(s.events for s in live)
 
     def _check_checkpoints(self, dataset: ModelDataset) -> None:
         """I14: at a registration's version exactly the offsets up to its end are visible."""

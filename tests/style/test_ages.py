@@ -26,6 +26,7 @@ ALLOWED = {
     "store/pins/pins.py": (3, "the end of a lease, moved when the clock steps"),
     "store/pins/pin_lists.py": (1, "an age that is shown to people, and ends nothing"),
     "store/rewrites/rewrite_advance.py": (2, "the pace of a job"),
+    "store/deletion/vacuums.py": (1, "an age that is shown to people, and ends nothing"),
     "store/versions/witness_state.py": (
         1,
         "the pace of ticks: a step of the clock brings one early",

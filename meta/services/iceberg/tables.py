@@ -9,8 +9,10 @@ from meta.services.messages import checks, convert
 from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import datasets, former_layouts
+from meta.store.deletion import vacuums
 from meta.store.engine.pool import Transaction
 from meta.store.iceberg import table_expiry, table_metadata
+from meta.store.iceberg.table_expiry import Expired
 from meta.store.iceberg.table_metadata import (
     SNAPSHOTS_LISTED,
     NewSnapshot,
@@ -141,9 +143,14 @@ def expire_table_objects(
     """Remove rows of table metadata that was not handed out for a grace."""
     most = checks.limit(request.limit, default=EXPIRED_DEFAULT, most=EXPIRED_MAX)
     grace_secs = server.settings.lifetimes.tombstone_grace
-    expired = server.transactions.write(
-        lambda tx: table_expiry.expire(tx, grace_secs=grace_secs, most=most)
-    )
+
+    def work(tx: Transaction) -> Expired:
+        expired = table_expiry.expire(tx, grace_secs=grace_secs, most=most)
+        if expired.object_keys:
+            vacuums.credit(tx, "table_objects", {expired.dataset_key: expired.sizes})
+        return expired
+
+    expired = server.transactions.write(work)
     if expired.object_keys:
         server.transactions.database.continuity.look()
     return pb.ExpireTableObjectsResponse(object_keys=expired.object_keys, has_more=expired.has_more)

@@ -10,11 +10,11 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
 from meta.store.access import catalog_authors
+from meta.store.catalog import dataset_counters
 from meta.store.engine import dataset_scope, keyset
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import dataset_visibility, datasets
-from meta.store.tables.segments import dataset_stats
 from meta.store.versions import versions
 from segments.ids import new_uuid7
 
@@ -88,7 +88,6 @@ _CHANGED = (
     .order_by(datasets.c.id)
     .limit(bindparam("most"))
 )
-_COUNT = insert(dataset_stats)
 _COUNT_OF_CREATOR = text("""
     SELECT own.created_by, (
         SELECT count(*) FROM catalog_authors a JOIN datasets d ON d.id = a.entry_id
@@ -279,8 +278,8 @@ def ensure_default(tx: Transaction, name: str) -> Dataset:
 
 
 def _made_visible(tx: Transaction, dataset: Dataset) -> Dataset:
-    tx.execute(_COUNT, {"dataset_key": dataset.key})
     version = versions.allocate(tx)
+    dataset_counters.begin(tx, dataset.key)
     tx.execute(_SHOW, {"dataset_key": dataset.key, "from_version": version})
     stamp(tx, dataset.id, version)
     return dataset

@@ -223,7 +223,7 @@ def _statistics(tx: Transaction, position: Position | None, rows_at_once: int) -
         return LedgerPage((), None)
     counted = recounts.count(tx, kept.key, rows_at_once)
     findings: tuple[Finding, ...] = ()
-    if counted != kept.totals:
+    if not kept.equals(counted):
         message = f"counted {recounts.describe(counted)}; kept {recounts.describe(kept.totals)}"
         findings = (Finding("STATS", message, "", str(kept.dataset_id)),)
     return LedgerPage(findings, (kept.key,))

@@ -17,10 +17,10 @@ from meta.store.access import audit
 from meta.store.catalog import datasets
 from meta.store.deletion import baselines
 from meta.store.deletion.baselines import SEGMENTS_FLOOR, UNAPPROVED
+from meta.store.deletion.due import due_before
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
-from meta.store.versions.clock import ago
 
 LISTED_MAX = 100
 _LOST = text(f"""
@@ -38,8 +38,7 @@ _BRAKE = text(f"""
         SELECT count(*) AS segments, coalesce(sum(s.compressed_size_bytes), 0) AS size_bytes
         FROM segments s LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
         WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL
-          AND s.tombstone_at < {ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")}
-                               + interval '1 hour'
+          AND s.tombstone_at < {due_before()} + interval '1 hour'
           AND {UNAPPROVED}) lost
     WHERE d.key = ANY(:keys) AND lost.segments > :floor
       AND lost.size_bytes * 100 > :percent * (lost.size_bytes + t.live_compressed_size_bytes)

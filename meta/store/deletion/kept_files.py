@@ -65,7 +65,7 @@ _NEXT = text(f"""
 """)  # noqa: S608
 # Hidden ones too. Others with a tombstone were merged or expired before: their objects are deleted.
 _SEGMENTS = text("""
-    SELECT id, prefix, object_name, size_bytes, compressed_size_bytes,
+    SELECT id, prefix, object_name, size_bytes, compressed_size_bytes, number_of_events,
            tombstone_version IS NULL AS is_live
     FROM segments
     WHERE dataset_key = :key AND (tombstone_version IS NULL OR tombstone_at = 'infinity')
@@ -120,6 +120,7 @@ def forget(tx: Transaction, grace_secs: float) -> bool:
                 live_size_bytes=-row.size_bytes * row.is_live,
                 live_compressed_size_bytes=-row.compressed_size_bytes * row.is_live,
                 all_segments=-1,
+                live_records=-row.number_of_events * row.is_live,
             )
             for row in rows
         ],

@@ -8,12 +8,13 @@ from uuid import UUID
 from sqlalchemy import Row, text
 
 from meta.store.access import server_state
-from meta.store.deletion import deletion_brakes
+from meta.store.deletion import deletion_brakes, vacuums
 from meta.store.deletion.baselines import IS_EXPECTED, UNAPPROVED
+from meta.store.deletion.due import GRACE_BEFORE, due_before, is_due
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pins
 from meta.store.segments import object_keys, stats
-from meta.store.versions.clock import NOW, ago
+from meta.store.versions.clock import NOW
 from segments.keys import join_key
 
 
@@ -38,8 +39,6 @@ class Confirmation:
     early_ids: tuple[UUID, ...] = ()
 
 
-# A dataset's own grace, else the server's.
-_DUE_BEFORE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
 # The datasets with the oldest tombstones first, each read by its own grace: one with a long grace
 # costs a look at its oldest tombstone. Row comparisons, because equality would let the planner walk
 # another index over the tombstones of every dataset.
@@ -54,7 +53,8 @@ _DUE = text(f"""
             WHERE dataset_key > buried.dataset_key AND tombstone_version IS NOT NULL
             ORDER BY dataset_key, tombstone_at LIMIT 1) s
     ), oldest AS MATERIALIZED (
-        SELECT d.key, d.id, {_DUE_BEFORE} AS due_before, ARRAY(
+        SELECT d.key, d.id, {due_before()} AS due_before, {GRACE_BEFORE} AS grace_before,
+          d.vacuum_version, ARRAY(
             SELECT version FROM pins p
             WHERE p.dataset_key = d.key AND p.expires_at > {NOW}) AS pinned, (
             SELECT min(version) FROM pins p WHERE p.dataset_key = d.key
@@ -62,7 +62,7 @@ _DUE = text(f"""
             b.braked_at IS NOT NULL AND d.deleted_at IS NULL AS is_braked, b.released_version
         FROM buried s JOIN datasets d ON d.key = s.dataset_key
           LEFT JOIN deletion_brakes b ON b.dataset_key = d.key
-        WHERE s.tombstone_at < {_DUE_BEFORE}
+        WHERE s.tombstone_at < {due_before()}
         ORDER BY s.tombstone_at)
     SELECT s.id, o.id, s.prefix, s.object_name,
            (extract(epoch FROM s.tombstone_at) * 1000000000)::bigint,
@@ -72,6 +72,7 @@ _DUE = text(f"""
         FROM segments s
         WHERE dataset_key >= o.key AND (dataset_key, tombstone_at) < (o.key, o.due_before)
           AND tombstone_version IS NOT NULL
+          AND (tombstone_at < o.grace_before OR tombstone_version <= o.vacuum_version)
           AND (o.changes_from IS NULL OR tombstone_version <= o.changes_from)
           AND NOT EXISTS (SELECT FROM unnest(o.pinned) AS pin (version)
                           WHERE created_version <= pin.version AND pin.version < tombstone_version)
@@ -86,8 +87,9 @@ _RAISE_HORIZON = text("""
     WHERE key = :dataset AND deletion_horizon < :horizon
 """)
 _LOCK = text(f"""
-    SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.tombstone_version, d.deletion_horizon,
-           s.tombstone_at >= {_DUE_BEFORE} AS is_early,
+    SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.compressed_size_bytes,
+           s.tombstone_version, d.deletion_horizon,
+           NOT {is_due()} AS is_early,
            b.braked_at IS NOT NULL AND d.deleted_at IS NULL AND {UNAPPROVED}
              AS is_braked,
            EXISTS (SELECT FROM pins p WHERE p.dataset_key = s.dataset_key
@@ -168,6 +170,10 @@ def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) 
         return Confirmation(live_ids=live, early_ids=early)
     if rows:
         _forget(tx, rows)
+        sizes: dict[int, list[int]] = {}
+        for row in rows:
+            sizes.setdefault(row.dataset_key, []).append(row.compressed_size_bytes)
+        vacuums.credit(tx, "segments", sizes)
     return Confirmation(deleted=len(rows))
 
 

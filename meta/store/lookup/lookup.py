@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import Row, text
 
-from meta.errors import InvalidArgument, VersionExpired
+from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.store.catalog import dataset_names
 from meta.store.engine import continuity, dataset_scope
 from meta.store.engine.pool import Transaction
@@ -52,6 +52,7 @@ DATASETS = f"""
     ORDER BY d.key
 """  # noqa: S608
 _DATASETS = text(DATASETS.format(version=":version", names=":names", visible=":visible"))
+_BY_ID = text(DATASETS.format(version=":version", names="NULL", visible="ARRAY[:id]"))
 
 
 def readable_version(
@@ -88,6 +89,23 @@ def visible_datasets(
     rows = tx.execute(_DATASETS, values).all()
     if unknown := set(names) - {row.name for row in rows}:
         raise dataset_names.missing(tx, min(unknown))
+    return _readable(rows, version)
+
+
+def visible_dataset(tx: Transaction, identifier: UUID | str, version: int) -> VisibleDataset:
+    """A dataset by id, or as text by the name that it had at `version`.
+
+    Raises NotFound, VersionExpired if objects may be gone.
+    """
+    if isinstance(identifier, str):
+        return visible_datasets(tx, [identifier], version)[0]
+    rows = tx.execute(_BY_ID, {"id": identifier, "version": version}).all()
+    if not rows or not dataset_scope.is_visible(identifier):
+        raise NotFound("there is no such dataset", dataset=identifier)
+    return _readable(rows, version)[0]
+
+
+def _readable(rows: Sequence[Row[*tuple[Any, ...]]], version: int) -> tuple[VisibleDataset, ...]:
     for row in rows:
         if version < row.deletion_horizon and not row.is_pinned:
             raise VersionExpired(

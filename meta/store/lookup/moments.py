@@ -8,9 +8,9 @@ from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import ago
 
 # The newest change that is not later. A removed segment stays a row for its grace, and so does its
-# removal: within the grace of now, nothing at or below the horizon is later than the time. A hidden
-# one has no time of removal; the ledger has it. The version is one at which the dataset had the
-# name, though a rename changes no segment.
+# removal: within the grace of now, and behind the last vacuum, nothing at or below the horizon is
+# later than the time. A hidden one has no time of removal; the ledger has it. The version is one at
+# which the dataset had the name, though a rename changes no segment.
 _AT_TIME = text(f"""
     WITH moment AS (
       SELECT timestamptz 'epoch' + (:nanos / 1000) * interval '1 microsecond' AS at
@@ -42,7 +42,8 @@ _AT_TIME = text(f"""
          FROM segments WHERE dataset_key = d.key AND tombstone_version IS NOT NULL),
       (SELECT max(l.version) FROM segments s JOIN losses l ON l.segment_id = s.id
          WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL AND l.lost_at <= m.at),
-      CASE WHEN m.at >= {ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")}
+      CASE WHEN m.at >= greatest(d.vacuum_before,
+                                 {ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")})
            THEN d.deletion_horizon END))
     FROM named n JOIN datasets d ON d.key = n.key CROSS JOIN moment m
 """)  # noqa: S608

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, insert, select, text, update
 
-from meta.store.catalog import dataset_layouts
+from meta.store.catalog import dataset_counters, dataset_layouts
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
 from meta.store.damage import replays
 from meta.store.engine.pool import Transaction
@@ -21,7 +21,7 @@ from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.tables.catalog import dataset_visibility, datasets
-from meta.store.tables.segments import dataset_stats, registrations
+from meta.store.tables.segments import registrations
 from meta.store.tables.segments import segments as segments_table
 from meta.store.tables.server import audit_log
 from meta.store.versions.versions import Version
@@ -121,7 +121,7 @@ def insert_dataset(
     """Write a dataset that the bucket knows, visible from a version on."""
     values = {"id": dataset_id, "name": name, "is_default": is_default}
     key = tx.execute(_INSERT_DATASET, values).scalar_one()
-    tx.execute(insert(dataset_stats), {"dataset_key": key})
+    dataset_counters.begin(tx, key)
     tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})
 
 

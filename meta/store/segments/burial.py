@@ -14,7 +14,7 @@ from meta.store.versions.versions import Version
 _BURY = text("""
     UPDATE segments SET tombstone_version = :version, tombstone_at = clock_timestamp()
     WHERE id = ANY(cast(:ids AS uuid[])) AND tombstone_version IS NULL
-    RETURNING dataset_key, size_bytes, compressed_size_bytes
+    RETURNING dataset_key, size_bytes, compressed_size_bytes, number_of_events
 """)
 
 
@@ -29,6 +29,7 @@ def bury(tx: Transaction, segment_ids: Sequence[UUID], version: Version) -> int:
                 live_segments=-1,
                 live_size_bytes=-row.size_bytes,
                 live_compressed_size_bytes=-row.compressed_size_bytes,
+                live_records=-row.number_of_events,
             )
             for row in rows
         ],

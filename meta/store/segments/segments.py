@@ -254,6 +254,7 @@ def counted(claims: Sequence[Claim]) -> list[stats.Change]:
             live_size_bytes=claimed.new.size_bytes,
             live_compressed_size_bytes=claimed.new.compressed_size_bytes,
             all_segments=1,
+            live_records=claimed.new.number_of_events,
         )
         for claimed in claims
         if _is_new(claimed)

@@ -1,4 +1,4 @@
-"""Maintained counters per dataset, which GetJanitorStats answers from."""
+"""Maintained counters per dataset, for GetJanitorStats and GetDatasetNumbers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -22,17 +22,22 @@ class Change(NamedTuple):
     live_compressed_size_bytes: int = 0
     all_segments: int = 0
     open_tasks: int = 0
+    live_records: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetTotals:
-    """The counters of one dataset or the sum over all live ones; sizes in bytes."""
+    """The counters of one dataset or the sum over all live ones; sizes in bytes.
+
+    `live_records` are right only where they were counted once (`recounts`).
+    """
 
     live_segments: int
     live_size_bytes: int
     live_compressed_size_bytes: int
     all_segments: int
     open_tasks: int
+    live_records: int
 
 
 # The sum of bigint is numeric: it may exceed the int64 of the reply.
@@ -53,19 +58,28 @@ ADD = """
       live_size_bytes = s.live_size_bytes + k.size,
       live_compressed_size_bytes = s.live_compressed_size_bytes + k.compressed,
       all_segments = s.all_segments + k.every,
-      open_tasks = s.open_tasks + k.tasks
+      open_tasks = s.open_tasks + k.tasks,
+      live_records = s.live_records + k.records
     FROM (
       SELECT c.* FROM {first} unnest(
           cast(:stat_keys AS integer[]), cast(:stat_live AS bigint[]), cast(:stat_size AS bigint[]),
           cast(:stat_compressed AS bigint[]), cast(:stat_every AS bigint[]),
-          cast(:stat_tasks AS bigint[])) AS c (dataset_key, live, size, compressed, every, tasks)
+          cast(:stat_tasks AS bigint[]), cast(:stat_records AS bigint[]))
+          AS c (dataset_key, live, size, compressed, every, tasks, records)
         JOIN dataset_stats o ON o.dataset_key = c.dataset_key
       ORDER BY o.dataset_key FOR NO KEY UPDATE OF o
     ) k
     WHERE s.dataset_key = k.dataset_key
 """
 _ADD = text(ADD.format(first=""))
-_NUMBERS = ("stat_live", "stat_size", "stat_compressed", "stat_every", "stat_tasks")
+_NUMBERS = (
+    "stat_live",
+    "stat_size",
+    "stat_compressed",
+    "stat_every",
+    "stat_tasks",
+    "stat_records",
+)
 # The parameters of ADD if nothing changes.
 NO_COLUMNS: Mapping[str, object] = dict.fromkeys(("stat_keys", *_NUMBERS), "{}")
 

@@ -68,6 +68,9 @@ datasets = Table(
     Column("has_automatic_columns", Boolean, nullable=False, server_default=text("false")),
     # Whether a deleted dataset's objects stay: a meta.store.deletion.kept_files.KeptFilesState.
     Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
+    # Of the last vacuum: tombstones of before this time, and up to this version, are due.
+    moment("vacuum_before"),
+    Column("vacuum_version", BigInteger),
     partial_index("datasets_name_live_unique", "name", unique=True, where="deleted_at IS NULL"),
     # Includes deleted datasets, which older versions show.
     Index("datasets_names", "name"),

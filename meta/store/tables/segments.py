@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -92,6 +93,16 @@ segments = Table(
         "id",
         where="tombstone_version IS NULL AND quarantined_at IS NULL"
         " AND compressed_size_bytes < 268435456",
+    ),
+    # The live segments that segments_small_index leaves out: the first event of a dataset is in one
+    # of the two, and a new segment is written to one alone.
+    partial_index(
+        "segments_large_index",
+        "dataset_key",
+        "start_ns",
+        "id",
+        where="tombstone_version IS NULL"
+        " AND (quarantined_at IS NOT NULL OR compressed_size_bytes >= 268435456)",
     ),
     partial_index("segments_quarantined_index", "id", where="quarantined_at IS NOT NULL"),
     partial_index(
@@ -204,7 +215,33 @@ retention_baselines = Table(
     now("seen_since"),
 )
 
-# Maintained counters, for GetJanitorStats.
+# Requests to delete what is older than a time, below the grace of its dataset too.
+vacuums = Table(
+    "vacuums",
+    metadata,
+    # Chosen by the caller, so that a repeated call is recognised.
+    Column("id", Uuid, primary_key=True),
+    # Null = all datasets.
+    Column("dataset_key", Integer),
+    Column("older_than_secs", BigInteger, nullable=False),
+    now("requested_at"),
+    # When the versions of its last dataset had expired; null = the caller has not come so far.
+    moment("planned_at"),
+    # When a janitor last began to carry it out.
+    moment("taken_at"),
+    moment("finished_at"),
+    # Deleted since the request; orphans are reported when it is finished.
+    Column("segments", BigInteger, nullable=False, server_default=text("0")),
+    Column("segment_bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("table_objects", BigInteger, nullable=False, server_default=text("0")),
+    Column("table_bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("orphans", BigInteger, nullable=False, server_default=text("0")),
+    Column("orphan_bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("orphans_left", BigInteger, nullable=False, server_default=text("0")),
+    partial_index("vacuums_open_index", "requested_at", where="finished_at IS NULL"),
+)
+
+# Maintained counters, for GetJanitorStats and GetDatasetNumbers.
 dataset_stats = Table(
     "dataset_stats",
     metadata,
@@ -214,6 +251,9 @@ dataset_stats = Table(
     Column("live_compressed_size_bytes", BigInteger, nullable=False, server_default=text("0")),
     Column("all_segments", BigInteger, nullable=False, server_default=text("0")),
     Column("open_tasks", BigInteger, nullable=False, server_default=text("0")),
+    # Events of live segments; wrong until they were counted, because 0.3.0 does not keep it.
+    Column("live_records", BigInteger, nullable=False, server_default=text("0")),
+    Column("records_counted", Boolean, nullable=False, server_default=text("false")),
     postgresql_with={"fillfactor": "50"},
 )
 

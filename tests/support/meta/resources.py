@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2, ingest_token_pb2
@@ -107,3 +108,11 @@ def live_resources(client: Any, dataset: str) -> None:
     client.resources.ListResources(
         pb.ListResourcesRequest(kind=pb.RESOURCE_KIND_DATASET, label=label)
     )
+    client.resources.GetDatasetNumbers(pb.GetDatasetNumbersRequest(id=dataset))
+    vacuum_id = str(uuid4())
+    client.resources.VacuumDatasets(
+        pb.VacuumDatasetsRequest(vacuum_id=vacuum_id, older_than_secs=3_600)
+    )
+    client.resources.TakeVacuums(pb.TakeVacuumsRequest())
+    client.resources.FinishVacuum(pb.FinishVacuumRequest(vacuum_id=vacuum_id, orphans=1))
+    client.resources.GetVacuum(pb.GetVacuumRequest(vacuum_id=vacuum_id))

@@ -5,17 +5,33 @@ from typing import Annotated, Any
 
 from segplane.cli.commands.define.dataset_columns import columns
 from segplane.cli.commands.define.dataset_deduplication import deduplication
+from segplane.cli.commands.define.dataset_optimize import optimize
 from segplane.cli.commands.define.dataset_placement import placement
 from segplane.cli.commands.define.dataset_settings import limits, retention, settings
 from segplane.cli.commands.define.dataset_sharding import shard
 from segplane.cli.commands.read.reading import preview
 from segplane.cli.commands.read.stats import segment_facts
 from segplane.cli.connection import refusal
-from segplane.cli.messages import MetaClient, catalog_pb2, janitor_pb2, operations_pb2
+from segplane.cli.messages import (
+    MetaClient,
+    catalog_pb2,
+    janitor_pb2,
+    operations_pb2,
+    resources_pb2,
+)
 from segplane.cli.nouns import Noun
 from segplane.cli.options import Dataset, dataset_id
-from segplane.cli.output import NONE, Answer, Fact, author_facts, facts, listing, message_dict
-from segplane.cli.parameters import Positional
+from segplane.cli.output import (
+    NONE,
+    Answer,
+    Fact,
+    author_facts,
+    facts,
+    listing,
+    message_dict,
+    time_text,
+)
+from segplane.cli.parameters import Option, Positional
 
 datasets: "Noun[catalog_pb2.Dataset]" = Noun(
     "datasets",
@@ -31,6 +47,7 @@ datasets.command("deduplication", "{} --deduplicate-by order_id --deduplicate-da
     deduplication
 )
 datasets.command("placement", "{} cold --follow")(placement)
+datasets.command("optimize", "{} --older-than 7d")(optimize)
 datasets.command("shard", "{} service_name")(shard)
 datasets.command("preview", "{} --signal logs")(preview)
 datasets.command("settings", "{}", hidden=True)(settings)
@@ -112,8 +129,17 @@ def usage(
 
 
 @datasets.command("show", "{}")
-def show(client: MetaClient, name: Dataset) -> Answer:
-    """Show one dataset with its figures."""
+def show(
+    client: MetaClient, name: Dataset, version: Annotated[int | None, Option(min=0)] = None
+) -> Answer:
+    """Show one dataset with its figures.
+
+    Options:
+        version: Show the numbers of the segments that were live at this version instead.
+    """
+    if version is not None:
+        at_version = _numbers(client, name, version)
+        return Answer(at_version, facts(_number_facts(at_version)))
     from segplane.read.lookup import read_usages
 
     dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
@@ -122,10 +148,12 @@ def show(client: MetaClient, name: Dataset) -> Answer:
     formats = client.operations.GetSegmentFormats(
         operations_pb2.GetSegmentFormatsRequest(dataset_id=dataset.id)
     )
+    numbers = _numbers_if_served(client, name)
     texts: Sequence[Fact] = (
         ("id", dataset.id),
         ("name", dataset.name),
         *author_facts(dataset.authors),
+        *(_number_facts(numbers) if numbers is not None else ()),
         *segment_facts(stats),
         *((_format_name(f.format_version), f"{f.segments} segments") for f in formats.formats),
         ("rows", _count(usage, "rows")),
@@ -135,7 +163,40 @@ def show(client: MetaClient, name: Dataset) -> Answer:
         *_merge_debt(usage),
     )
     parts = {"stats": stats, "usage": usage, "formats": formats}
+    if numbers is not None:
+        parts["numbers"] = numbers
     return Answer(message_dict(dataset) | parts, facts(texts))
+
+
+def _numbers_if_served(
+    client: MetaClient, name: str
+) -> "resources_pb2.GetDatasetNumbersResponse | None":
+    """The numbers at the current version; None from a meta of 0.3.0."""
+    from meta.errors import Unimplemented
+
+    try:
+        return _numbers(client, name)
+    except Unimplemented:
+        return None
+
+
+def _numbers(
+    client: MetaClient, name: str, version: int | None = None
+) -> "resources_pb2.GetDatasetNumbersResponse":
+    request = resources_pb2.GetDatasetNumbersRequest(name=name, version=version)
+    return client.resources.GetDatasetNumbers(request)
+
+
+def _number_facts(numbers: "resources_pb2.GetDatasetNumbersResponse") -> Iterator[Fact]:
+    """The numbers of live segments; the records are not known until an upgrade is finished."""
+    yield "version", numbers.version
+    yield "live records", _count(numbers, "record_count")
+    yield "live record bytes", numbers.record_size
+    yield "live segments", numbers.segment_count
+    yield "live segment bytes", numbers.segment_size
+    has_times = numbers.HasField("start_time_nanos")
+    yield "records from", time_text(numbers.start_time_nanos) if has_times else NONE
+    yield "records to", time_text(numbers.end_time_nanos) if has_times else NONE
 
 
 def _limit(usage: "operations_pb2.DatasetUsage") -> object:

@@ -70,6 +70,11 @@ def _(world: World, n: int) -> None:
     update(world, note="é" * n)
 
 
+@of("`VacuumDatasets.older_than_secs`")
+def _(world: World, n: int) -> None:
+    world.client.resources.VacuumDatasets(pb.VacuumDatasetsRequest(older_than_secs=n, dry_run=True))
+
+
 @of("`ListResources.limit`")
 def _(world: World, n: int) -> int:
     world.execute(

@@ -37,12 +37,12 @@ def _answered(client: MetaClient, table: Table, rows: Sequence[Row], ask: Manage
     for row, members in list(_divided(rows, ask)):
         done = call(client, row, replace(ask, body=members if row.members else ask.body), members)
         reply = replace(done, status=reply.status or done.status or row.status)
-        if "id" in reply.content:
+        if "id" in reply.content and "token_id" not in ask.values:
             ask = replace(ask, values={"id": str(reply.content["id"])}, versions=())
     then = rows[0].then
     if not then:
         return reply
-    read = _read(client, table[f"GET {then}"], replace(ask, parameters={}))
+    read = _read(client, table[f"GET {then}"], replace(ask, parameters={}, versions=()))
     return replace(read, status=reply.status)
 
 

@@ -13,6 +13,7 @@ from segplane.gateway.http.bodies import limit_of
 from segplane.gateway.http.refusals import NotThere, QueryRefusal
 from segplane.gateway.management.json_messages import Json, set_member, shown
 from segplane.gateway.management.rows import (
+    CONTEXT,
     VERSION,
     ManagementAsk,
     Reply,
@@ -67,6 +68,7 @@ def request_of(client: MetaClient, row: Row, ask: ManagementAsk, members: Json) 
     if ask.versions:
         _set_version(request, row, ask.versions)
     _set_path(client, request, row, ask.values)
+    _set_order(request)
     return request
 
 
@@ -93,7 +95,8 @@ def check_parameters(parameters: Iterable[str], known: Iterable[str]) -> None:
     """Raise QueryRefusal for a parameter of the query that is not known."""
     known = list(known)
     for name in parameters:
-        if name not in known and name.partition(".")[0] + ".KEY" not in known:
+        key = CONTEXT if name.startswith("context.") else name
+        if key not in known:
             raise QueryRefusal(f"{name[:80]!r} is not known: send {' and '.join(known) or 'none'}")
 
 
@@ -186,6 +189,15 @@ def _set_path(client: MetaClient, request: Any, row: Row, values: Mapping[str, s
         request.dataset_id = values.get("id") or dataset_of(client, values).id
     if "dataset_name" in fields:
         request.dataset_name = values.get("name") or dataset_of(client, values).name
+
+
+def _set_order(request: Any) -> None:
+    """Order a list of resources by their creation, unless another one is sent or needed."""
+    fields = request.DESCRIPTOR.fields_by_name
+    of_names = {"name_from", "name_to", "group"} & set(fields)
+    if "order" in fields and not request.order and not any(map(request.HasField, of_names)):
+        created = fields["order"].enum_type.values_by_name["RESOURCE_ORDER_CREATED"]
+        request.order = created.number
 
 
 def _listed(request: Any, reply: Any) -> Json:

@@ -21,8 +21,15 @@ from segplane.gateway.management.json_messages import Json, shown
 from segplane.gateway.management.rows import ManagementAsk, Reply, Row
 from segplane.read.views.view_sql import ViewUnreadable, compiled_view, table_of
 
-DATASETS = Row("GET", "/v1/datasets", "catalog.ListDatasets", parameters=("columns",), is_open=True)
-VIEWS = Row("GET", "/v1/views", "catalog.ListViews", parameters=("columns",), is_open=True)
+DATASETS = Row(
+    "GET",
+    "/v1/datasets",
+    "resources.ListResources",
+    parameters=("columns",),
+    kind="DATASET",
+    is_open=True,
+)
+VIEWS = replace(DATASETS, path="/v1/views", kind="VIEW")
 USAGE_PARAMETERS = ("dataset", "with_rows", "limit", "after")
 QUARANTINE_PARAMETERS = ("dataset", "stream_id", "cause", "limit", "after")
 
@@ -149,8 +156,10 @@ def _with_columns(
     for item in items:
         if monotonic() > ask.deadline:
             raise Stopped("the list took too long: ask for fewer items at a time by limit")
-        columns = _columns(item, columns_of)
-        complete += [item | columns] if columns else []
+        columns: Json | None = {}
+        if item["state"] == "live":
+            columns = _columns(item, columns_of)
+        complete += [] if columns is None else [item | columns]
     return replace(reply, content={**reply.content, "items": complete})
 
 

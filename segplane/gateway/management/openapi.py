@@ -27,7 +27,7 @@ from segplane.gateway.management.members import (
     member_of,
     words_of,
 )
-from segplane.gateway.management.rows import Row, list_of_page, method_of
+from segplane.gateway.management.rows import CONTEXT, Row, list_of_page, method_of
 from segplane.gateway.management.shapes import (
     OTHER_TAGS,
     Schema,
@@ -106,7 +106,7 @@ class OpenApiDocument:
             "parameters": [*path_parameters(path), *self._queried(row), *_conditions(row)],
             "responses": responses(self._answer(rows), row.status),
         }
-        if row.method not in ("GET", "DELETE") or "body" in row.members:
+        if row.method not in ("GET", "DELETE") or row.has_body:
             body = self._body(rows)
             operation["requestBody"] = json_content(body)
         if row.is_deprecated:
@@ -115,11 +115,15 @@ class OpenApiDocument:
 
     def _queried(self, row: Row) -> Iterator[Schema]:
         for name in row.queried():
-            described = row.taken().get(name)
+            described = row.taken().get("context_member" if name == CONTEXT else name)
             if described is None:
-                yield parameter(name, "query", shapes.MEMBERS[name])
+                schema = shapes.MEMBERS[name]
+            elif described.message_type is None:
+                schema = self._member(described, is_input=False)
             else:
-                yield parameter(name, "query", self._member(described, is_input=False))
+                # KEY=VALUE of a label, or the value of a member of the context.
+                schema = {"type": "string", "description": self._comment(described.full_name)}
+            yield parameter(name, "query", schema)
 
     def _body(self, rows: Sequence[Row]) -> Schema:
         if not rows[0].rpc and not rows[0].members:
@@ -271,11 +275,13 @@ def _conditions(row: Row) -> Iterator[Schema]:
 
 
 def _name_of(row: Row) -> str:
-    if row.run is None:
-        return row.rpc.partition(".")[2]
+    """Return the name of an operation: that of its RPC, with the noun where it takes any kind."""
     noun = "".join(word.title() for word in row.path.split("/")[2].split("-"))
-    verb = "Post" if row.is_deprecated else row.run.__name__.title().replace("_", "")
-    return f"{verb}{'' if row.is_list or row.answer.endswith('[]') else noun}"
+    name = row.rpc.partition(".")[2]
+    if row.run is not None:
+        verb = "Post" if row.is_deprecated else row.run.__name__.title().replace("_", "")
+        return verb if verb.startswith("List") else f"{verb}{noun}"
+    return f"{name.removesuffix('s').replace('Resource', '')}{noun}" if row.kind else name
 
 
 def _by(path: str) -> str:

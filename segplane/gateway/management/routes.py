@@ -73,17 +73,33 @@ def _settings() -> Iterator[Row]:
     yield Row("PUT", fields, "catalog.SetShardingFields")
 
 
+def _listed(noun: str, kind: str, *, is_open: bool = True) -> Row:
+    return Row("GET", f"/v1/{noun}", "resources.ListResources", kind=kind, is_open=is_open)
+
+
 def _entries(noun: str, word: str) -> Iterator[Row]:
     """Yield the rows of schemas, views or projections."""
     path = f"/v1/{noun}/{{name}}"
     if noun == "views":
         yield replace(listings.VIEWS, run=listings.list_views)
     else:
-        yield Row("GET", f"/v1/{noun}", f"catalog.List{word}s", is_open=True)
+        yield _listed(noun, word.upper())
     yield Row("POST", f"/v1/{noun}", f"catalog.Create{word}", status=201, then=path)
     yield Row("GET", path, f"catalog.Get{word}", is_open=True)
     yield Row("PATCH", path, f"catalog.Update{word}", then=path)
     yield Row("DELETE", path, f"catalog.Delete{word}")
+
+
+def _care(path: str, kind: str) -> Iterator[Row]:
+    """Yield the rows of what every resource has: times, authors, note, labels and context."""
+    yield Row("GET", path, "resources.GetResource", shown="resource", kind=kind)
+    change = Row(
+        "PATCH", path, "resources.UpdateResource", shown="resource", kind=kind, part=-1, then=path
+    )
+    yield change
+    if kind != "INGEST_TOKEN":
+        # A token's secret is in the one reply of its creation, which nothing may follow.
+        yield replace(change, method="POST", path=path.rpartition("/")[0])
 
 
 _TOKEN, _ACCESS_TOKEN = "/v1/tokens/{token_id}", "/v1/access-tokens/{token_id}"
@@ -92,7 +108,7 @@ _OTHERS = (
     Row("GET", "/v1/links", "catalog.ListViewDatasetProjections", is_open=True),
     Row("POST", "/v1/links", "catalog.LinkViewDatasetProjection"),
     Row("DELETE", "/v1/links", "catalog.UnlinkViewDatasetProjection"),
-    Row("GET", "/v1/tokens", "ingest_token.ListIngestTokens"),
+    _listed("tokens", "INGEST_TOKEN", is_open=False),
     Row("POST", "/v1/tokens", "ingest_token.CreateIngestToken", status=201),
     Row("GET", _TOKEN, "ingest_token.GetIngestToken", shown="token"),
     Row("DELETE", _TOKEN, "ingest_token.DeleteIngestToken"),
@@ -145,6 +161,15 @@ _OTHERS = (
 )
 
 
+_KINDS = {
+    _DATASET: "DATASET",
+    "/v1/schemas/{name}": "SCHEMA",
+    "/v1/views/{name}": "VIEW",
+    "/v1/projections/{name}": "PROJECTION",
+    _TOKEN: "INGEST_TOKEN",
+}
+
+
 def rows() -> Iterator[Row]:
     """Yield all rows."""
     yield from _datasets()
@@ -152,6 +177,8 @@ def rows() -> Iterator[Row]:
     for noun, word in (("schemas", "Schema"), ("views", "View"), ("projections", "Projection")):
         yield from _entries(noun, word)
     yield from _OTHERS
+    for path, kind in _KINDS.items():
+        yield from _care(path, kind)
 
 
 def table() -> dict[str, Sequence[Row]]:

@@ -14,6 +14,8 @@ from segplane.gateway.management.json_messages import Json
 from segplane.gateway.management.members import fields_of, is_map, member_of
 
 VERSION = "expected_version"
+# A filter by a member of the context: a parameter for each key.
+CONTEXT = "context.KEY"
 _PAGING = frozenset({"pagination", "limit", "after", "before_id", "after_id"})
 _CURSORS = frozenset({"pagination", "after", "before_id"})
 
@@ -76,6 +78,8 @@ class Row:
     # A caller without a token of its own has the gateway's rights.
     is_open: bool = False
     is_deprecated: bool = False
+    # A DELETE whose members are in its body, such as a secret.
+    has_body: bool = False
 
     @property
     def is_list(self) -> bool:
@@ -88,9 +92,9 @@ class Row:
 
     def queried(self) -> Iterator[str]:
         """Yield the parameters of the query."""
-        if self.method in ("GET", "DELETE"):
+        if self.method in ("GET", "DELETE") and not self.has_body:
             for name in self.taken():
-                yield "context.KEY" if name == "context_member" else name
+                yield CONTEXT if name == "context_member" else name
         if self.is_list:
             if _CURSORS.intersection(method_of(self.rpc).input_type.fields_by_name):
                 yield from ("limit", "after")

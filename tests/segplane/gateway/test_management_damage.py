@@ -54,8 +54,10 @@ def test_a_parked_stream_is_skipped_with_a_consent(
 
 
 def test_the_examples_of_the_page_are_answered(gateway: GatewayServer) -> None:
-    (block,) = (b for b in blocks_of("docs/management.md") if b.language == "bash")
-    text = block.text.replace("127.0.0.1:9580", f"127.0.0.1:{gateway.port}")
+    gateway.send("POST", "v1/datasets", {"name": "checkout"})
+    pages = (*blocks_of("docs/management.md"), *blocks_of("docs/resources.md"))
+    blocks = [block.text for block in pages if block.language == "bash"]
+    text = "\n".join(blocks).replace("127.0.0.1:9580", f"127.0.0.1:{gateway.port}")
 
     done = subprocess.run(
         ["bash", "-ec", text.replace("curl -s", "curl -sSf")],
@@ -66,3 +68,5 @@ def test_the_examples_of_the_page_are_answered(gateway: GatewayServer) -> None:
 
     assert done.returncode == 0, done.stderr
     assert '"plaintext_token":"it_' in done.stdout
+    assert '"context":{"cost":1.10}' in done.stdout
+    assert len(blocks) >= 3

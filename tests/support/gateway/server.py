@@ -101,6 +101,11 @@ class GatewayServer:
         named = {"Content-Type": "application/json"} | headers
         return self._answer(Request(f"{self.server}/{path}", body, named, method=method))
 
+    def patch(self, path: str, body: bytes) -> Answer:
+        """Send a change whose JSON is written by the test."""
+        headers = {"Content-Type": "application/json"}
+        return self._answer(Request(f"{self.server}/{path}", body, headers, method="PATCH"))
+
     def get(self, path: str, **headers: str) -> Answer:
         """Ask for a path of the server."""
         return self._answer(Request(f"{self.server}/{path}", headers=headers))

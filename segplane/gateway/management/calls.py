@@ -44,7 +44,9 @@ def call(client: MetaClient, row: Row, ask: ManagementAsk, members: Json) -> Rep
         raise NotThere("there is no such resource (NOT_FOUND)")
     message = getattr(reply, row.shown) if row.shown else reply
     version = getattr(reply, "version", "") or getattr(message, "version", "")
-    return Reply(shown(message), version)
+    content = {name: value for name, value in shown(message).items() if name != row.hidden}
+    # A number is a version of the catalog.
+    return Reply(content, version if isinstance(version, str) else "")
 
 
 def request_of(client: MetaClient, row: Row, ask: ManagementAsk, members: Json) -> Message:

@@ -180,7 +180,9 @@ class OpenApiDocument:
             named: Any = self._schemas[row.answer]
             return {**named["properties"], "version": {"type": "string"}}
         properties = self._members(_shown_of(row))
-        if "version" in method_of(row.rpc).output_type.fields_by_name:
+        properties.pop(row.hidden, None)
+        version = method_of(row.rpc).output_type.fields_by_name.get("version")
+        if version is not None and version.cpp_type == FieldDescriptor.CPPTYPE_STRING:
             properties["version"] = {"type": "string", "description": "The ETag."}
         return properties
 

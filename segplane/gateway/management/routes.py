@@ -31,6 +31,7 @@ def _datasets() -> Iterator[Row]:
         answer="DatasetWithColumns",
         is_open=True,
     )
+    yield Row("GET", _DATASET, "resources.GetDatasetNumbers", hidden="version")
     change = Row(
         "PATCH",
         _DATASET,
@@ -65,6 +66,7 @@ def _settings() -> Iterator[Row]:
     )
     undelete = "/v1/dataset-ids/{dataset_id}/undelete"
     yield Row("POST", undelete, "operations.UndeleteDataset", then=_DATASET)
+    yield Row("GET", f"{_DATASET}/numbers", "resources.GetDatasetNumbers", is_open=True)
     settings = f"{_DATASET}/settings"
     yield Row("GET", settings, "operations.GetDatasetSettings", shown="settings", is_open=True)
     yield Row("PATCH", settings, "operations.SetDatasetSettings", body="settings")

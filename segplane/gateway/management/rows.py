@@ -69,6 +69,8 @@ class Row:
     # The field of the request that the body is, and that of the reply that is the answer.
     body: str = ""
     shown: str = ""
+    # A member of the reply that is none of the answer.
+    hidden: str = ""
     kind: str = ""
     # Of the parts of a version, the one that is the RPC's expected_version.
     part: int = 0

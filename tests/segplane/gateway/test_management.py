@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
+from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.server import MetaServer
@@ -185,6 +186,22 @@ def test_a_dataset_is_renamed_deleted_and_restored(gateway: GatewayServer) -> No
     assert gateway.get(by_id).status == 404
     restored = gateway.send("POST", f"{by_id}/undelete")
     assert (restored.status, restored.json["name"]) == (200, "shop")
+
+
+def test_a_dataset_has_live_numbers(gateway: GatewayServer, segments: SegmentWriter) -> None:
+    empty = gateway.get("v1/datasets/web").json
+    segments.write(rows=3)
+
+    shown = gateway.get("v1/datasets/web").json
+    numbers = gateway.get("v1/datasets/web/numbers").json
+
+    assert (empty["segment_count"], empty["start_time"]) == (0, None)
+    assert (shown["record_count"], shown["segment_count"]) == (3, 1)
+    assert shown["start_time"] <= shown["end_time"]
+    assert isinstance(numbers.pop("version"), int)
+    assert numbers.items() <= shown.items()
+    older = gateway.get("v1/datasets/web/numbers?version=99999999")
+    assert older.status in (400, 409)
 
 
 def test_operations_are_read_over_http(gateway: GatewayServer, meta_server: MetaServer) -> None:

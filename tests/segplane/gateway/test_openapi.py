@@ -101,6 +101,8 @@ STEPS: tuple[tuple[str, str, str, Any, str], ...] = (
     ("POST", "/v1/datasets", "", {"name": "shop"}, "dataset"),
     ("GET", "/v1/datasets/{name}", "shop", "", ""),
     ("GET", "/v1/dataset-ids/{id}", "{dataset}", "", ""),
+    ("GET", "/v1/datasets/{name}", "web", "", ""),
+    ("GET", "/v1/datasets/{name}/numbers", "web", "", ""),
     ("PATCH", "/v1/datasets/{name}", "shop", {"records_per_month": 5}, ""),
     ("POST", "/v1/datasets/{name}", "shop", {"records_per_month": 6}, ""),
     ("GET", "/v1/datasets/{name}/settings", "shop", "", ""),

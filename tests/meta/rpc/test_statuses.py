@@ -104,7 +104,10 @@ def test_a_read_after_a_change_of_the_schema_is_answered(
     for _ in range(20):  # By then its statement is prepared.
         meta_client.catalog.GetDataset(GetDatasetRequest(name="default"))
     with psycopg.connect(database_url) as connection:
-        connection.execute("ALTER TABLE datasets ALTER COLUMN name TYPE varchar(1000)")
+        # Its statement selects the column.
+        connection.execute(
+            "ALTER TABLE datasets ALTER COLUMN deduplication_column TYPE varchar(1000)"
+        )
 
     for _ in range(20):
         assert meta_client.catalog.GetDataset(GetDatasetRequest(name="default")).id

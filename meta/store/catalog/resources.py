@@ -122,10 +122,9 @@ _KEEP_ENTRY: dict[ResourceKind, TextClause] = {
     kind: text(f"SELECT id FROM {kind.name.lower()}s WHERE id = :id FOR NO KEY UPDATE")  # noqa: S608
     for kind in ResourceKind
 }
-_LOCK = text("SELECT id FROM resources WHERE id = :id AND kind = :kind FOR UPDATE")
 _WRITE = text("""
     UPDATE resources SET note = :note, context = :context, text_bytes = :bytes
-    WHERE id = :id AND kind = :kind
+    WHERE id = :id AND kind = :kind RETURNING number
 """)
 _REMOVE = text("""
     DELETE FROM resource_labels
@@ -174,25 +173,33 @@ def change(
     if before == after:
         return resource
     if expected_version not in (None, resource.version):
-        raise RaceLost(
-            "it has changed since the version that the change was made for; read it again",
-            expected_version=expected_version,
-            version=resource.version,
-        )
+        raise _race_lost(resource, expected_version)
     if len(after.labels) > LABELS_MAX:
         raise QuotaExceeded(
             f"the {kind.noun} would have {len(after.labels)} labels, more than {LABELS_MAX}",
             limit=LABELS_MAX,
         )
+    # First, as in calls that change the entry itself: its author, whose trigger takes the resource.
+    audit.note(tx, "UpdateResource", resource.id, audit.states(before, after))
     ref: dict[str, object] = {"id": resource.id, "kind": kind}
     _write_rows(tx, ref, LabelSource.LABEL, before.labels, after.labels)
     if before.context != after.context:
         _write_rows(tx, ref, LabelSource.CONTEXT, members(before.context), members(after.context))
-    tx.execute(
-        _WRITE, {**ref, "note": after.note, "context": after.context, "bytes": after.text_bytes}
+    values = {"note": after.note, "context": after.context, "bytes": after.text_bytes}
+    number = tx.execute(_WRITE, {**ref, **values}).scalar_one()
+    changed = get(tx, kind, resource.id)
+    if expected_version is not None and number != resource.number + 1:
+        # A link of a view changes it beside the lock.
+        raise _race_lost(changed, expected_version)
+    return changed
+
+
+def _race_lost(resource: Resource, expected_version: str | None) -> RaceLost:
+    return RaceLost(
+        "it has changed since the version that the change was made for; read it again",
+        expected_version=expected_version,
+        version=resource.version,
     )
-    audit.note(tx, "UpdateResource", resource.id, audit.states(before, after))
-    return get(tx, kind, resource.id)
 
 
 def _id_of(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> UUID:
@@ -211,10 +218,9 @@ def _missing(kind: ResourceKind, identifier: UUID | str) -> NotFound:
 
 
 def _lock(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> Resource:
-    """Keep a live resource as it is until the commit."""
+    """Keep a live resource as it is until the commit, but for links of a view."""
     resource_id = _id_of(tx, kind, identifier)
-    for statement in (_KEEP_ENTRY[kind], _LOCK):
-        tx.execute(statement, {"id": resource_id, "kind": kind})
+    tx.execute(_KEEP_ENTRY[kind], {"id": resource_id})
     resource = get(tx, kind, resource_id)
     if resource.deleted_at is not None:
         raise _missing(kind, identifier)

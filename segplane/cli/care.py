@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from segplane.cli.connection import usage
-from segplane.cli.entry_changes import ExpectedVersion
 from segplane.cli.messages import MetaClient, resources_pb2
 from segplane.cli.output import NONE, Answer, Fact, facts, listing, message_dict
 from segplane.cli.parameters import Option, Positional
@@ -30,6 +29,14 @@ Context = Annotated[
         metavar="FILE",
         help="File of a JSON object, at most 64 KiB, in place of the present context; - is stdin, "
         "'' removes it.",
+    ),
+]
+ExpectedVersion = Annotated[
+    str | None,
+    Option(
+        metavar="VERSION",
+        help="Change it only if it still has this version: `version` here, `resource_version` of "
+        "`show`, with --json.",
     ),
 ]
 
@@ -150,7 +157,8 @@ def note_command(kind: str, key: Positional) -> Callable[..., Answer]:
         if context is not None:
             change["context"] = _read(context)
         resource = _changed(client, kind, name, change, expected_version)
-        return Answer(resource, filter(None, [resource.note, resource.context]))
+        texts = (resource.note, resource.context)
+        return Answer(resource, [text.rstrip("\n") for text in texts if text])
 
     return note
 
@@ -272,7 +280,7 @@ def _facts(resource: "resources_pb2.Resource") -> Iterator[Fact]:
     if resource.labels:
         yield "labels", _labels(resource) or NONE
     if resource.context:
-        yield "context", resource.context
+        yield "context", resource.context.rstrip("\n")
 
 
 def _aligned(text: list[str], pairs: Iterable[Fact]) -> Iterator[str]:

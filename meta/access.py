@@ -246,6 +246,9 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "GetVacuum": (),
         "TakeVacuums": (_J,),
         "FinishVacuum": (_J,),
+        "LockResource": (_C,),
+        "UnlockResource": (_C,),
+        "BreakLock": (),
     },
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each
@@ -273,7 +276,6 @@ _SCOPED_ROWS: dict[str, tuple[str, ...]] = {
         "PutTableSnapshot",
         "HandOutTable",
     ),
-    # Of datasets alone.
     "ResourcesService": ("GetResource", "ListResources", "GetDatasetNumbers"),
 }
 _SCOPED = frozenset(

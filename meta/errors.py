@@ -171,6 +171,10 @@ class DatasetProtected(MetaError, code=Code.FAILED_PRECONDITION):
     """The default dataset cannot be deleted."""
 
 
+class Locked(MetaError, code=Code.FAILED_PRECONDITION):
+    """A lock refuses the change; the metadata has its holder and reason. Unlock the resource."""
+
+
 class UndeleteExpired(MetaError, code=Code.FAILED_PRECONDITION):
     """The grace of the deleted dataset is over. Its data is being deleted."""
 
@@ -193,6 +197,10 @@ class DeletionHeld(MetaError, code=Code.FAILED_PRECONDITION):
 
 class TokenUnknown(MetaError, code=Code.UNAUTHENTICATED):
     """The ingest token is unknown or revoked; the reply does not say which."""
+
+
+class LockTokenWrong(MetaError, code=Code.PERMISSION_DENIED):
+    """The token is not that of the lock. Show the one that was printed, or break the lock."""
 
 
 class Unauthenticated(MetaError, code=Code.UNAUTHENTICATED):

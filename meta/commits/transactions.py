@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TypeVar
 
 from meta import metrics
@@ -11,22 +12,33 @@ from meta.store.engine.pool import Conflict, Database, DrawRefused, TimelineChan
 
 Result = TypeVar("Result")
 ATTEMPTS_MAX = 6
+# Precedes the work of each write of the current call, in the same transaction; None = nothing does.
+precondition: ContextVar[Callable[[Transaction], None] | None] = ContextVar(
+    "precondition", default=None
+)
 
 
 class Transactions:
-    """Runs the work of an RPC in one transaction; `work` may run several times."""
+    """Runs the work of an RPC in one transaction; `work` may run several times.
 
-    def __init__(self, database: Database) -> None:
+    `is_of_calls` is false for those of the server itself, which a call may make on its way.
+    """
+
+    def __init__(self, database: Database, *, is_of_calls: bool = True) -> None:
         self.database = database
+        self._is_of_calls = is_of_calls
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
         """Run `work` and commit it, READ COMMITTED; run it again after a conflict.
 
         Raises RaceLost after the last attempt, Unavailable if Postgres does not answer.
         """
+        check = precondition.get() if self._is_of_calls else None
         for attempt in range(ATTEMPTS_MAX):
             try:
                 with self.database.write() as tx:
+                    if check is not None:
+                        check(tx)
                     return work(tx)
             except Conflict as conflict:
                 metrics.TX_RETRIES.labels(conflict.sqlstate).inc()

@@ -65,4 +65,5 @@ def _jobs(
         BackgroundJob("deduplication_filters", 5.0, rounds.make_filters, 15.0),
         BackgroundJob("kept_files", 60.0, rounds.note_kept_files),
         BackgroundJob("pins", 15.0, rounds.count_pins),
+        BackgroundJob("locks", 60.0, rounds.forget_locks),
     )

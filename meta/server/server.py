@@ -36,6 +36,7 @@ from meta.services.merging.janitor import JanitorServicer
 from meta.services.merging.merge_task import MergeTaskServicer
 from meta.services.messages import checks, cursors
 from meta.services.registration.nursery import NurseryServicer
+from meta.services.resources import locked_calls
 from meta.services.resources import service as resources
 from meta.services.server_parts import ServerParts
 from meta.services.streams.ingest_token import IngestTokenServicer
@@ -118,7 +119,8 @@ class _Methods(grpc.GenericRpcHandler):
         """Add the handlers of a service."""
         for name, handler in handlers.items():
             method = f"/{service}/{name}"
-            self.handlers[method] = self.pipeline.wrap(handler, method)
+            guarded = locked_calls.guarded(name, handler)
+            self.handlers[method] = self.pipeline.wrap(guarded, method)
 
 
 def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:

@@ -187,6 +187,10 @@ class Resource(_message.Message):
     CONTEXT_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    LOCKED_AT_FIELD_NUMBER: _builtins.int
+    LOCKED_BY_FIELD_NUMBER: _builtins.int
+    LOCK_REASON_FIELD_NUMBER: _builtins.int
+    LOCK_ENDS_AT_FIELD_NUMBER: _builtins.int
     kind: Global___ResourceKind.ValueType
     """Its kind."""
     id: _builtins.str
@@ -215,6 +219,14 @@ class Resource(_message.Message):
     """A JSON object, as it was sent; unset = none."""
     version: _builtins.str
     """Changes with every change of the resource: the expected_version of a later change."""
+    locked_at: _builtins.str
+    """Time since which it is locked; unset = it is not. RFC 3339, as the other times."""
+    locked_by: _builtins.str
+    """Subject of the holder of the lock."""
+    lock_reason: _builtins.str
+    """Reason that the holder gave."""
+    lock_ends_at: _builtins.str
+    """Time at which the lock ends by itself; unset = it has no end."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Labels by their keys."""
@@ -236,10 +248,14 @@ class Resource(_message.Message):
         context: _builtins.str | None = ...,
         labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         version: _builtins.str = ...,
+        locked_at: _builtins.str | None = ...,
+        locked_by: _builtins.str | None = ...,
+        lock_reason: _builtins.str | None = ...,
+        lock_ends_at: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_created_by", b"_created_by", "_deleted_at", b"_deleted_at", "_deleted_by", b"_deleted_by", "_note", b"_note", "_updated_by", b"_updated_by", "context", b"context", "created_by", b"created_by", "deleted_at", b"deleted_at", "deleted_by", b"deleted_by", "note", b"note", "updated_by", b"updated_by"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_created_by", b"_created_by", "_deleted_at", b"_deleted_at", "_deleted_by", b"_deleted_by", "_lock_ends_at", b"_lock_ends_at", "_lock_reason", b"_lock_reason", "_locked_at", b"_locked_at", "_locked_by", b"_locked_by", "_note", b"_note", "_updated_by", b"_updated_by", "context", b"context", "created_by", b"created_by", "deleted_at", b"deleted_at", "deleted_by", b"deleted_by", "lock_ends_at", b"lock_ends_at", "lock_reason", b"lock_reason", "locked_at", b"locked_at", "locked_by", b"locked_by", "note", b"note", "updated_by", b"updated_by"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_created_by", b"_created_by", "_deleted_at", b"_deleted_at", "_deleted_by", b"_deleted_by", "_note", b"_note", "_updated_by", b"_updated_by", "context", b"context", "created_at", b"created_at", "created_by", b"created_by", "deleted_at", b"deleted_at", "deleted_by", b"deleted_by", "id", b"id", "kind", b"kind", "labels", b"labels", "name", b"name", "note", b"note", "state", b"state", "updated_at", b"updated_at", "updated_by", b"updated_by", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_created_by", b"_created_by", "_deleted_at", b"_deleted_at", "_deleted_by", b"_deleted_by", "_lock_ends_at", b"_lock_ends_at", "_lock_reason", b"_lock_reason", "_locked_at", b"_locked_at", "_locked_by", b"_locked_by", "_note", b"_note", "_updated_by", b"_updated_by", "context", b"context", "created_at", b"created_at", "created_by", b"created_by", "deleted_at", b"deleted_at", "deleted_by", b"deleted_by", "id", b"id", "kind", b"kind", "labels", b"labels", "lock_ends_at", b"lock_ends_at", "lock_reason", b"lock_reason", "locked_at", b"locked_at", "locked_by", b"locked_by", "name", b"name", "note", b"note", "state", b"state", "updated_at", b"updated_at", "updated_by", b"updated_by", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__context: _TypeAlias = _typing.Literal["context"]  # noqa: Y015
     _WhichOneofArgType__context: _TypeAlias = _typing.Literal["_context", b"_context"]  # noqa: Y015
@@ -249,6 +265,14 @@ class Resource(_message.Message):
     _WhichOneofArgType__deleted_at: _TypeAlias = _typing.Literal["_deleted_at", b"_deleted_at"]  # noqa: Y015
     _WhichOneofReturnType__deleted_by: _TypeAlias = _typing.Literal["deleted_by"]  # noqa: Y015
     _WhichOneofArgType__deleted_by: _TypeAlias = _typing.Literal["_deleted_by", b"_deleted_by"]  # noqa: Y015
+    _WhichOneofReturnType__lock_ends_at: _TypeAlias = _typing.Literal["lock_ends_at"]  # noqa: Y015
+    _WhichOneofArgType__lock_ends_at: _TypeAlias = _typing.Literal["_lock_ends_at", b"_lock_ends_at"]  # noqa: Y015
+    _WhichOneofReturnType__lock_reason: _TypeAlias = _typing.Literal["lock_reason"]  # noqa: Y015
+    _WhichOneofArgType__lock_reason: _TypeAlias = _typing.Literal["_lock_reason", b"_lock_reason"]  # noqa: Y015
+    _WhichOneofReturnType__locked_at: _TypeAlias = _typing.Literal["locked_at"]  # noqa: Y015
+    _WhichOneofArgType__locked_at: _TypeAlias = _typing.Literal["_locked_at", b"_locked_at"]  # noqa: Y015
+    _WhichOneofReturnType__locked_by: _TypeAlias = _typing.Literal["locked_by"]  # noqa: Y015
+    _WhichOneofArgType__locked_by: _TypeAlias = _typing.Literal["_locked_by", b"_locked_by"]  # noqa: Y015
     _WhichOneofReturnType__note: _TypeAlias = _typing.Literal["note"]  # noqa: Y015
     _WhichOneofArgType__note: _TypeAlias = _typing.Literal["_note", b"_note"]  # noqa: Y015
     _WhichOneofReturnType__updated_by: _TypeAlias = _typing.Literal["updated_by"]  # noqa: Y015
@@ -261,6 +285,14 @@ class Resource(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__deleted_at) -> _WhichOneofReturnType__deleted_at | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__deleted_by) -> _WhichOneofReturnType__deleted_by | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__lock_ends_at) -> _WhichOneofReturnType__lock_ends_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__lock_reason) -> _WhichOneofReturnType__lock_reason | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__locked_at) -> _WhichOneofReturnType__locked_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__locked_by) -> _WhichOneofReturnType__locked_by | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__note) -> _WhichOneofReturnType__note | None: ...
     @_typing.overload
@@ -688,7 +720,9 @@ Global___VacuumDatasetsRequest: _TypeAlias = VacuumDatasetsRequest  # noqa: Y015
 
 @_typing.final
 class DatasetVacuum(_message.Message):
-    """A dataset in a vacuum. Bytes are those of objects. Pinned, braked and hidden segments stay."""
+    """A dataset in a vacuum. Bytes are those of objects. Pinned, braked, hidden and locked segments
+    stay.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -705,6 +739,8 @@ class DatasetVacuum(_message.Message):
     HIDDEN_BYTES_FIELD_NUMBER: _builtins.int
     TABLE_OBJECTS_FIELD_NUMBER: _builtins.int
     TABLE_BYTES_FIELD_NUMBER: _builtins.int
+    LOCKED_SEGMENTS_FIELD_NUMBER: _builtins.int
+    LOCKED_BYTES_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset."""
     dataset_name: _builtins.str
@@ -731,6 +767,10 @@ class DatasetVacuum(_message.Message):
     """Objects of table metadata that are deleted."""
     table_bytes: _builtins.int
     """Their bytes."""
+    locked_segments: _builtins.int
+    """Segments without a successor that a lock on the dataset holds."""
+    locked_bytes: _builtins.int
+    """Their bytes."""
     def __init__(
         self,
         *,
@@ -747,10 +787,12 @@ class DatasetVacuum(_message.Message):
         hidden_bytes: _builtins.int = ...,
         table_objects: _builtins.int = ...,
         table_bytes: _builtins.int = ...,
+        locked_segments: _builtins.int = ...,
+        locked_bytes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["braked_bytes", b"braked_bytes", "braked_segments", b"braked_segments", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "hidden_bytes", b"hidden_bytes", "hidden_segments", b"hidden_segments", "horizon", b"horizon", "pinned_bytes", b"pinned_bytes", "pinned_segments", b"pinned_segments", "segment_bytes", b"segment_bytes", "segments", b"segments", "table_bytes", b"table_bytes", "table_objects", b"table_objects"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["braked_bytes", b"braked_bytes", "braked_segments", b"braked_segments", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "hidden_bytes", b"hidden_bytes", "hidden_segments", b"hidden_segments", "horizon", b"horizon", "locked_bytes", b"locked_bytes", "locked_segments", b"locked_segments", "pinned_bytes", b"pinned_bytes", "pinned_segments", b"pinned_segments", "segment_bytes", b"segment_bytes", "segments", b"segments", "table_bytes", b"table_bytes", "table_objects", b"table_objects"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1016,3 +1058,177 @@ class FinishVacuumResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FinishVacuumResponse: _TypeAlias = FinishVacuumResponse  # noqa: Y015
+
+@_typing.final
+class LockResourceRequest(_message.Message):
+    """Request of LockResource."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    ENDS_AT_NANOS_FIELD_NUMBER: _builtins.int
+    reason: _builtins.str
+    """Reason, 1..1,000 characters; shown to everybody whom the lock refuses."""
+    ends_at_nanos: _builtins.int
+    """Time at which the lock ends by itself, in nanoseconds since 1970, UTC; at most 36,600 days ahead.
+    Unset = it has no end.
+    """
+    @_builtins.property
+    def resource(self) -> Global___ResourceRef:
+        """The resource."""
+
+    def __init__(
+        self,
+        *,
+        resource: Global___ResourceRef | None = ...,
+        reason: _builtins.str = ...,
+        ends_at_nanos: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_ends_at_nanos", b"_ends_at_nanos", "ends_at_nanos", b"ends_at_nanos", "resource", b"resource"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ends_at_nanos", b"_ends_at_nanos", "ends_at_nanos", b"ends_at_nanos", "reason", b"reason", "resource", b"resource"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__ends_at_nanos: _TypeAlias = _typing.Literal["ends_at_nanos"]  # noqa: Y015
+    _WhichOneofArgType__ends_at_nanos: _TypeAlias = _typing.Literal["_ends_at_nanos", b"_ends_at_nanos"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ends_at_nanos) -> _WhichOneofReturnType__ends_at_nanos | None: ...
+
+Global___LockResourceRequest: _TypeAlias = LockResourceRequest  # noqa: Y015
+
+@_typing.final
+class LockResourceResponse(_message.Message):
+    """Response of LockResource."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    IS_WITNESSED_FIELD_NUMBER: _builtins.int
+    token: _builtins.str
+    """The token that ends the lock. meta keeps a digest of it."""
+    is_witnessed: _builtins.bool
+    """False if meta keeps no witness in the bucket: a database that is restored from a backup of before
+    the lock does not know it then.
+    """
+    @_builtins.property
+    def resource(self) -> Global___Resource:
+        """The resource with its lock."""
+
+    def __init__(
+        self,
+        *,
+        resource: Global___Resource | None = ...,
+        token: _builtins.str = ...,
+        is_witnessed: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["is_witnessed", b"is_witnessed", "resource", b"resource", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LockResourceResponse: _TypeAlias = LockResourceResponse  # noqa: Y015
+
+@_typing.final
+class UnlockResourceRequest(_message.Message):
+    """Request of UnlockResource."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    token: _builtins.str
+    """The token of its lock."""
+    @_builtins.property
+    def resource(self) -> Global___ResourceRef:
+        """The resource; by id also one that the database does not know since a restore."""
+
+    def __init__(
+        self,
+        *,
+        resource: Global___ResourceRef | None = ...,
+        token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnlockResourceRequest: _TypeAlias = UnlockResourceRequest  # noqa: Y015
+
+@_typing.final
+class UnlockResourceResponse(_message.Message):
+    """Response of UnlockResource."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def resource(self) -> Global___Resource:
+        """The resource without the lock; unset if the database does not know it."""
+
+    def __init__(
+        self,
+        *,
+        resource: Global___Resource | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnlockResourceResponse: _TypeAlias = UnlockResourceResponse  # noqa: Y015
+
+@_typing.final
+class BreakLockRequest(_message.Message):
+    """Request of BreakLock."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    reason: _builtins.str
+    """Reason, 1..1,000 characters; kept in the audit log."""
+    @_builtins.property
+    def resource(self) -> Global___ResourceRef:
+        """The resource; by id also one that the database does not know since a restore."""
+
+    def __init__(
+        self,
+        *,
+        resource: Global___ResourceRef | None = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "resource", b"resource"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BreakLockRequest: _TypeAlias = BreakLockRequest  # noqa: Y015
+
+@_typing.final
+class BreakLockResponse(_message.Message):
+    """Response of BreakLock."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def resource(self) -> Global___Resource:
+        """The resource without the lock; unset if the database does not know it."""
+
+    def __init__(
+        self,
+        *,
+        resource: Global___Resource | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BreakLockResponse: _TypeAlias = BreakLockResponse  # noqa: Y015

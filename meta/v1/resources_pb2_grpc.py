@@ -77,6 +77,21 @@ class ResourcesServiceStub:
                 request_serializer=meta_dot_v1_dot_resources__pb2.FinishVacuumRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_resources__pb2.FinishVacuumResponse.FromString,
                 _registered_method=True)
+        self.LockResource = channel.unary_unary(
+                '/meta.v1.ResourcesService/LockResource',
+                request_serializer=meta_dot_v1_dot_resources__pb2.LockResourceRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.LockResourceResponse.FromString,
+                _registered_method=True)
+        self.UnlockResource = channel.unary_unary(
+                '/meta.v1.ResourcesService/UnlockResource',
+                request_serializer=meta_dot_v1_dot_resources__pb2.UnlockResourceRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.UnlockResourceResponse.FromString,
+                _registered_method=True)
+        self.BreakLock = channel.unary_unary(
+                '/meta.v1.ResourcesService/BreakLock',
+                request_serializer=meta_dot_v1_dot_resources__pb2.BreakLockRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.BreakLockResponse.FromString,
+                _registered_method=True)
 
 
 class ResourcesServiceServicer:
@@ -148,6 +163,31 @@ class ResourcesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def LockResource(self, request, context):
+        """Locks a resource: every change and deletion of it is refused (LOCKED) until the lock is ended by
+        its token, is broken, or has ended by itself. On a dataset it is a legal hold, see
+        docs/resources.md. The token is in this reply only: a repetition is refused (LOCKED) if an earlier
+        attempt has set the lock. Of datasets that were deleted also one whose grace lasts, which is then
+        kept.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnlockResource(self, request, context):
+        """Ends a lock by its token. A repeated call is fine.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BreakLock(self, request, context):
+        """Ends a lock without its token. For admins only, and in the audit log.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ResourcesServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -190,6 +230,21 @@ def add_ResourcesServiceServicer_to_server(servicer, server):
                     servicer.FinishVacuum,
                     request_deserializer=meta_dot_v1_dot_resources__pb2.FinishVacuumRequest.FromString,
                     response_serializer=meta_dot_v1_dot_resources__pb2.FinishVacuumResponse.SerializeToString,
+            ),
+            'LockResource': grpc.unary_unary_rpc_method_handler(
+                    servicer.LockResource,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.LockResourceRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.LockResourceResponse.SerializeToString,
+            ),
+            'UnlockResource': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnlockResource,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.UnlockResourceRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.UnlockResourceResponse.SerializeToString,
+            ),
+            'BreakLock': grpc.unary_unary_rpc_method_handler(
+                    servicer.BreakLock,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.BreakLockRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.BreakLockResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -411,6 +466,87 @@ class ResourcesService:
             '/meta.v1.ResourcesService/FinishVacuum',
             meta_dot_v1_dot_resources__pb2.FinishVacuumRequest.SerializeToString,
             meta_dot_v1_dot_resources__pb2.FinishVacuumResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LockResource(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/LockResource',
+            meta_dot_v1_dot_resources__pb2.LockResourceRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.LockResourceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnlockResource(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/UnlockResource',
+            meta_dot_v1_dot_resources__pb2.UnlockResourceRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.UnlockResourceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BreakLock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/BreakLock',
+            meta_dot_v1_dot_resources__pb2.BreakLockRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.BreakLockResponse.FromString,
             options,
             channel_credentials,
             insecure,

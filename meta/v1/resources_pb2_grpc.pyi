@@ -64,6 +64,17 @@ class ResourcesServiceStub:
     """Hands the vacuums that are not finished to a janitor, those of a janitor that died too."""
     FinishVacuum: _grpc.UnaryUnaryMultiCallable[_resources_pb2.FinishVacuumRequest, _resources_pb2.FinishVacuumResponse]
     """Notes that a janitor has deleted all that a vacuum lets it delete."""
+    LockResource: _grpc.UnaryUnaryMultiCallable[_resources_pb2.LockResourceRequest, _resources_pb2.LockResourceResponse]
+    """Locks a resource: every change and deletion of it is refused (LOCKED) until the lock is ended by
+    its token, is broken, or has ended by itself. On a dataset it is a legal hold, see
+    docs/resources.md. The token is in this reply only: a repetition is refused (LOCKED) if an earlier
+    attempt has set the lock. Of datasets that were deleted also one whose grace lasts, which is then
+    kept.
+    """
+    UnlockResource: _grpc.UnaryUnaryMultiCallable[_resources_pb2.UnlockResourceRequest, _resources_pb2.UnlockResourceResponse]
+    """Ends a lock by its token. A repeated call is fine."""
+    BreakLock: _grpc.UnaryUnaryMultiCallable[_resources_pb2.BreakLockRequest, _resources_pb2.BreakLockResponse]
+    """Ends a lock without its token. For admins only, and in the audit log."""
 
 @_typing.type_check_only
 class ResourcesServiceAsyncStub(ResourcesServiceStub):
@@ -101,6 +112,17 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     """Hands the vacuums that are not finished to a janitor, those of a janitor that died too."""
     FinishVacuum: _aio.UnaryUnaryMultiCallable[_resources_pb2.FinishVacuumRequest, _resources_pb2.FinishVacuumResponse]  # type: ignore[assignment]
     """Notes that a janitor has deleted all that a vacuum lets it delete."""
+    LockResource: _aio.UnaryUnaryMultiCallable[_resources_pb2.LockResourceRequest, _resources_pb2.LockResourceResponse]  # type: ignore[assignment]
+    """Locks a resource: every change and deletion of it is refused (LOCKED) until the lock is ended by
+    its token, is broken, or has ended by itself. On a dataset it is a legal hold, see
+    docs/resources.md. The token is in this reply only: a repetition is refused (LOCKED) if an earlier
+    attempt has set the lock. Of datasets that were deleted also one whose grace lasts, which is then
+    kept.
+    """
+    UnlockResource: _aio.UnaryUnaryMultiCallable[_resources_pb2.UnlockResourceRequest, _resources_pb2.UnlockResourceResponse]  # type: ignore[assignment]
+    """Ends a lock by its token. A repeated call is fine."""
+    BreakLock: _aio.UnaryUnaryMultiCallable[_resources_pb2.BreakLockRequest, _resources_pb2.BreakLockResponse]  # type: ignore[assignment]
+    """Ends a lock without its token. For admins only, and in the audit log."""
 
 class ResourcesServiceServicer:
     """Care of resources: datasets, schemas, views, projections and ingest tokens with their notes,
@@ -175,5 +197,31 @@ class ResourcesServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_resources_pb2.FinishVacuumResponse, _abc.Awaitable[_resources_pb2.FinishVacuumResponse]]:
         """Notes that a janitor has deleted all that a vacuum lets it delete."""
+
+    def LockResource(
+        self,
+        request: _resources_pb2.LockResourceRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.LockResourceResponse, _abc.Awaitable[_resources_pb2.LockResourceResponse]]:
+        """Locks a resource: every change and deletion of it is refused (LOCKED) until the lock is ended by
+        its token, is broken, or has ended by itself. On a dataset it is a legal hold, see
+        docs/resources.md. The token is in this reply only: a repetition is refused (LOCKED) if an earlier
+        attempt has set the lock. Of datasets that were deleted also one whose grace lasts, which is then
+        kept.
+        """
+
+    def UnlockResource(
+        self,
+        request: _resources_pb2.UnlockResourceRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.UnlockResourceResponse, _abc.Awaitable[_resources_pb2.UnlockResourceResponse]]:
+        """Ends a lock by its token. A repeated call is fine."""
+
+    def BreakLock(
+        self,
+        request: _resources_pb2.BreakLockRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.BreakLockResponse, _abc.Awaitable[_resources_pb2.BreakLockResponse]]:
+        """Ends a lock without its token. For admins only, and in the audit log."""
 
 def add_ResourcesServiceServicer_to_server(servicer: ResourcesServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -12,6 +12,7 @@ from meta.process import Shutdown
 from meta.store.deletion import kept_files
 from meta.store.deletion.kept_files import KeptDataset
 from meta.store.engine.pool import Database, Transaction
+from meta.store.locks import resource_locks
 from meta.store.pins import pin_lists
 from meta.store.registration import (
     deduplication_runs,
@@ -31,6 +32,9 @@ REWRITE_STEPS_MAX = 200
 REWRITES_EXPIRE_EVERY = 600
 # In every twelfth round expired runs are removed, and days that are over are merged.
 RUNS_EXPIRE_EVERY = 12
+# Ends of locks are known longer than they delay a deletion.
+LOCK_KEPT_SECS_MIN = 2 * 86_400
+LOCKS_AT_ONCE = 1_000
 # Filters of the processes of a server together: of 134 million keys.
 FILTER_BYTES_MAX = 256 * 1024 * 1024
 
@@ -97,6 +101,21 @@ class Rounds:
         self._repeat(
             lambda: bool(self._transactions.write(lambda tx: kept_files.forget(tx, grace_secs)))
         )
+
+    def forget_locks(self) -> bool:
+        """Remove locks that ended long ago, first from the bucket, so that none is set again.
+
+        Raises Unavailable while the bucket does not answer.
+        """
+        age_secs = max(self._settings.lifetimes.audit, LOCK_KEPT_SECS_MIN)
+        ids = self._transactions.read(lambda tx: resource_locks.over(tx, age_secs, LOCKS_AT_ONCE))
+        if not ids:
+            return False
+        # Another database that has taken over the bucket may have the locks.
+        self._database.continuity.look()
+        self._database.continuity.forget_locks(ids)
+        self._transactions.write(lambda tx: resource_locks.forget(tx, ids))
+        return True
 
     def count_pins(self) -> None:
         """Remove expired pins and set the gauges of the others."""

@@ -31,8 +31,9 @@ from meta.store.versions.witness import (
     is_in_force,
     is_overtaken,
 )
-from meta.watches import revocations, witness_metrics
+from meta.watches import forgotten, witness_metrics
 from meta.watches.witness_log import WitnessLog
+from meta.watches.witness_notes import WitnessNotes
 from segments.location import StoreLocation
 from segments.store.open import open_store
 
@@ -63,8 +64,9 @@ class Witness:
         self._memory = database.continuity
         self._database = Database(replace(settings, pool_size=1))
         self.close = self._database.close
-        self._transactions = Transactions(self._database)
+        self._transactions = Transactions(self._database, is_of_calls=False)
         self._log = WitnessLog(open_store(location, is_brief=True))
+        self.notes = WitnessNotes(self._log, self._has_begun, self.tick)
         self._revokes_all = revokes_all
         self._lock = threading.RLock()
         self._failed_at = float("-inf")
@@ -88,20 +90,6 @@ class Witness:
             except Unavailable as error:
                 self._failed_at, self._failure = time.monotonic(), error.message
                 raise
-
-    def note_revoked(self, kind: str, token_id: str) -> None:
-        """Note a revocation that is committed, in the bucket and by a tick."""
-        with self._turn():
-            if self._read().history is None:
-                return
-        try:
-            self._log.note_revoked(kind, token_id)
-        except Unavailable as error:
-            raise Unavailable(
-                f"the token is revoked, but a restored backup would not know it: {error.message};"
-                " repeat the call"
-            ) from error
-        self.tick(0.0)
 
     def look(self, age_secs_max: float = 0.0) -> None:
         """Compare with the witness, unless that was done `age_secs_max` ago. Raises Unavailable."""
@@ -156,6 +144,10 @@ class Witness:
         finally:
             self._lock.release()
 
+    def _has_begun(self) -> bool:
+        with self._turn():
+            return self._read().history is not None
+
     def _begin_term(self) -> None:
         reason = ""
         for _ in range(ATTEMPTS_MAX):
@@ -187,12 +179,12 @@ class Witness:
         after = self._log.view(side.history)
         if not is_in_force(mark, view, after):
             return False
-        revoked = self._log.revoked()
+        changes = forgotten.read(self._log, self._write)
 
         def work(tx: Transaction) -> bool:
             if not witness_state.begin_term(tx, side, verdict, mark):
                 return False
-            self._follow_up(tx, verdict, revoked)
+            forgotten.repeat(tx, verdict, changes, revokes_all=self._revokes_all)
             return True
 
         if not self._write(work):
@@ -202,21 +194,6 @@ class Witness:
         self._memory.forget(begun.version, begun.tick)
         witness_metrics.log_term(side, verdict, begun)
         return True
-
-    def _follow_up(
-        self, tx: Transaction, verdict: Verdict, revoked: list[revocations.RevokedKey]
-    ) -> None:
-        """Repeat the revocations before the term's first call is answered."""
-        again = revocations.revoke_again(tx, revoked)
-        is_for_all = verdict.is_restored and self._revokes_all
-        everything = revocations.revoke_all(tx) if is_for_all else 0
-        if again or everything:
-            log.warning("tokens_revoked_after_restore", again=again, all=everything)
-        if verdict.is_restored:
-            detail = (
-                f"{verdict.reason}; revoked again: {again}, because of the setting: {everything}"
-            )
-            audit.note(tx, "RestoredDatabase", "", detail)
 
     def _publish(self) -> None:
         """Copy the committed tick to the witness, and raise the ceiling if that is due."""

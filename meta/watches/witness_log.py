@@ -6,13 +6,15 @@ again after it has written, and relies on the state that it then sees.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from uuid import UUID
 
 from meta.errors import Unavailable
 from meta.store.versions.witness import Mark, WitnessView
 from segments.errors import ObjectExists, ObjectMissing, StoreError
+from segments.ids import is_canonical_uuid
 from segments.keys import (
     REVOKED_ROOT,
     WITNESS_ROOT,
@@ -25,12 +27,23 @@ from segments.keys import (
 from segments.store.interface import ObjectStore
 
 FORMAT = 1
+# Locks of resources: an object for each one, and one for its end.
+HELD_ROOT = f"{WITNESS_ROOT}held/"
+_LOCK, _END = "lock", "end"
 # As many of the highest marks of a history are kept; at least one of each history.
 MARKS_KEPT = 8
 # Marks are removed when so many more are there, so that one deletion removes several.
 MARKS_SPARE = 8
 # A mark's key continues with a digit. Other folders of the witness have names, which sort behind.
 BEHIND_MARKS = f"{WITNESS_ROOT}:"
+
+
+@dataclass(frozen=True, slots=True)
+class LockNotes:
+    """The ids of locks that are noted without an end, and of those with one."""
+
+    held: frozenset[UUID]
+    ended: frozenset[UUID]
 
 
 class WitnessLog:
@@ -82,6 +95,37 @@ class WitnessLog:
         with _translated():
             keys = [parse_key(info.key) for info in self._store.list(REVOKED_ROOT)]
         return [key for key in keys if isinstance(key, RevokedKey)]
+
+    def note_lock(self, lock_id: str, content: bytes) -> None:
+        """Note a lock before it is committed; repeating it changes nothing."""
+        with _translated(), suppress(ObjectExists):
+            self._store.put_if_absent(f"{HELD_ROOT}{lock_id}/{_LOCK}", content)
+
+    def note_lock_ended(self, lock_id: str) -> None:
+        """Note the end of a lock; repeating it changes nothing."""
+        with _translated(), suppress(ObjectExists):
+            self._store.put_if_absent(f"{HELD_ROOT}{lock_id}/{_END}", b"{}")
+
+    def locks(self) -> LockNotes:
+        """The ids of the locks that are noted."""
+        noted: dict[str, set[UUID]] = {_LOCK: set(), _END: set()}
+        with _translated():
+            for info in self._store.list(HELD_ROOT):
+                lock_id, _, part = info.key.removeprefix(HELD_ROOT).partition("/")
+                if part in noted and is_canonical_uuid(lock_id):
+                    noted[part].add(UUID(lock_id))
+        return LockNotes(frozenset(noted[_LOCK] - noted[_END]), frozenset(noted[_END]))
+
+    def read_lock(self, lock_id: UUID) -> bytes:
+        """The content of a lock's note."""
+        with _translated():
+            return self._store.get(f"{HELD_ROOT}{lock_id}/{_LOCK}")
+
+    def forget_locks(self, lock_ids: Sequence[UUID]) -> None:
+        """Remove what is noted of locks that ended: first the locks, then their ends."""
+        with _translated():
+            for part in (_LOCK, _END):
+                self._store.delete([f"{HELD_ROOT}{lock_id}/{part}" for lock_id in lock_ids])
 
     def _view(self, own_history: int | None) -> WitnessView:
         numbers: dict[int, int] = {}

@@ -16,6 +16,7 @@ from segplane.cli.output import NONE, Answer, Fact, facts, listing, message_dict
 from segplane.cli.parameters import Option, Positional
 
 PAGE_LIMIT = 1_000
+_LOCK = ("locked_at", "locked_by", "lock_reason", "lock_ends_at")
 STDIN = "-"
 Labels = Annotated[
     list[str] | None,
@@ -271,6 +272,7 @@ def _care(resource: "resources_pb2.Resource") -> dict[str, object]:
         "labels": dict(resource.labels),
         "context": json.loads(resource.context) if resource.HasField("context") else None,
         "resource_version": resource.version,
+        **_lock_facts(resource),
     }
 
 
@@ -281,6 +283,12 @@ def _facts(resource: "resources_pb2.Resource") -> Iterator[Fact]:
         yield "labels", _labels(resource) or NONE
     if resource.context:
         yield "context", resource.context.rstrip("\n")
+    for name, value in _lock_facts(resource).items():
+        yield name.replace("_", " "), value
+
+
+def _lock_facts(resource: Any) -> dict[str, str]:
+    return {name: getattr(resource, name) for name in _LOCK if resource.HasField(name)}
 
 
 def _aligned(text: list[str], pairs: Iterable[Fact]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from segplane.cli import care
 from segplane.cli.command import Function, command, group
 from segplane.cli.output import Answer, Columns, Fact, Item, cell, facts, listing
 from segplane.cli.parameters import Positional
+from segplane.cli.resource_locks import lock_command, unlock_command
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -43,6 +44,8 @@ class Noun(Generic[Item]):
             key = Positional(metavar=metavar, help=f"One of the {name}, by its {metavar.lower()}.")
             self.command("label", "{} team=payments")(care.label_command(kind, key))
             self.command("note", '{} "Orders of the shop"')(care.note_command(kind, key))
+            self.command("lock", "{} --reason 'audit of 2026'")(lock_command(kind, key))
+            self.command("unlock", "{} --token-file lock.token")(unlock_command(kind, key))
 
     def command(
         self, verb: str, arguments: str = "", *, hidden: bool = False

@@ -13,10 +13,12 @@ from uuid import UUID
 
 from meta.commits.transactions import Transactions
 from meta.errors import NotFound, NothingToRepair
+from meta.store.catalog.resources import ResourceKind
 from meta.store.checks import stored_objects
 from meta.store.checks.stored_objects import KeySpan, StoredObject
 from meta.store.damage import segment_repairs
 from meta.store.damage.losses import Acceptance
+from meta.store.locks import resource_locks
 from meta.store.recovery import gone_segments
 from meta.store.recovery.gone_segments import SegmentAtStake
 from segments.inventory.listing import batches, exists, list_objects
@@ -32,7 +34,8 @@ PROGRESS_EVERY = 1_000
 class GoneSegments:
     """The live segments of one dataset whose objects are gone, and how many it has in all.
 
-    `is_accepted` means that they were accepted as deleted, and are hidden.
+    `is_accepted` means that they were accepted as deleted, and are hidden. Those of locked datasets
+    are not.
     """
 
     dataset_id: str
@@ -41,6 +44,7 @@ class GoneSegments:
     records: int
     live_segments: int
     is_accepted: bool = False
+    is_locked: bool = False
 
     @property
     def is_whole_dataset(self) -> bool:
@@ -74,10 +78,20 @@ def settle_gone(
         names[segment.dataset_id] = segment.dataset_name
         records[segment.dataset_id] += segment.records
     outcomes: list[GoneSegments] = []
+    locked = transactions.read(
+        lambda tx: resource_locks.in_force(tx, ResourceKind.DATASET, list(map(UUID, ids)))
+    )
     for dataset_id, own in sorted(ids.items()):
         live = transactions.read(partial(gone_segments.count_live, dataset_id=dataset_id))
-        gone = GoneSegments(dataset_id, names[dataset_id], len(own), records[dataset_id], live)
-        is_accepted = decide(gone)
+        gone = GoneSegments(
+            dataset_id,
+            names[dataset_id],
+            len(own),
+            records[dataset_id],
+            live,
+            is_locked=UUID(dataset_id) in locked,
+        )
+        is_accepted = not gone.is_locked and decide(gone)
         if is_accepted and not is_dry_run:
             _hide(transactions, own, acceptance, progress)
         outcomes.append(replace(gone, is_accepted=is_accepted))

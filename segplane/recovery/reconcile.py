@@ -7,11 +7,13 @@ to another one: the end of a stream whose exports are all acknowledged there is 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
 from meta.store.damage.losses import Acceptance
-from meta.store.engine.pool import Database
+from meta.store.engine.pool import Database, Transaction
+from meta.store.locks import resource_locks
 from meta.store.recovery import gone_segments, unknown_streams
 from meta.store.recovery.gone_segments import RevokedToken
 from meta.store.segments import object_stores
@@ -154,9 +156,15 @@ def run(
         )
         revoked = transactions.read(lambda tx: gone_segments.revoked_again(tx, REVOKED_MAX))
         report = ReconcileReport(tuple(outcomes.values()), segments, gone, tuple(revoked))
-        if restored_at is not None and report.is_all_back and not is_dry_run:
-            transactions.write(lambda tx: witness_state.note_reconciled(tx, restored_at))
+        if report.is_all_back and not is_dry_run:
+            transactions.write(partial(_note_reconciled, restored_at=restored_at))
     return report
+
+
+def _note_reconciled(tx: Transaction, *, restored_at: int | None) -> None:
+    resource_locks.end_waiting(tx)
+    if restored_at is not None:
+        witness_state.note_reconciled(tx, restored_at)
 
 
 def _adopt(

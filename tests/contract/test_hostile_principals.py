@@ -43,6 +43,7 @@ _CATALOG = frozenset(
         "promoted_columns",
         "promoted_field_ids",
         "resource_labels",
+        "resource_locks",
         "resources",
         "schema_bindings",
         "schema_columns",

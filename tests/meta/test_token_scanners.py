@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from meta.store.access import token_secrets
-from meta.store.access.token_secrets import ACCESS_PREFIX, PREFIX
+from meta.store.access.token_secrets import ACCESS_PREFIX, LOCK_PREFIX, PREFIX
 
 PAGE = (Path(__file__).parents[2] / "docs" / "access.md").read_text()
 _PATTERN = re.compile(r"^(\(\?<!.*segp.*)$", re.MULTILINE)
@@ -28,7 +28,7 @@ def is_token(candidate: str) -> bool:
     return base64.urlsafe_b64encode(crc).rstrip(b"=").decode() == checksum
 
 
-@pytest.mark.parametrize("prefix", [ACCESS_PREFIX, PREFIX])
+@pytest.mark.parametrize("prefix", [ACCESS_PREFIX, PREFIX, LOCK_PREFIX])
 def test_a_scanner_finds_every_token_in_text_and_verifies_it_offline(
     pattern: "re.Pattern[str]", prefix: str
 ) -> None:

@@ -11,7 +11,13 @@ from meta.services.resources import list_requests
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import resource_contexts, resource_pages, resources
 from meta.store.catalog.resource_contexts import KEY_BYTES_MAX, VALUE_BYTES_MAX
-from meta.store.catalog.resources import LABELS_MAX, CarePatch, Resource, ResourceKind
+from meta.store.catalog.resources import (
+    LABELS_MAX,
+    CarePatch,
+    LockFacts,
+    Resource,
+    ResourceKind,
+)
 from meta.v1 import resources_pb2
 
 LIMIT_DEFAULT = 100
@@ -24,7 +30,7 @@ def get_resource(
     request: resources_pb2.GetResourceRequest,
 ) -> resources_pb2.GetResourceResponse:
     """Read a resource."""
-    kind = _kind(request.resource.kind, "resource.kind")
+    kind = checked_kind(request.resource.kind, "resource.kind")
     named = checks.identifier(request.resource)
     resource = server.transactions.read(lambda tx: resources.get(tx, kind, named))
     return resources_pb2.GetResourceResponse(resource=message(resource))
@@ -35,7 +41,7 @@ def update_resource(
     request: resources_pb2.UpdateResourceRequest,
 ) -> resources_pb2.UpdateResourceResponse:
     """Change the given parts of a resource."""
-    kind = _kind(request.resource.kind, "resource.kind")
+    kind = checked_kind(request.resource.kind, "resource.kind")
     named, patch = checks.identifier(request.resource), _patch(request)
     expected = checks.filter_name(request, "expected_version")
     resource = server.transactions.write(
@@ -49,7 +55,7 @@ def list_resources(
     request: resources_pb2.ListResourcesRequest,
 ) -> resources_pb2.ListResourcesResponse:
     """Page through the resources of a kind."""
-    query = list_requests.query(request, _kind(request.kind, "kind"))
+    query = list_requests.query(request, checked_kind(request.kind, "kind"))
     after = list_requests.position(request.after, query)
     limit = checks.limit(request.limit, default=LIMIT_DEFAULT, most=LIMIT_MAX)
     page = server.transactions.read(
@@ -81,10 +87,23 @@ def message(resource: Resource) -> resources_pb2.Resource:
         labels=resource.care.labels,
         version=resource.version,
         **authors,
+        **_lock(resource.lock),
     )
 
 
-def _kind(number: int, field: str) -> ResourceKind:
+def _lock(lock: LockFacts | None) -> dict[str, str]:
+    if lock is None:
+        return {}
+    ends = {} if lock.ends_at is None else {"lock_ends_at": time_text(lock.ends_at)}
+    return {
+        "locked_at": time_text(lock.locked_at),
+        "locked_by": lock.locked_by,
+        "lock_reason": lock.reason,
+        **ends,
+    }
+
+
+def checked_kind(number: int, field: str) -> ResourceKind:
     """The kind of the resources of a request, which the caller may see. Raises RoleRefused."""
     try:
         kind = ResourceKind(number)

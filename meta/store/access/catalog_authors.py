@@ -30,12 +30,15 @@ from meta.store.tables.server import catalog_authors
 _KINDS = ("Dataset", "Schema", "View", "Projection", "IngestToken")
 _CREATED = {f"Create{kind}" for kind in (*_KINDS, "AccessToken")}
 _UPDATED = {f"Update{kind}" for kind in _KINDS} | {
+    "BreakLock",
     "LinkViewDatasetProjection",
+    "LockResource",
     "RenameDataset",
     "SetDatasetSettings",
     "SetShardingFields",
     "UndeleteDataset",
     "UnlinkViewDatasetProjection",
+    "UnlockResource",
     "UpdateIngestTokenRouting",
     "UpdateResource",
 }

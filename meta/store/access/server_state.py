@@ -8,7 +8,7 @@ from meta.errors import DeletionHeld
 from meta.store.access import audit
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
-from meta.store.engine.timelines import IS_HELD
+from meta.store.engine.timelines import IS_HELD, IS_LOCK_AWAITED
 from meta.store.versions import versions
 
 
@@ -30,7 +30,7 @@ _READ = text(f"""
            (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint
     FROM meta_state
 """)  # noqa: S608
-_IS_HELD = text(f"SELECT {IS_HELD} FROM meta_state")  # noqa: S608
+_IS_HELD = text(f"SELECT {IS_HELD}, {IS_LOCK_AWAITED} FROM meta_state")  # noqa: S608
 _HOLD = text("UPDATE meta_state SET deletion_held = true WHERE NOT deletion_held")
 _RELEASE = text("UPDATE meta_state SET deletion_held = false WHERE deletion_held")
 
@@ -43,7 +43,13 @@ def read(tx: Transaction) -> ServerState:
 
 def check_deletion_allowed(tx: Transaction) -> None:
     """Raise DeletionHeld while an operator, or a failover or restore, holds deletion."""
-    if tx.execute(_IS_HELD).scalar_one():
+    is_held, is_lock_awaited = tx.execute(_IS_HELD).one()
+    if is_lock_awaited:
+        raise DeletionHeld(
+            "a locked dataset is not known since a restore: `segplane catalog reconcile` brings it"
+            " back, then release"
+        )
+    if is_held:
         raise DeletionHeld(
             "deletion is held, by hand or after a failover or restore: run fsck, then release"
         )

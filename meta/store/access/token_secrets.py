@@ -13,6 +13,7 @@ from meta.store.tables.server import meta_state
 PREFIX = "it_"
 # Prefix of access tokens, for which scanners of repositories look.
 ACCESS_PREFIX = "segp_"
+LOCK_PREFIX = "lock_"
 HINT_CHARACTERS = 4
 # Stands for the pepper that the database made for itself, as the previous one.
 DATABASE_PEPPER = b"database"

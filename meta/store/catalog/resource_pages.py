@@ -158,8 +158,9 @@ def _statement(
           FROM page CROSS JOIN LATERAL (
             SELECT {resources.COLUMNS}, {_ITEM_BYTES} + octet_length(r.name) + r.text_bytes
               + coalesce(octet_length(a.created_by), 0) + coalesce(octet_length(a.updated_by), 0)
-              + coalesce(octet_length(a.deleted_by), 0) AS item_bytes
-            FROM resources r LEFT JOIN catalog_authors a ON a.entry_id = r.id
+              + coalesce(octet_length(a.deleted_by), 0)
+              + coalesce(octet_length(k.locked_by) + octet_length(k.reason), 0) AS item_bytes
+            FROM resources r {resources.JOINED}
             WHERE r.id = page.id AND r.kind = :kind OFFSET 0) r)
         SELECT (SELECT count(*) FROM page), {_SIZED}, {resources.LABELS}
         FROM sized r WHERE r.bytes - r.item_bytes < :bytes_max
@@ -167,4 +168,4 @@ def _statement(
     """)  # noqa: S608
 
 
-_SIZED = resources.COLUMNS.replace("a.", "r.")
+_SIZED = resources.COLUMNS.replace("a.", "r.").replace("k.", "r.")

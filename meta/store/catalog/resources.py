@@ -19,6 +19,7 @@ from meta.store.catalog import datasets
 from meta.store.catalog.resource_contexts import members
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
+from meta.store.versions.clock import NOW
 
 LABELS_MAX = 64
 # Tags and lengths of a label in a message.
@@ -81,6 +82,16 @@ class CarePatch:
 
 
 @dataclass(frozen=True, slots=True)
+class LockFacts:
+    """The lock of a resource, as everybody may read it; None = it has no end."""
+
+    locked_at: datetime
+    locked_by: str
+    reason: str
+    ends_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Resource:
     """A resource with the authors of its changes; None = it did not happen, or is not known."""
 
@@ -95,6 +106,7 @@ class Resource:
     updated_by: str | None
     deleted_by: str | None
     care: Care
+    lock: LockFacts | None = None
 
     @property
     def version(self) -> str:
@@ -104,14 +116,20 @@ class Resource:
 
 COLUMNS = """
     r.kind, r.id, r.name, r.created_at, r.changed_at, r.deleted_at, r.number,
-    a.created_by, a.updated_by, a.deleted_by, r.note, r.context
+    a.created_by, a.updated_by, a.deleted_by, r.note, r.context,
+    k.locked_at, k.locked_by, k.reason, k.ends_at
+"""
+JOINED = f"""
+    LEFT JOIN catalog_authors a ON a.entry_id = r.id
+    LEFT JOIN resource_locks k ON k.kind = r.kind AND k.resource_id = r.id
+      AND k.ended_at IS NULL AND (k.ends_at IS NULL OR k.ends_at > {NOW})
 """
 LABELS = f"""
     (SELECT array_agg(ARRAY[l.key, l.value] ORDER BY l.key) FROM resource_labels l
      WHERE l.id = r.id AND l.kind = r.kind AND l.source = {LabelSource.LABEL:d})
 """  # noqa: S608
 _GET = text(f"""
-    SELECT {COLUMNS}, {LABELS} FROM resources r LEFT JOIN catalog_authors a ON a.entry_id = r.id
+    SELECT {COLUMNS}, {LABELS} FROM resources r {JOINED}
     WHERE r.id = :id AND r.kind = :kind
 """)  # noqa: S608
 _BY_NAME = text("""
@@ -141,7 +159,7 @@ _ADD = text("""
 
 def get(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> Resource:
     """The resource with this id, deleted or not, or the live one of this name. Raises NotFound."""
-    resource_id = _id_of(tx, kind, identifier)
+    resource_id = id_of(tx, kind, identifier)
     row = None
     if kind is not ResourceKind.DATASET or dataset_scope.is_visible(resource_id):
         row = tx.execute(_GET, {"id": resource_id, "kind": kind}).one_or_none()
@@ -152,8 +170,9 @@ def get(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> Resource
 
 def of_row(row: Sequence[Any]) -> Resource:
     """A resource of the values of COLUMNS and LABELS."""
-    *facts, note, context, labels = row
-    values: tuple[Any, ...] = *facts, Care(note, context, dict(labels or ()))
+    *facts, note, context, locked_at, locked_by, reason, ends_at, labels = row
+    lock = LockFacts(locked_at, locked_by, reason, ends_at) if locked_at is not None else None
+    values: tuple[Any, ...] = *facts, Care(note, context, dict(labels or ())), lock
     return Resource(ResourceKind(values[0]), *values[1:])
 
 
@@ -202,7 +221,8 @@ def _race_lost(resource: Resource, expected_version: str | None) -> RaceLost:
     )
 
 
-def _id_of(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> UUID:
+def id_of(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> UUID:
+    """The id, or that of the live resource with the name. Raises NotFound."""
     if isinstance(identifier, UUID):
         return identifier
     if kind is ResourceKind.DATASET:
@@ -219,7 +239,7 @@ def _missing(kind: ResourceKind, identifier: UUID | str) -> NotFound:
 
 def _lock(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> Resource:
     """Keep a live resource as it is until the commit, but for links of a view."""
-    resource_id = _id_of(tx, kind, identifier)
+    resource_id = id_of(tx, kind, identifier)
     tx.execute(_KEEP_ENTRY[kind], {"id": resource_id})
     resource = get(tx, kind, resource_id)
     if resource.deleted_at is not None:

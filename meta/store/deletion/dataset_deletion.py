@@ -16,6 +16,7 @@ from meta.store.catalog import datasets, links
 from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import kept_files
 from meta.store.engine.pool import Transaction
+from meta.store.locks.held_datasets import is_held
 from meta.store.merging import merge_tasks
 from meta.store.segments import burial, stats
 from meta.store.versions import versions
@@ -50,7 +51,8 @@ _HIDE = text(
 _LOCK_DELETED = text(f"""
     SELECT id, key, name, is_default, store,
            deleted_at IS NULL AS is_live,
-           purged_at IS NOT NULL OR deleted_at <= {ago(":grace")} AS is_over
+           purged_at IS NOT NULL
+             OR deleted_at <= {ago(":grace")} AND NOT {is_held("datasets")} AS is_over
     FROM datasets WHERE id = :dataset FOR UPDATE
 """)  # noqa: S608
 _RESTORE = text(
@@ -60,7 +62,7 @@ _SHOW = text("INSERT INTO dataset_visibility (dataset_key, from_version) VALUES 
 _PURGE = text(f"""
     UPDATE datasets SET purged_at = clock_timestamp() WHERE id = ANY(ARRAY(
         SELECT id FROM datasets
-        WHERE purged_at IS NULL AND deleted_at <= {ago(":grace")}
+        WHERE purged_at IS NULL AND deleted_at <= {ago(":grace")} AND NOT {is_held("datasets")}
           AND NOT EXISTS (SELECT FROM merge_tasks WHERE dataset_key = datasets.key AND state = 1)
         ORDER BY deleted_at LIMIT 100 FOR UPDATE SKIP LOCKED))
 """)  # noqa: S608

@@ -6,6 +6,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
 from meta.store.engine.pool import Transaction
+from meta.store.locks.held_datasets import is_held
 from meta.store.merging import merge_tasks
 from meta.store.merging.merge_tasks import MergeTaskRow, TaskState
 from meta.store.segments import burial, stats
@@ -15,7 +16,8 @@ from meta.store.versions.clock import ago
 # The counter is held while they are tombstoned.
 SEGMENTS_AT_ONCE = 200
 
-# Two rules, each enough by itself: the newest event is too old, or the segment is.
+# Two rules, each enough by itself: the newest event is too old, or the segment is. A dataset that
+# is being locked is waited for, and one that is held keeps its segments.
 _EXPIRED = text(f"""
     SELECT s.id FROM datasets d CROSS JOIN LATERAL (
         (SELECT id FROM segments
@@ -29,7 +31,8 @@ _EXPIRED = text(f"""
                          * 1000000000)::bigint
          ORDER BY end_ns, id LIMIT :most)) s
     WHERE d.deleted_at IS NULL AND (d.created_retention_secs > 0 OR d.event_retention_secs > 0)
-    LIMIT :most
+      AND NOT {is_held("d")}
+    LIMIT :most FOR KEY SHARE OF d
 """)  # noqa: S608
 _TASKS = text("""
     SELECT DISTINCT task_id FROM merge_task_inputs WHERE segment_id = ANY(:ids) ORDER BY task_id

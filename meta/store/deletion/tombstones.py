@@ -12,6 +12,8 @@ from meta.store.deletion import deletion_brakes, vacuums
 from meta.store.deletion.baselines import IS_EXPECTED, UNAPPROVED
 from meta.store.deletion.due import GRACE_BEFORE, due_before, is_due
 from meta.store.engine.pool import Transaction
+from meta.store.locks import held_datasets
+from meta.store.locks.held_datasets import is_held
 from meta.store.pins import pins
 from meta.store.segments import object_keys, stats
 from meta.store.versions.clock import NOW
@@ -59,7 +61,8 @@ _DUE = text(f"""
             WHERE p.dataset_key = d.key AND p.expires_at > {NOW}) AS pinned, (
             SELECT min(version) FROM pins p WHERE p.dataset_key = d.key
               AND p.expires_at > {NOW} AND p.holds_changes) AS changes_from,
-            b.braked_at IS NOT NULL AND d.deleted_at IS NULL AS is_braked, b.released_version
+            b.braked_at IS NOT NULL AND d.deleted_at IS NULL AS is_braked, b.released_version,
+            {is_held("d")} AS is_held
         FROM buried s JOIN datasets d ON d.key = s.dataset_key
           LEFT JOIN deletion_brakes b ON b.dataset_key = d.key
         WHERE s.tombstone_at < {due_before()}
@@ -79,6 +82,8 @@ _DUE = text(f"""
           AND (NOT o.is_braked OR tombstone_version <= o.released_version
                OR {IS_EXPECTED}
                OR EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id))
+          -- The records of a merge's inputs are in its output.
+          AND (NOT o.is_held OR EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id))
         ORDER BY dataset_key, tombstone_at, id LIMIT :most) s
     LIMIT :most
 """)  # noqa: S608
@@ -111,6 +116,10 @@ _RELEASE_REPLACEMENTS = text("""
     WHERE l.input_id = ANY(:ids) AND n.id = l.output_id AND n.quarantined_at IS NOT NULL
       AND x.withdrawn_version = n.created_version
 """)
+_WITHOUT_SUCCESSOR = text("""
+    SELECT s.id FROM segments s WHERE s.id = ANY(:ids) AND s.dataset_key = ANY(:keys)
+      AND NOT EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)
+""")
 _REMOVE = text("DELETE FROM segments WHERE id = ANY(:ids)")
 _END_LINEAGE = text(
     "INSERT INTO lineage_ends SELECT i FROM unnest(cast(:ids AS uuid[])) i"
@@ -123,7 +132,7 @@ def hand_out(
 ) -> list[Tombstoned]:
     """List segments past their grace, oldest first, and expire the versions that show them.
 
-    Those that a pin holds are left out, and those of a dataset that would lose more than
+    Those that a pin or a lock holds are left out, and those of a dataset that would lose more than
     `percent_max` percent. The caller commits before it answers: a reader then
     learns VERSION_EXPIRED before it can miss an object.
     """
@@ -139,6 +148,7 @@ def hand_out(
         tx, ids, {row[6] for row in free}, grace_secs=grace_secs, percent_max=percent_max
     )
     held = deletion_brakes.unapproved(tx, ids, braked) if braked else set()
+    held |= _locked(tx, free)
     rows = sorted((r for r in free if r[0] not in held), key=lambda row: (row[4], row[0]))
     horizons: dict[int, int] = {}
     for row in rows:
@@ -149,6 +159,15 @@ def hand_out(
             [{"dataset": key, "horizon": at} for key, at in sorted(horizons.items())],
         )
     return [Tombstoned(*row[:6]) for row in rows]
+
+
+def _locked(tx: Transaction, rows: Sequence[Row[*tuple[Any, ...]]]) -> set[UUID]:
+    """Segments without a successor of datasets that were locked since they were read."""
+    keys = held_datasets.among(tx, {row[6] for row in rows})
+    if not keys:
+        return set()
+    values = {"ids": [row[0] for row in rows], "keys": list(keys)}
+    return set(tx.execute(_WITHOUT_SUCCESSOR, values).scalars())
 
 
 def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) -> Confirmation:

@@ -11,6 +11,7 @@ from meta.store.deletion.due import due_before, is_due
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.iceberg import table_expiry
+from meta.store.locks.held_datasets import is_held
 from meta.store.versions.clock import NOW, ago
 
 DATASETS_AT_ONCE = 100
@@ -34,8 +35,8 @@ class Plan:
 class DatasetPlan:
     """Effect of a vacuum on a dataset: compressed bytes, and numbers of segments and objects.
 
-    Readers of versions below `horizon` are refused. Pinned and braked segments stay; so do hidden
-    ones, which an operator may bring back.
+    Readers of versions below `horizon` are refused. Pinned and braked segments stay, those without
+    a successor of a locked dataset, and hidden ones, which an operator may bring back.
     """
 
     key: int
@@ -50,6 +51,8 @@ class DatasetPlan:
     braked_bytes: int
     hidden_segments: int
     hidden_bytes: int
+    locked_segments: int
+    locked_bytes: int
     table_objects: int = 0
     table_bytes: int = 0
 
@@ -99,22 +102,26 @@ _IS_PINNED = f"""
             AND (p.holds_changes OR s.created_version <= p.version))
 """
 _IS_BRAKED = f"b.braked_at IS NOT NULL AND d.deleted_at IS NULL AND {UNAPPROVED}"
+_IS_LOCKED = f"""
+    {is_held("d")} AND NOT EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)
+"""
 _READ = text(f"""
     SELECT d.key, d.id, d.name, coalesce(v.horizon, 0), {
     ", ".join(
         f"count(s.id) FILTER (WHERE {condition}),"
         f" coalesce(sum(s.compressed_size_bytes) FILTER (WHERE {condition}), 0)::bigint"
         for condition in (
-            "NOT s.is_hidden AND NOT s.is_pinned AND NOT s.is_braked",
+            "NOT s.is_hidden AND NOT s.is_pinned AND NOT s.is_braked AND NOT s.is_locked",
             "NOT s.is_hidden AND s.is_pinned",
             "NOT s.is_hidden AND NOT s.is_pinned AND s.is_braked",
             "s.is_hidden",
+            "NOT s.is_hidden AND NOT s.is_pinned AND NOT s.is_braked AND s.is_locked",
         )
     )
 }
     FROM {_PAGE} LEFT JOIN LATERAL (
       SELECT s.id, s.compressed_size_bytes, {_IS_HIDDEN} AS is_hidden, {_IS_PINNED} AS is_pinned,
-             {_IS_BRAKED} AS is_braked
+             {_IS_BRAKED} AS is_braked, {_IS_LOCKED} AS is_locked
       FROM segments s LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
       WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL AND (
         {_IS_HIDDEN} OR s.tombstone_at < {due_before("m.at")} AND {

@@ -5,10 +5,11 @@ version and tick that it saw committed, and refuses lower ones until the databas
 the witness in the bucket.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
+from uuid import UUID
 
 from meta.errors import MetaError, Unavailable
 
@@ -18,8 +19,33 @@ _DRAWN = "drawn_version"
 _CHANGED = "has_changed"
 
 
+class Notes(Protocol):
+    """Notes that a restored database is given again."""
+
+    def note_revoked(self, kind: str, token_id: str) -> None:
+        """Note a revocation that is committed outside the database; raises Unavailable."""
+        ...
+
+    def note_lock(self, lock_id: str, content: bytes) -> bool:
+        """Note a lock that is about to be committed; raises Unavailable."""
+        ...
+
+    def note_lock_ended(self, lock_id: str) -> None:
+        """Note the end of a lock that is committed; raises Unavailable."""
+        ...
+
+    def forget_locks(self, lock_ids: Sequence[UUID]) -> None:
+        """Remove the notes of locks that ended long ago; raises Unavailable."""
+        ...
+
+
 class Guard(Protocol):
     """Compares the database with its witness; only `meta.watches` talks to the bucket."""
+
+    @property
+    def notes(self) -> Notes:
+        """The notes beside the witness."""
+        ...
 
     def renew(self) -> None:
         """Let versions be drawn again, or raise Unavailable."""
@@ -27,10 +53,6 @@ class Guard(Protocol):
 
     def look(self, age_secs_max: float = 0.0) -> None:
         """Compare a running database, unless that was done lately; raises Unavailable."""
-        ...
-
-    def note_revoked(self, kind: str, token_id: str) -> None:
-        """Note a revocation that is committed outside the database; raises Unavailable."""
         ...
 
     def tick(self, secs: float) -> bool:
@@ -102,7 +124,29 @@ class Continuity:
     def note_revoked(self, kind: str, token_id: str) -> None:
         """Note a revocation that is committed outside the database; raises Unavailable."""
         if self.guard is not None:
-            self.guard.note_revoked(kind, token_id)
+            self.guard.notes.note_revoked(kind, token_id)
+
+    def note_lock(self, lock_id: str, content: bytes) -> bool:
+        """Note a lock that is about to be committed; False without a witness.
+
+        Raises Unavailable.
+        """
+        return self.guard is not None and self.guard.notes.note_lock(lock_id, content)
+
+    def note_lock_ended(self, lock_id: str) -> None:
+        """Note the end of a lock that is committed; raises Unavailable."""
+        if self.guard is not None:
+            self.guard.notes.note_lock_ended(lock_id)
+
+    def tick(self) -> None:
+        """Commit and copy a tick at once; raises Unavailable."""
+        if self.guard is not None:
+            self.guard.tick(0.0)
+
+    def forget_locks(self, lock_ids: Sequence[UUID]) -> None:
+        """Remove the notes of locks that ended long ago; raises Unavailable."""
+        if self.guard is not None:
+            self.guard.notes.forget_locks(lock_ids)
 
     def attach(self, info: MutableMapping[Any, Any]) -> None:
         """Let statements on a connection find this memory."""

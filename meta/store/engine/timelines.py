@@ -37,9 +37,13 @@ INCARNATION = (
 # ceiling, by the incarnation that was compared with the witness.
 HAS_ROOM = f"(ceiling IS NULL OR version < ceiling AND incarnation = {INCARNATION})"
 CAN_DRAW = f"({IS_CURRENT} AND {HAS_ROOM})"
+# True while a locked dataset is not known after a restore: the bucket may have babies of it.
+IS_LOCK_AWAITED = (
+    "EXISTS (SELECT FROM resource_locks WHERE is_awaited AND coalesce(ends_at > now(), true))"
+)
 # True if nothing is deleted: until an operator has looked, or until the comparison.
 IS_HELD = (
-    f"(deletion_held OR {IS_CURRENT} IS NOT TRUE"
+    f"(deletion_held OR {IS_CURRENT} IS NOT TRUE OR {IS_LOCK_AWAITED}"
     f" OR ceiling IS NOT NULL AND incarnation IS DISTINCT FROM {INCARNATION})"
 )
 

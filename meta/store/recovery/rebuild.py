@@ -15,6 +15,7 @@ from meta.store.catalog import dataset_counters, dataset_layouts
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
 from meta.store.damage import replays
 from meta.store.engine.pool import Transaction
+from meta.store.locks import resource_locks
 from meta.store.recovery import restored_streams
 from meta.store.recovery.restored_streams import insert_rows, moment, slices
 from meta.store.registration import quarantined_ranges
@@ -123,6 +124,7 @@ def insert_dataset(
     key = tx.execute(_INSERT_DATASET, values).scalar_one()
     dataset_counters.begin(tx, key)
     tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})
+    resource_locks.hold_again(tx, [dataset_id])
 
 
 def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:

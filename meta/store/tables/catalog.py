@@ -66,6 +66,8 @@ datasets = Table(
     Column("timestamp_unit", SmallInteger, nullable=False, server_default=text("0")),
     # Whether new segments have automatic columns, and readers use those that segments have.
     Column("has_automatic_columns", Boolean, nullable=False, server_default=text("false")),
+    # The end of its lock, infinity while it has none; null = it never had a lock.
+    moment("hold_ends_at"),
     # Whether a deleted dataset's objects stay: a meta.store.deletion.kept_files.KeptFilesState.
     Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
     # Of the last vacuum: tombstones of before this time, and up to this version, are due.

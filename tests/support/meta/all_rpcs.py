@@ -17,6 +17,7 @@ from tests.support.meta import workers
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.resource_locks import live_locks
 from tests.support.meta.resources import live_resources
 from tests.support.meta.segments import DAY, WorkerDriver, Writer, segment_of
 
@@ -46,7 +47,7 @@ def live(client: Any) -> None:
     for part in (_catalog, live_resources, _streams, _segments):
         part(client, dataset)
     claim_event(client, CatalogDriver(client).dataset("once"))
-    for last in (_access, _read_footers, _end):
+    for last in (_access, _read_footers, live_locks, _end):
         last(client)
 
 
@@ -251,9 +252,8 @@ def _table(client: Any, dataset: str) -> None:
     table = client.operations.GetDatasetTable(ops.GetDatasetTableRequest(dataset_name="web"))
     names = ["manifest.avro", "snapshot-1.avro", "v1.metadata.json"]
     keys = [new_table_key(dataset, table.epoch, name) for name in names]
-    objects = [
-        ops.TableObject(digest=bytes([n]) * 32, object_key=key) for n, key in enumerate(keys)
-    ]
+    pairs = enumerate(keys)
+    objects = [ops.TableObject(digest=bytes([n]) * 32, object_key=key) for n, key in pairs]
     request = ops.PutTableObjectsRequest(dataset_id=dataset, objects=objects)
     client.operations.PutTableObjects(request)
     digests, version = [one.digest for one in objects], table.current_version

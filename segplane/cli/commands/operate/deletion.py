@@ -43,8 +43,21 @@ def deletion(
         request = pb.ReleaseDeletionHoldRequest(dataset_name=dataset)
         reply = client.operations.ReleaseDeletionHold(request)
         nothing = f"dataset {dataset!r} has no brake" if dataset else "deletion was not held"
-        return Answer(reply, [] if reply.success else [nothing])
+        return Answer(
+            reply, [] if reply.success else [nothing], [] if dataset else _still_held(client)
+        )
     return _state(client)
+
+
+def _still_held(client: MetaClient) -> list[str]:
+    """Return a note if nothing is deleted after a release."""
+    state = client.operations.GetServerState(pb.GetServerStateRequest())
+    if not state.deletion_held:
+        return []
+    return [
+        "deletion is still held: a locked dataset is not known since a restore; run `segplane"
+        " catalog reconcile`"
+    ]
 
 
 def _state(client: MetaClient) -> Answer:

@@ -15,6 +15,13 @@ from segplane.cli.parameters import Option, Positional
 from segplane.cli.settings_of_datasets import seconds
 
 app = group()
+# Reasons for which segments stay.
+_LEFT = {
+    "pinned": "pins hold them (`segplane pins list`)",
+    "braked": "the deletion brake holds them (`segplane deletion`)",
+    "hidden": "an operator has hidden them",
+    "locked": "a lock of the dataset holds them (`segplane datasets show`)",
+}
 _FOLLOW_SECS = 1.0
 # A janitor that runs asks for its configuration every minute at least.
 _JANITOR_SECS = 150
@@ -35,7 +42,7 @@ def vacuum(
     """Expire versions older than an age and delete what only they show; cannot be undone.
 
     Segments, table metadata and orphans are deleted by the janitor, below the grace of a dataset
-    too; the command waits for it. Pinned, braked and hidden segments stay and are named.
+    too; the command waits for it. Pinned, braked, hidden and locked segments stay and are named.
 
     Options:
         older_than: Age such as 7d, at least 1h. Readers of older versions are refused at once.
@@ -163,17 +170,12 @@ def _totals(vacuum: "pb.Vacuum") -> Iterator[str]:
 
 
 def _is_left(item: "pb.DatasetVacuum") -> bool:
-    return bool(item.pinned_segments or item.braked_segments or item.hidden_segments)
+    return any(getattr(item, f"{kind}_segments") for kind in _LEFT)
 
 
 def _left_lines(items: "Iterable[pb.DatasetVacuum]") -> Iterator[str]:
-    reasons = {
-        "pinned": "pins hold them (`segplane pins list`)",
-        "braked": "the deletion brake holds them (`segplane deletion`)",
-        "hidden": "an operator has hidden them",
-    }
     for item in items:
-        for kind, reason in reasons.items():
+        for kind, reason in _LEFT.items():
             if segments := getattr(item, f"{kind}_segments"):
                 size = getattr(item, f"{kind}_bytes")
                 yield f"left of {item.dataset_name}: {segments} segments, {size} bytes: {reason}"

@@ -105,7 +105,7 @@ def _decision(accepted: Sequence[str], *, is_asking: bool) -> "Decision":
 def _gone_text(gone: "GoneSegments") -> str:
     return (
         f"dataset {gone.dataset_name}: {gone.segments} of {gone.live_segments} segments,"
-        f" {gone.records} records, have no object any more"
+        f" {gone.records} records, have no object any more{', and it is locked' * gone.is_locked}"
     )
 
 

@@ -1,6 +1,7 @@
 """Notes, labels and contexts of resources at a limit: accepted there, refused beyond it."""
 
 import json
+import time
 from typing import Any
 from uuid import uuid4
 
@@ -73,6 +74,36 @@ def _(world: World, n: int) -> None:
 @of("`VacuumDatasets.older_than_secs`")
 def _(world: World, n: int) -> None:
     world.client.resources.VacuumDatasets(pb.VacuumDatasetsRequest(older_than_secs=n, dry_run=True))
+
+
+def lock(world: World, **fields: Any) -> None:
+    ref = pb.ResourceRef(kind=pb.RESOURCE_KIND_DATASET, id=world.catalog.dataset(uuid4().hex))
+    request = pb.LockResourceRequest(**{"resource": ref, "reason": "an audit", **fields})
+    world.client.resources.LockResource(request)
+
+
+@of("characters of `LockResource.reason`")
+def _(world: World, n: int) -> None:
+    lock(world, reason="é" * n)
+
+
+@of("days to `LockResource.ends_at_nanos`")
+def _(world: World, n: int) -> None:
+    lock(world, ends_at_nanos=time.time_ns() + n * 86_400 * 10**9)
+
+
+@of("locks of a resource")
+def _(world: World, n: int) -> None:
+    ref = pb.ResourceRef(kind=pb.RESOURCE_KIND_DATASET, id=world.catalog.dataset(uuid4().hex))
+    for _number in range(n):
+        lock(world, resource=ref)
+
+
+@of("characters of `BreakLock.reason`")
+def _(world: World, n: int) -> None:
+    ref = pb.ResourceRef(kind=pb.RESOURCE_KIND_DATASET, id=world.catalog.dataset(uuid4().hex))
+    lock(world, resource=ref)
+    world.client.resources.BreakLock(pb.BreakLockRequest(resource=ref, reason="é" * n))
 
 
 @of("`ListResources.limit`")

@@ -1,0 +1,244 @@
+"""The table of calls and locks: for each call that changes something, the locks that refuse it.
+
+A server wraps the handlers of calls that a lock may refuse. Each write of such a handler then
+begins by finding the resources that the call changes, keeping them from being locked, and looking
+at their locks; see `meta.store.locks.resource_locks`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from meta.commits.transactions import precondition
+from meta.services.resources.lock_targets import (
+    Finder,
+    Targets,
+    bound_datasets,
+    dataset_braked,
+    dataset_moved,
+    dataset_named,
+    datasets_through,
+    datasets_unbound,
+    field,
+    named,
+    payload_datasets,
+    referred,
+    segment_datasets,
+    skipped_datasets,
+    views_through,
+)
+from meta.store.catalog.resources import ResourceKind
+from meta.store.engine.pool import Conflict, Transaction
+from meta.store.locks import resource_locks
+
+Kind = ResourceKind
+
+
+@dataclass(frozen=True, slots=True)
+class LockRule:
+    """The locks that refuse a call, by kind, with the function that finds what they would be on."""
+
+    refused_by: Mapping[ResourceKind, Finder]
+
+    def targets(self, tx: Transaction, request: Any) -> Targets:
+        """The resources whose locks refuse a request."""
+        return {kind: find(tx, request) for kind, find in self.refused_by.items()}
+
+
+def _by(**finders: Finder) -> LockRule:
+    return LockRule({ResourceKind[kind.upper()]: find for kind, find in finders.items()})
+
+
+# It loses nothing of what is there: ingestion, merges, checks, what loops delete by rows that show
+# locks, and what is no resource.
+GOES_ON = LockRule({})
+READING = frozenset(
+    {
+        "CheckConsistency",
+        "CheckQuarantined",
+        "DownloadConfig",
+        "ExplainMergePlan",
+        "FindSegments",
+        "GetCommittedFlushes",
+        "GetDataset",
+        "GetDatasetNumbers",
+        "GetDatasetSettings",
+        "GetDatasetTable",
+        "GetIngestStreamsForNursery",
+        "GetIngestToken",
+        "GetJanitorStats",
+        "GetMergeTask",
+        "GetOffsetsAt",
+        "GetProjection",
+        "GetResource",
+        "GetSchema",
+        "GetScrubState",
+        "GetSegmentFormats",
+        "GetSegmentSizeStats",
+        "GetSegmentsByIds",
+        "GetServerState",
+        "GetShardingFields",
+        "GetUsage",
+        "GetVacuum",
+        "GetView",
+        "ListAccessTokens",
+        "ListAuditRecords",
+        "ListDamagedObjects",
+        "ListDatasetChanges",
+        "ListDatasets",
+        "ListDatasources",
+        "ListDeniedCalls",
+        "ListIngestTokens",
+        "ListLosses",
+        "ListMergeTasks",
+        "ListParkedStreams",
+        "ListPins",
+        "ListProjections",
+        "ListResources",
+        "ListRewriteJobs",
+        "ListSchemas",
+        "ListStoredObjects",
+        "ListUnmergedBabies",
+        "ListUnreadSegments",
+        "ListViewDatasetProjections",
+        "ListViews",
+        "ListWorkerSettings",
+        "ListWorkers",
+        "LocateOffset",
+        "ValidateIngestToken",
+        "WatchDataset",
+    }
+)
+LOCK_RULES: Mapping[str, LockRule] = {
+    # Datasets.
+    "CreateDataset": GOES_ON,
+    "DeleteDataset": _by(dataset=dataset_named, view=views_through("dataset", dataset_named)),
+    # It brings back what a lock may have kept.
+    "UndeleteDataset": GOES_ON,
+    "RenameDataset": _by(dataset=field("dataset_id")),
+    "SetDatasetSettings": _by(dataset=field("dataset_id")),
+    "SetShardingFields": _by(dataset=dataset_named),
+    # To another store; rewriting where it is loses nothing.
+    "CreateRewriteJob": _by(dataset=dataset_moved),
+    "UpdateRewriteJob": GOES_ON,
+    "RewriteAllSegments": GOES_ON,
+    # An approval of deletions.
+    "ReleaseDeletionHold": _by(dataset=dataset_braked),
+    "HoldDeletion": GOES_ON,
+    # Schemas, views, projections.
+    "CreateSchema": GOES_ON,
+    "UpdateSchema": _by(schema=named(Kind.SCHEMA), dataset=datasets_unbound),
+    "DeleteSchema": _by(schema=named(Kind.SCHEMA), dataset=bound_datasets),
+    "CreateView": GOES_ON,
+    "UpdateView": _by(view=named(Kind.VIEW)),
+    "DeleteView": _by(view=named(Kind.VIEW), dataset=datasets_through("view", named(Kind.VIEW))),
+    "CreateProjection": GOES_ON,
+    "UpdateProjection": _by(projection=named(Kind.PROJECTION)),
+    "DeleteProjection": _by(
+        projection=named(Kind.PROJECTION),
+        dataset=datasets_through("projection", named(Kind.PROJECTION)),
+        view=views_through("projection", named(Kind.PROJECTION)),
+    ),
+    "LinkViewDatasetProjection": _by(view=field("view_id")),
+    "UnlinkViewDatasetProjection": _by(
+        view=field("view_id"), dataset=field("dataset_id"), projection=field("projection_id")
+    ),
+    # Tokens.
+    "CreateIngestToken": GOES_ON,
+    "RevokeIngestToken": _by(ingest_token=field("token_id")),
+    "DeleteIngestToken": _by(ingest_token=field("token_id")),
+    "UpdateIngestTokenRouting": _by(ingest_token=field("token_id")),
+    "CreateAccessToken": GOES_ON,
+    "RevokeAccessToken": GOES_ON,
+    # Records that an operator gives up or changes.
+    "HideSegment": _by(dataset=segment_datasets),
+    "ReplaceSegment": _by(dataset=segment_datasets),
+    "TakeBackReplacement": _by(dataset=segment_datasets),
+    "DropPayload": _by(dataset=payload_datasets),
+    "SkipOffset": _by(dataset=skipped_datasets),
+    "BeginReplay": GOES_ON,
+    "CompleteReplay": GOES_ON,
+    # Ingestion.
+    "SaveSegments": GOES_ON,
+    "RegisterForStream": GOES_ON,
+    "CommitOffset": GOES_ON,
+    "MarkStreamStopped": GOES_ON,
+    "LeaseNurseryShards": GOES_ON,
+    "ParkStream": GOES_ON,
+    "RegisterMergedSegment": GOES_ON,
+    "RegisterMergedSegments": GOES_ON,
+    "UpdateDeletedOffset": GOES_ON,
+    "DeleteIngestStreamDataset": GOES_ON,
+    "ClaimEvents": GOES_ON,
+    "StageDeduplicationKeys": GOES_ON,
+    # Merges.
+    "PollForSegmentMergeTask": GOES_ON,
+    "CompleteSegmentMergeTask": GOES_ON,
+    "FailSegmentMergeTask": GOES_ON,
+    "HeartbeatMergeTask": GOES_ON,
+    "UnclaimMergeTask": GOES_ON,
+    "CreateMergeTasks": GOES_ON,
+    "ReleaseSegment": GOES_ON,
+    # Loops that delete, and checks.
+    "GetTombstonedSegmentsForDeletion": GOES_ON,
+    "ConfirmTombstoneDeletion": GOES_ON,
+    "CondemnObjects": GOES_ON,
+    "ForgetStreams": GOES_ON,
+    "ExpireTableObjects": GOES_ON,
+    "VacuumDatasets": GOES_ON,
+    "TakeVacuums": GOES_ON,
+    "FinishVacuum": GOES_ON,
+    "RepairCatalog": GOES_ON,
+    "ReportObjectChecks": GOES_ON,
+    "SetSegmentFacts": GOES_ON,
+    # Readers and workers.
+    "PinVersion": GOES_ON,
+    "RenewPin": GOES_ON,
+    "ReleasePin": GOES_ON,
+    "PutTableObjects": GOES_ON,
+    "PutTableSnapshot": GOES_ON,
+    "HandOutTable": GOES_ON,
+    "SetWorkerSettings": GOES_ON,
+    # Notes, labels and contexts.
+    "UpdateResource": _by(
+        dataset=referred(Kind.DATASET),
+        schema=referred(Kind.SCHEMA),
+        view=referred(Kind.VIEW),
+        projection=referred(Kind.PROJECTION),
+        ingest_token=referred(Kind.INGEST_TOKEN),
+    ),
+    # Locks themselves; a resource that is locked is not locked again.
+    "LockResource": GOES_ON,
+    "UnlockResource": GOES_ON,
+    "BreakLock": GOES_ON,
+}
+
+
+def guarded(rpc: str, handler: Any) -> Any:
+    """The handler of a call, which the locks of its row refuse; others are as they were."""
+    rule = LOCK_RULES.get(rpc, GOES_ON)
+    if not rule.refused_by:
+        return handler
+    inner: Callable[[Any, Any], Any] = handler.unary_unary
+
+    def call(request: Any, context: Any) -> Any:
+        outer = precondition.set(partial(_check, rule, request))
+        try:
+            return inner(request, context)
+        finally:
+            precondition.reset(outer)
+
+    return handler._replace(unary_unary=call)
+
+
+def _check(rule: LockRule, request: Any, tx: Transaction) -> None:
+    """Keep what a request changes from being locked. Raises Locked if it is, Conflict if it moved.
+
+    A name may have become that of another resource before the rows were taken.
+    """
+    targets = rule.targets(tx, request)
+    if any(targets.values()):
+        resource_locks.keep(tx, targets)
+        if rule.targets(tx, request) != targets:
+            raise Conflict("40001")

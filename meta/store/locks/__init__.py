@@ -1,0 +1,1 @@
+"""Locks of resources: set, ended, kept in the bucket, and seen by the loops that delete."""

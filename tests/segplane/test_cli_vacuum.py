@@ -1,13 +1,7 @@
 """segplane vacuum: a real meta and a janitor over a folder as bucket."""
 
 import json
-import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from threading import Thread
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
@@ -22,15 +16,13 @@ from meta.errors import VersionExpired
 from meta.planning.planner import Policy
 from meta.process import Shutdown
 from meta.v1 import operations_pb2, resources_pb2
-from segments.keys import DATASETS_ROOT, TABLES_ROOT, join_key
-from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
 from tests.support.command_line import RunCommand
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pins import PinDriver
-from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer, segment_of
+from tests.support.meta.segments import DAY, EPOCH, segment_of
 from tests.support.meta.server import MetaServer
-from tests.support.meta.tables import TableDriver
+from tests.support.vacuum_case import VacuumCase, janitor
 
 MERGES = 100
 GRACE_SECS = 7 * 86_400
@@ -61,111 +53,14 @@ def tools(meta_client: MetaClient, meta_server: MetaServer) -> Tools:
 
 
 @pytest.fixture
-def case(meta_client: MetaClient, meta_server: MetaServer, dataset: str, tools: Tools) -> "Case":
-    return Case(meta_client, meta_server, dataset, tools.store)
-
-
-class Case:
-    """A dataset with objects in the bucket, whose rows can be made older."""
-
-    def __init__(
-        self, client: MetaClient, server: MetaServer, dataset: str, store: ObjectStore
-    ) -> None:
-        self.client, self.server, self.dataset, self.store = client, server, dataset, store
-        self.writer, self.worker = Writer(client), WorkerDriver(client)
-
-    def save(self, days: int) -> None:
-        """Save three segments a day, each with an object of its size."""
-        new = [
-            segment_of(self.dataset, EPOCH + day * DAY + n, compressed=50 + day)
-            for day in range(days)
-            for n in range(3)
-        ]
-        for segment in new:
-            self.put(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key, segment)
-        self.writer.save(*new)
-
-    def merge(self) -> int:
-        """Merge what can be merged; count the merges."""
-        self.worker.plan()
-        merges = 0
-        while (task := self.worker.find_task()) is not None:
-            output = self.worker.output(task)
-            at = output.cloud_object_key
-            self.put(at.prefix.prefix, at.key, output)
-            reply = self.worker.complete(task.task_id, output)
-            assert reply.WhichOneof("result") == "success"
-            merges += 1
-        return merges
-
-    def put(self, prefix: str, name: str, segment: object) -> None:
-        size = getattr(segment, "compressed_size_bytes")  # noqa: B009
-        self.store.put_if_absent(join_key(prefix, name), b"x" * size)
-
-    def put_orphan(self) -> int:
-        """Leave the output of a merge attempt that was given up, which rows condemn; its size."""
-        key = f"dataset/{self.dataset}/merged/0197c9a2-7f3e-7000-8000-000000000001.parquet"
-        request = operations_pb2.CondemnObjectsRequest(object_keys=[key], written_by_caller=True)
-        assert list(self.client.operations.CondemnObjects(request).condemned_keys) == [key]
-        self.store.put_if_absent(key, b"y" * 77)
-        long_ago = time.time() - 2 * 3_600
-        os.utime(Path("/", self.server.settings.location.path, key), (long_ago, long_ago))
-        return 77
-
-    def put_table(self) -> int:
-        """Register table metadata of two versions, of which the older one is not kept; its size."""
-        table = TableDriver(self.client, self.dataset)
-        table.put("old", "new")
-        table.snapshot(self.version() - 1, "old")
-        table.snapshot(self.version(), "new")
-        for key in table.find("old", "new", *(f"list {self.version() - n}" for n in (0, 1))):
-            self.store.put_if_absent(key, b"z" * 7)
-        return 14
-
-    def age(self, hours: int = 2) -> None:
-        """Make all rows older by hours."""
-        by = f"interval '{hours} hours'"
-        for table, columns in (
-            ("segments", ("created_at", "tombstone_at")),
-            ("table_objects", ("handed_out_at", "examined_at")),
-            ("table_snapshots", ("handed_out_at", "examined_at")),
-        ):
-            moved = ", ".join(f"{column} = {column} - {by}" for column in columns)
-            with self.server.running.database.write() as tx:
-                tx.exec_driver_sql(f"UPDATE {table} SET {moved}")  # noqa: S608
-
-    def version(self) -> int:
-        return self.writer.find("web").snapshot_version
-
-    def size(self) -> int:
-        """Bytes in the bucket."""
-        return sum(
-            info.size_bytes
-            for root in (DATASETS_ROOT, TABLES_ROOT)
-            for info in self.store.list(root)
-        )
-
-
-@contextmanager
-def janitor(tools: Tools) -> Iterator[None]:
-    """Carry out vacuums until the end of the block."""
-
-    def work() -> None:
-        while not tools.shutdown.is_requested:
-            carry_out_vacuums(tools)
-            tools.shutdown.wait(0.05)
-
-    thread = Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        tools.shutdown.request()
-        thread.join()
+def case(
+    meta_client: MetaClient, meta_server: MetaServer, dataset: str, tools: Tools
+) -> VacuumCase:
+    return VacuumCase(meta_client, meta_server, dataset, tools.store)
 
 
 def test_a_vacuum_below_the_grace_deletes_as_many_bytes_as_it_prints(
-    run: RunCommand, case: Case, tools: Tools
+    run: RunCommand, case: VacuumCase, tools: Tools
 ) -> None:
     case.save(MERGES)
     assert case.merge() == MERGES
@@ -197,7 +92,7 @@ def test_a_vacuum_below_the_grace_deletes_as_many_bytes_as_it_prints(
 
 
 def test_versions_expire_at_once_and_the_current_one_stays(
-    run: RunCommand, case: Case, tools: Tools
+    run: RunCommand, case: VacuumCase, tools: Tools
 ) -> None:
     case.save(1)
     first = case.version()
@@ -212,7 +107,7 @@ def test_versions_expire_at_once_and_the_current_one_stays(
     assert len(case.writer.find("web", as_of_version=current).segments) == 4
 
 
-def test_what_is_younger_stays(run: RunCommand, case: Case, tools: Tools) -> None:
+def test_what_is_younger_stays(run: RunCommand, case: VacuumCase, tools: Tools) -> None:
     case.save(1)
     before = case.version()
     case.merge()
@@ -226,7 +121,7 @@ def test_what_is_younger_stays(run: RunCommand, case: Case, tools: Tools) -> Non
 
 
 def test_pinned_and_hidden_segments_stay_and_are_named(
-    run: RunCommand, case: Case, tools: Tools
+    run: RunCommand, case: VacuumCase, tools: Tools
 ) -> None:
     case.save(2)
     pin = PinDriver(case.client).take("web")
@@ -249,7 +144,7 @@ def test_pinned_and_hidden_segments_stay_and_are_named(
     assert len(case.writer.find("web", as_of_version=pin.version).segments) == 6
 
 
-def test_without_a_janitor_nothing_is_changed(run: RunCommand, case: Case) -> None:
+def test_without_a_janitor_nothing_is_changed(run: RunCommand, case: VacuumCase) -> None:
     case.save(1)
     old = case.version()
     case.merge()
@@ -264,12 +159,60 @@ def test_without_a_janitor_nothing_is_changed(run: RunCommand, case: Case) -> No
     assert len(case.writer.find("web", as_of_version=old).segments) == 3
 
 
-def test_an_age_below_an_hour_is_refused(run: RunCommand, case: Case) -> None:
+def test_a_hold_of_deletion_ends_the_command_and_not_the_vacuum(
+    run: RunCommand, case: VacuumCase, tools: Tools
+) -> None:
+    case.save(1)
+    case.merge()
+    case.age()
+    before = case.size()
+    hold = operations_pb2.HoldDeletionRequest()
+
+    def hold_once_taken() -> None:
+        if case.client.resources.TakeVacuums(resources_pb2.TakeVacuumsRequest()).vacuums:
+            case.client.operations.HoldDeletion(hold)
+
+    with janitor(tools, hold_once_taken):
+        held = run("vacuum", "web", "--older-than", "1h")
+        size = case.size()
+        refused = run("vacuum", "web", "--older-than", "1h")
+    case.client.operations.ReleaseDeletionHold(operations_pb2.ReleaseDeletionHoldRequest())
+    carry_out_vacuums(replace(tools, shutdown=Shutdown()))
+
+    assert (held.exit_code, refused.exit_code) == (1, 1)
+    assert "deletion is held; the vacuum continues after that" in held.stderr
+    assert size == before
+    assert case.size() == before - 3 * 50
+
+
+def test_optimize_merges_what_can_be_merged_and_then_vacuums(
+    run: RunCommand, case: VacuumCase, tools: Tools
+) -> None:
+    case.save(2)
+    case.merge()
+    case.age()
+    case.save(2)
+    before = case.size()
+    with janitor(tools, case.work):
+        result = run("datasets", "optimize", "web", "--older-than", "1h")
+
+    assert result.exit_code == 0, result.output
+    assert "merges         2" in result.stdout
+    assert "of 2 merges" in result.stderr
+    # The inputs of the first merges are old enough.
+    assert "segments       6, 303 bytes" in result.stdout
+    assert len(case.writer.find("web").segments) == 4
+    assert case.size() > before - 303
+
+
+def test_an_age_below_an_hour_is_refused(run: RunCommand, case: VacuumCase) -> None:
     assert run("vacuum", "web", "--older-than", "59m", "--dry-run").exit_code == 1
     assert run("vacuum", "web", "--older-than", "1h", "--dry-run").exit_code == 0
 
 
-def test_a_vacuum_whose_janitor_died_is_carried_out_by_the_next(case: Case, tools: Tools) -> None:
+def test_a_vacuum_whose_janitor_died_is_carried_out_by_the_next(
+    case: VacuumCase, tools: Tools
+) -> None:
     case.save(1)
     case.merge()
     case.age()

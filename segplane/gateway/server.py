@@ -179,12 +179,8 @@ def http_server(
 def listen(settings: Settings) -> socket.socket:
     """Open the gateway's port. Raises ConfigError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    place, is_v6 = (settings.host, settings.port), family is socket.AF_INET6
     try:
-        listener.bind((settings.host, settings.port))
-        listener.listen(_BACKLOG)
+        return socket.create_server(place, family=family, backlog=_BACKLOG, dualstack_ipv6=is_v6)
     except OSError as error:
-        listener.close()
         raise ConfigError(f"GATEWAY_BIND {settings.bind} cannot be had: {error}") from error
-    return listener

@@ -93,9 +93,17 @@ def find_all(
     client: MetaClient, request: pb.FindSegmentsRequest
 ) -> Iterator[common_pb2.SegmentInfo]:
     """Read every page; all of them come from the version of the first."""
+    for page in find_pages(client, request):
+        yield from page.segments
+
+
+def find_pages(
+    client: MetaClient, request: pb.FindSegmentsRequest
+) -> Iterator[pb.FindSegmentsResponse]:
+    """Yield every page in turn; `request` is changed to ask for the next one."""
     while True:
         reply = client.segment_lookup.FindSegments(request)
-        yield from reply.segments
+        yield reply
         if not reply.page.HasField("next_cursor"):
             return
         request.cursor = reply.page.next_cursor

@@ -14,7 +14,7 @@ from segments.signals import SIGNALS, TRAITS, Signal
 from segments.token_index.place import IndexedSpan
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
-from segplane.read.lookup import segment_url
+from segplane.read.lookup import find_pages, segment_url
 
 _PAGE = 10_000
 _NAMES: dict[int, Signal] = {int(TRAITS[signal].kind): signal for signal in SIGNALS}
@@ -104,7 +104,7 @@ def find_files(
     )
     if signals != SIGNALS:
         request.signals.extend(common_pb2.Signal.ValueType(TRAITS[s].kind) for s in signals)
-    return tuple(_overlapping(_pages(client, request), signals, bounds))
+    return tuple(_overlapping(find_pages(client, request), signals, bounds))
 
 
 def newest_files(files: Sequence[DatasetFile], limit: int) -> tuple[DatasetFile, ...]:
@@ -125,17 +125,6 @@ def _newest_of(signal: Signal, files: Sequence[DatasetFile], limit: int) -> Iter
         if rows >= limit:
             return (other for other in having if other.end_time >= file.start_time)
     return having
-
-
-def _pages(
-    client: MetaClient, request: pb.FindSegmentsRequest
-) -> Iterator[pb.FindSegmentsResponse]:
-    while True:
-        reply = client.segment_lookup.FindSegments(request)
-        yield reply
-        if not reply.page.HasField("next_cursor"):
-            return
-        request.cursor = reply.page.next_cursor
 
 
 def _overlapping(

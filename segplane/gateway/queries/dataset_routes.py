@@ -1,12 +1,15 @@
 """/v1/datasets[/NAME]: datasets are created, shown, changed and deleted, with a caller's token."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
 from segplane.gateway.http.bodies import answer
+from segplane.gateway.http.callers import Caller
 from segplane.gateway.http.readers import LISTING_ROLES
 from segplane.gateway.http.refusals import NotThere, WrongMediaType
 from segplane.gateway.queries import datasets
@@ -21,6 +24,7 @@ from segplane.gateway.queries.responses import refuse
 from segplane.gateway.queries.service import Endpoint, QueryService, answered
 
 _JSON = "application/json"
+Value = TypeVar("Value")
 
 
 class DatasetRoutes:
@@ -45,35 +49,28 @@ class DatasetRoutes:
             return await self._service.list_datasets(request)
         caller = await self._service.author(request)
         ask = asked_dataset(await _content(request))
-        shown, is_new = await self._service.read_catalog(
-            caller, lambda client: datasets.create(client, ask)
-        )
+        shown, is_new = await self._asked(caller, partial(datasets.create, ask))
         return answer(shown, 201 if is_new else 200)
 
     async def _dataset(self, request: Request) -> Response:
         name = str(request.path_params["name"])
+        read: Callable[[MetaClient], datasets.Shown]
         match request.method:
             case "GET":
                 caller = await self._service.caller(request, LISTING_ROLES)
-                return answer(
-                    await self._service.read_catalog(
-                        caller, lambda client: datasets.show(client, name)
-                    )
-                )
+                read = partial(datasets.show, name)
             case "DELETE":
                 caller = await self._service.author(request)
                 keeps_files = asked_to_keep_files(request.query_params.multi_items())
-                return answer(
-                    await self._service.read_catalog(
-                        caller,
-                        lambda client: datasets.delete(client, name, keeps_files=keeps_files),
-                    )
-                )
+                read = partial(datasets.delete, name, keeps_files=keeps_files)
             case "POST":
                 caller = await self._service.author(request)
-                ask = asked_dataset(await _content(request), name)
-                return answer(await self._service.read_catalog(caller, partial(_changed, ask)))
-        raise NotThere("a dataset is read with GET, changed with POST and deleted with DELETE")
+                read = partial(datasets.change, asked_dataset(await _content(request), name))
+            case _:
+                raise NotThere(
+                    "a dataset is read with GET, changed with POST and deleted with DELETE"
+                )
+        return answer(await self._asked(caller, read))
 
     async def _schema(self, request: Request) -> Response:
         if request.method != "PUT":
@@ -81,11 +78,10 @@ class DatasetRoutes:
         caller = await self._service.author(request)
         schema = asked_schema(await _content(request))
         ask = DatasetAsk(str(request.path_params["name"]), schema)
-        return answer(await self._service.read_catalog(caller, partial(_changed, ask)))
+        return answer(await self._asked(caller, partial(datasets.change, ask)))
 
-
-def _changed(ask: DatasetAsk, client: MetaClient) -> datasets.Shown:
-    return datasets.change(client, ask)
+    async def _asked(self, caller: Caller, read: Callable[[MetaClient], Value]) -> Value:
+        return await self._service.read_catalog(caller, partial(datasets.refused, read))
 
 
 async def _content(request: Request) -> object:

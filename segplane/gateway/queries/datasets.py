@@ -27,19 +27,17 @@ Value = TypeVar("Value")
 Shown = dict[str, object]
 
 
-def create(client: MetaClient, ask: DatasetAsk) -> tuple[Shown, bool]:
+def create(ask: DatasetAsk, client: MetaClient) -> tuple[Shown, bool]:
     """Create a dataset with the requested settings; of one that exists, add the missing ones.
 
     Returns the dataset as it is shown, and whether this request made it.
 
-    Raises CatalogConflict if it has another schema or quota, and QueryRefusal.
+    Raises CatalogConflict if it has another schema or quota, and MetaError.
     """
     # Read before anything is created, so that a misspelt schema leaves no dataset.
     binding = None if ask.schema is None else _binding(client, ask.schema)
     is_new = not _exists(client, ask.name)
-    reply = _asked(
-        lambda: client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=ask.name))
-    )
+    reply = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=ask.name))
     stored = _settings(client, reply.id)
     changes = ops.DatasetSettings(binding=binding, records_per_month=ask.records_per_month)
     has_other_schema = stored.settings.binding.schema_id and not _is_bound(stored, binding)
@@ -56,25 +54,23 @@ def create(client: MetaClient, ask: DatasetAsk) -> tuple[Shown, bool]:
             f" {stored.settings.records_per_month}: POST /v1/datasets/NAME changes it"
         )
     _change(client, reply.id, changes, stored.version)
-    return show(client, ask.name), is_new
+    return show(ask.name, client), is_new
 
 
-def change(client: MetaClient, ask: DatasetAsk) -> Shown:
-    """Set the schema and the quota of a dataset, as far as they are given. Raises QueryRefusal."""
+def change(ask: DatasetAsk, client: MetaClient) -> Shown:
+    """Set the schema and the quota of a dataset, as far as they are given. Raises MetaError."""
     dataset = _dataset(client, ask.name)
     binding = None if ask.schema is None else _binding(client, ask.schema)
     changes = ops.DatasetSettings(binding=binding, records_per_month=ask.records_per_month)
     _change(client, dataset.id, changes, None)
-    return show(client, ask.name)
+    return show(ask.name, client)
 
 
-def show(client: MetaClient, name: str) -> Shown:
-    """Return a dataset: its columns as queries see them, schema and quota. Raises QueryRefusal."""
+def show(name: str, client: MetaClient) -> Shown:
+    """Return a dataset: its columns as queries see them, schema and quota. Raises MetaError."""
     dataset = _dataset(client, name)
     settings = _settings(client, dataset.id).settings
-    columns = _asked(
-        lambda: table_of(client, dataset.id, name, is_complete=True, has_words=True).columns
-    )
+    columns = table_of(client, dataset.id, name, is_complete=True, has_words=True).columns
     return {
         "id": dataset.id,
         "name": dataset.name,
@@ -84,28 +80,23 @@ def show(client: MetaClient, name: str) -> Shown:
     }
 
 
-def delete(client: MetaClient, name: str, *, keeps_files: bool) -> Shown:
+def delete(name: str, client: MetaClient, *, keeps_files: bool) -> Shown:
     """Delete a dataset, which can be undeleted for some days; its files may stay permanently.
 
-    Raises QueryRefusal.
+    Raises MetaError.
     """
     dataset = _dataset(client, name)
     request = catalog_pb2.DeleteDatasetRequest(id=dataset.id, keep_files=keeps_files)
-    reply = _asked(lambda: client.catalog.DeleteDataset(request))
+    reply = client.catalog.DeleteDataset(request)
     undelete = f"segplane datasets delete --undo {dataset.id}"
-    if keeps_files and reply.success and not reply.keeps_files:
-        raise CatalogConflict(
-            f"meta knows no keep_files and deletes the files in 7 days: run `{undelete}`, and"
-            " upgrade it"
-        )
     shown: Shown = {"id": dataset.id, "name": dataset.name, "undelete": undelete}
     return shown | ({"kept_below": merged_prefix(dataset.id)} if reply.keeps_files else {})
 
 
-def _asked(call: Callable[[], Value]) -> Value:
+def refused(read: Callable[[MetaClient], Value], client: MetaClient) -> Value:
     """Call meta; raises QueryRefusal with its message and its reason."""
     try:
-        return call()
+        return read(client)
     except MetaError as error:
         raise _refusal(error) from error
 
@@ -126,20 +117,20 @@ def _refusal(error: MetaError) -> QueryRefusal:
 
 
 def _dataset(client: MetaClient, name: str) -> catalog_pb2.GetDatasetResponse:
-    return _asked(lambda: client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)))
+    return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
 
 
 def _exists(client: MetaClient, name: str) -> bool:
     try:
         _dataset(client, name)
-    except NotThere:
+    except NotFound:
         return False
     return True
 
 
 def _settings(client: MetaClient, dataset_id: str) -> ops.GetDatasetSettingsResponse:
     request = ops.GetDatasetSettingsRequest(dataset_id=dataset_id)
-    return _asked(lambda: client.operations.GetDatasetSettings(request))
+    return client.operations.GetDatasetSettings(request)
 
 
 def _change(
@@ -149,14 +140,14 @@ def _change(
         request = ops.SetDatasetSettingsRequest(
             dataset_id=dataset_id, settings=changes, expected_version=expected
         )
-        _asked(lambda: client.operations.SetDatasetSettings(request))
+        client.operations.SetDatasetSettings(request)
 
 
 def _binding(client: MetaClient, ask: SchemaAsk) -> ops.SchemaBinding:
     if not ask.name:
         return ops.SchemaBinding()
-    schema = _asked(lambda: client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(name=ask.name)))
-    ask.binding.schema_id = schema.id
+    request = catalog_pb2.GetSchemaRequest(name=ask.name)
+    ask.binding.schema_id = client.catalog.GetSchema(request).id
     return ask.binding
 
 
@@ -193,5 +184,3 @@ def _schema(client: MetaClient, binding: ops.SchemaBinding) -> dict[str, Any]:
     except RoleRefused:
         # A caller that is limited to datasets reads no schemas.
         return shown
-    except MetaError as error:
-        raise _refusal(error) from error

@@ -176,11 +176,6 @@ def delete(
     id_ = dataset_id(client, name)
     request = catalog_pb2.DeleteDatasetRequest(id=id_, keep_files=keep_files)
     reply = client.catalog.DeleteDataset(request)
-    if keep_files and reply.success and not reply.keeps_files:
-        raise refusal(
-            "this meta knows no --keep-files and deletes the objects in 7 days: run `segplane"
-            f" datasets delete --undo {id_}`, and upgrade it"
-        )
     kept = f", its files stay below {merged_prefix(id_)}" if reply.keeps_files else ""
     text = f"deleted{kept}; bring it back with: segplane datasets delete --undo {id_}"
     return Answer(message_dict(reply) | {"id": id_}, [text])

@@ -5,7 +5,6 @@ copied from this environment, compiled ones included, so executors need this Pyt
 """
 
 import importlib.util
-import os
 import re
 import tarfile
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from dataplane import babies
 from segments import keys
 from segplane.stack.preflight import NotReady
+from segplane.terminal.whole_files import whole_file
 
 # Segplane's packages that tasks import; the shared ones stand below `segplane` in a wheel.
 SHARED = {package.__name__.partition(".")[0] for package in (babies, keys)}
@@ -48,16 +48,15 @@ def build(output: Path) -> list[Packed]:
     files = dict(_our_files())
     for distribution in distributions:
         files.update(_files_of(distribution))
-    temporary = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        with tarfile.open(temporary, "w:gz", compresslevel=GZIP_LEVEL) as archive:
+        with (
+            whole_file(output) as file,
+            tarfile.open(None, "w:gz", file, compresslevel=GZIP_LEVEL) as archive,
+        ):
             for name, path in sorted(files.items()):
                 archive.add(path.resolve(), name, recursive=False, filter=_anonymous)
-        temporary.replace(output)
     except OSError as error:
         raise NotReady(f"cannot write {output}: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return [Packed(package.metadata["Name"], package.version) for package in distributions]
 
 

@@ -7,14 +7,11 @@ between the processes' own exporters and the collector.
 
 import gzip
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 from uuid import uuid4
 
 from google.protobuf.message import Message
@@ -22,11 +19,10 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.signals import TRAITS
+from segplane.cli.delivery import post
 from segplane.cli.demo import RECORD_ID
 
-FORWARD_TIMEOUT_SECS = 20.0
-FORWARD_TRIES = 5
-RETRY_SECS = 0.5
+CLOSE_SECS = 100.0
 _CLASSES = {TRAITS[signal].http_path: class_ for signal, class_ in OFFICIAL_CLASSES.items()}
 # Fields that a record has, and none of the messages around it.
 _TIMES = ("time_unix_nano", "start_time_unix_nano")
@@ -43,10 +39,11 @@ class RequestLog:
         """Give every record an id and send them; returns the collector's status and body."""
         ids = stamp(export)
         self.offered.update(ids)
-        status, reply = _post(f"{endpoint}{path}", token, export.SerializeToString())
+        body = export.SerializeToString()
+        status, reply = post(f"{endpoint}{path}", token, body, "application/x-protobuf")
         if status == HTTPStatus.OK:
             self.acknowledged.update(ids)
-        return status, reply
+        return status or HTTPStatus.SERVICE_UNAVAILABLE, reply
 
 
 class Relay(ThreadingHTTPServer):
@@ -78,7 +75,7 @@ class Relay(ThreadingHTTPServer):
         """Let nothing more through, and wait for requests under way."""
         with self._lock:
             self._is_closed = True
-            self._lock.wait_for(lambda: self._in_flight == 0, FORWARD_TIMEOUT_SECS * FORWARD_TRIES)
+            self._lock.wait_for(lambda: self._in_flight == 0, CLOSE_SECS)
 
     def __enter__(self) -> Self:
         """Listen."""
@@ -125,23 +122,6 @@ def _records(message: Message) -> Iterator[Any]:
                     yield inner
                 else:
                     yield from _records(inner)
-
-
-def _post(url: str, token: str, body: bytes) -> tuple[int, bytes]:
-    headers = {"content-type": "application/x-protobuf", "authorization": f"Bearer {token}"}
-    status, reply = int(HTTPStatus.SERVICE_UNAVAILABLE), b""
-    for _ in range(FORWARD_TRIES):
-        try:
-            with urlopen(Request(url, body, headers), timeout=FORWARD_TIMEOUT_SECS) as answer:
-                return answer.status, answer.read()
-        except HTTPError as error:
-            status, reply = error.code, error.read()
-            if status < HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.TOO_MANY_REQUESTS:
-                break
-        except OSError:
-            status = int(HTTPStatus.SERVICE_UNAVAILABLE)
-        time.sleep(RETRY_SECS)
-    return status, reply
 
 
 class _Handler(BaseHTTPRequestHandler):

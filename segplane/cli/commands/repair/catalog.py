@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from meta.process.environment import environment
 from segplane.cli.command import command, group
 from segplane.cli.commands.repair.catalog_reconcile import reconcile, store_of_options
-from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
+from segplane.cli.commands.run.running import DatabaseUrl, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import open_database, usage
+from segplane.cli.options import DataDir
 from segplane.cli.output import Answer, facts, size_text, table
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
+from segplane.cli.commands.run.running import DatabaseUrl, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, open_database, usage
-from segplane.cli.options import Reason
+from segplane.cli.options import DataDir, Reason
 from segplane.cli.output import Answer, AsJson, facts
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR

@@ -120,11 +120,14 @@ def find_unreadable(client: MetaClient) -> Iterator[common_pb2.SegmentInfo]:
         request.after_segment_id = reply.next_after_segment_id
 
 
+def object_key(segment: common_pb2.SegmentInfo) -> str:
+    """Return the whole key of a segment's object."""
+    return join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
+
+
 def segment_url(segment: common_pb2.SegmentInfo) -> str:
     """Return the object's location for query engines: a path, or a URL such as s3://."""
-    prefix = segment.cloud_object_key.prefix
-    store = location(prefix.bucket)
-    key = join_key(prefix.prefix, segment.cloud_object_key.key)
+    store, key = location(segment.cloud_object_key.prefix.bucket), object_key(segment)
     if store.provider == "file":
         return f"/{join_key(store.path, key)}"
     return f"{store.root}/{key}"

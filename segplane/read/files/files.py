@@ -8,13 +8,12 @@ from meta.v1 import common_pb2
 from meta.v1 import segment_lookup_pb2 as pb
 from segments.facts.feature import NO_FACTS, Facts
 from segments.foreign.origin import FileOrigin, RegisteredFile
-from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
 from segments.token_index.place import IndexedSpan
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
-from segplane.read.lookup import find_pages, segment_url
+from segplane.read.lookup import find_pages, object_key, segment_url
 
 _PAGE = 10_000
 _NAMES: dict[int, Signal] = {int(TRAITS[signal].kind): signal for signal in SIGNALS}
@@ -144,7 +143,6 @@ def file_of(
     signals: tuple[Signal, ...],
 ) -> DatasetFile:
     """Return a segment as a file; `layouts` are those of its page."""
-    prefix = segment.cloud_object_key.prefix
     times, rows, present = segment.time_range, segment.number_of_events, None
     counts: tuple[int, ...] = ()
     if segment.HasField("facts"):
@@ -156,8 +154,8 @@ def file_of(
     return DatasetFile(
         segment.id,
         segment_url(segment),
-        location(prefix.bucket),
-        join_key(prefix.prefix, segment.cloud_object_key.key),
+        location(segment.cloud_object_key.prefix.bucket),
+        object_key(segment),
         times.start_time,
         times.end_time,
         rows,

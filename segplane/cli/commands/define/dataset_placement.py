@@ -43,9 +43,9 @@ def placement(
 
 def _stores(client: MetaClient, id_: str) -> Answer:
     from dataplane.location import ask_location
+    from segplane.read.lookup import settings_at
 
-    request = pb.GetDatasetSettingsRequest(dataset_id=id_)
-    used = client.operations.GetDatasetSettings(request).settings.store
+    used = settings_at(client, id_, None).store
     stores = ask_location(client, "cli").stores
     rows = [
         {"name": name or DEFAULT_STORE, "url": stores.get(name).url(), "is_used": name == used}

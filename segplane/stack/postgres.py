@@ -12,9 +12,9 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 from urllib.parse import quote
 
 from dataplane.processes.parent_death import tied_command
@@ -230,13 +230,13 @@ class EmbeddedPostgres:
                 start_new_session=True,
             )
 
-    def _open_log(self) -> contextlib.AbstractContextManager[int]:
+    def _open_log(self) -> IO[bytes]:
         if self.log_path.exists() and self.log_path.stat().st_size > LOG_BYTES_MAX:
             self.log_path.replace(self.log_path.with_suffix(".log.1"))
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        log_file = os.open(self.log_path, flags, 0o600)
-        self._log_start = os.fstat(log_file).st_size
-        return _closing_fd(log_file)
+        log_file = os.fdopen(os.open(self.log_path, flags, 0o600), "ab")
+        self._log_start = log_file.tell()
+        return log_file
 
     def _await_ready(self, child: subprocess.Popen[bytes]) -> None:
         """Wait for recovery without a deadline; report every few seconds."""
@@ -270,14 +270,6 @@ class EmbeddedPostgres:
     def _log_tail(self) -> str:
         lines = self.log_path.read_text(errors="replace").strip().splitlines()
         return " | ".join(lines[-LOG_TAIL_LINES:]) or f"see {self.log_path}"
-
-
-@contextlib.contextmanager
-def _closing_fd(fd: int) -> Iterator[int]:
-    try:
-        yield fd
-    finally:
-        os.close(fd)
 
 
 def _environment() -> dict[str, str]:

@@ -44,8 +44,25 @@ RESTART_PAUSE_SECS = 1.0
 STOP_WAIT_SECS = 120.0
 LOG_BYTES_MAX = 16 << 20
 LOG_TAIL_LINES = 5
-# The eighth line of postmaster.pid, which pg_ctl reads too: starting, ready, stopping.
-PID_FILE_STATUS_LINE = 7
+# Lines of postmaster.pid, which pg_ctl reads too; the status is starting, ready, stopping.
+_SOCKET_LINE, PID_FILE_STATUS_LINE = 4, 7
+
+
+def running_url(folder: Path) -> str:
+    """Return the URL of a server that another process runs over a folder; raises PostgresError."""
+    try:
+        lines = (folder / "cluster" / "postmaster.pid").read_text().splitlines()
+        socket_dir = lines[_SOCKET_LINE]
+    except (OSError, IndexError):
+        raise PostgresError(
+            f"no Postgres runs over {folder}: start the stack first, or name its database with"
+            " --database-url"
+        ) from None
+    return _url(DATABASE, socket_dir)
+
+
+def _url(database: str, socket_dir: str) -> str:
+    return f"postgresql://{SUPERUSER}@/{quote(database)}?host={quote(socket_dir, safe='')}"
 
 
 class EmbeddedPostgres:
@@ -80,8 +97,7 @@ class EmbeddedPostgres:
     def url_of(self, database: str) -> str:
         """Return the URL of another database of this server."""
         assert self._socket_dir is not None, "not started"
-        host = quote(str(self._socket_dir), safe="")
-        return f"postgresql://{SUPERUSER}@/{quote(database)}?host={host}"
+        return _url(database, str(self._socket_dir))
 
     @property
     def log_path(self) -> Path:

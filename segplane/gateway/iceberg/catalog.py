@@ -127,10 +127,8 @@ class IcebergCatalog:
                 return "namespace", Response(status_code=_NO_CONTENT)
             case []:
                 return "namespace", answer({"namespace": [NAMESPACE], "properties": {}})
-            case ["tables"]:
-                return "tables", await run_in_threadpool(self._lists.tables, request, reader)
-            case ["views"]:
-                return "views", await run_in_threadpool(self._lists.views, request, reader)
+            case ["tables" | "views" as kind]:
+                return kind, await run_in_threadpool(self._lists.listed, request, reader, kind)
             case ["views", name]:
                 return "view", await run_in_threadpool(self._view, request, name, scope)
             case ["tables", name] if request.method == "HEAD":

@@ -1,9 +1,9 @@
 """GET /v1/datasets and /v1/views: those that a caller may query, with typed columns."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Protocol, TypeVar
+from typing import Any
 
 from kql.errors import KqlError
 from kql.typed import Columns
@@ -51,8 +51,7 @@ def list_datasets(client: MetaClient, page: ListingPage) -> Listing:
     reply = client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page.request()))
     return _listing(
         page,
-        reply.items,
-        reply.pagination,
+        reply,
         lambda item: table_of(client, item.id, item.name, is_complete=True, has_words=True).columns,
     )
 
@@ -69,47 +68,22 @@ def list_views(client: MetaClient, page: ListingPage) -> Listing:
         list_datasets(client, ListingPage(1, "", page.deadline))
         return {"items": [], "next": None}
     return _listing(
-        page,
-        reply.items,
-        reply.pagination,
-        lambda item: compiled_view(client, item.name, is_complete=True).columns,
+        page, reply, lambda item: compiled_view(client, item.name, is_complete=True).columns
     )
 
 
-class _Named(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-
-
-Item = TypeVar("Item", bound=_Named)
-
-
-def _listing(
-    page: ListingPage,
-    items: Iterable[Item],
-    position: catalog_pb2.PaginationResponse,
-    columns_of: Callable[[Item], Columns],
-) -> Listing:
-    shown = []
-    for item in items:
+def _listing(page: ListingPage, reply: Any, columns_of: Callable[[Any], Columns]) -> Listing:
+    shown: list[Listing] = []
+    for item in reply.items:
         if monotonic() > page.deadline:
             raise Stopped("the list took too long: ask for fewer items at a time by limit")
-        shown.append(_shown(item, columns_of))
-    return {
-        "items": [item for item in shown if item is not None],
-        "next": position.next_cursor or None,
-    }
-
-
-def _shown(item: Item, columns_of: Callable[[Item], Columns]) -> Listing | None:
-    names: Listing = {"name": item.name, "id": item.id}
-    try:
-        columns = columns_of(item)
-    except NotFound:
-        # Deleted since the list was read.
-        return None
-    except (ViewUnreadable, KqlError) as error:
-        return names | {"error": str(error)}
-    return names | {"columns": [{"name": n, "type": type_} for n, type_ in columns.items()]}
+        names: Listing = {"name": item.name, "id": item.id}
+        try:
+            columns = [{"name": n, "type": type_} for n, type_ in columns_of(item).items()]
+            shown.append(names | {"columns": columns})
+        except NotFound:
+            # Deleted since the list was read.
+            continue
+        except (ViewUnreadable, KqlError) as error:
+            shown.append(names | {"error": str(error)})
+    return {"items": shown, "next": reply.pagination.next_cursor or None}

@@ -99,12 +99,11 @@ def data_file(segment: common_pb2.SegmentInfo, stores: Stores) -> DataFile | Unr
 def _left_out(segment: common_pb2.SegmentInfo) -> UnreadableFile:
     """Describe an object that a client registered without facts."""
     key = object_key(segment)
-    reasons = {
-        common_pb2.FOREIGN_STATE_MAPPED: (
+    reason = segment.foreign.reason
+    if segment.foreign.state == common_pb2.FOREIGN_STATE_MAPPED:
+        reason = (
             "it is no segment yet: a merge worker makes one of it, about a minute after it came"
-        ),
-    }
-    reason = reasons.get(segment.foreign.state, segment.foreign.reason)
+        )
     format_version = segment.facts.format_version if segment.HasField("facts") else None
     version = segment.created_version
     return UnreadableFile(segment.id, format_version, key, version, reason, is_left_out=True)

@@ -19,6 +19,7 @@ from segplane.gateway.queries.dataset_asks import (
     asked_schema,
     asked_to_keep_files,
 )
+from segplane.gateway.queries.listings import list_datasets
 from segplane.gateway.queries.requests import body
 from segplane.gateway.queries.responses import refuse
 from segplane.gateway.queries.service import Endpoint, QueryService, answered
@@ -46,7 +47,7 @@ class DatasetRoutes:
 
     async def _datasets(self, request: Request) -> Response:
         if request.method != "POST":
-            return await self._service.list_datasets(request)
+            return await self._service.list_page(list_datasets, request)
         caller = await self._service.author(request)
         ask = asked_dataset(await _content(request))
         shown, is_new = await self._asked(caller, partial(datasets.create, ask))

@@ -34,7 +34,6 @@ from segplane.gateway.queries.kept_datasets import KeptDatasets
 from segplane.gateway.queries.listings import (
     Listing,
     ListingPage,
-    list_datasets,
     list_views,
     page_of,
 )
@@ -97,7 +96,7 @@ class QueryService:
         return {
             "/v1/query": partial(answered, "query", self._respond, refuse),
             "/v1/datasets/{name}/preview": partial(answered, "preview", self._preview, refuse),
-            "/v1/views": partial(answered, "listing", partial(self._list, list_views), refuse),
+            "/v1/views": partial(answered, "listing", partial(self.list_page, list_views), refuse),
         }
 
     async def _respond(self, request: Request) -> Response:
@@ -106,13 +105,10 @@ class QueryService:
             raise NotThere("a query is sent with POST")
         return await self.run(request, caller, asked_query(await body(request)))
 
-    async def list_datasets(self, request: Request) -> Response:
-        """Answer with a page of the caller's datasets. Raises QueryRefusal."""
-        return await self._list(list_datasets, request)
-
-    async def _list(
+    async def list_page(
         self, read: Callable[[MetaClient, ListingPage], Listing], request: Request
     ) -> Response:
+        """Answer with a page of what the caller may see. Raises QueryRefusal."""
         caller = await self.caller(request, LISTING_ROLES)
         if request.method != "GET":
             raise NotThere("a list is read with GET")

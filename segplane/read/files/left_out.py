@@ -17,7 +17,7 @@ from segplane.read.files.files import DatasetFile, ForeignMark, find_files
 from segplane.read.lookup import object_key, segment_url
 
 if TYPE_CHECKING:
-    from segments.foreign.file import ForeignFile
+    pass
 
 MISSING = "there is no such object"
 # Number of files that a caller is shown.
@@ -127,12 +127,8 @@ def _looked_at(file: DatasetFile, mark: ForeignMark) -> tuple[DatasetFile, Forei
         mark = replace(mark, origin=FileOrigin.UNREADABLE, reason=read)
         return replace(file, foreign=mark), mark
     mark = replace(mark, origin=FileOrigin.MAPPED)
-    return _narrowed(file, mark, read), mark
-
-
-def _narrowed(file: DatasetFile, mark: ForeignMark, read: ForeignFile) -> DatasetFile:
-    """Return a mapped file with the signals that it has, as meta reports them later."""
-    return replace(file, foreign=mark, signals=read.signals)
+    # With the signals that it has, as meta reports them later.
+    return replace(file, foreign=mark, signals=read.signals), mark
 
 
 def opener(file: DatasetFile) -> Callable[[], Any]:

@@ -83,8 +83,7 @@ class IcebergCatalog:
         match parts:
             case ["namespaces", namespace, "tables", name, *_] if namespace == NAMESPACE:
                 # Checked first, so that nothing reveals it to callers that may not read it.
-                if scope.dataset_ids is not None:
-                    scope = await run_in_threadpool(self._names.narrow, name, scope)
+                scope = await self._narrow(name, scope)
         match parts:
             case ["namespaces", namespace, "tables", name, action, *rest] if namespace == NAMESPACE:
                 # The name of one of many, such as a plan, has a slash.
@@ -113,6 +112,12 @@ class IcebergCatalog:
                     return "namespace", refuse(responses.NO_NAMESPACE, message)
                 return await self._in_namespace(request, reader, scope, rest)
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
+
+    async def _narrow(self, name: str, scope: DatasetScope) -> DatasetScope:
+        """Return a caller's scope for a name. Raises TableMissing."""
+        if scope.dataset_ids is None:
+            return scope
+        return await run_in_threadpool(self._names.narrow, name, scope)
 
     async def _in_namespace(
         self, request: Request, reader: CatalogReader, scope: DatasetScope, parts: list[str]

@@ -25,13 +25,13 @@ ExpectedVersion = Annotated[
 _ABOUT = frozenset(("authors", "created_at", "version"))
 
 
-def catalog_call(client: MetaClient, name: str, **fields: object) -> Any:
+def catalog_call(client: MetaClient, method: str, /, **fields: object) -> Any:
     """Call CatalogService by a method's name, whose request has these fields."""
-    return getattr(client.catalog, name)(getattr(catalog_pb2, f"{name}Request")(**fields))
+    return getattr(client.catalog, method)(getattr(catalog_pb2, f"{method}Request")(**fields))
 
 
 def update_entry(
-    client: MetaClient, kind: str, name: str, expected_version: str | None, **changes: object
+    client: MetaClient, kind: str, name: str, expected_version: str | None, /, **changes: object
 ) -> Any:
     """Change an entry of a kind, such as View, unless another call has changed it since."""
     read = partial(catalog_call, client, f"Get{kind}", name=name)

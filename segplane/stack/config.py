@@ -160,13 +160,19 @@ def environment_of(settings: StackSettings, process: str) -> dict[str, str]:
         environment[f"{prefix}META_ADDRESS"] = settings.meta_address
         environment[f"{prefix}META_AUTH_TOKEN"] = settings.meta_auth_token
         environment |= _client_tls(settings.meta_tls, prefix)
-    if process == "collector":
-        environment["COLLECTOR_GRPC_BIND"] = settings.otlp_grpc_address
-        environment["COLLECTOR_HTTP_BIND"] = f"{HOST}:{settings.otlp_http_port}"
-        environment["COLLECTOR_STATE_DIR"] = str(settings.data_dir / "collector")
-    if process == "gateway":
-        environment["GATEWAY_BIND"] = settings.gateway_bind
-    return environment
+    return environment | _places(settings).get(process, {})
+
+
+def _places(settings: StackSettings) -> dict[str, dict[str, str]]:
+    """What a process alone has: its addresses and folders."""
+    return {
+        "collector": {
+            "COLLECTOR_GRPC_BIND": settings.otlp_grpc_address,
+            "COLLECTOR_HTTP_BIND": f"{HOST}:{settings.otlp_http_port}",
+            "COLLECTOR_STATE_DIR": str(settings.data_dir / "collector"),
+        },
+        "gateway": {"GATEWAY_BIND": settings.gateway_bind},
+    }
 
 
 def runs_apart(settings: StackSettings) -> bool:

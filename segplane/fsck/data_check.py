@@ -6,6 +6,7 @@ memory for more objects.
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import google_crc32c
 
@@ -18,17 +19,28 @@ from segplane.fsck.check_cursor import DataCursor, keep_row
 PAGE_OBJECTS = 1_000
 # Reported and kept at least so often, however large the objects are.
 KEEP_EVERY_SECS = 10.0
+# Opening an object and reading its footer takes as long as reading so many bytes: 0.5 MB of a
+# folder (3.3 ms at 158 MB/s), some MB of a bucket.
+OPENING_BYTES = 1 << 20
 
 
-# Called with the position, and with the totals of all objects as the first page had them.
-Keep = Callable[[DataCursor, pb.ListStoredObjectsResponse], None]
+@dataclass(frozen=True, slots=True)
+class DataProgress:
+    """Progress of a check; totals are estimates, `left_secs` is None until there is one."""
+
+    objects: int
+    total_objects: int
+    size_bytes: int
+    total_size_bytes: int
+    damaged: int
+    left_secs: float | None
 
 
 def check_data(
     client: MetaClient,
     store: ObjectStore,
     cursor: DataCursor,
-    keep: Keep,
+    keep: Callable[[DataCursor, DataProgress], None],
 ) -> None:
     """Check all objects behind the cursor, which moves on; `keep` is called now and then.
 
@@ -51,7 +63,7 @@ def check_data(
             report(client, checked)
             if is_last:
                 cursor.after_key = page.next_after_key
-            keep(cursor, totals)
+            keep(cursor, progress_of(cursor, totals))
         if not page.next_after_key:
             return
 
@@ -89,3 +101,26 @@ def _add(cursor: DataCursor, checked: list[CheckedObject]) -> None:
         cursor.objects += 1
         cursor.size_bytes += item.size_bytes
         cursor.after_key = item.stored.object_key
+
+
+def progress_of(cursor: DataCursor, totals: pb.ListStoredObjectsResponse) -> DataProgress:
+    """Return the progress of a check, whose totals came with its first page."""
+    size_bytes = int(totals.total_size_bytes * cursor.sample)
+    objects = int(totals.total_objects * cursor.sample)
+    left_secs = None
+    if cursor.objects:
+        share = _effort(objects, size_bytes) / _effort(cursor.objects, cursor.size_bytes)
+        left_secs = max(0.0, cursor.secs * (share - 1))
+    return DataProgress(
+        cursor.objects,
+        objects,
+        cursor.size_bytes,
+        size_bytes,
+        cursor.num_damaged,
+        left_secs,
+    )
+
+
+def _effort(objects: int, size_bytes: int) -> int:
+    """Return the bytes of objects, and those that could be read while each is opened."""
+    return size_bytes + objects * OPENING_BYTES

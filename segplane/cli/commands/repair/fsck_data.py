@@ -9,14 +9,13 @@ from pathlib import Path
 
 from dataplane.location import ask_location
 from meta.client import MetaClient
-from meta.v1 import operations_pb2 as pb
 from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
 from segplane.cli.connection import EXIT_REFUSED
 from segplane.cli.output import Answer, size_text, table
 from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import DataCursor
-from segplane.fsck.data_check import check_data
+from segplane.fsck.data_check import DataProgress, check_data
 from segplane.fsck.repair import advice
 from segplane.fsck.withheld import Withheld, find_withheld, summary
 from segplane.read.lookup import find_unreadable
@@ -35,11 +34,11 @@ def run(client: MetaClient, sample: float, since: int, cursor_path: Path | None)
         cursor = check_cursor.load(cursor_path, cursor, ("sample", "since"))
     pace = Pace()
 
-    def keep(cursor: DataCursor, totals: pb.ListStoredObjectsResponse) -> None:
+    def keep(cursor: DataCursor, progress: DataProgress) -> None:
         if cursor_path is not None:
             check_cursor.save(cursor_path, cursor)
         if pace.is_due():
-            _show(cursor, totals)
+            _show(progress)
 
     store = open_stores(ask_location(client, "fsck").stores)
     check_data(client, store, cursor, keep)
@@ -74,12 +73,12 @@ class Pace:
         return is_due
 
 
-def _show(cursor: DataCursor, totals: pb.ListStoredObjectsResponse) -> None:
-    objects = int(totals.total_objects * cursor.sample)
-    size_bytes = int(totals.total_size_bytes * cursor.sample)
+def _show(progress: DataProgress) -> None:
+    left = "" if progress.left_secs is None else f", about {progress.left_secs:.0f} s left"
     print(
-        f"{cursor.objects} of {objects} objects, {size_text(cursor.size_bytes)} of"
-        f" {size_text(size_bytes)}, {cursor.num_damaged} damaged",
+        f"{progress.objects} of {progress.total_objects} objects,"
+        f" {size_text(progress.size_bytes)} of {size_text(progress.total_size_bytes)},"
+        f" {progress.damaged} damaged{left}",
         file=sys.stderr,
     )
 

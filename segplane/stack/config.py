@@ -164,7 +164,7 @@ def environment_of(settings: StackSettings, process: str) -> dict[str, str]:
 
 
 def _places(settings: StackSettings) -> dict[str, dict[str, str]]:
-    """What a process alone has: its addresses and folders."""
+    """Addresses and folders that a process alone has."""
     return {
         "collector": {
             "COLLECTOR_GRPC_BIND": settings.otlp_grpc_address,

@@ -44,7 +44,7 @@ TELEMETRY_PACE = {
     "OTEL_BSP_SCHEDULE_DELAY": "1000",
     "OTEL_BLRP_SCHEDULE_DELAY": "1000",
 }
-# What a person sees of a dataset.
+# Shown of a dataset to a person.
 _QUESTIONS = (
     "{} | summarize records = count() by signal, service_name | top 8 by records",
     "{} | where signal == 'logs' | project timestamp, service_name, body | take 6",

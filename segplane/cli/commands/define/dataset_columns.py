@@ -77,9 +77,7 @@ def columns(
     change.set_fields(
         schema_violations=_number(schema_violations, pb.SchemaViolations, "SCHEMA_VIOLATIONS"),
         record_ids=record_ids,
-        timestamp_unit=_number(
-            _UNIT_OF.get(timestamp_unit or ""), pb.TimestampUnit, "TIMESTAMP_UNIT"
-        ),
+        timestamp_unit=_number(timestamp_unit, pb.TimestampUnit, "TIMESTAMP_UNIT"),
         automatic_columns__enabled=automatic_columns and automatic_columns == "on",
         foreign_files__time_column=time_column,
     )
@@ -92,7 +90,9 @@ def columns(
 
 def _number(choice: str | None, enum: Any, prefix: str) -> Any:
     """Return a choice as meta knows it."""
-    return None if choice is None else enum.Value(f"{prefix}_{choice.upper()}")
+    return (
+        None if choice is None else enum.Value(f"{prefix}_{_UNIT_OF.get(choice, choice).upper()}")
+    )
 
 
 def _bind(change: SettingsChange, schema: str, version: int | None, texts: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from segplane.gateway.iceberg.table_names import TableNames
 
 # A name is looked up again for an object of another dataset, at most so often.
 RECHECK_SECS = 0.5
-# What answers a request below a table, by method and name: it gets the JSON of a POST, the table's
+# Answers of requests below a table, by method and name: each gets the JSON of a POST, the table's
 # name, and the caller's scope.
 Actions = dict[tuple[str, str], Callable[[dict[str, Any], str, DatasetScope], Response]]
 # A client may use a signature again for the same object.

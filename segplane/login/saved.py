@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from fcntl import LOCK_EX, flock
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from urllib.parse import quote
-
-from segplane.terminal.whole_files import write_whole
 
 # A token is renewed this long before it expires, so that no call starts with one that is over.
 RENEW_SECS = 60.0
@@ -78,7 +77,16 @@ def save(address: str, login: SavedLogin) -> None:
     try:
         path = path_of(address)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(path, json.dumps(asdict(login)), mode=0o600)
+        # Created with mode 0600.
+        with NamedTemporaryFile("w", dir=path.parent, prefix=".new-", delete=False) as file:
+            try:
+                json.dump(asdict(login), file)
+                file.flush()
+                os.fsync(file.fileno())
+                Path(file.name).replace(path)
+            except BaseException:
+                Path(file.name).unlink()
+                raise
     except (OSError, RuntimeError) as error:
         raise LoginError(f"the login cannot be saved: {error}") from error
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from segplane.terminal.whole_files import write_whole
+from segplane.terminal.whole_files import whole_file
 
 _FILE = "addresses.json"
 
@@ -21,7 +21,8 @@ class StackAddresses:
 
 def write(data_dir: Path, addresses: StackAddresses) -> None:
     """Keep the addresses of a stack that is ready."""
-    write_whole(data_dir / _FILE, json.dumps(asdict(addresses)) + "\n")
+    with whole_file(data_dir / _FILE) as file:
+        file.write(json.dumps(asdict(addresses)).encode())
 
 
 def remove(data_dir: Path) -> None:

@@ -7,7 +7,7 @@ from meta.errors import TokenUnknown
 from meta.v1 import ingest_token_pb2 as pb
 from meta.v1 import ingestion_pb2
 from segments.ids import new_uuid7
-from segplane.terminal.whole_files import write_whole
+from segplane.terminal.whole_files import whole_file
 
 
 def ready_token(client: MetaClient, path: Path) -> str:
@@ -23,7 +23,8 @@ def ready_token(client: MetaClient, path: Path) -> str:
             dataset_name=config.default_dataset.name,
         )
     )
-    write_whole(path, f"{created.plaintext_token}\n", mode=0o600)
+    with whole_file(path, mode=0o600) as file:
+        file.write(f"{created.plaintext_token}\n".encode())
     return created.plaintext_token
 
 

@@ -21,9 +21,3 @@ def whole_file(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a text to such a file."""
-    with whole_file(path, mode) as file:
-        file.write(text.encode())

@@ -9,9 +9,7 @@ from meta.v1 import common_pb2 as pb
 from segments.deduplication import EventWindow
 from segments.parquet.spec import PromotedColumn
 
-KQL_NAMES = {
-    value: name.removeprefix("KQL_TYPE_").lower() for name, value in pb.KqlType.items()
-}
+KQL_NAMES = {value: name.removeprefix("KQL_TYPE_").lower() for name, value in pb.KqlType.items()}
 # None is enforced of the scope `receipt`, which follows from the way a record was received.
 SCOPE_NAMES = {
     value: name.removeprefix("ATTRIBUTE_SCOPE_").lower()

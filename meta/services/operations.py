@@ -16,7 +16,7 @@ from meta.services.iceberg import tables
 from meta.services.lookup import changes, unmerged_babies
 from meta.services.merging import exclusions, merge_plan
 from meta.services.pins import pins
-from meta.services.registration import event_claims, registrations
+from meta.services.registration import deduplication, registrations
 from meta.services.rewrites import rewrite_jobs
 from meta.services.segments import unread_segments
 from meta.services.server_parts import ServerParts
@@ -42,7 +42,7 @@ MODULES = (
     exclusions,
     merge_plan,
     pins,
-    event_claims,
+    deduplication,
     registrations,
     rewrite_jobs,
     unread_segments,

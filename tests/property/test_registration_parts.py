@@ -9,13 +9,13 @@ import pytest
 from meta.errors import MetaError
 from meta.services.merging.janitor import JanitorServicer
 from meta.store.catalog import datasets
+from meta.store.deduplication.windows import DayKeys
 from meta.store.engine.pool import Transaction
 from meta.store.merging.merge_completions import Completion, Rejected, complete_batch
-from meta.store.registration import conservation, event_claims, quarantined_ranges
+from meta.store.registration import conservation, deduplication, quarantined_ranges
 from meta.store.registration.calls import Merge
 from meta.store.registration.conservation import Conservation
-from meta.store.registration.deduplication_windows import DayKeys
-from meta.store.registration.event_claims import EventClaims
+from meta.store.registration.deduplication import EventClaims
 from meta.store.registration.parts import PARTS
 from meta.store.registration.registrations import register_batch
 from meta.store.streams.stream_datasets import EntryMove
@@ -88,7 +88,7 @@ class Dataset:
         stated: dict[str, object] = {}
         if names:
             day = DayKeys(self.today, b"".join(map(hash_of, names)))
-            stated[event_claims.FIELD] = EventClaims(1, (day,))
+            stated[deduplication.FIELD] = EventClaims(1, (day,))
         if is_quarantined:
             stated[quarantined_ranges.FIELD] = {stream_id: VERDICT}
         return Merge(
@@ -220,7 +220,7 @@ def test_calls_with_and_without_events_of_a_dataset_share_a_batch(scene: InProce
         dataset.id,
         without.segments,
         without.moves,
-        stated={event_claims.FIELD: EventClaims(1)},
+        stated={deduplication.FIELD: EventClaims(1)},
     )
 
     answers = scene.transactions.write(lambda tx: register_batch(tx, [with_events, empty]))

@@ -24,10 +24,11 @@ from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.catalog import dataset_settings, datasets, former_layouts
 from meta.store.catalog.dataset_settings import INGEST_LIMITS, DatasetSettings
+from meta.store.deduplication import windows
 from meta.store.deletion import baselines, dataset_deletion
 from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
-from meta.store.registration import conservation, deduplication_windows
+from meta.store.registration import conservation
 from meta.v1 import operations_pb2
 
 COLUMN_CHARACTERS_MAX = 255
@@ -237,7 +238,7 @@ def _message(
         record_ids=dataset_columns.has_record_ids(tx, dataset_id) or None,
         store=dataset.store,
         deduplication=deduplication_setting.message_of(tx, dataset_id),
-        duplicates=deduplication_windows.count_duplicates(tx, dataset.key),
+        duplicates=windows.count_duplicates(tx, dataset.key),
         automatic_columns=automatic_columns.message_of(tx, dataset_id),
     )
 

@@ -18,10 +18,10 @@ from meta.services.messages import (
 )
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import dataset_layouts, datasets, usage
+from meta.store.deduplication.windows import count_records, read_refused_outside
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lineage
 from meta.store.lookup.lineage import Place, Whereabouts
-from meta.store.registration import deduplication_windows
 from meta.store.streams import commits, streams
 from meta.store.streams.stream_reads import NO_ID
 from meta.v1 import common_pb2, operations_pb2
@@ -163,7 +163,7 @@ def get_usage(
 
 def _add_counts(tx: Transaction, reply: operations_pb2.GetUsageResponse) -> None:
     ids = [UUID(used.dataset_id) for used in reply.usage]
-    counts = deduplication_windows.count_records(tx, ids)
+    counts = count_records(tx, ids)
     for used in reply.usage:
         used.rows, used.duplicates = counts[UUID(used.dataset_id)]
 
@@ -172,7 +172,7 @@ def _add_windows(
     tx: Transaction, reply: operations_pb2.GetUsageResponse, once: Sequence[int]
 ) -> None:
     """Add the windows of the datasets with some keys that refuse events outside."""
-    windows = deduplication_windows.read_refused_outside(tx, once)
+    windows = read_refused_outside(tx, once)
     if not windows:
         return
     ids = [UUID(used.dataset_id) for used in reply.usage]

@@ -18,10 +18,10 @@ from meta.store.catalog import datasets
 from meta.store.damage import losses
 from meta.store.damage.losses import Acceptance, LossKind, Lost
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims, quarantined_ranges, registrations
+from meta.store.registration import deduplication, quarantined_ranges, registrations
 from meta.store.registration.bound_columns import BoundColumns
 from meta.store.registration.calls import Merge
-from meta.store.registration.event_claims import DeduplicatedEvents, EventClaims
+from meta.store.registration.deduplication import DeduplicatedEvents, EventClaims
 from meta.store.segments import segments
 from meta.store.segments.segments import Claim, NewSegment
 from meta.store.streams import merged_offsets
@@ -141,7 +141,7 @@ def complete(
         )
     claims: tuple[Claim, ...] = ()
     if replay.dataset_id is not None and (new or deduplication_keys is not None):
-        stated = {} if deduplication_keys is None else {event_claims.FIELD: deduplication_keys}
+        stated = {} if deduplication_keys is None else {deduplication.FIELD: deduplication_keys}
         merge = Merge(replay.dataset_id, tuple(new), (), stated=stated)
         claims = registrations.register_alone(tx, [merge], [BoundColumns, DeduplicatedEvents])
     audit.note(tx, "CompleteReplay", payload.object_key, f"{len(new)} segments")

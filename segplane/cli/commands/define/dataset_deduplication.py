@@ -38,7 +38,7 @@ def deduplication(
             before the setting.
     """
     if claim_keys:
-        from segplane.recovery.row_events import claim_rows
+        from segplane.recovery.deduplication import claim_rows
 
         outcome = claim_rows(client, address, name)
         return Answer(outcome, [f"stored the keys of {outcome.claimed} of {outcome.rows} rows"])

@@ -63,7 +63,7 @@ def claim_rows(client: MetaClient, address: str, name: str) -> RowEvents:
 def _add(days: dict[bytes, int], batch: pa.RecordBatch, column: str) -> int:
     import pyarrow as pa
 
-    from dataplane.babies.events import hashes_of
+    from dataplane.babies.deduplication import hashes_of
     from segments.parquet.lineage import day_of
 
     nanos = cast("Any", batch.column("timestamp").cast(pa.timestamp("ns", "UTC"))).cast(pa.int64())

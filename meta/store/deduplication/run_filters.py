@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
+from meta.store.deduplication import sorted_runs
+from meta.store.deduplication.sorted_runs import OF_DAYS, YOUNG, LargeRun
 from meta.store.engine.pool import BINARY, Database
-from meta.store.registration import deduplication_runs
-from meta.store.registration.deduplication_runs import OF_DAYS, YOUNG, LargeRun
 
 if TYPE_CHECKING:
-    from meta.store.registration.kept_hashes import KeptHashes, RunFilter
+    from meta.store.deduplication.keyed_hashes import KeptHashes, RunFilter
 
 # Until the first refresh says how much a process may keep.
 BYTES_MAX_AT_START = 4 * 1024 * 1024
@@ -61,7 +61,7 @@ class RunFilters:
 
     def apply(self, dataset_key: int, ordered: KeptHashes) -> FilteredRuns:
         """Pass sorted hashes through the filters of a dataset's runs."""
-        from meta.store.registration.kept_hashes import masks_of
+        from meta.store.deduplication.keyed_hashes import masks_of
 
         filters = {uid: run for uid, run in self._filters.items() if run.dataset_key == dataset_key}
         if not filters:
@@ -78,9 +78,9 @@ class RunFilters:
 
         If the run is not committed, the second refresh from now drops it.
         """
-        from meta.store.registration.kept_hashes import RunFilter
+        from meta.store.deduplication.keyed_hashes import RunFilter
 
-        if len(hashes) >= deduplication_runs.FILTERED_MIN:
+        if len(hashes) >= sorted_runs.FILTERED_MIN:
             run_filter = RunFilter(dataset_key, len(hashes))
             run_filter.add(hashes[:, 0])
             self._put(uid, run_filter)
@@ -97,7 +97,7 @@ class RunFilters:
         were made.
         """
         with database.read() as tx:
-            runs = deduplication_runs.list_large(tx, bytes_max)
+            runs = sorted_runs.list_large(tx, bytes_max)
         uids = {run.uid for run in runs}
         with self._changes:
             self._bytes_max = bytes_max
@@ -135,7 +135,7 @@ def _made(database: Database, run: LargeRun, is_stopped: Callable[[], bool]) -> 
 
     Pages of a run go with it, so fewer deduplication keys are read then.
     """
-    from meta.store.registration.kept_hashes import RunFilter
+    from meta.store.deduplication.keyed_hashes import RunFilter
 
     made = RunFilter(run.dataset_key, run.deduplication_keys)
     for low in range(0, 1 << run.bits, PAGES_AT_ONCE):

@@ -1,4 +1,4 @@
-"""deduplication keys: of rows that are there already, and parts of those of a registration."""
+"""Deduplication keys: of rows that are there already, and parts of those of a registration."""
 
 import grpc
 
@@ -7,8 +7,9 @@ from meta.services.messages import checks, deduplication_keys
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.catalog import datasets
+from meta.store.deduplication import staging
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims, staged_deduplication_keys
+from meta.store.registration import deduplication
 from meta.v1 import operations_pb2 as pb
 from segments.deduplication import STAGED_PARTS_MAX
 
@@ -29,7 +30,7 @@ def claim_events(
     def work(tx: Transaction) -> int:
         (key,) = datasets.lock_shared(tx, [dataset_id]).values()
         rule = datasets.get(tx, dataset_id).deduplication_rule
-        claimed = event_claims.claim_rows(tx, dataset_id, claims, key, rule)
+        claimed = deduplication.claim_rows(tx, dataset_id, claims, key, rule)
         if claimed:
             audit.note(tx, "ClaimEvents", dataset_id, f"{claimed} deduplication keys")
         return claimed
@@ -44,5 +45,5 @@ def stage_deduplication_keys(
     staged_id = checks.uuid(request.staged_id, "staged_id")
     part = checks.count(request.part, "part", high=STAGED_PARTS_MAX - 1)
     days = deduplication_keys.checked_days(request.days, "days")
-    server.transactions.write(lambda tx: staged_deduplication_keys.stage(tx, staged_id, part, days))
+    server.transactions.write(lambda tx: staging.stage(tx, staged_id, part, days))
     return pb.StageDeduplicationKeysResponse()

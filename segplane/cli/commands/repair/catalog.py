@@ -83,9 +83,9 @@ def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
 def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Iterator[str]:
     from segplane.fsck.lost_deduplication_keys import once_again
 
-    segments = Counter(live.footer.dataset_id for live in plan.segments)
-    rows, sizes = Counter[str](), Counter[str]()
+    segments, rows, sizes = Counter[str](), Counter[str](), Counter[str]()
     for live in plan.segments:
+        segments[live.footer.dataset_id] += 1
         rows[live.footer.dataset_id] += live.rows
         sizes[live.footer.dataset_id] += live.compressed_size_bytes
     yield from table(
@@ -138,14 +138,15 @@ def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dic
     return {
         "version": version,
         "datasets": [{"id": d, "name": named[d]} for d in plan.dataset_ids],
-        "segments": [
+        # Read only if it is printed.
+        "segments": (
             {
                 "object_key": entry.key,
                 "dataset_id": entry.footer.dataset_id,
                 "events": entry.rows,
             }
             for entry in plan.segments
-        ],
+        ),
         "streams": [
             {
                 "id": s.stream_id,

@@ -111,7 +111,7 @@ def first_line(error: Exception) -> str:
     Py4J's own message and Spark's do not name it.
     """
     if raised := _RAISED.findall(str(error)):
-        return raised[-1][:_LINE_CHARACTERS_MAX]
+        return str(raised[-1])[:_LINE_CHARACTERS_MAX]
     stripped = (line.strip(" :\t") for line in str(error).splitlines())
     lines = [line for line in stripped if line and not line.startswith(_PY4J)]
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:_LINE_CHARACTERS_MAX]

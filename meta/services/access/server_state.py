@@ -1,6 +1,5 @@
 """The state of the server."""
 
-import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from meta import access
@@ -16,9 +15,7 @@ from meta.v1 import operations_pb2
 
 
 def get_server_state(
-    server: ServerParts,
-    request: operations_pb2.GetServerStateRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.GetServerStateRequest
 ) -> operations_pb2.GetServerStateResponse:
     """Read the version counter, the horizon and the limits."""
     state, brakes, status = server.transactions.read(
@@ -45,9 +42,7 @@ def get_server_state(
 
 
 def hold_deletion(
-    server: ServerParts,
-    request: operations_pb2.HoldDeletionRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.HoldDeletionRequest
 ) -> operations_pb2.HoldDeletionResponse:
     """Hold deletion by hand; a database that was superseded may take its bucket back."""
     guard = server.transactions.database.continuity.guard
@@ -58,9 +53,7 @@ def hold_deletion(
 
 
 def release_deletion_hold(
-    server: ServerParts,
-    request: operations_pb2.ReleaseDeletionHoldRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.ReleaseDeletionHoldRequest
 ) -> operations_pb2.ReleaseDeletionHoldResponse:
     """Release the hold on deletion after a failover or restore, or the brake of a dataset."""
     if request.dataset_name:

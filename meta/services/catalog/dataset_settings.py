@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS
@@ -36,9 +35,7 @@ _RETENTIONS = frozenset(("event_retention_secs", "created_retention_secs"))
 
 
 def undelete_dataset(
-    server: ServerParts,
-    request: operations_pb2.UndeleteDatasetRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.UndeleteDatasetRequest
 ) -> operations_pb2.UndeleteDatasetResponse:
     """Bring a deleted dataset back while its grace lasts and its name is free."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -57,9 +54,7 @@ def undelete_dataset(
 
 
 def set_dataset_settings(
-    server: ServerParts,
-    request: operations_pb2.SetDatasetSettingsRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.SetDatasetSettingsRequest
 ) -> operations_pb2.SetDatasetSettingsResponse:
     """Change the given settings of a dataset."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -93,9 +88,7 @@ def set_dataset_settings(
 
 
 def get_dataset_settings(
-    server: ServerParts,
-    request: operations_pb2.GetDatasetSettingsRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.GetDatasetSettingsRequest
 ) -> operations_pb2.GetDatasetSettingsResponse:
     """Read all settings of a dataset."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")

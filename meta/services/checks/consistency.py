@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.event_loop import stepped
 from meta.services.messages import checks
@@ -50,9 +48,7 @@ class _Ages:
 
 
 async def check_consistency(
-    server: ServerParts,
-    request_iterator: AsyncIterator[pb.CheckConsistencyRequest],
-    context: grpc.ServicerContext,
+    server: ServerParts, request_iterator: AsyncIterator[pb.CheckConsistencyRequest]
 ) -> AsyncIterator[pb.CheckConsistencyResponse]:
     """Compare each page of the listing when it arrives, then check the rows by themselves.
 

@@ -1,7 +1,5 @@
 """Checks of objects: those that must exist, results of reads, and the scrub's position."""
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
@@ -19,7 +17,7 @@ _TIME_NANOS_MAX = 253_402_300_799 * 10**9
 
 
 def list_stored_objects(
-    server: ServerParts, request: pb.ListStoredObjectsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListStoredObjectsRequest
 ) -> pb.ListStoredObjectsResponse:
     """List what must exist, in key order."""
     after = _key(request.after_key, "after_key")
@@ -45,7 +43,7 @@ def _message(stored: StoredObject) -> pb.StoredObject:
 
 
 def report_object_checks(
-    server: ServerParts, request: pb.ReportObjectChecksRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ReportObjectChecksRequest
 ) -> pb.ReportObjectChecksResponse:
     """Record what reads found, and with it how far the scrub has come."""
     results = checks.each(request.checks, "checks", OBJECTS_MAX, _check)
@@ -66,7 +64,7 @@ def report_object_checks(
 
 
 def list_damaged_objects(
-    server: ServerParts, request: pb.ListDamagedObjectsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListDamagedObjectsRequest
 ) -> pb.ListDamagedObjectsResponse:
     """List the objects whose damage is proven."""
     after = _key(request.after_key, "after_key")
@@ -79,7 +77,7 @@ def list_damaged_objects(
 
 
 def get_scrub_state(
-    server: ServerParts, request: pb.GetScrubStateRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.GetScrubStateRequest
 ) -> pb.GetScrubStateResponse:
     """Read the scrub's position and how much damage is known."""
     (position, holder), damaged = server.transactions.read(

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import grpc
-
 from meta.errors import EventsClaimed, InvalidArgument
 from meta.services.damage.damage import acceptance_of, consent_of
 from meta.services.messages import checks, convert, deduplication_keys
@@ -18,9 +16,7 @@ SEGMENTS_MAX = 100
 CHECKED_MAX = 1_000
 
 
-def begin_replay(
-    server: ServerParts, request: pb.BeginReplayRequest, context: grpc.ServicerContext
-) -> pb.BeginReplayResponse:
+def begin_replay(server: ServerParts, request: pb.BeginReplayRequest) -> pb.BeginReplayResponse:
     """Fix the dataset that a payload of the quarantine goes to."""
     payload = _payload(request.object_key)
     if payload.name.slice_index is None:
@@ -38,7 +34,7 @@ def begin_replay(
 
 
 def complete_replay(
-    server: ServerParts, request: pb.CompleteReplayRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.CompleteReplayRequest
 ) -> pb.CompleteReplayResponse:
     """Register the objects of a replay."""
     payload = _payload(request.object_key)
@@ -56,9 +52,7 @@ def complete_replay(
     return pb.CompleteReplayResponse(replay=_message(replay))
 
 
-def drop_payload(
-    server: ServerParts, request: pb.DropPayloadRequest, context: grpc.ServicerContext
-) -> pb.DropPayloadResponse:
+def drop_payload(server: ServerParts, request: pb.DropPayloadRequest) -> pb.DropPayloadResponse:
     """Give a payload of the quarantine up."""
     payload = _payload(request.object_key)
     dataset_id = checks.optional_uuid(request.dataset_id, "dataset_id")
@@ -78,7 +72,7 @@ def drop_payload(
 
 
 def check_quarantined(
-    server: ServerParts, request: pb.CheckQuarantinedRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.CheckQuarantinedRequest
 ) -> pb.CheckQuarantinedResponse:
     """Return the payloads that no registration counts."""
     checks.at_most(request.object_keys, "object_keys", CHECKED_MAX)

@@ -5,8 +5,6 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import NamedTuple
 
-import grpc
-
 from meta.errors import NotFound, Overloaded, ReplyTooLarge
 from meta.services.messages import checks, convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
@@ -25,7 +23,7 @@ WAIT_SECS_MAX = 20
 
 
 async def list_dataset_changes(
-    server: ServerParts, request: pb.ListDatasetChangesRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListDatasetChangesRequest
 ) -> pb.ListDatasetChangesResponse:
     """Read changes of later versions; wait for the first one if there is none."""
     name = checks.name(request.dataset_name, "dataset_name")
@@ -46,7 +44,7 @@ async def list_dataset_changes(
 
 
 async def watch_dataset(
-    server: ServerParts, request: pb.WatchDatasetRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.WatchDatasetRequest
 ) -> AsyncIterator[pb.WatchDatasetResponse]:
     """Send changes of later versions as they happen, and heartbeats between them."""
     name = checks.name(request.dataset_name, "dataset_name")

@@ -1,7 +1,5 @@
 """Deduplication keys: of rows that are there already, and parts of those of a registration."""
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, deduplication_keys
 from meta.services.server_parts import ServerParts
@@ -14,9 +12,7 @@ from meta.v1 import operations_pb2 as pb
 from segments.deduplication import STAGED_PARTS_MAX
 
 
-def claim_events(
-    server: ServerParts, request: pb.ClaimEventsRequest, context: grpc.ServicerContext
-) -> pb.ClaimEventsResponse:
+def claim_events(server: ServerParts, request: pb.ClaimEventsRequest) -> pb.ClaimEventsResponse:
     """Claim deduplication keys that are not claimed yet."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     claims = deduplication_keys.checked_claims(request.deduplication_keys, "deduplication_keys")
@@ -39,7 +35,7 @@ def claim_events(
 
 
 def stage_deduplication_keys(
-    server: ServerParts, request: pb.StageDeduplicationKeysRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.StageDeduplicationKeysRequest
 ) -> pb.StageDeduplicationKeysResponse:
     """Store a part of the deduplication keys of a registration."""
     staged_id = checks.uuid(request.staged_id, "staged_id")

@@ -4,8 +4,6 @@ import struct
 from collections.abc import Sequence
 from uuid import UUID
 
-import grpc
-
 from meta.commits.merge_debts import HELD_AT
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
 from meta.services.messages import (
@@ -40,7 +38,7 @@ _OFFSETS_POSITION = struct.Struct("!q16s")
 
 
 def get_offsets_at(
-    server: ServerParts, request: operations_pb2.GetOffsetsAtRequest, context: grpc.ServicerContext
+    server: ServerParts, request: operations_pb2.GetOffsetsAtRequest
 ) -> operations_pb2.GetOffsetsAtResponse:
     """Per stream, the last offset whose records a dataset shows at a version."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -70,7 +68,7 @@ def get_offsets_at(
 
 
 def locate_offset(
-    server: ServerParts, request: operations_pb2.LocateOffsetRequest, context: grpc.ServicerContext
+    server: ServerParts, request: operations_pb2.LocateOffsetRequest
 ) -> operations_pb2.LocateOffsetResponse:
     """The segments that hold the records of one baby, through all merges."""
     stream_id = checks.uuid(request.stream_id, "stream_id")
@@ -87,9 +85,7 @@ def locate_offset(
 
 
 def get_committed_flushes(
-    server: ServerParts,
-    request: operations_pb2.GetCommittedFlushesRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.GetCommittedFlushesRequest
 ) -> operations_pb2.GetCommittedFlushesResponse:
     """Read the committed flush ids of a range of offsets; unknown ones are left out."""
     stream_id = checks.uuid(request.stream_id, "stream_id")
@@ -116,7 +112,7 @@ def get_committed_flushes(
 
 
 def get_usage(
-    server: ServerParts, request: operations_pb2.GetUsageRequest, context: grpc.ServicerContext
+    server: ServerParts, request: operations_pb2.GetUsageRequest
 ) -> operations_pb2.GetUsageResponse:
     """Read the records of datasets this month, and their limits; -1 = unlimited."""
     checks.at_most(request.dataset_ids, "dataset_ids", DATASETS_MAX)

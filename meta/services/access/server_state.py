@@ -26,15 +26,13 @@ def get_server_state(
         )
     )
     lifetimes = server.settings.lifetimes
-    return operations_pb2.GetServerStateResponse(
-        version=state.version,
-        deletion_horizon=state.deletion_horizon,
-        database_time_nanos=state.database_time_nanos,
+    return filled(
+        operations_pb2.GetServerStateResponse,
+        state,
         tombstone_grace=_duration(lifetimes.tombstone_grace),
         cursor_lifetime=_duration(lifetimes.cursor),
         orphan_min_age=_duration(lifetimes.orphan_min_age),
         bucket=convert.bucket(server.settings.location),
-        deletion_held=state.deletion_held,
         caller=_caller(access.current.get()),
         deletion_brakes=[filled(operations_pb2.DeletionBrake, brake) for brake in brakes],
         witness=_witness(server, status),

@@ -2,10 +2,11 @@
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.checks import object_checks, stored_objects
 from meta.store.checks.object_checks import ObjectCheck, ScrubPosition
-from meta.store.checks.stored_objects import KeySpan, StoredObject
+from meta.store.checks.stored_objects import KeySpan
 from meta.store.engine.pool import Transaction
 from meta.v1 import operations_pb2 as pb
 
@@ -27,19 +28,13 @@ def list_stored_objects(
         lambda tx: stored_objects.read_page(tx, KeySpan(after), most, since=since)
     )
     reply = pb.ListStoredObjectsResponse(
-        objects=[_message(stored) for stored in page.objects if stored.is_needed],
+        objects=[filled(pb.StoredObject, stored) for stored in page.objects if stored.is_needed],
         next_after_key=page.next_after,
     )
     if request.with_totals:
         totals = server.transactions.read(lambda tx: stored_objects.count(tx, since))
         reply.total_objects, reply.total_size_bytes = totals.objects, totals.size_bytes
     return reply
-
-
-def _message(stored: StoredObject) -> pb.StoredObject:
-    values = stored._asdict()
-    del values["is_needed"], values["must_exist"]
-    return pb.StoredObject(**values)
 
 
 def report_object_checks(

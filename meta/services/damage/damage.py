@@ -2,6 +2,7 @@
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, convert, pages
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.damage import losses, parked_streams, segment_repairs, take_backs
 from meta.store.damage.losses import Acceptance, Loss
@@ -33,15 +34,7 @@ def list_parked_streams(
     window = pages.window(request.pagination, "ListParkedStreams")
     page = server.transactions.read(lambda tx: parked_streams.list_page(tx, window))
     return pb.ListParkedStreamsResponse(
-        streams=[
-            pb.ParkedStream(
-                stream_id=str(parked.stream_id),
-                offset=parked.offset,
-                reason=parked.reason,
-                parked_at_nanos=parked.parked_at_nanos,
-            )
-            for parked in page.items
-        ],
+        streams=[filled(pb.ParkedStream, parked) for parked in page.items],
         pagination=pages.answer(page, "ListParkedStreams"),
     )
 
@@ -140,18 +133,5 @@ def _range(message: pb.OffsetRange, field: str) -> OffsetSpan:
 
 
 def _message(loss: Loss) -> pb.Loss:
-    return pb.Loss(
-        id=str(loss.id),
-        kind=pb.LossKind.ValueType(loss.kind),
-        stream_id=str(loss.stream_id or ""),
-        offset=loss.offset,
-        dataset_id=str(loss.dataset_id or ""),
-        segment_id=str(loss.segment_id or ""),
-        object_key=loss.object_key or "",
-        records=loss.records,
-        version=loss.version,
-        lost_at_nanos=int(loss.lost_at.timestamp() * 1_000_000) * 1_000,
-        actor=loss.actor,
-        reason=loss.reason,
-        withdrawn_version=loss.withdrawn_version,
-    )
+    lost_at_nanos = int(loss.lost_at.timestamp() * 1_000_000) * 1_000
+    return filled(pb.Loss, loss, lost_at_nanos=lost_at_nanos)

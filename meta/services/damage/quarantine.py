@@ -5,6 +5,7 @@ from dataclasses import replace
 from meta.errors import EventsClaimed, InvalidArgument
 from meta.services.damage.damage import acceptance_of, consent_of
 from meta.services.messages import checks, convert, deduplication_keys
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.damage import held_payloads, replays
 from meta.store.damage.replays import QuarantinedPayload, Replay
@@ -97,9 +98,4 @@ def _payload(object_key: str) -> QuarantinedPayload:
 
 
 def _message(replay: Replay) -> pb.Replay:
-    return pb.Replay(
-        state=pb.ReplayState.ValueType(replay.state),
-        dataset_id=str(replay.dataset_id or ""),
-        version=replay.version,
-        segment_ids=map(str, replay.segment_ids),
-    )
+    return filled(pb.Replay, replay, segment_ids=map(str, replay.segment_ids))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from meta.errors import NotFound, Overloaded, ReplyTooLarge
 from meta.services.messages import checks, convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import dataset_layouts
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
@@ -173,12 +174,6 @@ def _split_changes(
 def _change_infos(server: ServerParts, rows: Sequence[SegmentChange]) -> list[pb.DatasetChange]:
     stores = server.settings.stores
     return [
-        pb.DatasetChange(
-            version=row.version,
-            segment=convert.segment_info(stores, row.segment),
-            is_removed=row.is_removed,
-            is_merge=row.is_merge,
-            replaced_by=row.replaced_by or "",
-        )
+        filled(pb.DatasetChange, row, segment=convert.segment_info(stores, row.segment))
         for row in rows
     ]

@@ -48,39 +48,6 @@ COMMON_ONLY = frozenset(
 CREDENTIALS = f"{COMMON}CREDENTIALS_"
 # The name of today, and the one before, which is read until 1.0.
 RENAMED = {"COLLECTOR_DRAIN_SECS": "COLLECTOR_SHUTDOWN_TIMEOUT_SECS"}
-# Settings that became constants, with their values.
-REMOVED = {
-    "META_LOCK_TIMEOUT_MS": "5000",
-    "META_IDENTITY_RPCS_MAX": "half of META_CONCURRENT_RPCS_MAX",
-    "META_CHECKPOINT_LIFETIME_SECS": "that of META_CURSOR_LIFETIME_SECS",
-    "META_NURSERY_LEASE_SECS": "10",
-    "META_FAIL_BACKOFF_SECS": "60",
-    "META_BABY_ROW_SECS": "86400",
-    "META_IDENTITY_SECS": "2592000",
-    "META_FINISHED_TASK_SECS": "2592000",
-    "META_RETIRED_STREAM_SECS": "604800",
-    "META_PIN_LEASE_SECS_MAX": "3600",
-    "META_PINS_PER_OWNER_MAX": "1000",
-    "META_PINS_MAX": "10000",
-    "COLLECTOR_EXPORT_RECORDS_MAX": "500000",
-    "COLLECTOR_TOKEN_BUFFER_SIZE_BYTES_MAX": "half of COLLECTOR_BUFFER_SIZE_BYTES_MAX",
-    "COLLECTOR_TOKEN_CONCURRENT_EXPORTS_MAX": "half of COLLECTOR_CONCURRENT_EXPORTS_MAX",
-    "COLLECTOR_TOKEN_CACHE_SECS": "3",
-    "COLLECTOR_USAGE_CACHE_SECS": "5",
-    "COLLECTOR_DEDUPE_READ_BYTES_MAX": "268435456",
-    "COLLECTOR_OVERLAPPING_PUTS": "4",
-    "MERGE_WORKER_INTERVAL_SECS_MAX": "15 times MERGE_WORKER_INTERVAL_SECS",
-    "NURSERY_SHARD_INDEX": "leased from meta",
-    "NURSERY_SHARD_COUNT": "64, shared by the nurseries that run",
-    "GATEWAY_STS_SECS": "3600",
-    "GATEWAY_QUERY_THREADS": "half of the cores, two at least",
-    "GATEWAY_QUERY_CALLER_CONCURRENT": "half of GATEWAY_QUERY_CONCURRENT",
-    "JANITOR_UPLOAD_INTERVAL_SECS": "3600",
-    "JANITOR_UPLOAD_MAX_AGE_SECS": "86400",
-    "JANITOR_SCRUB_INTERVAL_SECS": "1",
-    "JANITOR_FOOTER_INTERVAL_SECS": "30",
-    "JANITOR_CLOCK_INTERVAL_SECS": "60",
-}
 # Kubernetes sets these for services in the namespace, by the services' names.
 _SERVICE_LINK = re.compile(r"_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_\w+)$")
 _SERVICE_URL = re.compile(r"(tcp|udp|sctp)://")
@@ -108,8 +75,6 @@ class NameProblem:
         """One line for a person."""
         if self.event == "setting_renamed":
             return f"{self.name} is now called {self.instead}"
-        if self.event == "setting_removed":
-            return f"{self.name} is no setting any more: the value is {self.instead}"
         return f"{self.name} is no setting" + (self.instead and f": did you mean {self.instead}?")
 
 
@@ -129,8 +94,6 @@ def find_problems(
             continue
         if name in today:
             yield NameProblem("setting_renamed", variable, variable.replace(name, today[name]))
-        elif name in REMOVED:
-            yield NameProblem("setting_removed", variable, REMOVED[name])
         else:
             closest = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
             yield NameProblem("setting_unknown", variable, "".join(closest))

@@ -79,10 +79,8 @@ _VALID: Select[*tuple[Any, ...]] = select(
 _FIND_VALID = _VALID.where(
     access_tokens.c.digest == func.any(bindparam("digests", type_=ARRAY(LargeBinary)))
 )
-_REHASH = (
-    update(access_tokens)
-    .where(access_tokens.c.digest == bindparam("stored"))
-    .values(digest=bindparam("digest_"), pepper=bindparam("fingerprint"))
+_REHASH = text(
+    "UPDATE access_tokens SET digest = :digest, pepper = :fingerprint WHERE digest = :stored"
 )
 _COUNT_VALID = select(func.count()).select_from(access_tokens).where(_IS_VALID)
 _LOCK = text("LOCK TABLE access_tokens IN SHARE ROW EXCLUSIVE MODE")
@@ -174,7 +172,7 @@ def find_valid(tx: Transaction, digests: Sequence[bytes]) -> dict[bytes, ValidAc
 
 def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> None:
     """Store a token by another digest of the same plaintext."""
-    tx.execute(_REHASH, {"stored": stored, "digest_": digest, "fingerprint": fingerprint})
+    tx.execute(_REHASH, {"stored": stored, "digest": digest, "fingerprint": fingerprint})
 
 
 def _valid(row: Any) -> ValidAccess:

@@ -8,19 +8,15 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
-    ARRAY,
     Select,
     TextClause,
-    Uuid,
     bindparam,
     case,
-    delete,
     func,
     insert,
     literal_column,
     select,
     text,
-    update,
 )
 
 from meta.store.engine.pool import Transaction
@@ -63,9 +59,7 @@ _LOCK_CANDIDATES: Select[*tuple[Any, ...]] = (
     .order_by(segments.c.id)
     .with_for_update(key_share=True)
 )
-_INPUT_IDS = select(merge_task_inputs.c.segment_id).where(
-    merge_task_inputs.c.task_id == bindparam("task")
-)
+_INPUT_IDS = text("SELECT segment_id FROM merge_task_inputs WHERE task_id = :task")
 
 
 def input_ids(tx: Transaction, task_id: UUID) -> list[UUID]:
@@ -177,31 +171,23 @@ _LOCK_OF_DELETED = (
 )
 _INSERT = insert(merge_tasks)
 _INSERT_INPUTS = insert(merge_task_inputs)
-_FREE_INPUTS = delete(merge_task_inputs).where(merge_task_inputs.c.task_id == bindparam("task"))
-_CLOSE = (
-    update(merge_tasks)
-    .where(merge_tasks.c.id == bindparam("task"))
-    .values(
-        state=bindparam("new_state"),
-        output_segment_id=bindparam("output"),
-        more_output_ids=bindparam("more", type_=ARRAY(Uuid)),
-        finished_at=func.clock_timestamp(),
-        free_at=None,
-    )
-)
-
-_IDS = bindparam("ids", type_=ARRAY(Uuid))
+_FREE_INPUTS = text("DELETE FROM merge_task_inputs WHERE task_id = :task")
+_CLOSE = text("""
+    UPDATE merge_tasks SET state = :new_state, output_segment_id = :output, more_output_ids = :more,
+        finished_at = clock_timestamp(), free_at = NULL
+    WHERE id = :task
+""")
 _CANCEL: tuple[TextClause, ...] = (
     text(
         "UPDATE merge_attempts a SET ended_at = clock_timestamp(), outcome = 'cancelled'"
         " FROM merge_tasks t WHERE t.id = ANY(:ids) AND a.task_id = t.id AND a.attempt = t.attempt"
         " AND a.ended_at IS NULL"
-    ).bindparams(_IDS),
+    ),
     text(
         "UPDATE merge_tasks SET state = 3, finished_at = clock_timestamp(), free_at = NULL"
         " WHERE id = ANY(:ids)"
-    ).bindparams(_IDS),
-    text("DELETE FROM merge_task_inputs WHERE task_id = ANY(:ids)").bindparams(_IDS),
+    ),
+    text("DELETE FROM merge_task_inputs WHERE task_id = ANY(:ids)"),
 )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, insert, text
+from sqlalchemy import insert, text
 
 from meta.errors import RaceLost
 from meta.store.access import audit
@@ -27,21 +27,20 @@ from meta.store.versions.versions import Version
 from segments.inventory.streams import BabyFound, EndedStream, StreamEntry
 from segments.keys import join_key
 
-_UUIDS = bindparam("ids", type_=ARRAY(Uuid))
 _STREAMS = """
     SELECT i.id::text, h.committed_offset, i.deleted_offset, i.stopped_offset,
            i.retired_at IS NOT NULL
     FROM stream_heads h JOIN ingest_streams i ON i.id = h.stream_id WHERE i.id = ANY(:ids)
     ORDER BY h.stream_id
 """
-_READ_STREAMS = text(_STREAMS).bindparams(_UUIDS)
-_LOCK_STREAMS = text(f"{_STREAMS} FOR UPDATE").bindparams(_UUIDS)
+_READ_STREAMS = text(_STREAMS)
+_LOCK_STREAMS = text(f"{_STREAMS} FOR UPDATE")
 _ENTRIES = """
     SELECT stream_id::text, dataset_id::text, merged_offset FROM stream_datasets
     WHERE stream_id = ANY(:ids) ORDER BY stream_id, dataset_id
 """
-_READ_ENTRIES = text(_ENTRIES).bindparams(_UUIDS)
-_LOCK_ENTRIES = text(f"{_ENTRIES} FOR UPDATE").bindparams(_UUIDS)
+_READ_ENTRIES = text(_ENTRIES)
+_LOCK_ENTRIES = text(f"{_ENTRIES} FOR UPDATE")
 _DATASET = text("SELECT key, deleted_at IS NOT NULL FROM datasets WHERE id = :id")
 _LIVE = text("""
     SELECT id, prefix, object_name FROM segments
@@ -50,7 +49,7 @@ _LIVE = text("""
 _LOCK_LIVE = text("""
     SELECT count(*) FROM (
       SELECT id FROM segments WHERE id = ANY(:ids) AND tombstone_version IS NULL FOR UPDATE) s
-""").bindparams(_UUIDS)
+""")
 _ADVANCE = text("""
     UPDATE stream_heads SET committed_offset = :committed, is_pending = true
     WHERE stream_id = :stream

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, select, text, update
+from sqlalchemy import insert, select, text
 
 from meta.store.catalog import dataset_layouts
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
@@ -23,7 +23,6 @@ from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.tables.catalog import dataset_visibility, datasets
 from meta.store.tables.segments import dataset_stats, registrations
-from meta.store.tables.segments import segments as segments_table
 from meta.store.tables.server import audit_log
 from meta.store.versions.versions import Version
 from segments.inventory.streams import EndedStream
@@ -75,11 +74,7 @@ _JUMP = text(
     " FROM (SELECT greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
     "  AS v FROM meta_state) AS jump RETURNING v"
 )
-_DATE_SEGMENT = (
-    update(segments_table)
-    .where(segments_table.c.id == bindparam("segment"))
-    .values(created_at=bindparam("at"))
-)
+_DATE_SEGMENT = text("UPDATE segments SET created_at = :at WHERE id = :segment")
 _COMMAND = "segplane catalog rebuild"
 _INSERT_DATASET = insert(datasets).returning(datasets.c.key)
 

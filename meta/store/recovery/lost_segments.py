@@ -19,6 +19,7 @@ from meta.store.lookup import lineage
 from meta.store.merging import merge_tasks
 from meta.store.recovery import rebuild, restored_streams, unknown_streams
 from meta.store.recovery.rebuild import RestoredSegment
+from meta.store.recovery.restored_streams import registration_row
 from meta.store.segments import burial, segments, stats
 from meta.store.streams import merged_offsets
 from meta.store.tables.segments import registrations, segment_lineage
@@ -68,11 +69,6 @@ _MOVE = text("""
     VALUES (:stream, :dataset, :merged, -1, :version)
     ON CONFLICT (stream_id, dataset_id)
     DO UPDATE SET merged_offset = excluded.merged_offset, changed_version = :version
-""")
-_CHECKPOINT = text("""
-    INSERT INTO offset_checkpoints (stream_id, dataset_id, version, stream_offset,
-      ingest_timestamp_nanos)
-    VALUES (:stream, :dataset, :version, :merged, 0)
 """)
 
 
@@ -218,21 +214,12 @@ def _write_registrations(
     for segment in returned.segments:
         dataset_id = segment.new.dataset_id
         for stream_id in sorted({span[0] for span in segment.spans}):
-            start, end = _move(streams[stream_id], str(dataset_id))
+            start, end = offsets = _move(streams[stream_id], str(dataset_id))
             if end <= start:
                 continue
-            rows.append(
-                {
-                    "stream_id": stream_id,
-                    "dataset_id": dataset_id,
-                    "start_offset": start,
-                    "end_offset": end,
-                    "ingest_time_nanos": 0,
-                    "version": version,
-                    "segment_id": ids[segment.new.object_key],
-                    "part": parts[stream_id, dataset_id],
-                }
-            )
+            segment_id = ids[segment.new.object_key]
+            row = registration_row(stream_id, dataset_id, offsets, version, segment_id)
+            rows.append({**row, "part": parts[stream_id, dataset_id]})
             parts[stream_id, dataset_id] += 1
     restored_streams.insert_rows(tx, insert(registrations), rows)
 
@@ -254,9 +241,9 @@ def _write_stream(tx: Transaction, stream: ReturnedStream, version: Version) -> 
     for dataset_id in stream.ends:
         start, end = _move(stream, dataset_id)
         if end > start:
-            values = {**key, "dataset": UUID(dataset_id), "merged": end}
+            values = {**key, "dataset": UUID(dataset_id), "merged": end, "at": 0}
             tx.execute(_MOVE, values)
-            tx.execute(_CHECKPOINT, values)
+            tx.execute(restored_streams.CHECKPOINT, values)
     # A dataset that has not merged all that is gone does not pass it: nurseries park the stream.
     lowest = merged_offsets.lowest_of(tx, stream.id)
     reaped = {**key, "deleted": stream.deleted if lowest is None else min(stream.deleted, lowest)}

@@ -17,7 +17,12 @@ from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
 from meta.store.damage import replays
 from meta.store.engine.pool import Transaction
 from meta.store.recovery import restored_streams
-from meta.store.recovery.restored_streams import ROWS_AT_ONCE, insert_rows, moment
+from meta.store.recovery.restored_streams import (
+    ROWS_AT_ONCE,
+    insert_rows,
+    moment,
+    registration_row,
+)
 from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
@@ -173,18 +178,8 @@ def _write_segments(
     rows = []
     for segment, segment_id in claimed:
         for stream_id, first, last in segment.spans:
-            key = stream_id, last
-            rows.append(
-                {
-                    "stream_id": stream_id,
-                    "dataset_id": segment.new.dataset_id,
-                    "start_offset": first - 1,
-                    "end_offset": last,
-                    "ingest_time_nanos": 0,
-                    "version": version,
-                    "segment_id": segment_id,
-                    "part": parts[key],
-                }
-            )
+            key, offsets = (stream_id, last), (first - 1, last)
+            row = registration_row(stream_id, segment.new.dataset_id, offsets, version, segment_id)
+            rows.append({**row, "part": parts[key]})
             parts[key] += 1
     insert_rows(tx, insert(registrations), rows)

@@ -10,7 +10,6 @@ from sqlalchemy import (
     ARRAY,
     LargeBinary,
     Select,
-    Uuid,
     bindparam,
     func,
     insert,
@@ -100,7 +99,7 @@ _REVOKE = (
 _REVOKE_AMONG = text("""
     UPDATE access_tokens SET revoked_at = now()
     WHERE revoked_at IS NULL AND (cast(:ids AS uuid[]) IS NULL OR id = ANY(:ids))
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Uuid, bindparam, text
+from sqlalchemy import Row, text
 
 from meta.errors import InvalidArgument, NotDrained, NothingToRepair
 from meta.store.access import audit
@@ -64,11 +64,11 @@ _LOCK = text(
 _BEGIN = text(
     "INSERT INTO replays (object_key, state, dataset_id, actor, reason, changed_at)"
     " VALUES (:key, :state, :dataset, :actor, :reason, clock_timestamp()) ON CONFLICT DO NOTHING"
-).bindparams(bindparam("dataset", type_=Uuid))
+)
 _END = text(
     "UPDATE replays SET state = :state, version = :version, segment_ids = :segments,"
     " changed_at = clock_timestamp() WHERE object_key = :key"
-).bindparams(bindparam("segments", type_=ARRAY(Uuid)))
+)
 _FLOOR = text(f"""
     SELECT coalesce({merged_offsets.lowest("s.id")}, s.deleted_offset)
     FROM ingest_streams s WHERE s.id = :stream AND s.retired_at IS NULL

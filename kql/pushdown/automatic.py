@@ -29,6 +29,7 @@ from kql.typed import (
     Scan,
     Select,
     Table,
+    every,
     inputs,
     rebuilt,
 )

@@ -28,6 +28,7 @@ from kql.typed import (
     Scan,
     Select,
     Table,
+    every,
     inputs,
 )
 from kql.walks import every, references, with_inputs

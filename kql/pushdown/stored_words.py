@@ -22,6 +22,7 @@ from kql.typed import (
     Select,
     Table,
     Union,
+    every,
     inputs,
     parts,
 )

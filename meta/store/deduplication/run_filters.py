@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from sqlalchemy import text
-
 from meta.store.deduplication import sorted_runs
 from meta.store.deduplication.sorted_runs import OF_DAYS, YOUNG, LargeRun
-from meta.store.engine.pool import BINARY, Database
+from meta.store.engine import driver_statements
+from meta.store.engine.pool import Database
 
 if TYPE_CHECKING:
     from meta.store.deduplication.keyed_hashes import KeptHashes, RunFilter
@@ -28,12 +27,9 @@ PAGES_AT_ONCE = 1_024
 # An array begins with 20 bytes of its shape.
 _READ = """
     SELECT string_agg(substr(array_send(hashes), 21), ''::bytea) AS elements
-    FROM {pages} WHERE run = :run AND bucket BETWEEN :low AND :high
+    FROM {pages} WHERE run = $1::bigint AND bucket BETWEEN $2::int AND $3::int
 """
-_READS = {
-    pages: text(_READ.format(pages=pages)).execution_options(**{BINARY: True})
-    for pages in (YOUNG, *OF_DAYS)
-}
+_READS = {pages: _READ.format(pages=pages).encode() for pages in (YOUNG, *OF_DAYS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +137,7 @@ def _made(database: Database, run: LargeRun, is_stopped: Callable[[], bool]) -> 
     for low in range(0, 1 << run.bits, PAGES_AT_ONCE):
         if is_stopped():
             return None
-        values = {"run": run.id, "low": low, "high": low + PAGES_AT_ONCE - 1}
-        with database.read() as tx:
-            made.add_elements(bytes(tx.execute(_READS[run.table], values).scalar_one() or b""))
+        values = [str(value) for value in (run.id, low, low + PAGES_AT_ONCE - 1)]
+        (elements,) = driver_statements.fetch_row(database, _READS[run.table], values)
+        made.add_elements(bytes(elements or b""))
     return made if made.num_added == run.deduplication_keys else None

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import ARRAY, Text, TextClause, Uuid, bindparam, text
 
 from meta.store.catalog import automatic_columns, dataset_layouts
 from meta.store.catalog.automatic_columns import AutomaticColumnRow
@@ -80,7 +80,7 @@ def _claim_statement(condition: str, order: str) -> TextClause:
             SELECT id, attempt, worker_id, claimed_at FROM claimed
         )
         SELECT lapsed_claim_at, {_RESULT} FROM claimed ORDER BY place
-    """)  # noqa: S608
+    """).bindparams(bindparam("workers", type_=ARRAY(Text)))  # noqa: S608
 
 
 def _statements(of: str = "") -> tuple[TextClause, dict[bool, TextClause]]:
@@ -108,7 +108,7 @@ _INPUTS = text(f"""
         JOIN datasets d ON d.key = s.dataset_key
     WHERE i.task_id = ANY(:tasks) AND s.tombstone_version IS NULL
     ORDER BY i.task_id, s.start_ns, s.id
-""")  # noqa: S608
+""").bindparams(bindparam("tasks", type_=ARRAY(Uuid)))  # noqa: S608
 
 
 def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> list[Polled | None]:

@@ -256,13 +256,6 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
             return (relation.input,)
 
 
-def every(relation: Relation) -> Iterator[Relation]:
-    """Yield a relation and all below it, the lowest first."""
-    for below in inputs(relation):
-        yield from every(below)
-    yield relation
-
-
 def parts(expression: Expression) -> Iterator[Expression]:
     """Yield the expressions directly below one."""
     match expression:

@@ -29,7 +29,6 @@ from kql.typed import (
     Scan,
     Select,
     Table,
-    every,
     inputs,
     rebuilt,
 )

@@ -28,7 +28,6 @@ from kql.typed import (
     Scan,
     Select,
     Table,
-    every,
     inputs,
 )
 from kql.walks import every, references, with_inputs

@@ -22,7 +22,6 @@ from kql.typed import (
     Select,
     Table,
     Union,
-    every,
     inputs,
     parts,
 )

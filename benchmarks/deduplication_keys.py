@@ -18,15 +18,10 @@ from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres
 from meta import migrations
 from meta.commits.transactions import Transactions
+from meta.store.deduplication import claiming, run_filters, sorted_runs, windows
+from meta.store.deduplication.sorted_runs import MergedRuns
+from meta.store.deduplication.windows import SECRET_BYTES, DayKeys
 from meta.store.engine.pool import Database, DatabaseSettings, Transaction
-from meta.store.registration import (
-    deduplication_claims,
-    deduplication_runs,
-    deduplication_windows,
-    run_filters,
-)
-from meta.store.registration.deduplication_runs import MergedRuns
-from meta.store.registration.deduplication_windows import SECRET_BYTES, DayKeys
 from meta.store.versions import clock
 from meta.watches import rounds
 from segments.deduplication import HASH_BYTES
@@ -40,7 +35,7 @@ _KEY = 1
 _SWITCH_ON = text(
     "INSERT INTO dataset_deduplication (dataset_key, days, key) VALUES (:key, :days, :secret)"
 )
-_VACUUM = text(f"VACUUM {deduplication_runs.YOUNG}")
+_VACUUM = text(f"VACUUM {sorted_runs.YOUNG}")
 _SIZE = text("SELECT pg_total_relation_size(cast(:name AS regclass))")
 
 
@@ -107,7 +102,7 @@ class _Scene:
             if day > former:
                 self._end_day()
             self._claim(day)
-            self._merge(deduplication_runs.merge_due)
+            self._merge(sorted_runs.merge_due)
             former = day
         print(f"  filters: {run_filters.FILTERS.size_bytes / 1e6:.0f} MB", flush=True)
         return (self._cpu_micros() - began) / IDENTITIES
@@ -129,12 +124,12 @@ class _Scene:
         return self._transactions.read(
             lambda tx: sum(
                 int(tx.execute(_SIZE, {"name": name}).scalar_one())
-                for name in (deduplication_runs.YOUNG, *deduplication_runs.OF_DAYS)
+                for name in (sorted_runs.YOUNG, *sorted_runs.OF_DAYS)
             )
         )
 
     def _end_day(self) -> None:
-        self._merge(deduplication_runs.merge_over)
+        self._merge(sorted_runs.merge_over)
         began = self._cpu_micros()
         with self._database.single() as tx:
             tx.execute(_VACUUM)
@@ -158,7 +153,7 @@ class _Scene:
 
 
 def _claim(tx: Transaction, claims: Sequence[DayKeys]) -> None:
-    window = deduplication_windows.lock_window(tx, _KEY)
+    window = windows.lock_window(tx, _KEY)
     assert window is not None
-    assert not deduplication_claims.find_claimed(tx, window, claims)
-    deduplication_claims.claim(tx, window, claims)
+    assert not claiming.find_claimed(tx, window, claims)
+    claiming.claim(tx, window, claims)

@@ -32,7 +32,7 @@ from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.registration import parts, registration_state
 from meta.store.registration import registrations as store
 from meta.store.registration.calls import Merge
-from meta.store.registration.event_claims import DeduplicatedEvents
+from meta.store.registration.deduplication import DeduplicatedEvents
 from segments.location import StoreLocation, Stores
 from segments.parquet.spec import SegmentSpec
 from segments.store.open import open_store
@@ -47,7 +47,7 @@ _MODULES = (
     "nursery/parts/deduplication.py",
     "segments/deduplication.py",
     "segments/typed/window_check.py",
-    "dataplane/babies/events.py",
+    "dataplane/babies/deduplication.py",
 )
 
 

@@ -9,23 +9,12 @@ from meta.v1 import common_pb2 as pb
 from segments.deduplication import EventWindow
 from segments.parquet.spec import PromotedColumn
 
-KQL_NAMES = {
-    pb.KQL_TYPE_BOOL: "bool",
-    pb.KQL_TYPE_INT: "int",
-    pb.KQL_TYPE_LONG: "long",
-    pb.KQL_TYPE_REAL: "real",
-    pb.KQL_TYPE_STRING: "string",
-    pb.KQL_TYPE_DATETIME: "datetime",
-    pb.KQL_TYPE_TIMESPAN: "timespan",
-    pb.KQL_TYPE_GUID: "guid",
-    pb.KQL_TYPE_DYNAMIC: "dynamic",
-}
+KQL_NAMES = {value: name.removeprefix("KQL_TYPE_").lower() for name, value in pb.KqlType.items()}
+# None is enforced of the scope `receipt`, which follows from the way a record was received.
 SCOPE_NAMES = {
-    pb.ATTRIBUTE_SCOPE_RECORD: "record",
-    pb.ATTRIBUTE_SCOPE_RESOURCE: "resource",
-    pb.ATTRIBUTE_SCOPE_SCOPE: "scope",
-    # Scope of columns that follow from the way a record was received; none is enforced.
-    pb.ATTRIBUTE_SCOPE_RECEIPT: "receipt",
+    value: name.removeprefix("ATTRIBUTE_SCOPE_").lower()
+    for name, value in pb.AttributeScope.items()
+    if value != pb.ATTRIBUTE_SCOPE_UNSPECIFIED
 }
 
 

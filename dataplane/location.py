@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import structlog
 
@@ -41,14 +41,7 @@ class MetaLocation:
         """The store that a key names, as meta's messages say it. Raises StoreUnknown."""
         if not (name := store_of(key)):
             return self.bucket
-        store = self.stores.get(name)
-        return common_pb2.CloudBucket(
-            provider=store.provider,
-            endpoint=store.endpoint,
-            bucket=store.bucket,
-            region=store.region,
-            path=store.path,
-        )
+        return common_pb2.CloudBucket(**asdict(self.stores.get(name)))
 
 
 def ask_location(

@@ -1,6 +1,6 @@
 """Walks over typed trees."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kql.typed import (
@@ -22,6 +22,13 @@ def references(expression: Expression) -> set[str]:
     if isinstance(expression, ColumnValue):
         return {expression.name}
     return set().union(*(references(part) for part in parts(expression)))
+
+
+def every(relation: Relation) -> Iterator[Relation]:
+    """Yield a relation and all below it, the lowest first."""
+    for below in inputs(relation):
+        yield from every(below)
+    yield relation
 
 
 def with_inputs(relation: Relation, below: Sequence[Relation]) -> Relation:

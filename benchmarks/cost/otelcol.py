@@ -38,13 +38,24 @@ def collector_cpu_secs(folder: Path, exports: Path) -> float:
 
 
 def _config(port: int, path: Path) -> dict[str, object]:
-    pipeline = {"receivers": ["otlp"], "processors": ["batch"], "exporters": ["file"]}
+    # A file of each signal: the first pipeline to stop closes the file that another still writes.
+    signals = ("logs", "traces")
     return {
         "receivers": {"otlp": {"protocols": {"grpc": {"endpoint": f"127.0.0.1:{port}"}}}},
         "processors": {"batch": {}},
-        "exporters": {"file": {"path": str(path), "format": "proto", "compression": "zstd"}},
+        "exporters": {
+            f"file/{signal}": {"path": f"{path}.{signal}", "format": "proto", "compression": "zstd"}
+            for signal in signals
+        },
         "service": {
-            "pipelines": {"logs": pipeline, "traces": pipeline},
+            "pipelines": {
+                signal: {
+                    "receivers": ["otlp"],
+                    "processors": ["batch"],
+                    "exporters": [f"file/{signal}"],
+                }
+                for signal in signals
+            },
             "telemetry": {"metrics": {"level": "none"}},
         },
     }

@@ -77,6 +77,8 @@ class CostStack:
 
     def _tick(self) -> None:
         self.stack.check()
+        # A process that was started again has another id.
+        self.clocks.roots = {**self.clocks.roots, **process_ids(self.stack)}
         self.clocks.read()
 
 
@@ -99,6 +101,12 @@ class Cost:
         gigabytes = self.sent.otlp_bytes / 1e9
         parts = {part: secs / gigabytes for part, secs in sorted(self.cpu_secs.items())}
         return {**parts, "all": sum(parts.values())}
+
+
+def process_ids(stack: Stack) -> dict[str, int]:
+    """Process ids of the stack's processes that run now, by name."""
+    pids = {name: child.pid for name, child in stack.children.items()}
+    return {name: pid for name, pid in pids.items() if pid is not None}
 
 
 @contextmanager
@@ -125,9 +133,7 @@ def cost_stack(object_store_url: str = "", master: str = "") -> Iterator[CostSta
                 stack.connect() as client,
             ):
                 assert postgres.pid is not None
-                pids = {name: child.pid for name, child in stack.children.items()}
-                roots = {name: pid for name, pid in pids.items() if pid is not None}
-                clocks = PartClocks({**roots, "Postgres": postgres.pid})
+                clocks = PartClocks({**process_ids(stack), "Postgres": postgres.pid})
                 tokens = make_datasets(client, (DATASET, MARKERS, WARM_UP))
                 yield CostStack(stack, client, tokens, clocks)
     finally:

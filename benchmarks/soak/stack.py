@@ -19,7 +19,7 @@ from meta.client import MetaClient
 from meta.process import Environment
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
-from segplane.stack.config import StackSettings, worker_environment
+from segplane.stack.config import StackSettings, environment_of
 from segplane.stack.dev import Stack
 from segplane.stack.preflight import claim_ports
 
@@ -79,14 +79,14 @@ class SoakStack:
     @property
     def flush_secs(self) -> float:
         """Flush timeout of the collector."""
-        environment = worker_environment(self.stack.settings, "META_")
+        environment = environment_of(self.stack.settings, "meta")
         settings = {**environment, "META_DATABASE_URL": self.postgres_url}
         return meta.config.load(Environment("META_", settings)).stream.flush_timeout_ms / 1e3
 
     @property
     def nursery(self) -> nursery.config.Settings:
         """Settings of the nursery."""
-        environment = worker_environment(self.stack.settings, "NURSERY_")
+        environment = environment_of(self.stack.settings, "nursery")
         return nursery.config.load(Environment("NURSERY_", environment))
 
     def cycle(self) -> Cycle:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from dataplane.babies.events import SeenEvents
+from dataplane.babies.deduplication import SeenEvents
 from dataplane.babies.reads import DatasetWork
 from segments.offsets import OffsetSpan, spans_of_babies
 from segments.parquet.sorting import shrink

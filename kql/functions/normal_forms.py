@@ -9,6 +9,12 @@ from kql.regex import escape, group_count
 from kql.typed import Apply, Choice, Constant, Expression
 
 _LISTED_MAX = 1_048_576
+_CONDITIONAL = frozenset(
+    [
+        *("avgif", "avgif_timespan", "maxif", "minif", "stdevif", "sumif", "sumif_real"),
+        *("take_anyif", "varianceif", "variancepif"),
+    ]
+)
 
 
 def normalized(value: Expression) -> Expression:
@@ -21,15 +27,18 @@ def normalized(value: Expression) -> Expression:
         if first.type == "dynamic":
             first = convert(first, "string", value.offset, value.source)
         first = or_empty(first) if first.type == "string" else first
-        return replace(value, arguments=(first, *rest))
+        return _of_rows(replace(value, arguments=(first, *rest)))
+    if value.template in _CONDITIONAL:
+        value = _of_rows(value)
     if value.template in ("make_list", "make_set"):
         return _collected(value)
     if value.template == "rate" and len(value.arguments) == 4:
         number, start, time, flags = value.arguments
         recorded = Apply("recorded", (number, flags), "real")
         return replace(value, arguments=(recorded, start, time))
-    if value.type == "real" and value.template in ("min", "max", "minif", "maxif"):
-        return _extreme(value)
+    if value.type == "real" and value.template in ("min", "max"):
+        # NaN is the result only where no other number is there.
+        return replace(value, template=f"{value.template}_real")
     if value.template == "extract":
         _check_group(value)
     if value.template == "split":
@@ -42,12 +51,12 @@ def normalized(value: Expression) -> Expression:
     return value
 
 
-def _extreme(value: Apply) -> Apply:
-    """Return the greatest or least real, which is NaN only if no other number is there."""
-    number, *conditions = value.arguments
-    if conditions:
-        number = Apply("only_where", (number, conditions[0]), "real")
-    return replace(value, template=f"{value.template[:3]}_real", arguments=(number,))
+def _of_rows(value: Apply) -> Apply:
+    """Return an aggregate over the values of those rows for which its condition holds."""
+    element, *conditions = value.arguments
+    for condition in conditions:
+        element = Apply("only_where", (element, condition), element.type)
+    return replace(value, template=value.template.replace("if", ""), arguments=(element,))
 
 
 def _is_size(argument: Expression, call: Apply) -> bool:

@@ -18,11 +18,6 @@ from kql.syntax.tree import Call, Capture, Infix, Item, Literal, Name, Path, Tab
 from kql.typed import ColumnValue, Constant, Expression
 from kql.types import KqlType
 
-_CONVERSIONS: dict[KqlType, str] = {
-    "bool": "tobool", "int": "toint", "long": "tolong", "real": "toreal", "string": "tostring",
-    "datetime": "todatetime", "timespan": "totimespan", "guid": "toguid",
-}  # fmt: skip
-
 
 def evaluate(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     """Return the output of a plugin."""
@@ -61,8 +56,8 @@ def _bag_unpack(
             values[part.name] = _declared(part, state.columns[part.name])
         else:
             member = Path(part.offset, bag.expression, part.name.removeprefix(prefix))
-            conversion = _CONVERSIONS.get(part.type)
-            read = member if conversion is None else Call(part.offset, conversion, (member,))
+            converted = Call(part.offset, f"to{part.type}", (member,))
+            read = member if part.type == "dynamic" else converted
             values[part.name] = argument(read, state.scope(context)).value
     return state.select(values, operator.offset, is_named=True)
 

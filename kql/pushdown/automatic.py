@@ -6,7 +6,7 @@ the file says that it may stand for the attribute, else from the JSON. Everythin
 for both.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kql.pushdown.prefilters import prefilter
@@ -33,7 +33,7 @@ from kql.typed import (
     rebuilt,
 )
 from kql.types import KqlType
-from kql.walks import with_inputs
+from kql.walks import every, with_inputs
 
 # Conversions of a dynamic value that depend on nothing but the value.
 _CONVERSIONS = frozenset(
@@ -79,7 +79,7 @@ class _Hiding:
     """Rewrites relations from the top; `hidden` are the columns, by table and value."""
 
     def __init__(self, relation: Relation) -> None:
-        relations = list(_all(relation))
+        relations = list(every(relation))
         self.is_needed = any(isinstance(r, Scan) and r.table.automatic for r in relations)
         self._taken = {name.lower() for each in relations for name in each.columns}
         self.hidden: dict[tuple[str, Expression], HiddenColumn] = {}
@@ -225,10 +225,3 @@ def _sources(relation: Relation) -> _Sources:
             }
         case _:
             return {}
-
-
-def _all(relation: Relation) -> Iterator[Relation]:
-    yield relation
-    below: Iterable[Relation] = inputs(relation)
-    for each in below:
-        yield from _all(each)

@@ -9,6 +9,7 @@ that are left.
 import re
 from math import isfinite
 
+from kql.pushdown.promotion import is_text
 from kql.regex import escape, plainly_folded
 from kql.typed import Among, Apply, ColumnValue, Constant, Expression, Logic, Member
 
@@ -63,21 +64,12 @@ def _among(value: Expression, options: tuple[Expression, ...]) -> Expression | N
         case Apply(
             template="dynamic_to_string",
             arguments=(Member(base=ColumnValue() as base),),
-        ) if len(options) <= _OPTIONS_MAX and all(map(_is_literal, options)):
+        ) if len(options) <= _OPTIONS_MAX and all(is_text(o, _LITERAL) for o in options):
             searches = (*options, Constant("\\", "string"))
             return Logic("or", tuple(Apply("contains", (base, s), "bool") for s in searches))
     whole, bounds = _whole(value), [_truncated(option) for option in options]
     known = tuple(bound for bound in bounds if bound is not None)
     return Among(whole, known) if whole is not None and len(known) == len(bounds) else None
-
-
-def _is_literal(option: Expression) -> bool:
-    return (
-        isinstance(option, Constant)
-        and isinstance(option.value, str)
-        and _LITERAL.match(option.value) is not None
-        and not "Infinity".startswith(option.value)
-    )
 
 
 def _whole(value: Expression) -> Expression | None:

@@ -44,9 +44,9 @@ def _substitute(expression: Expression, promoted: tuple[Promoted, ...]) -> Expre
         case Apply(template=template, arguments=(Member() as member,)) if template in _NUMBERS:
             return _number(expression, member, promoted)
         case Apply(template=template, arguments=(text, constant)) if template in _TEXTS:
-            column = _column(text, "string", promoted) if _is_plain(constant) else None
+            column = _column(text, "string", promoted) if is_text(constant) else None
             return column and replace(expression, arguments=(column, constant))
-        case Among(value=text, options=options) if all(map(_is_plain, options)):
+        case Among(value=text, options=options) if all(map(is_text, options)):
             column = _column(text, "string", promoted)
             return column and replace(expression, value=column)
         case _:
@@ -84,7 +84,7 @@ def _column_of(
     return None if name is None else ColumnValue(name, type_)
 
 
-def _is_plain(constant: Expression) -> bool:
+def is_text(constant: Expression, plain: re.Pattern[str] = _PLAIN) -> bool:
     """Return whether a constant is no beginning of a number, an array or an object.
 
     A number beyond a real's range is "Infinity" in a column.
@@ -92,6 +92,6 @@ def _is_plain(constant: Expression) -> bool:
     return (
         isinstance(constant, Constant)
         and isinstance(constant.value, str)
-        and _PLAIN.match(constant.value) is not None
+        and plain.match(constant.value) is not None
         and not "Infinity".startswith(constant.value)
     )

@@ -4,7 +4,7 @@ Relations are pruned of the columns that nothing asks for. Files of a dataset ha
 their signals only, so a query names no other ones.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -30,7 +30,7 @@ from kql.typed import (
     Table,
     inputs,
 )
-from kql.walks import references, with_inputs
+from kql.walks import every, references, with_inputs
 
 _NANOS_PER_MICRO = 1_000
 
@@ -167,7 +167,7 @@ def reads_of(state: CheckedQuery, needed: Intervals = _EVERYTHING) -> tuple[Data
     bounds = time_bounds(relation, TIME_COLUMN, needed)
     terms = needed_terms(relation)
     columns: dict[str, dict[str, None]] = {}
-    for scan in _scans(relation):
+    for scan in (each for each in every(relation) if isinstance(each, Scan)):
         stored = (name for shown in scan.columns for name in _stored(scan.table, shown))
         columns.setdefault(scan.table.name, {}).update(dict.fromkeys(stored))
     return tuple(
@@ -180,10 +180,3 @@ def _stored(table: Table, name: str) -> Iterable[str]:
     if name in table.computed:
         return sorted(references(table.computed[name]))
     return (table.stored.get(name, name),)
-
-
-def _scans(relation: Relation) -> Iterator[Scan]:
-    if isinstance(relation, Scan):
-        yield relation
-    for below in inputs(relation):
-        yield from _scans(below)

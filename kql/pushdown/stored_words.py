@@ -25,6 +25,7 @@ from kql.typed import (
     inputs,
     parts,
 )
+from kql.walks import every
 
 WARNINGS_MAX = 5
 _CHARACTERS_MAX = 40
@@ -35,7 +36,7 @@ _INSTEAD = {"eq": "=~", "ne": "!~"}
 
 def warnings_of(relation: Relation) -> tuple[str, ...]:
     """Return a sentence for each comparison with a word that no record has, a few at most."""
-    return first(text for below in _all(relation) for text in _warnings(below))
+    return first(text for below in every(relation) for text in _warnings(below))
 
 
 def first(texts: Iterable[str]) -> tuple[str, ...]:
@@ -82,12 +83,6 @@ def warning(column: str, text: str, words: tuple[str, ...], instead: str) -> str
             hint = instead.format(column=column, word=word, text=shown)
             return f"no record has the {column} '{shown}', it is stored as '{word}': {hint}"
     return f"no record has the {column} '{shown}': its words are {', '.join(words)}"
-
-
-def _all(relation: Relation) -> Iterator[Relation]:
-    for below in inputs(relation):
-        yield from _all(below)
-    yield relation
 
 
 def _of_all(names: Iterable[str], each: list[Words]) -> Words:

@@ -89,10 +89,7 @@ PATTERNS = {
     "text_whole": "TRUNC(TRY_CAST(<0> AS DOUBLE))",
     "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>, 'g')",
     "sum": "COALESCE(TRY_CAST(SUM(<0>) AS BIGINT), CASE WHEN COUNT(<0>) = 0 THEN 0 END)",
-    "sumif": "COALESCE(TRY_CAST(SUM(CASE WHEN <1> THEN <0> END) AS BIGINT),"
-    " CASE WHEN COUNT(CASE WHEN <1> THEN <0> END) = 0 THEN 0 END)",
     "avg_timespan": "CAST(TRUNC(AVG(<0>)) AS BIGINT)",
-    "avgif_timespan": "CAST(TRUNC(AVG(CASE WHEN <1> THEN <0> END)) AS BIGINT)",
     "percentile": "QUANTILE_DISC(<0>, <1>)",
     "percentile_real": "COALESCE(QUANTILE_DISC(CASE WHEN NOT ISNAN(<0>) THEN <0> END, <1>), MAX(<0>))",
     "arg_max": "STRUCT_EXTRACT(ARG_MAX(STRUCT_PACK(v := <0>), <1>), 'v')",

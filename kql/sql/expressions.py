@@ -26,12 +26,6 @@ class SqlPattern(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False}
 
 
-class Raw(exp.Expression):
-    """A piece of SQL as it stands, of an engine's own: a constant of a time."""
-
-    arg_types: ClassVar[dict[str, bool]] = {"this": True}
-
-
 def _write(generator: Any, node: exp.Expression) -> str:
     arguments = [generator.sql(argument) for argument in node.expressions]
 
@@ -49,11 +43,7 @@ def _write(generator: Any, node: exp.Expression) -> str:
 @cache
 def _generator(engine: EngineName) -> Any:
     base = Dialect.get_or_raise(engine).generator_class
-    transforms = {
-        **base.TRANSFORMS,
-        SqlPattern: _write,
-        Raw: lambda _, node: str(node.args["this"]),
-    }
+    transforms = {**base.TRANSFORMS, SqlPattern: _write}
     return type(f"{engine}Generator", (base,), {"TRANSFORMS": transforms})
 
 
@@ -186,16 +176,16 @@ class ExpressionWriter:
     def _constant(self, constant: Constant, *, is_plain: bool) -> exp.Expression:
         value, type_ = constant.value, constant.type
         if value is None:
-            return Raw(this=f"CAST(NULL AS {self._engine.types[type_]})")
+            return SqlPattern(this=f"CAST(NULL AS {self._engine.types[type_]})")
         if isinstance(value, bool):
             return exp.Boolean(this=value)
         if isinstance(value, float):
-            return Raw(this=_real(value))
+            return SqlPattern(this=_real(value))
         if type_ == "datetime":
-            return Raw(this=self._engine.time(int(value)))
+            return SqlPattern(this=self._engine.time(int(value)))
         if isinstance(value, int):
             # A bare number is as narrow as it can be, and sums of such overflow.
-            return Raw(this=str(value) if is_plain else f"CAST({value} AS {_WIDTHS[type_]})")
+            return SqlPattern(this=str(value) if is_plain else f"CAST({value} AS {_WIDTHS[type_]})")
         if constant.role == "regex":
             value = self._engine.regex(value)
         elif constant.role == "rewrite":

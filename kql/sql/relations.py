@@ -1,6 +1,6 @@
 """Typed relations as SELECTs of sqlglot, each over the one below it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -12,6 +12,7 @@ from kql.sql.engines import ENGINES, Engine, EngineName
 from kql.sql.expressions import ExpressionWriter, SqlPattern, to_text
 from kql.typed import (
     Aggregate,
+    ColumnValue,
     ConstantRows,
     Distinct,
     Expand,
@@ -84,9 +85,7 @@ class _Writer:
         hidden = set(state.relation.columns) - set(state.columns)
         if not state.order and not hidden:
             return self.query(state.relation)
-        alias, select = self._over(state.relation)
-        for name in state.columns:
-            select.append("expressions", _named(_column(name, alias), name))
+        alias, select = self._over(state.relation, state.columns)
         if state.order:
             select = select.order_by(*_order(state.order, alias))
         return select
@@ -95,11 +94,12 @@ class _Writer:
         """Write a relation as a query of its own."""
         return _WRITERS[type(relation)](self, relation)
 
-    def _over(self, relation: Relation) -> tuple[str, exp.Select]:
-        """Return an empty SELECT over a relation, and the relation's alias in it."""
+    def _over(self, relation: Relation, names: Iterable[str] = ()) -> tuple[str, exp.Select]:
+        """Return a SELECT of some columns of a relation, and the relation's alias in it."""
         alias = self._alias()
         inner = self.query(relation).subquery(_quoted(alias), copy=False)
-        return alias, exp.Select().from_(inner, copy=False)
+        columns = [_named(_column(name, alias), name) for name in names]
+        return alias, exp.Select(expressions=columns).from_(inner, copy=False)
 
     def _alias(self) -> str:
         self._aliases += 1
@@ -133,18 +133,8 @@ class _Writer:
         return exp.Select(expressions=shown).from_(values_of_rows, copy=False)
 
     def _filter(self, relation: RowFilter) -> exp.Query:
-        """Write conditions that follow one another into one WHERE."""
-        conditions, below = [relation.condition], relation.input
-        while isinstance(below, RowFilter):
-            conditions.append(below.condition)
-            below = below.input
-        alias, select = self._over(below)
-        writer = self._expressions(alias)
-        for name in relation.columns:
-            select.append("expressions", _named(_column(name, alias), name))
-        for condition in reversed(conditions):
-            select = select.where(writer.condition(condition), copy=False)
-        return select
+        own = {n: ColumnValue(n, type_) for n, type_ in relation.columns.items()}
+        return self._select(Select(relation, own, relation.columns))
 
     def _select(self, relation: Select) -> exp.Query:
         conditions, below = list[Expression](), relation.input
@@ -176,9 +166,7 @@ class _Writer:
         return select
 
     def _distinct(self, relation: Distinct) -> exp.Query:
-        alias, select = self._over(relation.input)
-        for name in relation.columns:
-            select.append("expressions", _named(_column(name, alias), name))
+        alias, select = self._over(relation.input, relation.columns)
         if not relation.on:
             return select.distinct(copy=False)
         keys = [_column(name, alias) for name in relation.on]
@@ -189,16 +177,14 @@ class _Writer:
         )
         select.append("expressions", _named(number, _NUMBER))
         outer_alias = self._alias()
-        outer = exp.Select().from_(select.subquery(_quoted(outer_alias), copy=False), copy=False)
-        for name in relation.columns:
-            outer.append("expressions", _named(_column(name, outer_alias), name))
+        shown = [_named(_column(name, outer_alias), name) for name in relation.columns]
+        outer = exp.Select(expressions=shown)
+        outer = outer.from_(select.subquery(_quoted(outer_alias), copy=False), copy=False)
         first = exp.EQ(this=_column(_NUMBER, outer_alias), expression=exp.Literal.number(1))
         return outer.where(first, copy=False)
 
     def _limit(self, relation: Limit) -> exp.Query:
-        alias, select = self._over(relation.input)
-        for name in relation.columns:
-            select.append("expressions", _named(_column(name, alias), name))
+        alias, select = self._over(relation.input, relation.columns)
         if relation.order:
             select = select.order_by(*_order(relation.order, alias), copy=False)
         return select if relation.count is None else select.limit(relation.count, copy=False)
@@ -207,20 +193,16 @@ class _Writer:
         if "elements" not in self._engine.patterns:
             what = f"mv-expand is not available on {self._engine.name}"
             raise NotOnEngine(relation.offset, what, "run the query on duckdb, or leave it out")
-        alias, select = self._over(relation.input)
-        for name in relation.columns:
-            if name != relation.name:
-                select.append("expressions", _named(_column(name, alias), name))
+        others = [name for name in relation.columns if name != relation.name]
+        alias, select = self._over(relation.input, others)
         array = self._expressions(alias).value(relation.array)
         elements = SqlPattern(this=self._engine.patterns["elements"], expressions=[array])
         select.append("expressions", _named(elements, relation.name))
         return select
 
     def _numbered(self, relation: Numbered) -> exp.Query:
-        alias, select = self._over(relation.input)
-        for name in relation.columns:
-            if name != relation.name:
-                select.append("expressions", _named(_column(name, alias), name))
+        others = [name for name in relation.columns if name != relation.name]
+        alias, select = self._over(relation.input, others)
         order = _order(relation.order, alias)
         if not order and (any_order := self._engine.patterns.get("any_order")):
             order = [SqlPattern(this=any_order, expressions=[])]

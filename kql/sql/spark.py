@@ -100,15 +100,11 @@ PATTERNS = {
     "term_cs": "(<0> RLIKE <1>)",
     "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>)",
     "sum": "COALESCE(TRY_SUM(CAST(<0> AS BIGINT)), CASE WHEN COUNT(<0>) = 0 THEN 0L END)",
-    "sumif": "COALESCE(TRY_SUM(CAST(CASE WHEN <1> THEN <0> END AS BIGINT)),"
-    " CASE WHEN COUNT(CASE WHEN <1> THEN <0> END) = 0 THEN 0L END)",
     "avg_timespan": "CAST(AVG(<0>) AS BIGINT)",
-    "avgif_timespan": "CAST(AVG(CASE WHEN <1> THEN <0> END) AS BIGINT)",
     "percentile": "PERCENTILE_DISC(<1>) WITHIN GROUP (ORDER BY <0>)",
     "percentile_real": "COALESCE(PERCENTILE_DISC(<1>) WITHIN GROUP (ORDER BY CASE WHEN NOT ISNAN(<0>) THEN <0> END), MAX(<0>))",
     # Some value that is not null, as in DuckDB.
     "take_any": "ANY_VALUE(<0>, TRUE)",
-    "take_anyif": "ANY_VALUE(CASE WHEN <1> THEN <0> END, TRUE)",
     "arg_max": "MAX_BY(<0>, <1>)",
     "arg_min": "MIN_BY(<0>, <1>)",
     "arg_max_real": _EXTREME_REAL.format("MAX_BY"),

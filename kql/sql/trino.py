@@ -24,7 +24,7 @@ _EXTREME_REAL = (
 
 # Patterns of DuckDB that Trino has too, by its own names of functions and types.
 LIKE_DUCKDB = (
-    *("acos", "add", "abs", "asin", "atan", "atan2", "avg_timespan", "avgif_timespan", "bin_whole"),
+    *("acos", "add", "abs", "asin", "atan", "atan2", "avg_timespan", "bin_whole"),
     *("ceiling", "cos", "cot", "degrees", "divide", "exp2", "exp10", "ipv4_prefix", "isfinite"),
     *("isinf", "match", "member_is_present", "month_number", "multiply", "negate"),
     *("number_to_real", "pad_zeros", "pi", "position", "quarter_number", "radians", "real_to_int"),
@@ -74,7 +74,6 @@ PATTERNS = {
     "term_cs": "REGEXP_LIKE(<0>, <1>)",
     "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>)",
     "sum": "COALESCE(SUM(<0>), 0)",
-    "sumif": "COALESCE(SUM(CASE WHEN <1> THEN <0> END), 0)",
     "binary_all_and": "BITWISE_AND_AGG(<0>)",
     "binary_all_or": "BITWISE_OR_AGG(<0>)",
     "binary_all_xor": "BITWISE_XOR_AGG(<0>)",

@@ -118,10 +118,5 @@ class MetaClient:
 
 def location(bucket: "common_pb2.CloudBucket") -> StoreLocation:
     """The location of the object store in a message of meta."""
-    return StoreLocation(
-        provider=bucket.provider or "s3",
-        endpoint=bucket.endpoint,
-        bucket=bucket.bucket,
-        region=bucket.region,
-        path=bucket.path,
-    )
+    provider = bucket.provider or "s3"
+    return StoreLocation(provider, bucket.endpoint, bucket.bucket, bucket.region, bucket.path)

@@ -1,9 +1,10 @@
 """OperationsService: the functions of its modules, each by the name of its RPC in lower case."""
 
 import re
-from inspect import getmembers, isfunction
-from types import MethodType
-from typing import cast
+from collections.abc import Callable
+from functools import partial
+from inspect import getmembers, iscoroutinefunction, isfunction
+from typing import Any, cast
 
 import grpc
 
@@ -16,7 +17,7 @@ from meta.services.iceberg import tables
 from meta.services.lookup import changes, unmerged_babies
 from meta.services.merging import exclusions, merge_plan
 from meta.services.pins import pins
-from meta.services.registration import event_claims, registrations
+from meta.services.registration import deduplication, registrations
 from meta.services.rewrites import rewrite_jobs
 from meta.services.segments import unread_segments
 from meta.services.server_parts import ServerParts
@@ -42,7 +43,7 @@ MODULES = (
     exclusions,
     merge_plan,
     pins,
-    event_claims,
+    deduplication,
     registrations,
     rewrite_jobs,
     unread_segments,
@@ -60,7 +61,18 @@ class OperationsServicer:
         functions = dict(member for module in MODULES for member in getmembers(module, isfunction))
         for rpc in RPCS:
             name = re.sub(r"\B(?=[A-Z])", "_", rpc).lower()
-            setattr(self, rpc, MethodType(functions[name], server))
+            setattr(self, rpc, _without_context(partial(functions[name], server)))
+
+
+def _without_context(call: Callable[[Any], Any]) -> Callable[[Any, object], Any]:
+    """Return a handler as gRPC calls it, a coroutine if the call is one."""
+    if not iscoroutinefunction(call):
+        return lambda request, _: call(request)
+
+    async def awaited(request: Any, _: object) -> Any:
+        return await call(request)
+
+    return awaited
 
 
 def add_to_server(parts: ServerParts, server: grpc.Server) -> None:

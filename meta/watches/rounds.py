@@ -9,17 +9,13 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.process import Shutdown
+from meta.store.deduplication import run_filters, sorted_runs, staging
+from meta.store.deduplication.sorted_runs import MergedRuns
 from meta.store.deletion import kept_files
 from meta.store.deletion.kept_files import KeptDataset
 from meta.store.engine.pool import Database, Transaction
 from meta.store.locks import resource_locks
 from meta.store.pins import pin_lists
-from meta.store.registration import (
-    deduplication_runs,
-    run_filters,
-    staged_deduplication_keys,
-)
-from meta.store.registration.deduplication_runs import MergedRuns
 from meta.store.rewrites import rewrite_advance
 from meta.store.streams import routing
 from segments.errors import StoreError
@@ -72,10 +68,10 @@ class Rounds:
         """Merge all runs of keys that are due, each merge in a transaction of its own."""
         if self._deduplication_rounds % RUNS_EXPIRE_EVERY == 0:
             self._repeat(self._expire_page)
-            self._transactions.write(staged_deduplication_keys.expire)
-            self._merge_all(deduplication_runs.merge_over)
+            self._transactions.write(staging.expire)
+            self._merge_all(sorted_runs.merge_over)
         self._deduplication_rounds += 1
-        return self._merge_all(deduplication_runs.merge_due)
+        return self._merge_all(sorted_runs.merge_due)
 
     def make_filters(self) -> bool:
         """Make the filters of large new runs in this process, and drop those of deleted runs."""
@@ -143,10 +139,10 @@ class Rounds:
 
     def _expire_page(self) -> bool:
         """Remove one page of expired runs; True if it was full, so that there may be more."""
-        removed = self._transactions.write(deduplication_runs.expire)
+        removed = self._transactions.write(sorted_runs.expire)
         if removed:
             log.info("deduplication_keys_expired", runs=removed)
-        return removed == deduplication_runs.EXPIRED_MAX
+        return removed == sorted_runs.EXPIRED_MAX
 
     def _note(self, dataset: KeptDataset) -> None:
         try:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from dataplane.babies.columns import DatasetColumns, DecodedDataset
-from dataplane.babies.events import SeenEvents
+from dataplane.babies.deduplication import SeenEvents
 from dataplane.babies.reads import DatasetWork
 from nursery.parts import deduplication, quarantined
 from nursery.results import DatasetResult

@@ -15,7 +15,7 @@ from pathlib import Path
 from dataplane.babies.columns import DatasetColumns
 from dataplane.babies.conformity import QuarantinedPart
 from dataplane.babies.decoding import RoutedPayload, UndecodablePayload, decode_pass
-from dataplane.babies.events import TooManyEvents
+from dataplane.babies.deduplication import TooManyEvents
 from dataplane.babies.payload import Payload
 from dataplane.babies.reader import BabyReader
 from dataplane.babies.reads import TaskRead

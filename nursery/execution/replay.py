@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dataplane.babies.conformity import QuarantinedPart
 from dataplane.babies.decoding import RoutedPayload, decode_pass
-from dataplane.babies.events import SeenEvents
+from dataplane.babies.deduplication import SeenEvents
 from dataplane.babies.payload import Payload
 from dataplane.babies.reads import DatasetWork
 from nursery.execution.dataset_execution import DatasetExecution, OpenBatch

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import structlog
 
-from dataplane.babies.events import SeenEvents
+from dataplane.babies.deduplication import SeenEvents
 from meta.client import MetaClient
 from meta.v1 import nursery_pb2, operations_pb2
 from nursery import metrics

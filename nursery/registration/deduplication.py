@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 import structlog
 
-from dataplane.babies.events import hashes_of
+from dataplane.babies.deduplication import hashes_of
 from dataplane.babies.reads import DatasetWork
 from nursery.execution.dataset_execution import PRODUCER, OpenBatch
 from nursery.execution.segment_files import write_one

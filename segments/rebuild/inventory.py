@@ -1,8 +1,9 @@
 """Reads the input of a rebuild: every merged segment's footer, every baby's stamps."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
+from sys import intern
 
 from segments.errors import CorruptObject, ObjectMissing
 from segments.inventory.contents import (
@@ -17,6 +18,7 @@ from segments.inventory.streams import BabyFound
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
 from segments.markers import read_kept, read_markers
 from segments.rebuild.batches import Dropped
+from segments.rebuild.spilled_segments import SpilledSegments
 from segments.store.interface import ObjectInfo, ObjectStore
 
 
@@ -27,7 +29,7 @@ class Inventory:
     `hidden` are keys of segments that were taken out. Their records are no gap, but none is live.
     """
 
-    segments: tuple[SegmentFound, ...]
+    segments: SpilledSegments
     babies: tuple[BabyFound, ...]
     unread: tuple[Dropped, ...]
     hidden: frozenset[str] = frozenset()
@@ -35,27 +37,36 @@ class Inventory:
 
 def read_inventory(store: ObjectStore) -> Inventory:
     """Read the whole bucket; no process may write until it ends."""
-    segments: list[SegmentFound] = []
     babies: list[BabyFound] = []
     unread: list[Dropped] = []
+    segments = SpilledSegments()
+    segments.add(_segments(store, babies, unread))
+    markers = read_markers(store)
+    marked = {*markers.hidden, *(key for pair in markers.replaced for key in pair)}
+    readable = segments.among(marked)
+    reasons = {key: markers.reason(key, readable) for key in sorted(readable)}
+    unread += [Dropped(key, reason) for key, reason in reasons.items() if reason == "replaced"]
+    segments.remove([key for key, reason in reasons.items() if reason == "replaced"])
+    hidden = frozenset(key for key, reason in reasons.items() if reason == "hidden")
+    return Inventory(segments, tuple(babies), tuple(unread), hidden)
+
+
+def _segments(
+    store: ObjectStore, babies: list[BabyFound], unread: list[Dropped]
+) -> Iterator[SegmentFound]:
+    """Read all objects; yields segments, and collects the others."""
+    stamps: dict[frozenset[str], frozenset[str]] = {}
     objects = list_objects(store, DATASETS_ROOT, BABIES_ROOT)
     for item in read_each(partial(_read, store, read_kept(store)), objects):
         match item:
             case SegmentFound():
-                segments.append(item)
+                yield item
             case BabyFound():
-                babies.append(item)
+                ids = item.dataset_ids
+                shared = None if ids is None else stamps.setdefault(ids, ids)
+                babies.append(replace(item, stream_id=intern(item.stream_id), dataset_ids=shared))
             case Dropped():
                 unread.append(item)
-    markers, readable = read_markers(store), {segment.key for segment in segments}
-    reasons = {key: markers.reason(key, readable) for key in readable}
-    unread += [Dropped(key, reason) for key, reason in reasons.items() if reason == "replaced"]
-    return Inventory(
-        tuple(segment for segment in segments if reasons[segment.key] != "replaced"),
-        tuple(babies),
-        tuple(unread),
-        frozenset(key for key, reason in reasons.items() if reason == "hidden"),
-    )
 
 
 def _read(

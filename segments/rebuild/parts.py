@@ -6,6 +6,7 @@ all together: one output alone holds some days of them only.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from segments.parquet.lineage import BatchPart
 from segments.rebuild.batches import Dropped
@@ -24,9 +25,10 @@ def disjoint(
     that nothing is lost. Returns the chosen keys, the others, and warnings.
     """
     # If nothing is missing, outputs are chosen: they have more parts than their inputs.
-    held = _days({key: proven[key] for key in sorted(proven, key=lambda k: (-len(proven[k]), k))})
+    contested = sorted(_contested(proven), key=lambda key: (-len(proven[key]), key))
+    held = _days({key: proven[key] for key in contested})
     order = {key: place for place, key in enumerate(held)}
-    live: set[str] = set()
+    live = {key for key in proven if key not in held}
     warnings = []
     for group in components(held):
         options = {key: held[key] for key in sorted(group, key=order.__getitem__)}
@@ -44,6 +46,22 @@ def disjoint(
         live |= chosen
     dropped = [Dropped(key, "superseded") for key in sorted(held.keys() - live)]
     return frozenset(live), dropped, warnings
+
+
+def _contested(proven: Mapping[str, Sequence[BatchPart]]) -> set[str]:
+    """The files that have a part of a batch in common with another: few, unlike all.
+
+    Parts are compared by their hashes. Two that are equal by chance cost a choice and change none.
+    """
+    parts = sorted(_hash(batch) for batches in proven.values() for batch in batches)
+    shared = {first for first, second in pairwise(parts) if first == second}
+    return {
+        key for key, batches in proven.items() if any(_hash(batch) in shared for batch in batches)
+    }
+
+
+def _hash(batch: BatchPart) -> int:
+    return hash((batch.batch_id, batch.part))
 
 
 def _days(proven: Mapping[str, Sequence[BatchPart]]) -> dict[str, frozenset[Days]]:

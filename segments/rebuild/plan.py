@@ -15,9 +15,7 @@ from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, settle
 from segments.rebuild.parts import disjoint
 from segments.rebuild.replays import quarantined, replayed_babies, settle_replays
-
-MERGE_INPUTS_MAX = 16
-MERGE_COUNT_MAX = 4
+from segments.rebuild.spilled_segments import LiveSegments, SpilledSegments
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class Rebuild:
     """
 
     dataset_ids: tuple[str, ...]
-    segments: tuple[SegmentFound, ...]
+    segments: LiveSegments
     streams: tuple[EndedStream, ...]
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
@@ -41,65 +39,111 @@ class Rebuild:
     deduplication_keys: Mapping[str, str] = field(default_factory=dict)
 
 
-def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebuild:
-    """Decide which segments were live and how far each dataset had merged each stream."""
-    dropped: list[Dropped] = []
-    warnings: list[str] = []
-    by_dataset: dict[str, list[SegmentFound]] = {}
-    for segment in sorted(segments, key=lambda segment: segment.key):
-        if reason := _unusable(segment):
-            dropped.append(Dropped(segment.key, reason))
-        else:
-            by_dataset.setdefault(segment.footer.dataset_id, []).append(segment)
+def plan(spilled: SpilledSegments, babies: Iterable[BabyFound]) -> Rebuild:
+    """Decide which segments were live and how far each dataset had merged each stream.
+
+    The lineages of one dataset are in memory at a time. Live segments are chosen in the file.
+    """
     by_stream: dict[str, dict[int, BabyFound]] = {}
     for baby in babies:
         by_stream.setdefault(baby.stream_id, {})[baby.offset] = baby
-    tails = _tails(by_dataset.values(), by_stream)
+    answer = _Answer()
+    covered, with_segments = _covered(spilled, answer.dropped)
+    tails = {
+        stream_id: _tail(covered.get(stream_id, -1), by_stream.get(stream_id, {}))
+        for stream_id in covered.keys() | by_stream.keys()
+    }
     runs = {
         stream_id: tuple(by_stream[stream_id][o] for o in range(tail.first, tail.committed + 1))
         for stream_id, tail in tails.items()
     }
     stamped = {d for run in runs.values() for baby in run for d in baby.dataset_ids or ()}
-    live: list[SegmentFound] = []
     entries: dict[str, list[StreamEntry]] = {stream_id: [] for stream_id in tails}
-    dataset_ids = tuple(sorted(stamped | by_dataset.keys()))
+    dataset_ids = tuple(sorted(stamped | with_segments))
     for dataset_id in dataset_ids:
-        own = by_dataset.get(dataset_id, [])
-        history = settle_dataset(dataset_id, own, tails, runs)
-        dropped += history.dropped
-        warnings += history.warnings
-        chosen = [segment for segment in own if segment.key in history.live_keys]
-        live += chosen
+        segments = [s for s in spilled.lineages(dataset_id) if not _unusable(s)]
+        history = settle_dataset(dataset_id, segments, tails, runs)
+        spilled.choose(dataset_id, history.live_keys)
+        chosen = [segment for segment in segments if segment.key in history.live_keys]
+        answer.add(dataset_id, history, segments, chosen)
         newest = _newest(chosen)
         for stream_id, offset in history.merged_offsets.items():
             # If the baby itself is gone, this is a time that is not too early.
             last = by_stream.get(stream_id, {}).get(offset)
             at = last.modified_at_nanos if last else newest.get(stream_id, 0)
             entries[stream_id].append(StreamEntry(dataset_id, offset, at // 10**9 * 10**9))
-    footers = [segment.footer for segment in _oldest_first(live)]
-    return Rebuild(
-        dataset_ids,
-        tuple(live),
-        tuple(
-            EndedStream(s, t.committed, t.first - 1, tuple(entries[s]), runs[s])
-            for s, t in sorted(tails.items())
-        ),
-        tuple(sorted(dropped)),
-        tuple(warnings),
-        {segment.footer.dataset_id: segment.spec for segment in _oldest_first(live)},
-        {dataset_id: _numbered(own) for dataset_id, own in by_dataset.items()},
-        deduplication_keys={f.dataset_id: f.deduplication for f in footers if f.deduplication},
+    streams = tuple(
+        EndedStream(s, t.committed, t.first - 1, tuple(entries[s]), runs[s])
+        for s, t in sorted(tails.items())
     )
+    return answer.rebuild(dataset_ids, spilled.live(), streams)
 
 
-def _oldest_first(segments: Iterable[SegmentFound]) -> list[SegmentFound]:
-    return sorted(segments, key=lambda segment: (segment.modified_at_nanos, segment.key))
+def _covered(spilled: SpilledSegments, dropped: list[Dropped]) -> tuple[dict[str, int], set[str]]:
+    """The highest offset of each stream that segments have, and the datasets of these segments.
+
+    Segments that have no place in a catalog are dropped.
+    """
+    covered: dict[str, int] = {}
+    dataset_ids: set[str] = set()
+    for segment in spilled:
+        if reason := _unusable(segment):
+            dropped.append(Dropped(segment.key, reason))
+            continue
+        dataset_ids.add(segment.footer.dataset_id)
+        for span in (*segment.footer.ranges, *quarantined(segment.footer)):
+            covered[span.stream_id] = max(covered.get(span.stream_id, -1), span.end)
+    return covered, dataset_ids
 
 
-def _numbered(segments: Iterable[SegmentFound]) -> tuple[PromotedColumn, ...]:
-    newest_first = reversed(_oldest_first(segments))
-    columns = (column for segment in newest_first for column in segment.spec.promoted)
-    return tuple(dict.fromkeys(column for column in columns if column.field_id is not None))
+@dataclass(slots=True)
+class _Answer:
+    """The parts of the answer that grow with each dataset."""
+
+    dropped: list[Dropped] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    specs: dict[str, SegmentSpec] = field(default_factory=dict)
+    numbered: dict[str, tuple[PromotedColumn, ...]] = field(default_factory=dict)
+    deduplication_keys: dict[str, str] = field(default_factory=dict)
+
+    def add(
+        self,
+        dataset_id: str,
+        history: History,
+        segments: Sequence[SegmentFound],
+        chosen: Sequence[SegmentFound],
+    ) -> None:
+        """Add a dataset: all its segments, and those that were chosen of them."""
+        self.dropped += history.dropped
+        self.warnings += history.warnings
+        if segments:
+            newest_first = sorted(segments, key=_age, reverse=True)
+            columns = (c for segment in newest_first for c in segment.spec.promoted)
+            numbered = dict.fromkeys(c for c in columns if c.field_id is not None)
+            self.numbered[dataset_id] = tuple(numbered)
+        if chosen:
+            self.specs[dataset_id] = max(chosen, key=_age).spec
+        if with_key := [segment for segment in chosen if segment.footer.deduplication]:
+            self.deduplication_keys[dataset_id] = max(with_key, key=_age).footer.deduplication
+
+    def rebuild(
+        self, dataset_ids: tuple[str, ...], live: LiveSegments, streams: tuple[EndedStream, ...]
+    ) -> Rebuild:
+        """Return the whole answer."""
+        return Rebuild(
+            dataset_ids,
+            live,
+            streams,
+            tuple(sorted(self.dropped)),
+            tuple(self.warnings),
+            self.specs,
+            self.numbered,
+            deduplication_keys=self.deduplication_keys,
+        )
+
+
+def _age(segment: SegmentFound) -> tuple[int, str]:
+    return segment.modified_at_nanos, segment.key
 
 
 def settle_dataset(
@@ -155,24 +199,12 @@ def _batch(batch_id: str, files: Sequence[SegmentFound]) -> NurseryBatch:
     )
 
 
-def _tails(
-    segments_by_dataset: Iterable[Sequence[SegmentFound]],
-    by_stream: Mapping[str, Mapping[int, BabyFound]],
-) -> dict[str, Tail]:
-    """First and last baby of each stream.
+def _tail(covered: int, present: Mapping[int, BabyFound]) -> Tail:
+    """First and last baby of a stream of which segments cover the offsets up to one.
 
     Offsets that no segment covers count as committed up to the first hole, as when a tail is
     adopted: beyond a hole nothing was acknowledged.
     """
-    covered: dict[str, int] = dict.fromkeys(by_stream, -1)
-    for segments in segments_by_dataset:
-        for segment in segments:
-            for span in (*segment.footer.ranges, *quarantined(segment.footer)):
-                covered[span.stream_id] = max(covered.get(span.stream_id, -1), span.end)
-    return {s: _tail(top, by_stream.get(s, {})) for s, top in covered.items()}
-
-
-def _tail(covered: int, present: Mapping[int, BabyFound]) -> Tail:
     end = covered
     above = [offset for offset in present if offset > covered]
     # Offsets are reaped in order. If the highest covered baby is gone, those missing above it may
@@ -199,18 +231,6 @@ def _unusable(segment: SegmentFound) -> str:
     ):
         return "foreign: its footer does not name the batch that it is of"
     return ""
-
-
-def merge_count_of(segment: SegmentFound) -> int:
-    """Guess how often the rows of a segment were merged, by the number of its batches."""
-    if isinstance(parse_key(segment.key), MergedKey):
-        return 0
-    # Days of one part may be apart.
-    parts = len({(batch.batch_id, batch.part) for batch in segment.footer.batches})
-    count, inputs = 1, MERGE_INPUTS_MAX
-    while inputs < parts and count < MERGE_COUNT_MAX:
-        count, inputs = count + 1, inputs * MERGE_INPUTS_MAX
-    return count
 
 
 def _newest(chosen: Iterable[SegmentFound]) -> dict[str, int]:

@@ -41,6 +41,9 @@ _FIRST_JOBS_MAX = 3
 # Java's message if an executor's interpreter is missing.
 _NO_PROGRAM = "Cannot run program"
 _LOOPBACK = "127.0.0.1"
+_LINE_CHARACTERS_MAX = 500
+# The last line of a traceback of Python.
+_RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)$", re.MULTILINE)
 _PY4J = "An error occurred while calling"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # A driver only plans and passes results on. Without the optimizing compiler and with one collecting
@@ -103,10 +106,15 @@ def cores(spark: SparkSession, settings: SparkSettings) -> int:
 
 
 def first_line(error: Exception) -> str:
-    """First line of the cause of a failed job; Py4J's own message does not name it."""
+    """First line of the cause of a failed job: of the error in Python, if there is one.
+
+    Py4J's own message and Spark's do not name it.
+    """
+    if raised := _RAISED.findall(str(error)):
+        return str(raised[-1])[:_LINE_CHARACTERS_MAX]
     stripped = (line.strip(" :\t") for line in str(error).splitlines())
     lines = [line for line in stripped if line and not line.startswith(_PY4J)]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:500]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:_LINE_CHARACTERS_MAX]
 
 
 def cause_of(error: Exception) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 from uuid import uuid4
 
@@ -21,7 +22,8 @@ _TRIES_MAX = 5
 _RETRY_SECS = 1.0
 _POLL_SECS = 0.5
 _REQUEST_SECS = 60.0
-_AGAIN = (429, 502, 503, 504)
+# 0 = no answer.
+_AGAIN = (0, 429, 502, 503, 504)
 _RUN, _NUMBER = "segplane.test_send.run", "segplane.test_send.number"
 
 
@@ -61,7 +63,7 @@ def deliver(
     sent_at = time.time_ns()
     for first in range(0, count, _BATCH_RECORDS):
         numbers = range(first, min(count, first + _BATCH_RECORDS))
-        _post(target, _export(run, numbers))
+        _send(target, _export(run, numbers))
     yield Step("acknowledged", count, time.monotonic() - started)
     for name, open_at in steps.items():
         _await(name, partial(open_at, sent_at), run, count, started + timeout_secs)
@@ -116,40 +118,44 @@ def _export(run: str, numbers: range) -> bytes:
     return json.dumps({"resourceLogs": [resource_logs]}).encode()
 
 
-def _post(target: OtlpTarget, body: bytes) -> None:
-    """Send an export until it is answered; a collector takes a repeated one once."""
+def _send(target: OtlpTarget, body: bytes) -> None:
+    """Send an export; raises DeliveryFailed unless all of it is accepted."""
     if not target.endpoint.startswith(("http://", "https://")):
         raise DeliveryFailed(f"endpoint {target.endpoint!r} is no http:// or https:// address")
-    headers = {"content-type": "application/json", "authorization": f"Bearer {target.token}"}
     url = f"{target.endpoint.rstrip('/')}/v1/logs"
-    for tries in range(1, _TRIES_MAX + 1):
-        try:
-            with urlopen(Request(url, body, headers), timeout=_REQUEST_SECS) as answer:
-                _check_accepted(answer.read())
-                return
-        except HTTPError as error:
-            if error.code not in _AGAIN or tries == _TRIES_MAX:
-                raise DeliveryFailed(
-                    f"the collector answers {error.code}: {_text(error)}"
-                ) from None
-        except (URLError, TimeoutError, ConnectionError) as error:
-            if tries == _TRIES_MAX:
-                reason = getattr(error, "reason", error)
-                raise DeliveryFailed(
-                    f"the collector at {url} cannot be reached: {reason}"
-                ) from None
-        time.sleep(_RETRY_SECS)
-
-
-def _check_accepted(answer: bytes) -> None:
-    partial = (json.loads(answer or b"{}") or {}).get("partialSuccess") or {}
+    status, reply = post(url, target.token, body, "application/json")
+    if not status:
+        raise DeliveryFailed(f"the collector at {url} cannot be reached: {reply.decode()}")
+    if status != HTTPStatus.OK:
+        raise DeliveryFailed(f"the collector answers {status}: {_text(reply)}")
+    partial = (json.loads(reply or b"{}") or {}).get("partialSuccess") or {}
     if rejected := int(partial.get("rejectedLogRecords") or 0):
         raise DeliveryFailed(f"the collector rejected {rejected}: {partial.get('errorMessage')}")
 
 
-def _text(error: HTTPError) -> str:
+def post(url: str, token: str, body: bytes, media_type: str) -> tuple[int, bytes]:
+    """Send an export until it is answered; a collector takes a repeated one once.
+
+    Returns the status and body; the status is 0 if there is none, and the body the reason.
+    """
+    headers = {"content-type": media_type, "authorization": f"Bearer {token}"}
+    for tries in range(1, _TRIES_MAX + 1):
+        try:
+            with urlopen(Request(url, body, headers), timeout=_REQUEST_SECS) as answer:
+                return answer.status, answer.read()
+        except HTTPError as error:
+            status, reply = error.code, error.read()
+        except OSError as error:
+            status, reply = 0, str(getattr(error, "reason", error)).encode()
+        if tries == _TRIES_MAX or status not in _AGAIN:
+            break
+        time.sleep(_RETRY_SECS)
+    return status, reply
+
+
+def _text(reply: bytes) -> str:
     """Return the collector's message, on one line."""
-    body = error.read(4_096).decode(errors="replace")
+    body = reply[:4_096].decode(errors="replace")
     with suppress(ValueError, KeyError, TypeError):
         body = str(json.loads(body)["message"])
-    return " ".join(body.split()) or error.reason
+    return " ".join(body.split())

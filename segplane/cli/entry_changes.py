@@ -3,9 +3,11 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from segplane.cli.connection import refusal
+from segplane.cli.messages import MetaClient, catalog_pb2
 from segplane.cli.parameters import Option
 
 if TYPE_CHECKING:
@@ -21,6 +23,24 @@ ExpectedVersion = Annotated[
 ]
 # Fields that a person does not change by this call.
 _ABOUT = frozenset(("authors", "created_at", "version"))
+
+
+def catalog_call(client: MetaClient, method: str, /, **fields: object) -> Any:
+    """Call CatalogService by a method's name, whose request has these fields."""
+    return getattr(client.catalog, method)(getattr(catalog_pb2, f"{method}Request")(**fields))
+
+
+def update_entry(
+    client: MetaClient, kind: str, name: str, expected_version: str | None, /, **changes: object
+) -> Any:
+    """Change an entry of a kind, such as View, unless another call has changed it since."""
+    read = partial(catalog_call, client, f"Get{kind}", name=name)
+    before = read()
+    expected = expected_version or before.version or None
+    with refused_with_differences(before, read):
+        return catalog_call(
+            client, f"Update{kind}", id=before.id, expected_version=expected, **changes
+        )
 
 
 @contextmanager

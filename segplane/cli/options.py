@@ -21,12 +21,12 @@ AcceptLoss = Annotated[
     bool, Option("--accept-loss", help="State that the records may be lost. Required.")
 ]
 Reason = Annotated[str, Option("--reason", help="Kept in the loss ledger.")]
-LocalStackDir = Annotated[
+DataDir = Annotated[
     Path,
     Option(
         "--data-dir",
         envvar="SEGPLANE_DATA_DIR",
-        help="Data folder of `segplane dev` on this machine.",
+        help="Folder of the stack on this machine: database, objects, logs and token.",
     ),
 ]
 _DIGITS_MAX = 18

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 
@@ -55,11 +55,8 @@ def click_parameter(parameter: inspect.Parameter, help_: str | None) -> click.Pa
         type_, given = get_args(type_)
     is_required = parameter.default is parameter.empty
     given = given or (Positional() if is_required else Option())
-    type_ = (
-        next((t for t in get_args(type_) if t is not NoneType), type_)
-        if isinstance(type_, UnionType)
-        else type_
-    )
+    if get_origin(type_) in (Union, UnionType):
+        type_ = next(t for t in get_args(type_) if t is not NoneType)
     is_list = get_origin(type_) is list
     type_ = get_args(type_)[0] if is_list else type_
     attributes: dict[str, Any] = {
@@ -88,6 +85,8 @@ def _names(parameter: inspect.Parameter, type_: object) -> tuple[str, ...]:
 
 
 def _type(type_: Any, bounds: dict[str, Any]) -> click.ParamType[Any]:
+    if get_origin(type_) is Literal:
+        return click.Choice(get_args(type_))
     if issubclass(type_, Enum):
         return _Choice(type_)
     if bounds:

@@ -47,18 +47,13 @@ def require_valid(settings: StackSettings, parts: Sequence[str]) -> None:
     # A port of 0 is chosen at the start.
     settings = replace(settings, meta_port=settings.meta_port or defaults.META_PORT)
     # A setting that several processes share is refused with one text.
-    processes = [Process.META, *chain.from_iterable(map(_processes_of, parts))]
+    names = chain.from_iterable(config.APART if p == PIPELINE else (p,) for p in parts)
+    processes = [Process.META, *map(Process, names)]
     refusals = dict.fromkeys(_refusals(settings, processes))
     for refusal in refusals:
         complain(refusal)
     if refusals:
         raise Exit(EXIT_USAGE)
-
-
-def _processes_of(part: str) -> tuple[Process, ...]:
-    if part == PIPELINE:
-        return Process.NURSERY, Process.MERGE_WORKER
-    return (Process(part),)
 
 
 def _refusals(settings: StackSettings, processes: Sequence[Process]) -> Iterator[str]:
@@ -76,15 +71,9 @@ def _refusals(settings: StackSettings, processes: Sequence[Process]) -> Iterator
 
 
 def _environment(settings: StackSettings, process: Process) -> Mapping[str, str]:
-    match process:
-        case Process.META:
-            return config.meta_environment(settings, settings.database_url or _EMBEDDED_URL)
-        case Process.COLLECTOR:
-            return config.collector_environment(settings)
-        case Process.GATEWAY:
-            return config.gateway_environment(settings)
-        case _:
-            return config.worker_environment(settings, process.prefix)
+    if process is Process.META:
+        return config.meta_environment(settings, settings.database_url or _EMBEDDED_URL)
+    return config.environment_of(settings, process)
 
 
 def installed_loads(processes: Sequence[Process]) -> Mapping[Process, Load]:

@@ -5,17 +5,19 @@ copied from this environment, compiled ones included, so executors need this Pyt
 """
 
 import importlib.util
-import os
-import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 from dataplane import babies
 from segments import keys
 from segplane.stack.preflight import NotReady
+from segplane.terminal.whole_files import whole_file
 
 # Segplane's packages that tasks import; the shared ones stand below `segplane` in a wheel.
 SHARED = {package.__name__.partition(".")[0] for package in (babies, keys)}
@@ -27,8 +29,6 @@ OUR_EXTRA = "spark"
 WITH_SPARK = {"pyspark"}
 # Most of the archive is compiled code that hardly gets smaller; 9 takes ten times as long.
 GZIP_LEVEL = 1
-_REQUIREMENT = re.compile(r"([\w.\-]+)\s*(?:\[([\w.\-,\s]*)\])?([^;]*)(?:;(.*))?", re.DOTALL)
-_EXTRA = re.compile(r"""extra\s*==\s*['"]([\w.\-]+)['"]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,54 +48,37 @@ def build(output: Path) -> list[Packed]:
     files = dict(_our_files())
     for distribution in distributions:
         files.update(_files_of(distribution))
-    temporary = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        with tarfile.open(temporary, "w:gz", compresslevel=GZIP_LEVEL) as archive:
+        with (
+            whole_file(output) as file,
+            tarfile.open(None, "w:gz", file, compresslevel=GZIP_LEVEL) as archive,
+        ):
             for name, path in sorted(files.items()):
                 archive.add(path.resolve(), name, recursive=False, filter=_anonymous)
-        temporary.replace(output)
     except OSError as error:
         raise NotReady(f"cannot write {output}: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return [Packed(package.metadata["Name"], package.version) for package in distributions]
 
 
 def _needed() -> list[metadata.Distribution]:
     """Our distribution and all that it needs on an executor, each once."""
     packages: dict[str, metadata.Distribution] = {}
-    waiting = [(OUR_DISTRIBUTION, frozenset({OUR_EXTRA}), False)]
-    done: set[tuple[str, frozenset[str]]] = set()
+    waiting, done = [(OUR_DISTRIBUTION, OUR_EXTRA)], set[tuple[str, str]]()
     while waiting:
-        name, extras, is_conditional = waiting.pop()
-        if (name, extras) in done or name in WITH_SPARK:
+        name, extra = waiting.pop()
+        if (name, extra) in done or name in WITH_SPARK:
             continue
-        done.add((name, extras))
+        done.add((name, extra))
         try:
             packages[name] = metadata.distribution(name)
         except metadata.PackageNotFoundError:
-            # An environment marker may exclude this platform or Python.
-            if is_conditional:
-                continue
             raise NotReady(
                 f"{name} is not installed here: install segplane-server[spark]"
             ) from None
-        waiting += _requirements(packages[name], extras)
+        for needed in map(Requirement, packages[name].requires or ()):
+            if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+                waiting += [(canonicalize_name(needed.name), e) for e in ("", *needed.extras)]
     return [packages[name] for name in sorted(packages)]
-
-
-def _requirements(
-    distribution: metadata.Distribution, extras: frozenset[str]
-) -> Iterator[tuple[str, frozenset[str], bool]]:
-    for line in distribution.requires or ():
-        matched = _REQUIREMENT.fullmatch(line.strip())
-        assert matched is not None
-        condition = matched[4] or ""
-        if (extra := _EXTRA.search(condition)) and extra[1] not in extras:
-            continue
-        extra_names = frozenset(filter(None, re.split(r"[,\s]+", matched[2] or "")))
-        is_conditional = bool(_EXTRA.sub("", condition).strip())
-        yield re.sub(r"[-_.]+", "-", matched[1]).lower(), extra_names, is_conditional
 
 
 def _our_files() -> Iterator[tuple[str, Path]]:

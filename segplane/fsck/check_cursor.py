@@ -1,10 +1,11 @@
 """Positions of checks in a file, so that an interrupted check can continue."""
 
 import json
-import os
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
+
+from segplane.terminal.whole_files import whole_file
 
 # Kept in memory, in the file and in the output; the rest is only counted.
 KEPT_MAX = 10_000
@@ -108,9 +109,5 @@ def load(path: Path, begin: Cursor, fixed: tuple[str, ...]) -> Cursor:
 def save(path: Path, cursor: object) -> None:
     """Write the position, so that a crash leaves the file of before or this one."""
     content = {"check": type(cursor).__name__, **asdict(cursor)}  # type: ignore[call-overload]
-    temporary = path.with_name(f"{path.name}.new")
-    with temporary.open("w") as file:
-        json.dump(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    with whole_file(path) as file:
+        file.write(json.dumps(content).encode())

@@ -15,10 +15,10 @@ from dataplane.registration import registered_facts
 from meta.client import MetaClient
 from meta.v1 import common_pb2, segment_lookup_pb2
 from segments.errors import CorruptObject, ObjectMissing
-from segments.keys import join_key
 from segments.parquet.footer import RegisteredFacts, StoredFooter, differences
 from segments.parquet.lineage import BatchPart
 from segments.store.interface import ObjectStore
+from segplane.read.lookup import object_key
 
 PAGE = 1_000
 
@@ -167,10 +167,9 @@ def _segments(client: MetaClient, segment_ids: Sequence[str]) -> Iterator[Segmen
 
 
 def _segment(info: common_pb2.SegmentInfo) -> SegmentState:
-    name = info.cloud_object_key
     return SegmentState(
         info.id,
-        join_key(name.prefix.prefix, name.key),
+        object_key(info),
         registered_facts(info),
         bool(info.foreign.state) and not info.facts.format_version,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from meta.client import MetaClient
 from meta.errors import NotFound
 from meta.v1 import catalog_pb2
-from meta.v1 import operations_pb2 as pb
+from segplane.read.lookup import settings_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,8 @@ def find_lost(
     """Find the datasets without the setting among some with their columns. Raises MetaError."""
     lost: list[LostDeduplicationKeys] = []
     for dataset_id, column in deduplication_keys:
-        request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
         try:
-            settings = client.operations.GetDatasetSettings(request).settings
+            settings = settings_at(client, dataset_id, None)
             name = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset_id)).name
         except NotFound:
             # It was deleted meanwhile.

@@ -13,8 +13,8 @@ from meta.client import MetaClient
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SegmentInfo
 from segments.inventory.listing import batches, list_payloads, read_note
-from segments.keys import join_key
 from segments.store.interface import ObjectStore
+from segplane.read.lookup import object_key
 
 # Notes are read for the number of records; payloads beyond are counted without it.
 NOTES_MAX = 10_000
@@ -106,9 +106,8 @@ def summary(withheld: Iterable[Withheld]) -> str:
 
 
 def _named(segment: SegmentInfo) -> str:
-    at = segment.cloud_object_key
     return (
-        f"segment {segment.id}, {join_key(at.prefix.prefix, at.key)}, registered at version"
+        f"segment {segment.id}, {object_key(segment)}, registered at version"
         f" {segment.created_version}: {segment.foreign.reason}"
     )
 

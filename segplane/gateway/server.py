@@ -28,7 +28,7 @@ from segplane.gateway.http.connection import (
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.iceberg.access.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
-from segplane.gateway.iceberg.scans.scan_plans import PlanRoutes, ScanPlanner
+from segplane.gateway.iceberg.scans.scan_plans import ScanPlanner
 from segplane.gateway.iceberg.tables import Tables
 from segplane.gateway.queries.processes.pool import WAITING_MAX, ProcessPool
 from segplane.gateway.queries.service import QueryService
@@ -65,13 +65,12 @@ def build(
     readiness = MetaReadiness(meta, locator)
     tables = Tables(meta, locator, settings.segments_max)
     access = StoreAccess(settings.access, lambda: locator.stores)
-    plans = PlanRoutes(ScanPlanner(meta, tables))
     catalog = IcebergCatalog(
         meta,
         tables,
         lambda: locator.store_location,
         access,
-        plans,
+        ScanPlanner(meta, tables),
         refresh_secs=settings.refresh_secs,
     )
     own = OwnTokens(settings.auth_token, settings.auth_token_file)
@@ -179,12 +178,8 @@ def http_server(
 def listen(settings: Settings) -> socket.socket:
     """Open the gateway's port. Raises ConfigError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    place, is_v6 = (settings.host, settings.port), family is socket.AF_INET6
     try:
-        listener.bind((settings.host, settings.port))
-        listener.listen(_BACKLOG)
+        return socket.create_server(place, family=family, backlog=_BACKLOG, dualstack_ipv6=is_v6)
     except OSError as error:
-        listener.close()
         raise ConfigError(f"GATEWAY_BIND {settings.bind} cannot be had: {error}") from error
-    return listener

@@ -1,7 +1,6 @@
 """The datasets and views that a query names, as the query language and SQL know them."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
 
 from kql.scope import CheckedQuery
 from kql.typed import Table
@@ -16,7 +15,6 @@ from segplane.read.opening import state_at
 from segplane.read.views.view_sql import ViewUnreadable, compiled_view, table_of
 
 NamedTable = Table | CheckedQuery
-Found = TypeVar("Found")
 
 
 class CatalogTables(Mapping[str, NamedTable]):
@@ -56,13 +54,16 @@ class CatalogTables(Mapping[str, NamedTable]):
         return sum(1 for _ in self)
 
     def _find(self, name: str) -> NamedTable | None:
-        table = _found(lambda: self._dataset(name))
-        if table is not None:
-            return table
         try:
-            return _found(
-                lambda: _allowed(lambda: compiled_view(self._client, name, is_complete=True))
-            )
+            return self._dataset(name)
+        except NotFound as error:
+            if "as_of_nanos" in error.metadata:
+                raise QueryError(sentence(error)) from None
+        try:
+            return compiled_view(self._client, name, is_complete=True)
+        except (NotFound, RoleRefused):
+            # Views do not exist for a caller who is limited to datasets.
+            return None
         except ViewUnreadable as error:
             raise QueryError(str(error)) from None
 
@@ -74,20 +75,3 @@ class CatalogTables(Mapping[str, NamedTable]):
         else:
             dataset_id, version = state_at(self._client, name, as_of)
         return table_of(self._client, dataset_id, name, version, is_complete=True, has_words=True)
-
-
-def _found(get: Callable[[], Found]) -> Found | None:
-    try:
-        return get()
-    except NotFound as error:
-        if "as_of_nanos" in error.metadata:
-            raise QueryError(sentence(error)) from None
-        return None
-
-
-def _allowed(get: Callable[[], Found]) -> Found | None:
-    """Return None to a caller who is limited to datasets: views do not exist for it."""
-    try:
-        return get()
-    except RoleRefused:
-        return None

@@ -1,17 +1,20 @@
 """Lookup of datasets, views, segments and of their URLs, as a query engine does it."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
+from kql.errors import suggestion
 from meta.client import MetaClient, location, paged_lists
 from meta.errors import MetaError, NotFound, RoleRefused
 from meta.v1 import catalog_pb2, common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
 from segments.keys import join_key
-from segplane.terminal import suggestions
 
 # One GetUsage takes as many.
 _USAGES_MAX = 1_000
 _UNREADABLE_PAGE = 1_000
+# Where refusals name a dataset.
+_DATASET_KEYS = ("dataset_name", "dataset")
 
 
 def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
@@ -58,18 +61,22 @@ def view_names(client: MetaClient) -> list[str]:
 
 
 def with_suggestion(client: MetaClient, error: NotFound) -> NotFound:
-    """Name the dataset that was not found and the existing one whose name comes closest."""
-    name = suggestions.missing_dataset(error)
+    """Name the dataset that was not found and the existing one whose name comes closest.
+
+    A refusal that says the name which a dataset has now stays as it is.
+    """
+    keys = () if "renamed_to" in error.metadata else _DATASET_KEYS
+    name = next((error.metadata[key] for key in keys if key in error.metadata), "")
     if not name:
         return error
-    try:
+    message = f"there is no dataset {name!r}"
+    # The caller must see the refusal, not that it could not be explained.
+    with suppress(MetaError):
         if _is_view(client, name):
-            message = suggestions.it_is_a_view(name)
+            message += ", it is a view: read it by open_view, option view, or segplane query"
         else:
-            message = suggestions.did_you_mean(name, _some_names(client))
-    except MetaError:
-        # The caller must see the refusal, not that it could not be explained.
-        message = suggestions.no_such_dataset(name)
+            hint = suggestion(name, _some_names(client), "`segplane datasets list` lists them")
+            message += f": {hint}"
     return NotFound(message, **error.metadata)
 
 
@@ -93,9 +100,17 @@ def find_all(
     client: MetaClient, request: pb.FindSegmentsRequest
 ) -> Iterator[common_pb2.SegmentInfo]:
     """Read every page; all of them come from the version of the first."""
+    for page in find_pages(client, request):
+        yield from page.segments
+
+
+def find_pages(
+    client: MetaClient, request: pb.FindSegmentsRequest
+) -> Iterator[pb.FindSegmentsResponse]:
+    """Yield every page in turn; `request` is changed to ask for the next one."""
     while True:
         reply = client.segment_lookup.FindSegments(request)
-        yield from reply.segments
+        yield reply
         if not reply.page.HasField("next_cursor"):
             return
         request.cursor = reply.page.next_cursor
@@ -112,11 +127,14 @@ def find_unreadable(client: MetaClient) -> Iterator[common_pb2.SegmentInfo]:
         request.after_segment_id = reply.next_after_segment_id
 
 
+def object_key(segment: common_pb2.SegmentInfo) -> str:
+    """Return the whole key of a segment's object."""
+    return join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
+
+
 def segment_url(segment: common_pb2.SegmentInfo) -> str:
     """Return the object's location for query engines: a path, or a URL such as s3://."""
-    prefix = segment.cloud_object_key.prefix
-    store = location(prefix.bucket)
-    key = join_key(prefix.prefix, segment.cloud_object_key.key)
+    store, key = location(segment.cloud_object_key.prefix.bucket), object_key(segment)
     if store.provider == "file":
         return f"/{join_key(store.path, key)}"
     return f"{store.root}/{key}"

@@ -11,6 +11,7 @@ from functools import partial
 from uuid import UUID
 
 from meta.commits.transactions import Transactions
+from meta.store.catalog import datasets as rows_of_datasets
 from meta.store.recovery import lost_segments, unknown_streams
 from meta.store.recovery.lost_segments import Returned, ReturnedStream
 from meta.store.recovery.rebuild import RestoredSegment
@@ -24,12 +25,21 @@ from segments.rebuild.lost import LostChoice, choose_lost
 from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import segment_row
 from segplane.recovery.returned_streams import Planned, TailOf, streams_of
-from segplane.recovery.unclaimed_keys import UnclaimedKeys, find_unclaimed
 from segplane.recovery.unknown_babies import UnknownTail
 from segplane.recovery.unknown_objects import KEYS_AT_ONCE, find_segments
 
 # The store's times of objects are whole seconds, and its clock may have been set since.
 _SKEW_NANOS = 2 * 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class UnclaimedKeys:
+    """A dataset that is deduplicated by a column, or had so if the setting is not there."""
+
+    dataset_id: str
+    dataset_name: str
+    column: str
+    is_set: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +111,7 @@ def return_segments(
         left,
         new,
         {str(s.id): tail_of(str(s.id)) for s in returned.streams if s.before is None},
-        find_unclaimed(transactions, returning),
+        tuple(filter(None, (_unclaimed(transactions, d) for d in returning))),
     )
 
 
@@ -258,3 +268,13 @@ def _replaced_by(dataset: Planned, segment: SegmentFound) -> Iterator[UUID]:
             for span in segment.footer.ranges
         ):
             yield segment_id
+
+
+def _unclaimed(transactions: Transactions, planned: Planned) -> UnclaimedKeys | None:
+    id_, footers = planned.dataset_id, (segment.footer for segment in planned.choice.chosen)
+    column = next((f.deduplication for f in footers if f.deduplication), "")
+    dataset = transactions.read(lambda tx: rows_of_datasets.find_either(tx, UUID(id_)))
+    if dataset is not None and dataset.deduplication_column:
+        return UnclaimedKeys(id_, dataset.name, dataset.deduplication_column, is_set=True)
+    name = f"reconciled-{id_}" if dataset is None else dataset.name
+    return UnclaimedKeys(id_, name, column, is_set=False) if column else None

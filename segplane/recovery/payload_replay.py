@@ -15,6 +15,7 @@ from segments.errors import ObjectExists
 from segments.parquet.spec import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.typed.conformity import OUTSIDE_WINDOW, SCHEMA_VIOLATION
+from segplane.read.lookup import settings_at
 from segplane.recovery.object_attempts import register_once
 
 if TYPE_CHECKING:
@@ -151,9 +152,7 @@ def _complete(
 
 def _layout(client: MetaClient, dataset_id: str, *, is_enforced: bool) -> SegmentSpec:
     sharding = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=dataset_id))
-    settings = client.operations.GetDatasetSettings(
-        operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id)
-    ).settings
+    settings = settings_at(client, dataset_id, None)
     deduplication = settings.deduplication if settings.HasField("deduplication") else None
     spec = read_layout(
         sharding.fields, settings.promoted_columns.columns, deduplication=deduplication

@@ -110,7 +110,8 @@ def replay_whole(
         dataset_id=dataset_id,
         acceptance=acceptance,
     )
-    if done.is_whole:
+    # Nothing of the baby is left to the object.
+    if not done.damaged:
         _delete(store, key)
     return done
 

@@ -23,7 +23,8 @@ from segments.keys import has_control_characters, split_key, store_of
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
-from segments.rebuild.plan import Rebuild, merge_count_of, plan
+from segments.rebuild.plan import Rebuild, plan
+from segments.rebuild.spilled_segments import merge_count_of
 from segments.store.interface import ObjectStore
 
 NAME_CHARACTERS_MAX = 255
@@ -37,15 +38,11 @@ def read_plan(store: ObjectStore) -> Rebuild:
     """Read the whole bucket and decide what was live in it; changes nothing."""
     inventory = read_inventory(store)
     planned = plan(inventory.segments, inventory.babies)
-    live = [item for item in planned.segments if item.key not in inventory.hidden]
-    hidden = [
-        Dropped(item.key, "hidden") for item in planned.segments if item.key in inventory.hidden
-    ]
+    hidden = [Dropped(key, "hidden") for key in inventory.segments.hide(inventory.hidden)]
     return replace(
         planned,
-        segments=tuple(live),
         dropped=(*inventory.unread, *hidden, *planned.dropped),
-        replayed=_replayed(store, live),
+        replayed=_replayed(store, planned.segments),
     )
 
 
@@ -54,11 +51,13 @@ def _replayed(store: ObjectStore, live: Iterable[SegmentFound]) -> dict[str, str
 
     The batch of a replay follows from the key of its payload.
     """
-    datasets = {
-        batch.batch_id: item.footer.dataset_id for item in live for batch in item.footer.batches
+    payloads = {str(uuid_of(info.key)): info.key for info, _ in list_payloads(store)}
+    return {
+        payloads[batch.batch_id]: item.footer.dataset_id
+        for item in (live if payloads else ())
+        for batch in item.footer.batches
+        if batch.batch_id in payloads
     }
-    batches = ((info.key, str(uuid_of(info.key))) for info, _ in list_payloads(store))
-    return {key: datasets[batch] for key, batch in batches if batch in datasets}
 
 
 def read_names(path: Path) -> dict[str, str]:
@@ -101,7 +100,7 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
     migrations.upgrade(database)
     catalog = tables.Catalog(
         {UUID(dataset_id): name for dataset_id, name in names.items()},
-        tuple(segment_row(item) for item in rebuilt.segments),
+        map(segment_row, rebuilt.segments.by_merge_count()),
         rebuilt.streams,
         {UUID(dataset_id): _layout(spec) for dataset_id, spec in rebuilt.specs.items()},
         {
@@ -114,7 +113,7 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
         version = tables.write(tx, catalog, default)
         # A meta that is not configured with a store of segments must not start. meta writes the URL
         # when it starts.
-        for name in sorted({store_of(row.new.object_key) for row in catalog.segments} - {""}):
+        for name in sorted({store_of(item.key) for item in rebuilt.segments} - {""}):
             object_stores.remember(tx, name, "")
         return version
 

@@ -21,7 +21,6 @@ from meta.client import MetaClient
 from meta.v1 import common_pb2, operations_pb2, segment_lookup_pb2
 from segments.checksums import BLOCK_BYTES, checksum_of
 from segments.errors import CorruptObject, ObjectExists, ObjectMissing
-from segments.keys import join_key
 from segments.markers import mark_hidden, mark_replaced
 from segments.object_check import KnownObject, check_object
 from segments.parquet.content import read_local_content
@@ -35,6 +34,7 @@ from segments.parquet.reader import SegmentFile, read_footer
 from segments.parquet.upload import verify_segment
 from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
+from segplane.read.lookup import object_key
 from segplane.recovery.object_attempts import register_once
 
 
@@ -64,7 +64,7 @@ def hide(
     """Hide a segment, then mark it in the bucket. Raises MetaError, StoreError."""
     request = operations_pb2.HideSegmentRequest(segment_id=segment_id, acceptance=acceptance)
     reply = client.operations.HideSegment(request)
-    mark_hidden(_store(client), _key(reply.segment))
+    mark_hidden(_store(client), object_key(reply.segment))
     return reply
 
 
@@ -84,7 +84,7 @@ def replace(
     segment = _segment(client, segment_id)
     location, store = ask_location(client, "segments"), _store(client)
     file = _read(path)
-    old_key = _key(segment)
+    old_key = object_key(segment)
     is_altered = _is_altered(store, segment, old_key, file.facts)
     if is_altered and not accepts_altered:
         raise _altered(store, segment, old_key, path, file.facts)
@@ -128,7 +128,7 @@ def _replacing_key(segment_id: str, old_key: str, facts: SegmentFacts, attempt: 
 def altered_lines(client: MetaClient, segment_id: str, path: Path) -> list[str]:
     """Compare a file with a segment; empty if its bytes are the registered ones."""
     segment, file = _segment(client, segment_id), _read(path)
-    store, key = _store(client), _key(segment)
+    store, key = _store(client), object_key(segment)
     if not _is_altered(store, segment, key, file.facts):
         return []
     return _altered(store, segment, key, path, file.facts).differences
@@ -144,7 +144,7 @@ def take_back(
     reply = client.operations.TakeBackReplacement(request)
     store = _store(client)
     for segment in (reply.replacement, reply.original):
-        mark_hidden(store, _key(segment))
+        mark_hidden(store, object_key(segment))
     return reply
 
 
@@ -156,9 +156,9 @@ def unhide(
     if not segment.HasField("tombstone_version"):
         raise RepairRefused(f"segment {segment_id} is live, not hidden")
     with tempfile.TemporaryDirectory(prefix="segplane-unhide-") as folder:
-        path = _copy(_store(client), _key(segment), Path(folder))
+        path = _copy(_store(client), object_key(segment), Path(folder))
         if path is None:
-            raise RepairRefused(f"object {_key(segment)} is missing")
+            raise RepairRefused(f"object {object_key(segment)} is missing")
         return replace(client, segment_id, path, acceptance)
 
 
@@ -182,10 +182,6 @@ def _segment(client: MetaClient, segment_id: str) -> common_pb2.SegmentInfo:
     for segment in client.segment_lookup.GetSegmentsByIds(request).segments:
         return segment
     raise RepairRefused(f"there is no segment {segment_id}")
-
-
-def _key(segment: common_pb2.SegmentInfo) -> str:
-    return join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
 
 
 def _read(path: Path) -> _File:

@@ -6,7 +6,6 @@ a stream whose exports are all acknowledged elsewhere, by their digests, is left
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from uuid import UUID
 
@@ -23,15 +22,6 @@ from segments.store.interface import ObjectStore
 QUIET_SECS = 60.0
 _NIL = str(UUID(int=0))
 _SKEW_NANOS = 60 * 10**9
-
-
-class _Share(Enum):
-    """The exports of a baby that other babies hold which were committed since the restore."""
-
-    NONE = "none"
-    SOME = "some"
-    ALL = "all"
-    NO_EXPORTS = "no exports"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +55,20 @@ class UnknownBabies:
     def read(self, stream_id: str) -> UnknownTail:
         """Read a stream to its stop message or its first hole: nothing beyond was acknowledged."""
         babies: list[BabyFound] = []
-        shares: list[_Share] = []
+        exports: list[tuple[int, int]] = []
         for baby, content in read_babies(self._store, stream_id):
             if babies and baby.offset != babies[-1].offset + 1:
                 break
             babies.append(baby)
-            shares.append(_share(_digests(content), self._acknowledged))
+            digests = _digests(content)
+            exports.append((sum(d in self._acknowledged for d in digests), len(digests)))
             if baby.is_stop:
                 break
         newest = max((baby.modified_at_nanos for baby in babies), default=0)
         if newest > self._store.now_nanos() - int(QUIET_SECS * 1e9):
             reason = f"it was written in the last {QUIET_SECS:.0f} s; run again"
             return UnknownTail(tuple(babies), reason=reason)
-        end = _end(shares)
+        end = _end(exports)
         if end is None:
             reason = "its end holds exports that were acknowledged elsewhere, among others"
             return UnknownTail(tuple(babies), reason=reason)
@@ -105,26 +96,20 @@ def _digests_since(transactions: Transactions, store: ObjectStore, since: int) -
     return frozenset(digests)
 
 
-def _share(digests: Sequence[bytes], acknowledged: frozenset[bytes]) -> _Share:
-    repeated = sum(digest in acknowledged for digest in digests)
-    if not digests:
-        return _Share.NO_EXPORTS
-    return _Share.ALL if repeated == len(digests) else _Share.SOME if repeated else _Share.NONE
-
-
-def _end(shares: Sequence[_Share]) -> int | None:
+def _end(exports: Sequence[tuple[int, int]]) -> int | None:
     """Count the babies that were acknowledged in the stream itself; None if that is not known.
 
-    A collector wrote its last flushes elsewhere, all of each. Equal bytes further up are another
-    export of the same content.
+    Of each baby the exports that others hold are given, and all. A collector wrote its last flushes
+    elsewhere, all of each. Equal bytes further up are another export of the same content.
     """
-    end = len(shares)
-    for index in range(len(shares) - 1, -1, -1):
-        if shares[index] is _Share.SOME:
+    end = len(exports)
+    for index in range(len(exports) - 1, -1, -1):
+        repeated, total = exports[index]
+        if 0 < repeated < total:
             return None
-        if shares[index] is _Share.NONE:
+        if total and not repeated:
             break
-        if shares[index] is _Share.ALL:
+        if total:
             end = index
     return end
 

@@ -47,11 +47,6 @@ class ReplayedBaby:
     version: int
     num_segments: int
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing of the baby is left to the object in the quarantine."""
-        return not self.damaged
-
 
 def sound_copy(path: Path, damaged: bytes, *, is_as_is: bool) -> Baby:
     """Read a sound copy of a damaged baby segment. Raises ReplayRefused, OSError.

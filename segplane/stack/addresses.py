@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from segplane.terminal.whole_files import whole_file
+
 _FILE = "addresses.json"
 
 
@@ -19,10 +21,8 @@ class StackAddresses:
 
 def write(data_dir: Path, addresses: StackAddresses) -> None:
     """Keep the addresses of a stack that is ready."""
-    path = data_dir / _FILE
-    temporary = path.with_name(f".{_FILE}")
-    temporary.write_text(json.dumps(asdict(addresses)) + "\n")
-    temporary.replace(path)
+    with whole_file(data_dir / _FILE) as file:
+        file.write(json.dumps(asdict(addresses)).encode())
 
 
 def remove(data_dir: Path) -> None:

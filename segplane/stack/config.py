@@ -20,6 +20,8 @@ _LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
 _OBJECT_STORE = "SEGPLANE_OBJECT_STORE_URL"
 # Nursery and merge worker in one process, with one Spark application.
 PIPELINE = "pipeline"
+# The pipeline in two processes.
+APART = ("nursery", "merge_worker")
 _OWN_SPARK = ("NURSERY_SPARK_", "MERGE_WORKER_SPARK_")
 # Senders wait half a second for an acknowledgement. All else has a server's pace: each round costs
 # CPU, and merges of fewer files write each byte more often.
@@ -150,18 +152,27 @@ def meta_environment(settings: StackSettings, database_url: str) -> dict[str, st
     }
 
 
-def worker_environment(settings: StackSettings, prefix: str) -> dict[str, str]:
-    """Environment of a worker; `prefix` is that of its settings, such as NURSERY_."""
-    return _environment(settings) | {
-        f"{prefix}META_ADDRESS": settings.meta_address,
-        f"{prefix}META_AUTH_TOKEN": settings.meta_auth_token,
-        **_client_tls(settings.meta_tls, prefix),
+def environment_of(settings: StackSettings, process: str) -> dict[str, str]:
+    """Environment of a process of meta's clients, by its name."""
+    environment = _environment(settings)
+    for name in APART if process == PIPELINE else (process,):
+        prefix = f"{name.upper()}_"
+        environment[f"{prefix}META_ADDRESS"] = settings.meta_address
+        environment[f"{prefix}META_AUTH_TOKEN"] = settings.meta_auth_token
+        environment |= _client_tls(settings.meta_tls, prefix)
+    return environment | _places(settings).get(process, {})
+
+
+def _places(settings: StackSettings) -> dict[str, dict[str, str]]:
+    """Addresses and folders that a process alone has."""
+    return {
+        "collector": {
+            "COLLECTOR_GRPC_BIND": settings.otlp_grpc_address,
+            "COLLECTOR_HTTP_BIND": f"{HOST}:{settings.otlp_http_port}",
+            "COLLECTOR_STATE_DIR": str(settings.data_dir / "collector"),
+        },
+        "gateway": {"GATEWAY_BIND": settings.gateway_bind},
     }
-
-
-def pipeline_environment(settings: StackSettings) -> dict[str, str]:
-    """Environment of nursery and merge worker in one process."""
-    return worker_environment(settings, "NURSERY_") | worker_environment(settings, "MERGE_WORKER_")
 
 
 def runs_apart(settings: StackSettings) -> bool:
@@ -178,20 +189,6 @@ def _client_tls(tls: ClientTls | None, prefix: str) -> dict[str, str]:
         f"{prefix}META_KEY_FILE": tls.key_file,
         f"{prefix}META_SERVER_NAME": tls.server_name,
     }
-
-
-def collector_environment(settings: StackSettings) -> dict[str, str]:
-    """Environment of the collector."""
-    return worker_environment(settings, "COLLECTOR_") | {
-        "COLLECTOR_GRPC_BIND": settings.otlp_grpc_address,
-        "COLLECTOR_HTTP_BIND": f"{HOST}:{settings.otlp_http_port}",
-        "COLLECTOR_STATE_DIR": str(settings.data_dir / "collector"),
-    }
-
-
-def gateway_environment(settings: StackSettings) -> dict[str, str]:
-    """Environment of the gateway."""
-    return worker_environment(settings, "GATEWAY_") | {"GATEWAY_BIND": settings.gateway_bind}
 
 
 def _environment(settings: StackSettings) -> dict[str, str]:

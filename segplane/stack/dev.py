@@ -18,7 +18,7 @@ from meta.client import MetaClient
 from meta.errors import Unavailable
 from segplane.stack import addresses, config, preflight
 from segplane.stack.addresses import StackAddresses
-from segplane.stack.config import PIPELINE, StackSettings
+from segplane.stack.config import APART, PIPELINE, StackSettings
 from segplane.stack.ingest_token import ready_token
 from segplane.stack.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
 from segplane.stack.preflight import PortTaken
@@ -26,11 +26,10 @@ from segplane.stack.run_lock import RunLock
 
 COLLECTOR = "collector"
 GATEWAY = "gateway"
-# The pipeline in two processes.
-APART = ("nursery", "merge_worker")
 MERGING = (PIPELINE, *APART)
 WORKERS = (*MERGING, "janitor")
 PARTS = (COLLECTOR, GATEWAY, PIPELINE, "janitor")
+_MODULES = {GATEWAY: "segplane.gateway", PIPELINE: "segplane.stack.pipeline"}
 READY_POLL_SECS = 0.1
 PROGRESS_EVERY_SECS = 10.0
 META_STOP_SECS = 30.0
@@ -164,16 +163,9 @@ class Stack:
     def _spec(self, name: str) -> ChildSpec:
         if name == COLLECTOR:
             self.token = self._ready_token()
-            environment = config.collector_environment(self.settings)
-            return ChildSpec(name, name, environment, self._collector_is_ready)
-        if name == GATEWAY:
-            environment = config.gateway_environment(self.settings)
-            return ChildSpec(name, "segplane.gateway", environment, _worker_is_ready)
-        if name == PIPELINE:
-            environment = config.pipeline_environment(self.settings)
-            return ChildSpec(name, "segplane.stack.pipeline", environment, _worker_is_ready)
-        environment = config.worker_environment(self.settings, f"{name.upper()}_")
-        return ChildSpec(name, name, environment, _worker_is_ready)
+        environment = config.environment_of(self.settings, name)
+        is_ready = self._collector_is_ready if name == COLLECTOR else _worker_is_ready
+        return ChildSpec(name, _MODULES.get(name, name), environment, is_ready)
 
     def _ready_token(self) -> str:
         """Return the default token; meta is started again if it dies before it answers."""

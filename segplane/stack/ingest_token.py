@@ -1,6 +1,5 @@
 """Default ingest token of `segplane dev`, kept in a file: meta shows a token's secret once."""
 
-import os
 from pathlib import Path
 
 from meta.client import MetaClient
@@ -8,6 +7,7 @@ from meta.errors import TokenUnknown
 from meta.v1 import ingest_token_pb2 as pb
 from meta.v1 import ingestion_pb2
 from segments.ids import new_uuid7
+from segplane.terminal.whole_files import whole_file
 
 
 def ready_token(client: MetaClient, path: Path) -> str:
@@ -23,7 +23,8 @@ def ready_token(client: MetaClient, path: Path) -> str:
             dataset_name=config.default_dataset.name,
         )
     )
-    _write_private(path, created.plaintext_token)
+    with whole_file(path, mode=0o600) as file:
+        file.write(f"{created.plaintext_token}\n".encode())
     return created.plaintext_token
 
 
@@ -48,13 +49,3 @@ def _is_valid(client: MetaClient, token: str) -> bool:
     except TokenUnknown:
         return False
     return True
-
-
-def _write_private(path: Path, text: str) -> None:
-    mine = path.with_name(f".{path.name}.{os.getpid()}")
-    mine.unlink(missing_ok=True)
-    with os.fdopen(os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(f"{text}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    mine.replace(path)

@@ -12,9 +12,9 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 from urllib.parse import quote
 
 from dataplane.processes.parent_death import tied_command
@@ -44,8 +44,25 @@ RESTART_PAUSE_SECS = 1.0
 STOP_WAIT_SECS = 120.0
 LOG_BYTES_MAX = 16 << 20
 LOG_TAIL_LINES = 5
-# The eighth line of postmaster.pid, which pg_ctl reads too: starting, ready, stopping.
-PID_FILE_STATUS_LINE = 7
+# Lines of postmaster.pid, which pg_ctl reads too; the status is starting, ready, stopping.
+_SOCKET_LINE, PID_FILE_STATUS_LINE = 4, 7
+
+
+def running_url(folder: Path) -> str:
+    """Return the URL of a server that another process runs over a folder; raises PostgresError."""
+    try:
+        lines = (folder / "cluster" / "postmaster.pid").read_text().splitlines()
+        socket_dir = lines[_SOCKET_LINE]
+    except (OSError, IndexError):
+        raise PostgresError(
+            f"no Postgres runs over {folder}: start the stack first, or name its database with"
+            " --database-url"
+        ) from None
+    return _url(DATABASE, socket_dir)
+
+
+def _url(database: str, socket_dir: str) -> str:
+    return f"postgresql://{SUPERUSER}@/{quote(database)}?host={quote(socket_dir, safe='')}"
 
 
 class EmbeddedPostgres:
@@ -80,8 +97,7 @@ class EmbeddedPostgres:
     def url_of(self, database: str) -> str:
         """Return the URL of another database of this server."""
         assert self._socket_dir is not None, "not started"
-        host = quote(str(self._socket_dir), safe="")
-        return f"postgresql://{SUPERUSER}@/{quote(database)}?host={host}"
+        return _url(database, str(self._socket_dir))
 
     @property
     def log_path(self) -> Path:
@@ -230,13 +246,13 @@ class EmbeddedPostgres:
                 start_new_session=True,
             )
 
-    def _open_log(self) -> contextlib.AbstractContextManager[int]:
+    def _open_log(self) -> IO[bytes]:
         if self.log_path.exists() and self.log_path.stat().st_size > LOG_BYTES_MAX:
             self.log_path.replace(self.log_path.with_suffix(".log.1"))
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        log_file = os.open(self.log_path, flags, 0o600)
-        self._log_start = os.fstat(log_file).st_size
-        return _closing_fd(log_file)
+        log_file = os.fdopen(os.open(self.log_path, flags, 0o600), "ab")
+        self._log_start = log_file.tell()
+        return log_file
 
     def _await_ready(self, child: subprocess.Popen[bytes]) -> None:
         """Wait for recovery without a deadline; report every few seconds."""
@@ -270,14 +286,6 @@ class EmbeddedPostgres:
     def _log_tail(self) -> str:
         lines = self.log_path.read_text(errors="replace").strip().splitlines()
         return " | ".join(lines[-LOG_TAIL_LINES:]) or f"see {self.log_path}"
-
-
-@contextlib.contextmanager
-def _closing_fd(fd: int) -> Iterator[int]:
-    try:
-        yield fd
-    finally:
-        os.close(fd)
 
 
 def _environment() -> dict[str, str]:

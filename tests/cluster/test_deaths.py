@@ -29,6 +29,13 @@ def kill_an_executor(scene: ClusterScene, child: Child) -> None:
     os.kill(scene.cluster.executors()[0], signal.SIGKILL)
 
 
+def kill_a_python(scene: ClusterScene, child: Child) -> None:
+    """Kill the Pythons of tasks; their daemon goes on."""
+    daemons = [pid for executor in scene.cluster.executors() for pid in children_of(executor)]
+    for pid in [python for daemon in daemons for python in children_of(daemon)]:
+        os.kill(pid, signal.SIGKILL)
+
+
 def kill_a_worker(scene: ClusterScene, child: Child) -> None:
     cluster = scene.cluster
     cluster.kill_worker(next(w for w in cluster.workers if executors_of(w)))
@@ -46,8 +53,8 @@ def is_busy(scene: ClusterScene, pattern: str) -> bool:
 
 KILLS = pytest.mark.parametrize(
     ("kill", "restarts"),
-    [(kill_an_executor, 0), (kill_a_worker, 0), (kill_the_drivers_jvm, 1)],
-    ids=["executor", "worker", "driver's JVM"],
+    [(kill_a_python, 0), (kill_an_executor, 0), (kill_a_worker, 0), (kill_the_drivers_jvm, 1)],
+    ids=["Python", "executor", "worker", "driver's JVM"],
 )
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataplane.babies.events import SeenEvents, hashes_of, ints_of
+from dataplane.babies.deduplication import SeenEvents, hashes_of, ints_of
 from segments.deduplication import Deduplication
 from segments.parquet.lineage import day_of
 

@@ -1,31 +1,24 @@
 """docs/security.md names a test for every control, and the tests that it names exist."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.docs.named_tests import is_test, named_tests
+from tests.docs.pages import ROOT
+
 PAGE = (ROOT / "docs" / "security.md").read_text()
 _CONTROL = re.compile(r"^\| (.+) \| (.+) \| (.+) \|$", re.MULTILINE)
-_NAME = re.compile(r"`(test_\w+|tests/[\w/]+\.py)`")
 
 
 def controls() -> dict[str, list[str]]:
     """The threats of the page, and the tests of each."""
     section = PAGE[PAGE.index("## Controls") : PAGE.index("## Least privilege")]
     rows = _CONTROL.findall(section)[1:]
-    return {threat: _NAME.findall(tests) for threat, _, tests in rows if set(threat) != {"-"}}
+    return {threat: named_tests(tests) for threat, _, tests in rows if set(threat) != {"-"}}
 
 
 CONTROLS = controls()
-
-
-@pytest.fixture(scope="module")
-def functions() -> set[str]:
-    """The names of all tests."""
-    texts = (path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    return {name for text in texts for name in re.findall(r"def (test_\w+)\(", text)}
 
 
 def test_the_page_has_its_parts() -> None:
@@ -35,7 +28,6 @@ def test_the_page_has_its_parts() -> None:
 
 
 @pytest.mark.parametrize("threat", CONTROLS)
-def test_every_control_names_tests_that_exist(threat: str, functions: set[str]) -> None:
+def test_every_control_names_tests_that_exist(threat: str) -> None:
     assert CONTROLS[threat]
-    for name in CONTROLS[threat]:
-        assert name in functions or (ROOT / name).is_file(), name
+    assert [name for name in CONTROLS[threat] if not is_test(name)] == []

@@ -26,7 +26,7 @@ from meta.v1.nursery_pb2 import GetIngestStreamsRequest, IngestStreamInfo
 from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.location import StoreLocation
 from segments.store.open import open_store
-from segplane.stack.config import collector_environment
+from segplane.stack.config import environment_of
 from segplane.stack.dev import Stack
 from segplane.stack.preflight import claim_ports
 from tests.support.pipeline.reading import find_all, paths, read_records
@@ -119,7 +119,7 @@ class SecondCollector:
 def _second_collector(stack: Stack) -> Iterator[SecondCollector]:
     ports = claim_ports({"grpc": 0, "http": 0})
     endpoint = Endpoint(f"127.0.0.1:{ports['grpc']}", f"127.0.0.1:{ports['http']}")
-    environment = collector_environment(stack.settings) | {
+    environment = environment_of(stack.settings, "collector") | {
         "COLLECTOR_GRPC_BIND": endpoint.grpc,
         "COLLECTOR_HTTP_BIND": endpoint.http,
         "COLLECTOR_STATE_DIR": str(stack.settings.data_dir / "collector-2"),

@@ -15,9 +15,9 @@ from segments.location import Stores
 from segments.parquet.lineage import day_of
 from segments.parquet.reader import read_segment
 from segments.rebuild.inventory import read_inventory
-from segments.rebuild.plan import plan
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
+from tests.support.inventories import planned
 from tests.support.merge_worker.case import Case, Signalling
 from tests.support.merge_worker.scripted import Here
 from tests.support.parquet.rows import Row, plain
@@ -56,7 +56,7 @@ def rebuilt(case: Case) -> Counter[Row]:
     """Rows that readers would see if the catalog came from the bucket now."""
     inventory = read_inventory(case.store)
     own = [s for s in inventory.segments if s.footer.dataset_id == case.dataset_id]
-    answer = plan(own, [])
+    answer = planned(own)
     assert not answer.warnings
     return rows_in(case.store, [one.key for one in answer.segments])
 

@@ -1,6 +1,7 @@
 """`python -m merge_worker` as a process: what it does, how it ends."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -63,11 +64,14 @@ def test_it_merges_tasks_at_once_and_ends_cleanly(
 
 
 @pytest.mark.slow
-def test_it_ends_with_an_error_when_its_jvm_dies(stage: ScriptedStage, start: Start) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_it_ends_with_an_error_when_its_jvm_dies(
+    stage: ScriptedStage, start: Start, number: signal.Signals
+) -> None:
     process = start(stage.address, ON_SPARK)
     process.wait_for("merge_worker_started")
 
-    process.kill_children()
+    process.kill_children(number)
 
     assert process.exit_code() == 1
     process.wait_for("merge_worker_died")

@@ -8,15 +8,10 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
+from meta.store.deduplication import claiming, run_filters, sorted_runs, windows
+from meta.store.deduplication.sorted_runs import MergedRuns
+from meta.store.deduplication.windows import DeduplicationWindow
 from meta.store.engine.pool import Database, DatabaseSettings
-from meta.store.registration import (
-    deduplication_claims,
-    deduplication_runs,
-    deduplication_windows,
-    run_filters,
-)
-from meta.store.registration.deduplication_runs import MergedRuns
-from meta.store.registration.deduplication_windows import DeduplicationWindow
 from tests.support.meta.background import rounds_on
 from tests.support.meta.deduplication_keys import DAYS, Claims
 
@@ -82,25 +77,25 @@ def test_runs_of_more_and_of_fewer_pages_than_hashes_are_looked_up(claims: Claim
 def test_full_tiers_are_merged_in_steps_and_lose_nothing(
     claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deduplication_runs, "STEP_HASHES", 300)
+    monkeypatch.setattr(sorted_runs, "STEP_HASHES", 300)
     for first in range(0, 4_800, 300):
         assert claims.claim(claims.day(0, *range(first, first + 300))) == []
         claims.merge()
 
-    assert claims.runs() < 2 * deduplication_runs.FAN_IN
+    assert claims.runs() < 2 * sorted_runs.FAN_IN
     assert claims.claim(claims.day(0, *range(4_801))) == list(range(4_800))
     assert claims.claim(claims.day(0, 4_800)) == []
 
 
 def test_a_merge_leaves_no_pages_of_its_runs(claims: Claims) -> None:
-    for name in range(deduplication_runs.FAN_IN):
+    for name in range(sorted_runs.FAN_IN):
         claims.claim(claims.day(1, name))
     pages = claims.young_pages()
 
     assert claims.merge() == 1
 
     assert claims.runs() == 1
-    assert claims.young_pages() == pages - deduplication_runs.FAN_IN + 1
+    assert claims.young_pages() == pages - sorted_runs.FAN_IN + 1
 
 
 def test_a_day_that_is_over_becomes_one_run_in_its_own_table(
@@ -110,7 +105,7 @@ def test_a_day_that_is_over_becomes_one_run_in_its_own_table(
     claims.claim(claims.day(1, *range(200, 300)))
     claims.claim(claims.day(0, 300))
 
-    assert transactions.write(deduplication_runs.merge_over) == MergedRuns(2, 300)
+    assert transactions.write(sorted_runs.merge_over) == MergedRuns(2, 300)
 
     assert claims.runs() == 2
     assert claims.pages_of_day(1) == 2
@@ -121,10 +116,10 @@ def test_late_events_do_not_have_their_day_merged_again(
     transactions: Transactions, claims: Claims
 ) -> None:
     claims.claim(claims.day(1, *range(200)))
-    assert transactions.write(deduplication_runs.merge_over) == MergedRuns(1, 200)
+    assert transactions.write(sorted_runs.merge_over) == MergedRuns(1, 200)
     claims.claim(claims.day(1, *range(200, 500)))
 
-    assert transactions.write(deduplication_runs.merge_over) is None
+    assert transactions.write(sorted_runs.merge_over) is None
 
     assert claims.claim(claims.day(0, *range(501))) == list(range(500))
 
@@ -134,18 +129,18 @@ def test_a_day_that_no_dataset_retains_is_dropped_as_a_whole(transactions: Trans
     claims.claim(claims.day(20, 1), claims.day(0, 2))
     beside = Claims(transactions, days=30)
     beside.claim(beside.day(20, 1))
-    while transactions.write(deduplication_runs.merge_over) is not None:
+    while transactions.write(sorted_runs.merge_over) is not None:
         pass
     claims.claim(claims.day(20, 3))
 
     claims.keep(7)
-    transactions.write(deduplication_runs.expire)
+    transactions.write(sorted_runs.expire)
     assert (claims.runs(), claims.pages_of_day(20)) == (1, 1)
     assert claims.claim(claims.day(0, 2)) == [0]
     assert claims.claim(claims.day(0, 1, 3)) == []
 
     beside.keep(7)
-    transactions.write(deduplication_runs.expire)
+    transactions.write(sorted_runs.expire)
     assert claims.pages_of_day(20) == 0
 
 
@@ -153,7 +148,7 @@ def test_a_server_merges_and_expires_in_the_background(
     transactions: Transactions, claims: Claims
 ) -> None:
     claims.claim(claims.day(2, 1_000))
-    for name in range(deduplication_runs.FAN_IN):
+    for name in range(sorted_runs.FAN_IN):
         claims.claim(claims.day(0, name))
     claims.keep(1)
 
@@ -162,7 +157,7 @@ def test_a_server_merges_and_expires_in_the_background(
     assert claims.runs() == 1
 
 
-@pytest.mark.parametrize("many", [deduplication_claims.MANY, 1])
+@pytest.mark.parametrize("many", [claiming.MANY, 1])
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(
@@ -181,18 +176,18 @@ def test_claims_are_those_of_a_dict(
     steps: list[list[tuple[int, int]] | str],
 ) -> None:
     """Whatever is merged and expired in between, a key is claimed once while it is kept."""
-    monkeypatch.setattr(deduplication_claims, "MANY", many)
-    monkeypatch.setattr(deduplication_runs, "PAGE_HASHES", 4)
-    monkeypatch.setattr(deduplication_runs, "FILTERED_MIN", 3)
+    monkeypatch.setattr(claiming, "MANY", many)
+    monkeypatch.setattr(sorted_runs, "PAGE_HASHES", 4)
+    monkeypatch.setattr(sorted_runs, "FILTERED_MIN", 3)
     claims, model = Claims(transactions), dict[int, int]()
 
     for step in steps:
         if step == "merge":
             claims.merge()
         elif step == "merge days that are over":
-            transactions.write(deduplication_runs.merge_over)
+            transactions.write(sorted_runs.merge_over)
         elif step == "expire":
-            transactions.write(deduplication_runs.expire)
+            transactions.write(sorted_runs.expire)
         elif step == "make filters":
             run_filters.FILTERS.refresh(transactions.database, 1_000_000)
         elif isinstance(step, list):
@@ -212,11 +207,11 @@ def test_a_registration_during_a_merge_finds_what_the_merge_holds(
     transactions: Transactions, claims: Claims
 ) -> None:
     """Runs and their pages are read in one snapshot, before or after the merge."""
-    for name in range(deduplication_runs.FAN_IN):
+    for name in range(sorted_runs.FAN_IN):
         claims.claim(claims.day(0, name))
 
     with transactions.database.write() as merge:
-        assert deduplication_runs.merge_due(merge) is not None
+        assert sorted_runs.merge_due(merge) is not None
         assert claims.claim(claims.day(0, *range(9))) == list(range(8))
         assert claims.claim(claims.day(0, 11)) == []
 
@@ -226,13 +221,13 @@ def test_a_registration_during_a_merge_finds_what_the_merge_holds(
 def test_a_run_that_is_too_large_is_not_merged(
     claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deduplication_runs, "RUN_MAX", deduplication_runs.FAN_IN - 1)
-    for name in range(deduplication_runs.FAN_IN):
+    monkeypatch.setattr(sorted_runs, "RUN_MAX", sorted_runs.FAN_IN - 1)
+    for name in range(sorted_runs.FAN_IN):
         claims.claim(claims.day(0, name))
 
     claims.merge()
 
-    assert claims.runs() == deduplication_runs.FAN_IN
+    assert claims.runs() == sorted_runs.FAN_IN
     assert claims.claim(claims.day(0, *range(9))) == list(range(8))
 
 
@@ -241,13 +236,13 @@ def test_two_registrations_of_a_dataset_claim_one_after_the_other(
 ) -> None:
     """The second one waits for the lock and then sees what the first one claimed."""
     with transactions.database.write() as first:
-        window = deduplication_windows.lock_window(first, claims.key)
+        window = windows.lock_window(first, claims.key)
         assert isinstance(window, DeduplicationWindow)
-        deduplication_claims.claim(first, window, [claims.day(0, 1)])
+        claiming.claim(first, window, [claims.day(0, 1)])
 
         with transactions.database.write() as second:
             second.execute(text("SET LOCAL lock_timeout = '50ms'"))
             with pytest.raises(Exception, match="lock timeout"):
-                deduplication_windows.lock_window(second, claims.key)
+                windows.lock_window(second, claims.key)
 
     assert claims.claim(claims.day(0, 1)) == [0]

@@ -10,16 +10,10 @@ import pytest
 from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
+from meta.store.deduplication import claiming, keyed_hashes, run_filters, sorted_runs, windows
+from meta.store.deduplication.keyed_hashes import KeptHashes, RunFilter, masks_of
+from meta.store.deduplication.run_filters import RunFilters
 from meta.store.engine.pool import Database, DatabaseSettings
-from meta.store.registration import (
-    deduplication_claims,
-    deduplication_runs,
-    deduplication_windows,
-    kept_hashes,
-    run_filters,
-)
-from meta.store.registration.kept_hashes import KeptHashes, RunFilter, masks_of
-from meta.store.registration.run_filters import RunFilters
 from meta.watches import rounds
 from tests.support.meta.background import rounds_on
 from tests.support.meta.deduplication_keys import Claims, hash_of
@@ -30,7 +24,7 @@ RUN_MIN = 500
 @pytest.fixture(autouse=True)
 def filters(monkeypatch: pytest.MonkeyPatch) -> RunFilters:
     """The filters of a server that has just started."""
-    monkeypatch.setattr(deduplication_runs, "FILTERED_MIN", RUN_MIN)
+    monkeypatch.setattr(sorted_runs, "FILTERED_MIN", RUN_MIN)
     return start_server(monkeypatch)
 
 
@@ -104,9 +98,9 @@ def test_a_run_with_a_filter_is_merged_before_the_filter_is_dropped(
     database: Database, claims: Claims, filters: RunFilters
 ) -> None:
     """A registration reads the merged run, whatever the filters of the former runs say."""
-    for first in range(0, 600 * deduplication_runs.FAN_IN, 600):
+    for first in range(0, 600 * sorted_runs.FAN_IN, 600):
         claims.claim(claims.day(0, *range(first, first + 600)))
-    assert len(filters.apply(claims.key, _kept(0)).uids) == deduplication_runs.FAN_IN
+    assert len(filters.apply(claims.key, _kept(0)).uids) == sorted_runs.FAN_IN
     assert claims.merge() == 1
 
     assert claims.claim(claims.day(0, 5_000, 0, 4_799)) == [1, 2]
@@ -124,7 +118,7 @@ def test_another_run_with_the_id_of_a_filtered_one_is_read(
     claims.claim(claims.day(0, *range(600)))
     with database.write() as tx:
         (run,) = tx.execute(text("DELETE FROM deduplication_runs RETURNING id")).scalars()
-        tx.execute(text(f"DELETE FROM {deduplication_runs.YOUNG}"))  # noqa: S608
+        tx.execute(text(f"DELETE FROM {sorted_runs.YOUNG}"))  # noqa: S608
         reset = "SELECT setval(pg_get_serial_sequence('deduplication_runs', 'id'), :run, false)"
         tx.execute(text(reset), {"run": run})
 
@@ -146,7 +140,7 @@ def test_a_run_of_which_pages_are_gone_gets_no_filter(
     start_server(monkeypatch)
     monkeypatch.setattr(run_filters, "PAGES_AT_ONCE", 1)
     with database.write() as tx:
-        tx.execute(text(f"DELETE FROM {deduplication_runs.YOUNG} WHERE bucket = 1"))  # noqa: S608
+        tx.execute(text(f"DELETE FROM {sorted_runs.YOUNG} WHERE bucket = 1"))  # noqa: S608
 
     assert refresh(database) == 0
 
@@ -155,9 +149,9 @@ def test_a_claim_that_is_not_committed_leaves_no_filter(
     database: Database, claims: Claims, filters: RunFilters
 ) -> None:
     with database.write() as tx:
-        window = deduplication_windows.lock_window(tx, claims.key)
+        window = windows.lock_window(tx, claims.key)
         assert window is not None
-        deduplication_claims.claim(tx, window, [claims.day(0, *range(600))])
+        claiming.claim(tx, window, [claims.day(0, *range(600))])
         refresh(database)
         assert filters.size_bytes, "its run may be committed yet"
         tx.rollback()
@@ -219,7 +213,7 @@ def test_a_server_makes_filters_in_the_background_and_drops_those_of_expired_run
 
     claims.keep(1)
     with database.write() as tx:
-        deduplication_runs.expire(tx)
+        sorted_runs.expire(tx)
     assert not watch.make_filters()
     assert filters.size_bytes == 0
 
@@ -242,28 +236,28 @@ def test_kept_hashes_differ_as_their_secrets_and_keep_their_order(secret: bytes)
     """Datasets of before have secrets of 32 bytes, and the hashes that BLAKE2b makes with them."""
     given = b"".join(map(hash_of, range(1_000)))
 
-    kept = kept_hashes.keyed(secret, given)
+    kept = keyed_hashes.keyed(secret, given)
 
-    packed = kept_hashes.packed(kept)
+    packed = keyed_hashes.packed(kept)
     each = [packed[at : at + 16] for at in range(0, len(packed), 16)]
     assert len(set(each)) == 1_000
     assert not set(each) & {given[at : at + 16] for at in range(0, len(given), 16)}
-    assert sorted(each) == [each[place] for place in kept_hashes.order(kept)]
+    assert sorted(each) == [each[place] for place in keyed_hashes.order(kept)]
     if len(secret) != 16:
         own = hashlib.blake2b(given[-16:], key=secret, digest_size=16).digest()
         assert each[-1] == own
-    other = kept_hashes.keyed(bytes(reversed(secret)) + b"o" * (len(secret) < 2), given)
+    other = keyed_hashes.keyed(bytes(reversed(secret)) + b"o" * (len(secret) < 2), given)
     assert not set(each) & {row.tobytes() for row in other.astype(">u8")}
 
 
 def test_hashes_with_one_first_half_are_in_order() -> None:
     halves = np.array([[7, 2], [7, 1], [3, 9], [7, 0]], np.uint64)
 
-    assert kept_hashes.order(halves).tolist() == [2, 3, 1, 0]
-    assert kept_hashes.order(halves[:1]).tolist() == [0]
+    assert keyed_hashes.order(halves).tolist() == [2, 3, 1, 0]
+    assert keyed_hashes.order(halves[:1]).tolist() == [0]
 
 
 def _kept(*names: int) -> KeptHashes:
     """Sorted hashes as a window without a secret keeps them."""
-    kept = kept_hashes.keyed(b"", b"".join(map(hash_of, names)))
-    return kept[kept_hashes.order(kept)]
+    kept = keyed_hashes.keyed(b"", b"".join(map(hash_of, names)))
+    return kept[keyed_hashes.order(kept)]

@@ -8,10 +8,10 @@ from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
 from meta.errors import Overloaded
+from meta.store.deduplication import staging
+from meta.store.deduplication.staging import StagedParts
+from meta.store.deduplication.windows import DayKeys
 from meta.store.engine.pool import Database, DatabaseSettings
-from meta.store.registration import staged_deduplication_keys
-from meta.store.registration.deduplication_windows import DayKeys
-from meta.store.registration.staged_deduplication_keys import StagedParts
 from tests.support.meta.background import rounds_on
 from tests.support.meta.deduplication_keys import hash_of
 
@@ -30,13 +30,11 @@ def part(*names: int) -> tuple[DayKeys, ...]:
 
 
 def stage(transactions: Transactions, staged_id: UUID, number: int, *names: int) -> None:
-    transactions.write(
-        lambda tx: staged_deduplication_keys.stage(tx, staged_id, number, part(*names))
-    )
+    transactions.write(lambda tx: staging.stage(tx, staged_id, number, part(*names)))
 
 
 def are_complete(transactions: Transactions, parts: StagedParts) -> bool:
-    return transactions.write(lambda tx: staged_deduplication_keys.lock(tx, parts))
+    return transactions.write(lambda tx: staging.lock(tx, parts))
 
 
 def test_parts_are_read_as_they_were_stored(transactions: Transactions) -> None:
@@ -47,7 +45,7 @@ def test_parts_are_read_as_they_were_stored(transactions: Transactions) -> None:
     stage(transactions, parts.id, 0, 9, 9)
 
     assert are_complete(transactions, parts)
-    assert transactions.read(lambda tx: list(staged_deduplication_keys.read(tx, parts))) == [
+    assert transactions.read(lambda tx: list(staging.read(tx, parts))) == [
         part(1, 2, 3),
         part(4, 5),
     ]
@@ -56,7 +54,7 @@ def test_parts_are_read_as_they_were_stored(transactions: Transactions) -> None:
 def test_parts_that_wait_are_bounded_and_forgotten(
     transactions: Transactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staged_deduplication_keys, "STAGED_MAX", 2)
+    monkeypatch.setattr(staging, "STAGED_MAX", 2)
     old, young = uuid4(), uuid4()
     stage(transactions, old, 0, 1, 2)
     stage(transactions, young, 0, 3, 4)

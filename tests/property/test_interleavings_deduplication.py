@@ -13,11 +13,11 @@ from meta.errors import (
     OffsetConflict,
 )
 from meta.store.catalog import datasets
+from meta.store.deduplication import windows
+from meta.store.deduplication.windows import DayKeys, RetainedDays
 from meta.store.engine.pool import Transaction
-from meta.store.registration import deduplication_windows
 from meta.store.registration.calls import Merge
-from meta.store.registration.deduplication_windows import DayKeys, RetainedDays
-from meta.store.registration.event_claims import FIELD, EventClaims
+from meta.store.registration.deduplication import FIELD, EventClaims
 from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions import clock
@@ -77,14 +77,14 @@ class Once:
 
         def work(tx: Transaction) -> int:
             datasets.lock_columns(tx, [self.dataset_id])
-            deduplication_windows.keep(tx, self.key, RetainedDays(7, refuses_outside=True), None)
+            windows.keep(tx, self.key, RetainedDays(7, refuses_outside=True), None)
             return 0
 
         return self.scene.transactions.write(work)
 
     def duplicates(self) -> int:
         """The ledger's entry."""
-        return self._read(lambda tx: deduplication_windows.count_duplicates(tx, self.key))
+        return self._read(lambda tx: windows.count_duplicates(tx, self.key))
 
     def rows(self) -> int:
         """Rows that readers see."""

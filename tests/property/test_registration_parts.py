@@ -7,24 +7,34 @@ from uuid import UUID
 import pytest
 
 from meta.errors import MetaError
+from meta.services.merging.janitor import JanitorServicer
 from meta.store.catalog import datasets
+from meta.store.deduplication.windows import DayKeys
 from meta.store.engine.pool import Transaction
-from meta.store.registration import conservation, event_claims, quarantined_ranges
+from meta.store.merging.merge_completions import Completion, Rejected, complete_batch
+from meta.store.registration import conservation, deduplication, quarantined_ranges
 from meta.store.registration.calls import Merge
 from meta.store.registration.conservation import Conservation
-from meta.store.registration.deduplication_windows import DayKeys
-from meta.store.registration.event_claims import EventClaims
+from meta.store.registration.deduplication import EventClaims
 from meta.store.registration.parts import PARTS
 from meta.store.registration.registrations import register_batch
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions import clock
 from meta.store.versions.versions import Version
+from meta.v1 import janitor_pb2
 from segments.offsets import OffsetSpan
-from tests.support.interleaving.in_process_calls import InProcessScene, new_segment
+from tests.support.interleaving.in_process_calls import (
+    NO_CONTEXT,
+    InProcessScene,
+    new_segment,
+    output_of,
+)
 from tests.support.meta.deduplication_keys import hash_of
 
 # Records of a baby segment, and events that an operator allows beyond them.
 RECORDS, ALLOWED = 10, 5
+# Segments of a merge.
+INPUTS = 4
 VERDICT = "0123456789abcdef"
 Answers = list[Version | MetaError]
 
@@ -78,7 +88,7 @@ class Dataset:
         stated: dict[str, object] = {}
         if names:
             day = DayKeys(self.today, b"".join(map(hash_of, names)))
-            stated[event_claims.FIELD] = EventClaims(1, (day,))
+            stated[deduplication.FIELD] = EventClaims(1, (day,))
         if is_quarantined:
             stated[quarantined_ranges.FIELD] = {stream_id: VERDICT}
         return Merge(
@@ -210,12 +220,45 @@ def test_calls_with_and_without_events_of_a_dataset_share_a_batch(scene: InProce
         dataset.id,
         without.segments,
         without.moves,
-        stated={event_claims.FIELD: EventClaims(1)},
+        stated={deduplication.FIELD: EventClaims(1)},
     )
 
     answers = scene.transactions.write(lambda tx: register_batch(tx, [with_events, empty]))
 
     assert not [answer for answer in answers if isinstance(answer, MetaError)]
+
+
+def merges(scene: InProcessScene) -> tuple[list[Dataset], list[Completion]]:
+    """Completions of claimed tasks: of their outputs the third, fourth and fifth are refused."""
+    made = [Dataset(scene), *(Dataset(scene).bound() for _ in range(3)), Dataset(scene)]
+    scene.execute("UPDATE merge_tasks SET state = 3 WHERE state = 1")
+    janitor = JanitorServicer(scene.transactions, scene.settings)
+    completions = []
+    for dataset in made:
+        scene.save(*(new_segment(dataset.id, events=RECORDS) for _ in range(INPUTS)))
+        request = janitor_pb2.CreateMergeTasksRequest(dataset_name=scene.name_of(dataset.id))
+        assert janitor.CreateMergeTasks(request, NO_CONTEXT).tasks_created == 1
+        task = scene.claim()
+        assert task is not None
+        output = output_of(dataset.id, task.id, task.attempt, events=RECORDS * INPUTS)
+        completions.append(Completion(task.id, (output._replace(facts=b"\x08\x02"),)))
+    outputs = [completion.outputs[0] for completion in completions]
+    outputs[1] = outputs[1]._replace(promoted_field_ids=(7,))
+    outputs[3] = outputs[3]._replace(facts=None)
+    scene.save(outputs[4])
+    return made, [Completion(c.task_id, (o,)) for c, o in zip(completions, outputs, strict=True)]
+
+
+def test_a_batch_with_refused_completions_equals_them_one_by_one(scene: InProcessScene) -> None:
+    batched, batch = merges(scene)
+    answers = scene.transactions.write(lambda tx: complete_batch(tx, batch))
+    single, completions = merges(scene)
+    expected = [scene.complete(c.task_id, c.outputs[0]) for c in completions]
+
+    reasons = [a.reason if isinstance(a, Rejected) else "DONE" for a in answers]
+    assert reasons == expected
+    assert reasons == ["DONE", "DONE", "LAYOUT_CHANGED", "LAYOUT_CHANGED", "KEY_TAKEN"]
+    assert [dataset.state() for dataset in batched] == [dataset.state() for dataset in single]
 
 
 def test_the_part_that_takes_from_an_allowance_checks_last() -> None:

@@ -1,6 +1,5 @@
-"""The demo's parts: log files, ids, the picture."""
+"""The demo's parts: log files, and ids."""
 
-import io
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from rich.console import Console
 
-from meta.v1 import common_pb2
-from segplane.cli.demo import RECORD_ID, picture, relay, sources
-
-DAY_NANOS = 86_400 * 10**9
+from segplane.cli.demo import RECORD_ID, relay, sources
 
 
 def test_a_line_has_its_own_time_or_the_one_before(tmp_path: Path) -> None:
@@ -36,6 +31,21 @@ def test_binary_and_missing_log_files_give_nothing(tmp_path: Path) -> None:
 
     assert sources.find_lines([str(tmp_path), str(tmp_path / "missing")]) == []
     assert sources.read_lines(tmp_path / "missing.log") == []
+
+
+def test_an_export_has_a_resource_for_each_service(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("one\ntwo\n")
+    (tmp_path / "b.log").write_text("three\n")
+
+    export = sources.export_of(sources.find_lines([str(tmp_path)]))
+
+    bodies = {
+        resource.resource.attributes[0].value.string_value: [
+            record.body.string_value for record in resource.scope_logs[0].log_records
+        ]
+        for resource in export.resource_logs
+    }
+    assert bodies == {"a": ["one", "two"], "b": ["three"]}
 
 
 def test_a_line_time_that_cannot_be_is_none() -> None:
@@ -69,7 +79,7 @@ def test_the_relay_lets_nothing_through_until_it_is_opened() -> None:
         status, _ = closed.forward("/v1/logs", b"")
 
         assert status == 503
-        assert not closed.offered
+        assert not closed.log.offered
 
 
 def test_the_relay_discards_what_comes_after_it_was_closed() -> None:
@@ -79,7 +89,7 @@ def test_the_relay_discards_what_comes_after_it_was_closed() -> None:
         status, _ = closed.forward("/v1/logs", b"")
 
         assert status == 200
-        assert not closed.offered
+        assert not closed.log.offered
 
 
 @pytest.mark.parametrize(
@@ -92,25 +102,3 @@ def test_the_relay_discards_what_comes_after_it_was_closed() -> None:
 )
 def test_a_log_is_named_after_what_wrote_it(source: str, service: str) -> None:
     assert sources.service_of(source) == service
-
-
-def test_the_picture_has_a_row_for_each_day() -> None:
-    small = [_segment(0, 100), _segment(0, 100), _segment(1, 100)]
-    merged = [_segment(0, 900)]
-    console = Console(width=120, file=io.StringIO(), record=True)
-
-    console.print(picture.draw("machine", small, merged))
-
-    text = console.export_text()
-    assert "1970-01-01" in text
-    assert "1970-01-02" in text
-    assert "▁▁ 2" in text
-    assert "█ 1" in text
-
-
-def _segment(day: int, size_bytes: int) -> common_pb2.SegmentInfo:
-    start = day * DAY_NANOS
-    return common_pb2.SegmentInfo(
-        time_range=common_pb2.TimeRange(start_time=start, end_time=start + 1),
-        compressed_size_bytes=size_bytes,
-    )

@@ -1,11 +1,13 @@
 """`segplane dev` and `segplane demo` with their defaults: Spark runs every task."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,12 +21,14 @@ from segments.keys import join_key
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import Stack
 from segplane.stack.preflight import claim_ports
+from tests.support.data_folders import stack_settings
 from tests.support.event_log import LoggedJob, event_log_conf, jobs_of
 from tests.support.process_tree import children_of, command_of
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 _APPLICATION = re.compile(r"pipeline: Spark 4\.\S+, application (local-\d+), master local\[\d+\]")
+_WITH_UI = re.compile(rf"{_APPLICATION.pattern}, UI at (\S+)")
 _PORTS = ("--meta-port", "--otlp-grpc-port", "--otlp-http-port", "--gateway-port")
 
 
@@ -44,10 +48,10 @@ def event_logs(tmp_path: Path) -> Path:
 class Dev:
     """A running `segplane dev`."""
 
-    def __init__(self, settings: StackSettings, event_logs: Path) -> None:
+    def __init__(self, settings: StackSettings, event_logs: Path, **changes: str) -> None:
         ports = claim_ports(dict.fromkeys(_PORTS, 0))
         self.meta_address = f"127.0.0.1:{ports['--meta-port']}"
-        self.output = event_logs.parent / "dev.log"
+        self.output = settings.data_dir.parent / "dev.log"
         options = [text for name, port in ports.items() for text in (name, str(port))]
         command = ["dev", "--unsafe-short-grace", "--data-dir", str(settings.data_dir), *options]
         with self.output.open("wb") as output:
@@ -55,13 +59,23 @@ class Dev:
                 [sys.executable, "-m", "segplane", *command],
                 stdout=output,
                 stderr=output,
-                env=default_environment(event_logs, META_MERGE_FILES_MAX="2"),
+                env=default_environment(event_logs, META_MERGE_FILES_MAX="2", **changes),
             )
         self._data_dir = settings.data_dir
 
     def says(self, text: str) -> bool:
         assert self.process.poll() is None, self.output.read_text()
         return text in self.output.read_text()
+
+    def application(self) -> tuple[str, str]:
+        """The id of its one application of Spark, and the address of the UI."""
+        (announced,) = _WITH_UI.findall(self.output.read_text())
+        return announced[0], announced[1]
+
+    def segments(self) -> list[SegmentInfo]:
+        """The segments of its catalog."""
+        with MetaClient(self.meta_address) as client:
+            return list(segments_of(client))
 
     def send(self) -> None:
         """Send records, and wait until they are merged."""
@@ -75,8 +89,8 @@ class Dev:
 
 
 @contextmanager
-def running_dev(settings: StackSettings, event_logs: Path) -> Iterator[Dev]:
-    dev = Dev(settings, event_logs)
+def running_dev(settings: StackSettings, event_logs: Path, **changes: str) -> Iterator[Dev]:
+    dev = Dev(settings, event_logs, **changes)
     try:
         wait_until(lambda: dev.says("Send OTLP to"), "dev is ready")
         yield dev
@@ -106,6 +120,40 @@ def test_dev_runs_every_task_of_its_catalog_as_a_job_of_one_spark_application(
     announced = _APPLICATION.findall(output)
     assert announced
     assert_every_task_has_a_job(registered, jobs_of(event_logs), announced)
+
+
+@pytest.mark.slow
+def test_two_devs_on_one_machine_merge_the_records_of_each(
+    cluster: Path, event_logs: Path, tmp_path: Path
+) -> None:
+    shared = {
+        "SPARK_LOCAL_DIRS": str(tmp_path / "scratch"),
+        "SEGPLANE_SPARK_UI_PORT": str(claim_ports({"--ui": 0})["--ui"]),
+    }
+    with ExitStack() as opened:
+        folders = [opened.enter_context(stack_settings(cluster)) for _ in range(2)]
+        first = opened.enter_context(running_dev(folders[0], event_logs, **shared))
+        with running_dev(folders[1], event_logs, **shared) as second:
+            devs = (first, second)
+            for dev in devs:
+                dev.send()
+            applications = [dev.application() for dev in devs]
+            for application_id, ui_url in applications:
+                with urllib.request.urlopen(f"{ui_url}/api/v1/applications") as reply:
+                    assert [entry["id"] for entry in json.load(reply)] == [application_id]
+            registered = [dev.segments() for dev in devs]
+        # Its scratch folder goes with the second, and nothing of the first.
+        first.send()
+        registered[0] = first.segments()
+
+        assert first.application() == applications[0]
+    for (application_id, _), segments, sent in zip(
+        applications, registered, (100, 50), strict=True
+    ):
+        jobs = {application_id: jobs_of(event_logs)[application_id]}
+        assert_every_task_has_a_job(segments, jobs, [application_id])
+        assert sum(segment.number_of_events for segment in segments) == sent
+    assert not {s.dataset_id for s in registered[0]} & {s.dataset_id for s in registered[1]}
 
 
 @pytest.mark.slow

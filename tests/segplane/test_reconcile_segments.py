@@ -12,8 +12,7 @@ from segments.baby import BabyKind
 from segments.keys import baby_key, baby_prefix
 from segments.markers import mark_hidden
 from segplane.recovery import lost_segments, unknown_babies
-from segplane.stack.postgres import EmbeddedPostgres, PostgresError
-from segplane.stack.running_postgres import running_url
+from segplane.stack.postgres import EmbeddedPostgres, PostgresError, running_url
 from tests.support.merge_worker.local_merges import merge_all
 from tests.support.meta import backups
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, texts

@@ -11,7 +11,7 @@ from meta.v1 import catalog_pb2
 from segments.keys import baby_key
 from segplane.fsck.lost_deduplication_keys import once_again
 from segplane.recovery import lost_segments, unknown_babies
-from segplane.recovery.row_events import claim_rows
+from segplane.recovery.deduplication import claim_rows
 from tests.support.events_once import bind_once, duplicates, orders
 from tests.support.meta import backups
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, texts

@@ -42,9 +42,8 @@ FEATURES = [
     # Its settings, and the column that a footer names, are no facts of this kind.
     Feature(
         "deduplication",
-        r"EventClaims|event_claims|\bDeduplicationKeys\b|\bDayKeys\b|TaskEvents",
-        r"nursery/parts/|meta/store/registration/(event_claims|dedupl|staged)|/deduplication"
-        r"|meta/services/registration/event_claims|babies/events|recovery/row_events",
+        r"EventClaims|\bDeduplicationKeys\b|\bDayKeys\b|TaskEvents",
+        r"nursery/parts/|/deduplication",
     ),
     Feature(
         "automatic columns",

@@ -12,7 +12,6 @@ MODULE_LINES_MAX = 300
 ONE_THOUGHT = {
     "collector/otlp/json/export.py": "an export in JSON, and where it is damaged",
     "collector/streams/stream.py": "the writer of a stream and the recovery of its tail",
-    "meta/store/merging/merge_tasks.py": "a merge task and its inputs",
     "meta/store/pins/pins.py": "a pin: taken, renewed and released within limits and rights",
     "meta/store/segments/segments.py": "a segment's row and the message that it keeps",
     "segments/keys.py": "the key of every object, built and parsed",

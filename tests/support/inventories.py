@@ -1,5 +1,7 @@
 """Inventories of a bucket for a rebuild: segments with lineage, babies."""
 
+from collections.abc import Iterable
+
 from segments.inventory.contents import SegmentFound
 from segments.inventory.streams import BabyFound
 from segments.keys import attempt_prefix, merged_prefix
@@ -7,7 +9,8 @@ from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter, footer_of_days, merged_footer
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
 from segments.parquet.spec import SegmentSpec
-from segments.rebuild.plan import Rebuild
+from segments.rebuild.plan import Rebuild, plan
+from segments.rebuild.spilled_segments import SpilledSegments
 
 DATASET = "0198a7c0-0000-7000-8000-00000000000d"
 STREAMS = ("0198a7c0-0000-7000-8000-0000000000a1", "0198a7c0-0000-7000-8000-0000000000a2")
@@ -54,6 +57,11 @@ def baby(
 ) -> BabyFound:
     stamps = None if unknown else frozenset(dataset_ids)
     return BabyFound(stream, offset, stamps, 1, 0, 0, 1, b"", stop, 0)
+
+
+def planned(segments: Iterable[SegmentFound], babies: Iterable[BabyFound] = ()) -> Rebuild:
+    """The catalog of these segments and babies."""
+    return plan(SpilledSegments(segments), babies)
 
 
 def live_of(rebuilt: Rebuild) -> set[str]:

@@ -49,11 +49,11 @@ class WorkerProcess:
         """Kill the JVM as soon as it runs, long before Spark has started in it."""
         kill_starting_jvm(self.pid)
 
-    def kill_children(self) -> None:
-        """Kill what it has started: its JVM."""
+    def kill_children(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to what it has started: its JVM."""
         path = Path(f"/proc/{self._popen.pid}/task/{self._popen.pid}/children")
         for pid in path.read_text().split():
-            os.kill(int(pid), signal.SIGKILL)
+            os.kill(int(pid), number)
 
     def ask_to_end(self) -> None:
         """Send SIGTERM and do not wait."""

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import grpc
-
 from meta.access import SCOPED_ROLES, Role
 from meta.errors import InvalidArgument
 from meta.services.messages import authors, checks, pages
@@ -23,7 +21,7 @@ EXPIRES_SECS_MAX = 10 * 366 * 86_400
 
 
 def create_access_token(
-    server: ServerParts, request: pb.CreateAccessTokenRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.CreateAccessTokenRequest
 ) -> pb.CreateAccessTokenResponse:
     """Create a token; its plaintext is in this reply only."""
     subject = checks.new_name(request.subject, "subject")
@@ -56,7 +54,7 @@ def create_access_token(
 
 
 def list_access_tokens(
-    server: ServerParts, request: pb.ListAccessTokensRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListAccessTokensRequest
 ) -> pb.ListAccessTokensResponse:
     """Page through the tokens, ended ones too."""
     window = pages.window(request.pagination, "ListAccessTokens")
@@ -73,7 +71,7 @@ def list_access_tokens(
 
 
 def revoke_access_token(
-    server: ServerParts, request: pb.RevokeAccessTokenRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.RevokeAccessTokenRequest
 ) -> pb.RevokeAccessTokenResponse:
     """End a token; servers refuse it within 3 s."""
     token_id = checks.uuid(request.token_id, "token_id")

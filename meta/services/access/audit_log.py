@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.services.messages.filled import filled
@@ -20,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def list_audit_records(
-    server: ServerParts, request: pb.ListAuditRecordsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListAuditRecordsRequest
 ) -> pb.ListAuditRecordsResponse:
     """Read the audit log, newest first, or what followed a record."""
     limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)
@@ -41,7 +39,7 @@ def list_audit_records(
 
 
 def list_denied_calls(
-    server: ServerParts, request: pb.ListDeniedCallsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListDeniedCallsRequest
 ) -> pb.ListDeniedCallsResponse:
     """Read the numbers of denied calls, newest first."""
     limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)

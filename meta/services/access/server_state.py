@@ -1,6 +1,5 @@
 """The state of the server."""
 
-import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from meta import access
@@ -16,9 +15,7 @@ from meta.v1 import operations_pb2
 
 
 def get_server_state(
-    server: ServerParts,
-    request: operations_pb2.GetServerStateRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.GetServerStateRequest
 ) -> operations_pb2.GetServerStateResponse:
     """Read the version counter, the horizon and the limits."""
     state, brakes, status = server.transactions.read(
@@ -29,15 +26,13 @@ def get_server_state(
         )
     )
     lifetimes = server.settings.lifetimes
-    return operations_pb2.GetServerStateResponse(
-        version=state.version,
-        deletion_horizon=state.deletion_horizon,
-        database_time_nanos=state.database_time_nanos,
+    return filled(
+        operations_pb2.GetServerStateResponse,
+        state,
         tombstone_grace=_duration(lifetimes.tombstone_grace),
         cursor_lifetime=_duration(lifetimes.cursor),
         orphan_min_age=_duration(lifetimes.orphan_min_age),
         bucket=convert.bucket(server.settings.location),
-        deletion_held=state.deletion_held,
         caller=_caller(access.current.get()),
         deletion_brakes=[filled(operations_pb2.DeletionBrake, brake) for brake in brakes],
         witness=_witness(server, status),
@@ -45,9 +40,7 @@ def get_server_state(
 
 
 def hold_deletion(
-    server: ServerParts,
-    request: operations_pb2.HoldDeletionRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.HoldDeletionRequest
 ) -> operations_pb2.HoldDeletionResponse:
     """Hold deletion by hand; a database that was superseded may take its bucket back."""
     guard = server.transactions.database.continuity.guard
@@ -58,9 +51,7 @@ def hold_deletion(
 
 
 def release_deletion_hold(
-    server: ServerParts,
-    request: operations_pb2.ReleaseDeletionHoldRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.ReleaseDeletionHoldRequest
 ) -> operations_pb2.ReleaseDeletionHoldResponse:
     """Release the hold on deletion after a failover or restore, or the brake of a dataset."""
     if request.dataset_name:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS
@@ -24,10 +23,11 @@ from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.catalog import dataset_settings, datasets, former_layouts
 from meta.store.catalog.dataset_settings import INGEST_LIMITS, DatasetSettings
+from meta.store.deduplication import windows
 from meta.store.deletion import baselines, dataset_deletion
 from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
-from meta.store.registration import conservation, deduplication_windows
+from meta.store.registration import conservation
 from meta.v1 import operations_pb2
 
 COLUMN_CHARACTERS_MAX = 255
@@ -35,9 +35,7 @@ _RETENTIONS = frozenset(("event_retention_secs", "created_retention_secs"))
 
 
 def undelete_dataset(
-    server: ServerParts,
-    request: operations_pb2.UndeleteDatasetRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.UndeleteDatasetRequest
 ) -> operations_pb2.UndeleteDatasetResponse:
     """Bring a deleted dataset back while its grace lasts and its name is free."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -56,9 +54,7 @@ def undelete_dataset(
 
 
 def set_dataset_settings(
-    server: ServerParts,
-    request: operations_pb2.SetDatasetSettingsRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.SetDatasetSettingsRequest
 ) -> operations_pb2.SetDatasetSettingsResponse:
     """Change the given settings of a dataset."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -92,9 +88,7 @@ def set_dataset_settings(
 
 
 def get_dataset_settings(
-    server: ServerParts,
-    request: operations_pb2.GetDatasetSettingsRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.GetDatasetSettingsRequest
 ) -> operations_pb2.GetDatasetSettingsResponse:
     """Read all settings of a dataset."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -237,7 +231,7 @@ def _message(
         record_ids=dataset_columns.has_record_ids(tx, dataset_id) or None,
         store=dataset.store,
         deduplication=deduplication_setting.message_of(tx, dataset_id),
-        duplicates=deduplication_windows.count_duplicates(tx, dataset.key),
+        duplicates=windows.count_duplicates(tx, dataset.key),
         automatic_columns=automatic_columns.message_of(tx, dataset_id),
     )
 

@@ -155,7 +155,7 @@ def _get(tx: Transaction, named: UUID | str, at_version: int | None) -> Dataset:
 
 
 def rename_dataset(
-    server: ServerParts, request: operations_pb2.RenameDatasetRequest, context: grpc.ServicerContext
+    server: ServerParts, request: operations_pb2.RenameDatasetRequest
 ) -> operations_pb2.RenameDatasetResponse:
     """Rename a dataset; versions of before keep the former name."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")

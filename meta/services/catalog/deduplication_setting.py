@@ -11,13 +11,13 @@ from meta.services.messages import checks, deduplication_keys
 from meta.store.access import audit
 from meta.store.catalog import dataset_layouts, dataset_settings, datasets
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
-from meta.store.engine.pool import Transaction
-from meta.store.registration import deduplication_windows
-from meta.store.registration.deduplication_windows import (
+from meta.store.deduplication import windows
+from meta.store.deduplication.windows import (
     SECRET_BYTES,
     WINDOW_DAYS_MAX,
     RetainedDays,
 )
+from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
 from meta.v1 import common_pb2
 
@@ -52,13 +52,13 @@ class DeduplicationSetting:
         # Nurseries read it: equal response_seq must mean equal rules.
         version = versions.allocate(tx)
         if not self.column:
-            deduplication_windows.end(tx, dataset.key)
+            windows.end(tx, dataset.key)
             datasets.identify(tx, dataset_id, None, "")
         else:
             self._check_column(tx, dataset_id)
             is_other = before.column != self.column
             secret = random_bytes(SECRET_BYTES) if is_other else None
-            deduplication_windows.keep(tx, dataset.key, self.retained, secret)
+            windows.keep(tx, dataset.key, self.retained, secret)
             rule = version if is_other else dataset.deduplication_rule
             datasets.identify(tx, dataset_id, rule, self.column)
         datasets.stamp(tx, dataset_id, version)
@@ -107,7 +107,7 @@ def message_of(tx: Transaction, dataset_id: UUID) -> common_pb2.Deduplication | 
     dataset, current = datasets.get(tx, dataset_id), _current(tx, dataset_id)
     if current is None:
         return None
-    window = deduplication_windows.read_refused_outside(tx, [dataset.key]).get(dataset.key)
+    window = windows.read_refused_outside(tx, [dataset.key]).get(dataset.key)
     message = deduplication_keys.deduplication_message(dataset, window)
     message.window_days = current.retained.days
     return message
@@ -128,6 +128,4 @@ def _current(tx: Transaction, dataset_id: UUID) -> DeduplicationSetting | None:
     dataset = datasets.get(tx, dataset_id)
     if dataset.deduplication_rule is None:
         return None
-    return DeduplicationSetting(
-        dataset.deduplication_column, deduplication_windows.retained(tx, dataset.key)
-    )
+    return DeduplicationSetting(dataset.deduplication_column, windows.retained(tx, dataset.key))

@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.event_loop import stepped
 from meta.services.messages import checks
@@ -14,10 +12,10 @@ from meta.services.server_parts import ServerParts
 from meta.store.checks import ledger_checks, stored_objects
 from meta.store.checks.ledger_checks import Position
 from meta.store.checks.stored_objects import LAST_KEY, KeySpan, StoredObject
+from meta.store.deduplication import windows
 from meta.store.deletion import orphans
 from meta.store.deletion.orphans import Question
 from meta.store.engine.pool import Transaction
-from meta.store.registration import deduplication_windows
 from meta.store.versions import clock
 from meta.v1 import operations_pb2 as pb
 from segments.inventory.findings import FINDINGS, Finding, difference
@@ -50,9 +48,7 @@ class _Ages:
 
 
 async def check_consistency(
-    server: ServerParts,
-    request_iterator: AsyncIterator[pb.CheckConsistencyRequest],
-    context: grpc.ServicerContext,
+    server: ServerParts, request_iterator: AsyncIterator[pb.CheckConsistencyRequest]
 ) -> AsyncIterator[pb.CheckConsistencyResponse]:
     """Compare each page of the listing when it arrives, then check the rows by themselves.
 
@@ -81,7 +77,7 @@ async def check_consistency(
             async for counted in stepped(_count_streams(server)):
                 streams += counted
             repeats = await asyncio.to_thread(
-                server.transactions.read, deduplication_windows.count_all_duplicates
+                server.transactions.read, windows.count_all_duplicates
             )
             yield pb.CheckConsistencyResponse(
                 checked_through=through,

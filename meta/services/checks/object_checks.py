@@ -1,13 +1,12 @@
 """Checks of objects: those that must exist, results of reads, and the scrub's position."""
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.checks import object_checks, stored_objects
 from meta.store.checks.object_checks import ObjectCheck, ScrubPosition
-from meta.store.checks.stored_objects import KeySpan, StoredObject
+from meta.store.checks.stored_objects import KeySpan
 from meta.store.engine.pool import Transaction
 from meta.v1 import operations_pb2 as pb
 
@@ -19,7 +18,7 @@ _TIME_NANOS_MAX = 253_402_300_799 * 10**9
 
 
 def list_stored_objects(
-    server: ServerParts, request: pb.ListStoredObjectsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListStoredObjectsRequest
 ) -> pb.ListStoredObjectsResponse:
     """List what must exist, in key order."""
     after = _key(request.after_key, "after_key")
@@ -29,7 +28,7 @@ def list_stored_objects(
         lambda tx: stored_objects.read_page(tx, KeySpan(after), most, since=since)
     )
     reply = pb.ListStoredObjectsResponse(
-        objects=[_message(stored) for stored in page.objects if stored.is_needed],
+        objects=[filled(pb.StoredObject, stored) for stored in page.objects if stored.is_needed],
         next_after_key=page.next_after,
     )
     if request.with_totals:
@@ -38,14 +37,8 @@ def list_stored_objects(
     return reply
 
 
-def _message(stored: StoredObject) -> pb.StoredObject:
-    values = stored._asdict()
-    del values["is_needed"], values["must_exist"]
-    return pb.StoredObject(**values)
-
-
 def report_object_checks(
-    server: ServerParts, request: pb.ReportObjectChecksRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ReportObjectChecksRequest
 ) -> pb.ReportObjectChecksResponse:
     """Record what reads found, and with it how far the scrub has come."""
     results = checks.each(request.checks, "checks", OBJECTS_MAX, _check)
@@ -66,7 +59,7 @@ def report_object_checks(
 
 
 def list_damaged_objects(
-    server: ServerParts, request: pb.ListDamagedObjectsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListDamagedObjectsRequest
 ) -> pb.ListDamagedObjectsResponse:
     """List the objects whose damage is proven."""
     after = _key(request.after_key, "after_key")
@@ -79,7 +72,7 @@ def list_damaged_objects(
 
 
 def get_scrub_state(
-    server: ServerParts, request: pb.GetScrubStateRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.GetScrubStateRequest
 ) -> pb.GetScrubStateResponse:
     """Read the scrub's position and how much damage is known."""
     (position, holder), damaged = server.transactions.read(

@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
@@ -20,7 +18,7 @@ _REPAIRS = {
 
 
 def repair_catalog(
-    server: ServerParts, request: pb.RepairCatalogRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.RepairCatalogRequest
 ) -> pb.RepairCatalogResponse:
     """Repair each finding that still holds."""
     checked = checks.each(request.repairs, "repairs", REPAIRS_MAX, _checked)

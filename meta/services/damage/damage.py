@@ -1,9 +1,8 @@
 """The ways out of damage that cost records, and the ledger of their losses."""
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, convert, pages
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.damage import losses, parked_streams, segment_repairs, take_backs
 from meta.store.damage.losses import Acceptance, Loss
@@ -15,9 +14,7 @@ REASON_CHARACTERS_MAX = 1_000
 RANGES_MAX = 50_000
 
 
-def park_stream(
-    server: ServerParts, request: pb.ParkStreamRequest, context: grpc.ServicerContext
-) -> pb.ParkStreamResponse:
+def park_stream(server: ServerParts, request: pb.ParkStreamRequest) -> pb.ParkStreamResponse:
     """Record that a stream cannot pass a baby segment now."""
     stream_id = checks.uuid(request.stream_id, "stream_id")
     offset = checks.count(request.offset, "offset")
@@ -31,28 +28,18 @@ def park_stream(
 
 
 def list_parked_streams(
-    server: ServerParts, request: pb.ListParkedStreamsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListParkedStreamsRequest
 ) -> pb.ListParkedStreamsResponse:
     """Page through the streams that cannot pass a baby segment."""
     window = pages.window(request.pagination, "ListParkedStreams")
     page = server.transactions.read(lambda tx: parked_streams.list_page(tx, window))
     return pb.ListParkedStreamsResponse(
-        streams=[
-            pb.ParkedStream(
-                stream_id=str(parked.stream_id),
-                offset=parked.offset,
-                reason=parked.reason,
-                parked_at_nanos=parked.parked_at_nanos,
-            )
-            for parked in page.items
-        ],
+        streams=[filled(pb.ParkedStream, parked) for parked in page.items],
         pagination=pages.answer(page, "ListParkedStreams"),
     )
 
 
-def skip_offset(
-    server: ServerParts, request: pb.SkipOffsetRequest, context: grpc.ServicerContext
-) -> pb.SkipOffsetResponse:
+def skip_offset(server: ServerParts, request: pb.SkipOffsetRequest) -> pb.SkipOffsetResponse:
     """Move every entry of a stream past a baby segment that cannot be read."""
     stream_id = checks.uuid(request.stream_id, "stream_id")
     offset = checks.count(request.offset, "offset")
@@ -63,9 +50,7 @@ def skip_offset(
     return pb.SkipOffsetResponse(version=lost[0].version, losses=map(_message, lost))
 
 
-def hide_segment(
-    server: ServerParts, request: pb.HideSegmentRequest, context: grpc.ServicerContext
-) -> pb.HideSegmentResponse:
+def hide_segment(server: ServerParts, request: pb.HideSegmentRequest) -> pb.HideSegmentResponse:
     """Hide a live segment whose object is missing or damaged."""
     segment_id = checks.uuid(request.segment_id, "segment_id")
     acceptance = acceptance_of(request.acceptance)
@@ -80,7 +65,7 @@ def hide_segment(
 
 
 def replace_segment(
-    server: ServerParts, request: pb.ReplaceSegmentRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ReplaceSegmentRequest
 ) -> pb.ReplaceSegmentResponse:
     """Let a new object of the same records take a segment's place."""
     segment_id = checks.uuid(request.segment_id, "segment_id")
@@ -98,7 +83,7 @@ def replace_segment(
 
 
 def take_back_replacement(
-    server: ServerParts, request: pb.TakeBackReplacementRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.TakeBackReplacementRequest
 ) -> pb.TakeBackReplacementResponse:
     """Tombstone a replacement and hide the segment that it replaced."""
     segment_id = checks.uuid(request.segment_id, "segment_id")
@@ -112,9 +97,7 @@ def take_back_replacement(
     )
 
 
-def list_losses(
-    server: ServerParts, request: pb.ListLossesRequest, context: grpc.ServicerContext
-) -> pb.ListLossesResponse:
+def list_losses(server: ServerParts, request: pb.ListLossesRequest) -> pb.ListLossesResponse:
     """Page through the loss ledger."""
     stream_id = checks.filter_uuid(request, "stream_id")
     dataset_id = checks.filter_uuid(request, "dataset_id")
@@ -150,18 +133,5 @@ def _range(message: pb.OffsetRange, field: str) -> OffsetSpan:
 
 
 def _message(loss: Loss) -> pb.Loss:
-    return pb.Loss(
-        id=str(loss.id),
-        kind=pb.LossKind.ValueType(loss.kind),
-        stream_id=str(loss.stream_id or ""),
-        offset=loss.offset,
-        dataset_id=str(loss.dataset_id or ""),
-        segment_id=str(loss.segment_id or ""),
-        object_key=loss.object_key or "",
-        records=loss.records,
-        version=loss.version,
-        lost_at_nanos=int(loss.lost_at.timestamp() * 1_000_000) * 1_000,
-        actor=loss.actor,
-        reason=loss.reason,
-        withdrawn_version=loss.withdrawn_version,
-    )
+    lost_at_nanos = int(loss.lost_at.timestamp() * 1_000_000) * 1_000
+    return filled(pb.Loss, loss, lost_at_nanos=lost_at_nanos)

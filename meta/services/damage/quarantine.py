@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-import grpc
-
 from meta.errors import EventsClaimed, InvalidArgument
 from meta.services.damage.damage import acceptance_of, consent_of
 from meta.services.messages import checks, convert, deduplication_keys
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.damage import held_payloads, replays
 from meta.store.damage.replays import QuarantinedPayload, Replay
@@ -18,9 +17,7 @@ SEGMENTS_MAX = 100
 CHECKED_MAX = 1_000
 
 
-def begin_replay(
-    server: ServerParts, request: pb.BeginReplayRequest, context: grpc.ServicerContext
-) -> pb.BeginReplayResponse:
+def begin_replay(server: ServerParts, request: pb.BeginReplayRequest) -> pb.BeginReplayResponse:
     """Fix the dataset that a payload of the quarantine goes to."""
     payload = _payload(request.object_key)
     if payload.name.slice_index is None:
@@ -38,7 +35,7 @@ def begin_replay(
 
 
 def complete_replay(
-    server: ServerParts, request: pb.CompleteReplayRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.CompleteReplayRequest
 ) -> pb.CompleteReplayResponse:
     """Register the objects of a replay."""
     payload = _payload(request.object_key)
@@ -56,9 +53,7 @@ def complete_replay(
     return pb.CompleteReplayResponse(replay=_message(replay))
 
 
-def drop_payload(
-    server: ServerParts, request: pb.DropPayloadRequest, context: grpc.ServicerContext
-) -> pb.DropPayloadResponse:
+def drop_payload(server: ServerParts, request: pb.DropPayloadRequest) -> pb.DropPayloadResponse:
     """Give a payload of the quarantine up."""
     payload = _payload(request.object_key)
     dataset_id = checks.optional_uuid(request.dataset_id, "dataset_id")
@@ -78,7 +73,7 @@ def drop_payload(
 
 
 def check_quarantined(
-    server: ServerParts, request: pb.CheckQuarantinedRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.CheckQuarantinedRequest
 ) -> pb.CheckQuarantinedResponse:
     """Return the payloads that no registration counts."""
     checks.at_most(request.object_keys, "object_keys", CHECKED_MAX)
@@ -103,9 +98,4 @@ def _payload(object_key: str) -> QuarantinedPayload:
 
 
 def _message(replay: Replay) -> pb.Replay:
-    return pb.Replay(
-        state=pb.ReplayState.ValueType(replay.state),
-        dataset_id=str(replay.dataset_id or ""),
-        version=replay.version,
-        segment_ids=map(str, replay.segment_ids),
-    )
+    return filled(pb.Replay, replay, segment_ids=map(str, replay.segment_ids))

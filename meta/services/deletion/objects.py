@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
@@ -22,9 +20,7 @@ LISTED_STREAMS_MAX = 1_000
 
 
 def condemn_objects(
-    server: ServerParts,
-    request: operations_pb2.CondemnObjectsRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.CondemnObjectsRequest
 ) -> operations_pb2.CondemnObjectsResponse:
     """Condemn objects that rows prove to be garbage, and return those that may be deleted."""
     question = _question(request)
@@ -51,9 +47,7 @@ def condemn_objects(
 
 
 def forget_streams(
-    server: ServerParts,
-    request: operations_pb2.ForgetStreamsRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.ForgetStreamsRequest
 ) -> operations_pb2.ForgetStreamsResponse:
     """Forget retired streams of which the caller found no object."""
     ids = checks.each(

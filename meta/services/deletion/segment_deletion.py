@@ -5,9 +5,11 @@ import grpc
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.services.messages import checks, convert
+from meta.services.messages.filled import filled
 from meta.store.deletion import tombstones
 from meta.store.deletion.tombstones import Confirmation
-from meta.v1 import segment_deletion_pb2, segment_deletion_pb2_grpc
+from meta.v1 import segment_deletion_pb2 as pb
+from meta.v1 import segment_deletion_pb2_grpc
 
 SEGMENTS_MAX = 1_000
 
@@ -20,10 +22,8 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         self._settings = settings
 
     def GetTombstonedSegmentsForDeletion(
-        self,
-        request: segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest,
-        context: grpc.ServicerContext,
-    ) -> segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse:
+        self, request: pb.GetTombstonedSegmentsForDeletionRequest, context: grpc.ServicerContext
+    ) -> pb.GetTombstonedSegmentsForDeletionResponse:
         """List segments due for deletion; commits the raised deletion horizon before the answer."""
         grace_secs = self._settings.lifetimes.tombstone_grace
         due = self._transactions.write(
@@ -37,26 +37,22 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         if due:
             self._transactions.database.continuity.look()
         stores = self._settings.stores
-        return segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse(
+        return pb.GetTombstonedSegmentsForDeletionResponse(
             segments=[
-                segment_deletion_pb2.TombstonedSegmentInfo(
-                    segment_id=str(segment.segment_id),
-                    dataset_id=str(segment.dataset_id),
+                filled(
+                    pb.TombstonedSegmentInfo,
+                    segment,
                     cloud_object_key=convert.object_key(
                         stores, segment.prefix, segment.object_name
                     ),
-                    tombstone_time_nanos=segment.tombstone_time_nanos,
-                    tombstone_version=segment.tombstone_version,
                 )
                 for segment in due
             ]
         )
 
     def ConfirmTombstoneDeletion(
-        self,
-        request: segment_deletion_pb2.ConfirmTombstoneDeletionRequest,
-        context: grpc.ServicerContext,
-    ) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
+        self, request: pb.ConfirmTombstoneDeletionRequest, context: grpc.ServicerContext
+    ) -> pb.ConfirmTombstoneDeletionResponse:
         """Remove the rows of segments whose objects are deleted, all or none."""
         ids = checks.each(request.segment_ids, "segment_ids", SEGMENTS_MAX, checks.uuid)
         grace_secs = self._settings.lifetimes.tombstone_grace
@@ -66,21 +62,19 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         return _verdict(outcome)
 
 
-def _verdict(outcome: Confirmation) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
+def _verdict(outcome: Confirmation) -> pb.ConfirmTombstoneDeletionResponse:
     if outcome.live_ids:
         refused, reason, words = outcome.live_ids, "SEGMENT_LIVE", "segments are live"
     elif outcome.early_ids:
         refused, reason = outcome.early_ids, "GRACE_NOT_OVER"
         words = "segments were not handed out yet, or their grace lasts, or a brake holds them"
     else:
-        success = segment_deletion_pb2.ConfirmTombstoneDeletionSuccess(
-            deleted_count=outcome.deleted
-        )
-        return segment_deletion_pb2.ConfirmTombstoneDeletionResponse(success=success)
+        success = pb.ConfirmTombstoneDeletionSuccess(deleted_count=outcome.deleted)
+        return pb.ConfirmTombstoneDeletionResponse(success=success)
     ids = [str(segment_id) for segment_id in refused]
     shown = ", ".join(ids[:10]) + (", ..." if len(ids) > 10 else "")
-    return segment_deletion_pb2.ConfirmTombstoneDeletionResponse(
-        error=segment_deletion_pb2.ConfirmTombstoneDeletionError(
+    return pb.ConfirmTombstoneDeletionResponse(
+        error=pb.ConfirmTombstoneDeletionError(
             message=f"{len(ids)} {words}: {shown}", reason=reason, segment_ids=ids
         )
     )

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import grpc
-
 from meta.errors import InvalidArgument, NotFound
 from meta.services.messages import checks, convert
 from meta.services.messages.filled import filled
@@ -33,7 +31,7 @@ EXPIRED_MAX = 10_000
 
 
 def get_dataset_table(
-    server: ServerParts, request: pb.GetDatasetTableRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.GetDatasetTableRequest
 ) -> pb.GetDatasetTableResponse:
     """Read a dataset's columns and the snapshots of its table."""
     name = checks.name(request.dataset_name, "dataset_name")
@@ -59,7 +57,7 @@ def get_dataset_table(
 
 
 def put_table_objects(
-    server: ServerParts, request: pb.PutTableObjectsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.PutTableObjectsRequest
 ) -> pb.PutTableObjectsResponse:
     """Register objects of a table's metadata, or look them up."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -90,7 +88,7 @@ def put_table_objects(
 
 
 def put_table_snapshot(
-    server: ServerParts, request: pb.PutTableSnapshotRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.PutTableSnapshotRequest
 ) -> pb.PutTableSnapshotResponse:
     """Register a dataset at a version as a snapshot of its table."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -111,9 +109,7 @@ def put_table_snapshot(
     return pb.PutTableSnapshotResponse(snapshot=_snapshot_message(row))
 
 
-def hand_out_table(
-    server: ServerParts, request: pb.HandOutTableRequest, context: grpc.ServicerContext
-) -> pb.HandOutTableResponse:
+def hand_out_table(server: ServerParts, request: pb.HandOutTableRequest) -> pb.HandOutTableResponse:
     """Keep snapshots and a document that lists them for a grace from now on."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     name = checks.name(request.dataset_name, "dataset_name")
@@ -138,7 +134,7 @@ def hand_out_table(
 
 
 def expire_table_objects(
-    server: ServerParts, request: pb.ExpireTableObjectsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ExpireTableObjectsRequest
 ) -> pb.ExpireTableObjectsResponse:
     """Remove rows of table metadata that was not handed out for a grace."""
     most = checks.limit(request.limit, default=EXPIRED_DEFAULT, most=EXPIRED_MAX)

@@ -5,11 +5,10 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import NamedTuple
 
-import grpc
-
 from meta.errors import NotFound, Overloaded, ReplyTooLarge
 from meta.services.messages import checks, convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import dataset_layouts
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
@@ -25,7 +24,7 @@ WAIT_SECS_MAX = 20
 
 
 async def list_dataset_changes(
-    server: ServerParts, request: pb.ListDatasetChangesRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListDatasetChangesRequest
 ) -> pb.ListDatasetChangesResponse:
     """Read changes of later versions; wait for the first one if there is none."""
     name = checks.name(request.dataset_name, "dataset_name")
@@ -46,7 +45,7 @@ async def list_dataset_changes(
 
 
 async def watch_dataset(
-    server: ServerParts, request: pb.WatchDatasetRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.WatchDatasetRequest
 ) -> AsyncIterator[pb.WatchDatasetResponse]:
     """Send changes of later versions as they happen, and heartbeats between them."""
     name = checks.name(request.dataset_name, "dataset_name")
@@ -175,12 +174,6 @@ def _split_changes(
 def _change_infos(server: ServerParts, rows: Sequence[SegmentChange]) -> list[pb.DatasetChange]:
     stores = server.settings.stores
     return [
-        pb.DatasetChange(
-            version=row.version,
-            segment=convert.segment_info(stores, row.segment),
-            is_removed=row.is_removed,
-            is_merge=row.is_merge,
-            replaced_by=row.replaced_by or "",
-        )
+        filled(pb.DatasetChange, row, segment=convert.segment_info(stores, row.segment))
         for row in rows
     ]

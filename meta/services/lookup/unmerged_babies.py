@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-import grpc
-
 from meta.errors import CursorInvalid, ReplyTooLarge
 from meta.services.messages import checks, convert, cursors
 from meta.services.messages.convert import REPLY_BYTES_MAX
@@ -43,7 +41,7 @@ class BabyCursor:
 
 
 def list_unmerged_babies(
-    server: ServerParts, request: pb.ListUnmergedBabiesRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListUnmergedBabiesRequest
 ) -> pb.ListUnmergedBabiesResponse:
     """Page through babies beyond a version that were committed at the first page."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")

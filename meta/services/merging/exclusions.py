@@ -1,7 +1,5 @@
 """Additions to the contract: heartbeats, and the end of exclusions from merging."""
 
-import grpc
-
 from meta.errors import NotFound
 from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
@@ -12,7 +10,7 @@ from meta.v1 import operations_pb2 as pb
 
 
 def heartbeat_merge_task(
-    server: ServerParts, request: pb.HeartbeatMergeTaskRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.HeartbeatMergeTaskRequest
 ) -> pb.HeartbeatMergeTaskResponse:
     """Extend the lease of a claim, or tell its worker to stop."""
     task_id = checks.uuid(request.task_id, "task_id")
@@ -35,7 +33,7 @@ def heartbeat_merge_task(
 
 
 def release_segment(
-    server: ServerParts, request: pb.ReleaseSegmentRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ReleaseSegmentRequest
 ) -> pb.ReleaseSegmentResponse:
     """Let a segment that is excluded from merging be merged again."""
     segment_id = checks.uuid(request.segment_id, "segment_id")

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
 
-import grpc
-
 from meta.planning.planner import Candidate, DayKey, Eligibility, Policy, day_key, eligibilities
 from meta.services.messages import checks, convert, cursors
 from meta.services.messages.convert import REPLY_BYTES_MAX
@@ -59,7 +57,7 @@ def _bound_to(position: bytes, name: str | None) -> bytes:
 
 
 def explain_merge_plan(
-    server: ServerParts, request: pb.ExplainMergePlanRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ExplainMergePlanRequest
 ) -> pb.ExplainMergePlanResponse:
     """For each live segment, why it is or is not in a merge task; one page."""
     name = checks.filter_name(request, "dataset_name")

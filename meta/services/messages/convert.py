@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from uuid import UUID
@@ -28,13 +29,7 @@ REPLY_BYTES_MAX = 3_670_016
 @lru_cache(maxsize=8)
 def bucket(location: StoreLocation) -> common_pb2.CloudBucket:
     """The object store. The message is shared between calls: copy it, never change it."""
-    return common_pb2.CloudBucket(
-        provider=location.provider,
-        endpoint=location.endpoint,
-        bucket=location.bucket,
-        region=location.region,
-        path=location.path,
-    )
+    return common_pb2.CloudBucket(**asdict(location))
 
 
 def object_prefix(location: StoreLocation, prefix: str) -> common_pb2.CloudObjectPrefix:

@@ -1,13 +1,13 @@
-"""deduplication keys in messages: that of a dataset, and checks of those of a registration."""
+"""Deduplication keys in messages: that of a dataset, and checks of those of a registration."""
 
 from collections.abc import Sequence
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.store.catalog.datasets import Dataset
-from meta.store.registration.deduplication_windows import DayKeys
-from meta.store.registration.event_claims import EventClaims
-from meta.store.registration.staged_deduplication_keys import StagedParts
+from meta.store.deduplication.staging import StagedParts
+from meta.store.deduplication.windows import DayKeys
+from meta.store.registration.deduplication import EventClaims
 from meta.v1 import common_pb2, nursery_pb2
 from segments.deduplication import DEDUPLICATION_KEYS_MAX, HASH_BYTES, STAGED_PARTS_MAX, EventWindow
 
@@ -17,7 +17,7 @@ DAYS_MAX = 106_752
 
 def checked_claims(message: nursery_pb2.DeduplicationKeys, field: str) -> EventClaims:
     """Check deduplication keys of a registration. Raises InvalidArgument."""
-    duplicates = checks.count(message.duplicates, f"{field}.repeats", high=checks.EVENTS_MAX)
+    duplicates = checks.count(message.duplicates, f"{field}.duplicates", high=checks.EVENTS_MAX)
     days = checked_days(message.days, f"{field}.days")
     return EventClaims(
         checks.count(message.rule, f"{field}.rule"), days, duplicates, _staged(message, field)

@@ -1,7 +1,5 @@
 """Pins: leases on a dataset at a version."""
 
-import grpc
-
 from meta import access
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, pages
@@ -18,9 +16,7 @@ LEASE_SECS = 300
 LEASE_SECS_MAX = 10**9
 
 
-def pin_version(
-    server: ServerParts, request: pb.PinVersionRequest, context: grpc.ServicerContext
-) -> pb.PinVersionResponse:
+def pin_version(server: ServerParts, request: pb.PinVersionRequest) -> pb.PinVersionResponse:
     """Keep a dataset readable at a version for a lease."""
     version = checks.optional_count(request, "version")
     as_of_nanos = checks.optional_count(request, "as_of_nanos")
@@ -40,9 +36,7 @@ def pin_version(
     return pb.PinVersionResponse(pin=_message(pin))
 
 
-def renew_pin(
-    server: ServerParts, request: pb.RenewPinRequest, context: grpc.ServicerContext
-) -> pb.RenewPinResponse:
+def renew_pin(server: ServerParts, request: pb.RenewPinRequest) -> pb.RenewPinResponse:
     """Extend the lease of a pin."""
     pin_id = checks.uuid(request.pin_id, "pin_id")
     lease_secs, limits = _lease_secs(request.lease_secs), server.settings.pins
@@ -50,9 +44,7 @@ def renew_pin(
     return pb.RenewPinResponse(pin=_message(pin))
 
 
-def release_pin(
-    server: ServerParts, request: pb.ReleasePinRequest, context: grpc.ServicerContext
-) -> pb.ReleasePinResponse:
+def release_pin(server: ServerParts, request: pb.ReleasePinRequest) -> pb.ReleasePinResponse:
     """End a pin at once."""
     pin_id = checks.uuid(request.pin_id, "pin_id")
 
@@ -71,9 +63,7 @@ def release_pin(
     return pb.ReleasePinResponse(success=server.transactions.write(work))
 
 
-def list_pins(
-    server: ServerParts, request: pb.ListPinsRequest, context: grpc.ServicerContext
-) -> pb.ListPinsResponse:
+def list_pins(server: ServerParts, request: pb.ListPinsRequest) -> pb.ListPinsResponse:
     """Page through the pins whose lease lasts."""
     dataset_name = checks.filter_name(request, "dataset_name")
     owner = checks.filter_name(request, "owner")

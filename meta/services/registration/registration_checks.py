@@ -8,7 +8,7 @@ from meta import access
 from meta.access import AuditCaller, Role
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, convert, deduplication_keys
-from meta.store.registration import event_claims, quarantined_ranges
+from meta.store.registration import deduplication, quarantined_ranges
 from meta.store.registration.calls import Merge
 from meta.store.segments.segments import NewSegment
 from meta.store.streams.stream_datasets import EntryMove
@@ -92,7 +92,7 @@ def _stated(
         stated[quarantined_ranges.FIELD] = _quarantined(request, moves)
     if request.HasField("deduplication_keys"):
         claims = deduplication_keys.checked_claims(request.deduplication_keys, "deduplication_keys")
-        stated[event_claims.FIELD] = claims
+        stated[deduplication.FIELD] = claims
     return stated
 
 

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import grpc
-
 from meta import access
 from meta.errors import EventsClaimed, InvalidArgument, MetaError
 from meta.services.messages import checks
@@ -25,7 +23,7 @@ _Outcome: TypeAlias = Version | MetaError
 
 
 async def register_merged_segments(
-    server: ServerParts, request: pb.RegisterMergedSegmentsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.RegisterMergedSegmentsRequest
 ) -> pb.RegisterMergedSegmentsResponse:
     """Register each registration as if it had come alone."""
     checked = await asyncio.to_thread(_checked, server, request)

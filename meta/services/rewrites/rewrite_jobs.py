@@ -1,7 +1,5 @@
 """Rewrites as jobs, and the formats of segments."""
 
-import grpc
-
 from meta.errors import InvalidArgument, NotFound
 from meta.services.messages import checks
 from meta.services.messages.filled import filled
@@ -25,7 +23,7 @@ _CHANGES = {
 
 
 def create_rewrite_job(
-    server: ServerParts, request: pb.CreateRewriteJobRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.CreateRewriteJobRequest
 ) -> pb.CreateRewriteJobResponse:
     """Begin to write the segments of a dataset again."""
     start_ns = end_ns = None
@@ -67,7 +65,7 @@ def _store(server: ServerParts, request: pb.CreateRewriteJobRequest) -> str:
 
 
 def update_rewrite_job(
-    server: ServerParts, request: pb.UpdateRewriteJobRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.UpdateRewriteJobRequest
 ) -> pb.UpdateRewriteJobResponse:
     """Pause, resume, cancel or bound a rewrite."""
     job_id = checks.uuid(request.id, "id")
@@ -85,7 +83,7 @@ def update_rewrite_job(
 
 
 def list_rewrite_jobs(
-    server: ServerParts, request: pb.ListRewriteJobsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListRewriteJobsRequest
 ) -> pb.ListRewriteJobsResponse:
     """List rewrites with their progress."""
     dataset_id = checks.filter_uuid(request, "dataset_id")
@@ -95,7 +93,7 @@ def list_rewrite_jobs(
 
 
 def get_segment_formats(
-    server: ServerParts, request: pb.GetSegmentFormatsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.GetSegmentFormatsRequest
 ) -> pb.GetSegmentFormatsResponse:
     """Count the live segments of a dataset by format."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")

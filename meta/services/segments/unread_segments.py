@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, convert, segment_facts
 from meta.services.messages.convert import REPLY_BYTES_MAX
@@ -22,7 +20,7 @@ REASON_CHARACTERS_MAX = 1_000
 
 
 def list_unread_segments(
-    server: ServerParts, request: pb.ListUnreadSegmentsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListUnreadSegmentsRequest
 ) -> pb.ListUnreadSegmentsResponse:
     """Page through the live segments without facts, or through those that readers leave out."""
     after = ID_MIN
@@ -45,7 +43,7 @@ def list_unread_segments(
 
 
 def set_segment_facts(
-    server: ServerParts, request: pb.SetSegmentFactsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.SetSegmentFactsRequest
 ) -> pb.SetSegmentFactsResponse:
     """Record missing facts; refuses all if one disagrees with its segment."""
     items = checks.each(request.segments, "segments", READ_MAX, _named)

@@ -10,6 +10,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import MetaError, NotDrained, NotFound, TokenRevoked, TokenUnknown
 from meta.services.messages import authors, checks, convert, pages, reply_bounds
+from meta.services.messages.filled import filled
 from meta.store.access import audit, token_secrets
 from meta.store.access.token_secrets import HashFunction, TokenHasher
 from meta.store.catalog import datasets
@@ -229,11 +230,9 @@ def _info(
     by: common_pb2.Authors | None = None,
 ) -> ingest_token_pb2.IngestTokenInfo:
     is_old = hashing is not None and hashing.needs_previous(token.fingerprint)
-    return ingest_token_pb2.IngestTokenInfo(
-        id=str(token.id),
-        name=token.name,
-        created_at=convert.time_text(token.created_at),
-        revoked_at=convert.time_text(token.revoked_at),
+    return filled(
+        ingest_token_pb2.IngestTokenInfo,
+        token,
         routing=convert.routing_message(token.routing),
         token_hint=token.hint,
         needs_previous_pepper=is_old and token.revoked_at is None,

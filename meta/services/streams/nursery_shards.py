@@ -1,7 +1,5 @@
 """Shards of streams, leased to nurseries."""
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
@@ -10,7 +8,7 @@ from meta.v1 import operations_pb2 as pb
 
 
 def lease_nursery_shards(
-    server: ServerParts, request: pb.LeaseNurseryShardsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.LeaseNurseryShardsRequest
 ) -> pb.LeaseNurseryShardsResponse:
     """Renew a nursery's lease, and even out the shards among those that are alive."""
     nursery_id = checks.name(request.nursery_id, "nursery_id")

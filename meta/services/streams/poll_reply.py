@@ -14,8 +14,8 @@ from meta.services.messages import convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.store.catalog import automatic_columns, dataset_layouts, datasets
 from meta.store.catalog.datasets import Dataset
+from meta.store.deduplication.windows import read_refused_outside
 from meta.store.engine.pool import Transaction
-from meta.store.registration import deduplication_windows
 from meta.store.streams import stream_reads
 from meta.store.streams.merged_offsets import EntryRow
 from meta.store.streams.stream_reads import PeriodRow, StreamRow
@@ -248,7 +248,7 @@ def dataset_infos(
     columned = [row.id for row in rows if row.has_automatic_columns]
     automatic = automatic_columns.read_written(tx, columned)
     once = [row.key for row in rows if row.deduplication_rule is not None]
-    windows = deduplication_windows.read_refused_outside(tx, once)
+    windows = read_refused_outside(tx, once)
     infos = {
         row.id: convert.dataset_info(stores, row, layouts[row.id], windows.get(row.key))
         for row in rows

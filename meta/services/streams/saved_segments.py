@@ -8,9 +8,9 @@ from meta.errors import InvalidArgument
 from meta.services.messages import deduplication_keys
 from meta.store.access import audit
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims, registrations
+from meta.store.registration import deduplication, registrations
 from meta.store.registration.calls import Merge
-from meta.store.registration.event_claims import DeduplicatedEvents, EventClaims
+from meta.store.registration.deduplication import DeduplicatedEvents, EventClaims
 from meta.store.segments import foreign_files, segments
 from meta.store.segments.segments import Claim, NewSegment
 from meta.store.versions import versions
@@ -40,7 +40,7 @@ def save(tx: Transaction, new: Sequence[NewSegment], named: EventClaims | None) 
     A repetition claims nothing. Raises the refusals of keys, ForeignRefused, LayoutChanged,
     EventsClaimed, DeduplicationKeysRequired.
     """
-    stated = {} if named is None else {event_claims.FIELD: named}
+    stated = {} if named is None else {deduplication.FIELD: named}
     by_dataset: dict[UUID, list[NewSegment]] = {}
     for segment in new:
         by_dataset.setdefault(segment.dataset_id, []).append(segment)

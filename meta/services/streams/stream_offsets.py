@@ -4,8 +4,6 @@ import struct
 from collections.abc import Sequence
 from uuid import UUID
 
-import grpc
-
 from meta.commits.merge_debts import HELD_AT
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
 from meta.services.messages import (
@@ -18,10 +16,10 @@ from meta.services.messages import (
 )
 from meta.services.server_parts import ServerParts
 from meta.store.catalog import dataset_layouts, datasets, usage
+from meta.store.deduplication.windows import count_records, read_refused_outside
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lineage
 from meta.store.lookup.lineage import Place, Whereabouts
-from meta.store.registration import deduplication_windows
 from meta.store.streams import commits, streams
 from meta.store.streams.stream_reads import NO_ID
 from meta.v1 import common_pb2, operations_pb2
@@ -40,7 +38,7 @@ _OFFSETS_POSITION = struct.Struct("!q16s")
 
 
 def get_offsets_at(
-    server: ServerParts, request: operations_pb2.GetOffsetsAtRequest, context: grpc.ServicerContext
+    server: ServerParts, request: operations_pb2.GetOffsetsAtRequest
 ) -> operations_pb2.GetOffsetsAtResponse:
     """Per stream, the last offset whose records a dataset shows at a version."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -70,7 +68,7 @@ def get_offsets_at(
 
 
 def locate_offset(
-    server: ServerParts, request: operations_pb2.LocateOffsetRequest, context: grpc.ServicerContext
+    server: ServerParts, request: operations_pb2.LocateOffsetRequest
 ) -> operations_pb2.LocateOffsetResponse:
     """The segments that hold the records of one baby, through all merges."""
     stream_id = checks.uuid(request.stream_id, "stream_id")
@@ -87,9 +85,7 @@ def locate_offset(
 
 
 def get_committed_flushes(
-    server: ServerParts,
-    request: operations_pb2.GetCommittedFlushesRequest,
-    context: grpc.ServicerContext,
+    server: ServerParts, request: operations_pb2.GetCommittedFlushesRequest
 ) -> operations_pb2.GetCommittedFlushesResponse:
     """Read the committed flush ids of a range of offsets; unknown ones are left out."""
     stream_id = checks.uuid(request.stream_id, "stream_id")
@@ -116,7 +112,7 @@ def get_committed_flushes(
 
 
 def get_usage(
-    server: ServerParts, request: operations_pb2.GetUsageRequest, context: grpc.ServicerContext
+    server: ServerParts, request: operations_pb2.GetUsageRequest
 ) -> operations_pb2.GetUsageResponse:
     """Read the records of datasets this month, and their limits; -1 = unlimited."""
     checks.at_most(request.dataset_ids, "dataset_ids", DATASETS_MAX)
@@ -163,7 +159,7 @@ def get_usage(
 
 def _add_counts(tx: Transaction, reply: operations_pb2.GetUsageResponse) -> None:
     ids = [UUID(used.dataset_id) for used in reply.usage]
-    counts = deduplication_windows.count_records(tx, ids)
+    counts = count_records(tx, ids)
     for used in reply.usage:
         used.rows, used.duplicates = counts[UUID(used.dataset_id)]
 
@@ -172,7 +168,7 @@ def _add_windows(
     tx: Transaction, reply: operations_pb2.GetUsageResponse, once: Sequence[int]
 ) -> None:
     """Add the windows of the datasets with some keys that refuse events outside."""
-    windows = deduplication_windows.read_refused_outside(tx, once)
+    windows = read_refused_outside(tx, once)
     if not windows:
         return
     ids = [UUID(used.dataset_id) for used in reply.usage]

@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-import grpc
-
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, worker_settings
 from meta.services.messages.filled import filled
@@ -20,9 +18,7 @@ LIMIT_MAX = 1_000
 _FIELDS = {"datasets" if name == "dataset_ids" else name: name for name in WorkerSettings.__slots__}
 
 
-def list_workers(
-    server: ServerParts, request: pb.ListWorkersRequest, context: grpc.ServicerContext
-) -> pb.ListWorkersResponse:
+def list_workers(server: ServerParts, request: pb.ListWorkersRequest) -> pb.ListWorkersResponse:
     """One page of the workers that asked for their configuration."""
     after_id = checks.text(request.after_id, "after_id")
     limit = checks.limit(request.limit, default=LIMIT_DEFAULT, most=LIMIT_MAX)
@@ -31,7 +27,7 @@ def list_workers(
 
 
 def set_worker_settings(
-    server: ServerParts, request: pb.SetWorkerSettingsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.SetWorkerSettingsRequest
 ) -> pb.SetWorkerSettingsResponse:
     """Change the settings of a worker or class."""
     name = checks.new_name(request.name)
@@ -51,7 +47,7 @@ def set_worker_settings(
 
 
 def list_worker_settings(
-    server: ServerParts, request: pb.ListWorkerSettingsRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.ListWorkerSettingsRequest
 ) -> pb.ListWorkerSettingsResponse:
     """The settings of all names, or those that apply to one worker."""
     if not request.worker_id:

@@ -10,7 +10,6 @@ from sqlalchemy import (
     ARRAY,
     LargeBinary,
     Select,
-    Uuid,
     bindparam,
     func,
     insert,
@@ -79,10 +78,8 @@ _VALID: Select[*tuple[Any, ...]] = select(
 _FIND_VALID = _VALID.where(
     access_tokens.c.digest == func.any(bindparam("digests", type_=ARRAY(LargeBinary)))
 )
-_REHASH = (
-    update(access_tokens)
-    .where(access_tokens.c.digest == bindparam("stored"))
-    .values(digest=bindparam("digest_"), pepper=bindparam("fingerprint"))
+_REHASH = text(
+    "UPDATE access_tokens SET digest = :digest, pepper = :fingerprint WHERE digest = :stored"
 )
 _COUNT_VALID = select(func.count()).select_from(access_tokens).where(_IS_VALID)
 _LOCK = text("LOCK TABLE access_tokens IN SHARE ROW EXCLUSIVE MODE")
@@ -102,7 +99,7 @@ _REVOKE = (
 _REVOKE_AMONG = text("""
     UPDATE access_tokens SET revoked_at = now()
     WHERE revoked_at IS NULL AND (cast(:ids AS uuid[]) IS NULL OR id = ANY(:ids))
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +171,7 @@ def find_valid(tx: Transaction, digests: Sequence[bytes]) -> dict[bytes, ValidAc
 
 def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> None:
     """Store a token by another digest of the same plaintext."""
-    tx.execute(_REHASH, {"stored": stored, "digest_": digest, "fingerprint": fingerprint})
+    tx.execute(_REHASH, {"stored": stored, "digest": digest, "fingerprint": fingerprint})
 
 
 def _valid(row: Any) -> ValidAccess:

@@ -48,7 +48,7 @@ _BY_IDS = _LIVE.where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uui
 _COUNT_LIVE = select(func.count()).where(datasets.c.deleted_at.is_(None))
 # KEY SHARE: waits for a deletion (FOR UPDATE), not for a raised deletion horizon.
 _LOCK = (
-    select(datasets.c.id, datasets.c.key, datasets.c.bound_field_ids)
+    select(datasets.c.id, datasets.c.key)
     .where(datasets.c.deleted_at.is_(None))
     .where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
     .order_by(datasets.c.id)
@@ -200,12 +200,6 @@ def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, i
         if dataset_id not in locked:
             raise NotFound("there is no such dataset", dataset_id=dataset_id)
     return locked
-
-
-def lock_bound(tx: Transaction, dataset_id: UUID) -> frozenset[int]:
-    """Lock a live dataset like `lock_shared`; returns the field ids of its bound columns."""
-    row = tx.execute(_LOCK, {"ids": [dataset_id]}).one_or_none()
-    return frozenset(row.bound_field_ids or ()) if row is not None else frozenset()
 
 
 def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:

@@ -177,7 +177,7 @@ def list_page(
 
 def list_sources(tx: Transaction, window: keyset.Window) -> keyset.Page[Source]:
     """One page of all views with the links that they read. Raises ReplyTooLarge for a huge view."""
-    page = keyset.read(tx, _SOURCES, window, {})
+    page = keyset.read(tx, _SOURCES, window)
     if page.size_bytes > window.bytes_max:
         raise ReplyTooLarge("a view reads too much for one reply", view_id=page.ids[0])
     ids: Sequence[UUID] = page.ids

@@ -118,6 +118,4 @@ def list_page(
         query = query.where(losses.c.stream_id == stream_id)
     if dataset_id is not None:
         query = query.where(losses.c.dataset_id == dataset_id)
-    page = keyset.read(tx, query, window, {})
-    by_id = {row.id: Loss(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(by_id.__getitem__)
+    return keyset.read_rows(tx, query, window, _BY_IDS, Loss)

@@ -106,10 +106,7 @@ def park(tx: Transaction, stream_id: UUID, offset: int, reason: str) -> Parking:
 
 def list_page(tx: Transaction, window: Window) -> Page[ParkedStream]:
     """A page of the parked streams by id."""
-    page = keyset.read(tx, _LISTED, window, {})
-    rows = tx.execute(_BY_IDS, {"ids": list(page.ids)})
-    by_id = {row[0]: ParkedStream(*row) for row in rows}
-    return page.map(by_id.__getitem__)
+    return keyset.read_rows(tx, _LISTED, window, _BY_IDS, ParkedStream)
 
 
 def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) -> list[Loss]:

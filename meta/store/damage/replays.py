@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Uuid, bindparam, text
+from sqlalchemy import Row, text
 
 from meta.errors import InvalidArgument, NotDrained, NothingToRepair
 from meta.store.access import audit
@@ -18,10 +18,10 @@ from meta.store.catalog import datasets
 from meta.store.damage import losses
 from meta.store.damage.losses import Acceptance, LossKind, Lost
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims, quarantined_ranges, registrations
+from meta.store.registration import deduplication, quarantined_ranges, registrations
 from meta.store.registration.bound_columns import BoundColumns
 from meta.store.registration.calls import Merge
-from meta.store.registration.event_claims import DeduplicatedEvents, EventClaims
+from meta.store.registration.deduplication import DeduplicatedEvents, EventClaims
 from meta.store.segments import segments
 from meta.store.segments.segments import Claim, NewSegment
 from meta.store.streams import merged_offsets
@@ -64,11 +64,11 @@ _LOCK = text(
 _BEGIN = text(
     "INSERT INTO replays (object_key, state, dataset_id, actor, reason, changed_at)"
     " VALUES (:key, :state, :dataset, :actor, :reason, clock_timestamp()) ON CONFLICT DO NOTHING"
-).bindparams(bindparam("dataset", type_=Uuid))
+)
 _END = text(
     "UPDATE replays SET state = :state, version = :version, segment_ids = :segments,"
     " changed_at = clock_timestamp() WHERE object_key = :key"
-).bindparams(bindparam("segments", type_=ARRAY(Uuid)))
+)
 _FLOOR = text(f"""
     SELECT coalesce({merged_offsets.lowest("s.id")}, s.deleted_offset)
     FROM ingest_streams s WHERE s.id = :stream AND s.retired_at IS NULL
@@ -141,7 +141,7 @@ def complete(
         )
     claims: tuple[Claim, ...] = ()
     if replay.dataset_id is not None and (new or deduplication_keys is not None):
-        stated = {} if deduplication_keys is None else {event_claims.FIELD: deduplication_keys}
+        stated = {} if deduplication_keys is None else {deduplication.FIELD: deduplication_keys}
         merge = Merge(replay.dataset_id, tuple(new), (), stated=stated)
         claims = registrations.register_alone(tx, [merge], [BoundColumns, DeduplicatedEvents])
     audit.note(tx, "CompleteReplay", payload.object_key, f"{len(new)} segments")

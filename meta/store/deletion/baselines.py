@@ -12,7 +12,7 @@ A segment that a baseline expires is no loss. A changed retention becomes the ba
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import ARRAY, Integer, bindparam, text
+from sqlalchemy import text
 
 from meta.errors import DeletesUnconfirmed
 from meta.store.catalog.dataset_settings import DatasetSettings
@@ -58,7 +58,7 @@ _SEE = text(f"""
     ORDER BY d.key
     ON CONFLICT (dataset_key) DO UPDATE SET seen_event_secs = excluded.seen_event_secs,
       seen_created_secs = excluded.seen_created_secs, seen_since = now()
-""").bindparams(bindparam("keys", type_=ARRAY(Integer)))  # noqa: S608
+""")  # noqa: S608
 # Live segments count as well: a server tombstones expired segments some at a time.
 _SETTLE = text(f"""
     UPDATE retention_baselines r SET event_secs = seen_event_secs, created_secs = seen_created_secs
@@ -78,7 +78,7 @@ _SETTLE = text(f"""
            WHERE s.dataset_key = r.dataset_key AND ({_IS_UNAPPROVED_TOMBSTONE}
              OR s.tombstone_version IS NULL AND NOT {IS_EXPECTED}
                 AND {expires("r.seen_event_secs", "r.seen_created_secs")}))
-""").bindparams(bindparam("keys", type_=ARRAY(Integer)))  # noqa: S608
+""")  # noqa: S608
 _COUNT = text(f"""
     SELECT count(*), coalesce(sum(s.compressed_size_bytes), 0)::bigint
     FROM segments s LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key

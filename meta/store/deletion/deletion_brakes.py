@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Integer, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.access import audit
 from meta.store.catalog import datasets
@@ -27,7 +27,7 @@ _LOST = text(f"""
     SELECT DISTINCT s.dataset_key FROM segments s JOIN datasets d ON d.key = s.dataset_key
     LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) AND d.deleted_at IS NULL AND {UNAPPROVED}
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
+""")  # noqa: S608
 # Includes segments that are due within the next hour: retention tombstones in batches, and the
 # first one alone would be small.
 _BRAKE = text(f"""
@@ -47,13 +47,11 @@ _BRAKE = text(f"""
       segments = excluded.segments, size_bytes = excluded.size_bytes,
       live_size_bytes = excluded.live_size_bytes
     RETURNING dataset_key
-""").bindparams(bindparam("keys", type_=ARRAY(Integer)))  # noqa: S608
+""")  # noqa: S608
 _HELD = text(f"""
     SELECT s.id FROM segments s JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) AND s.dataset_key = ANY(:keys) AND {UNAPPROVED}
-""").bindparams(  # noqa: S608
-    bindparam("ids", type_=ARRAY(Uuid)), bindparam("keys", type_=ARRAY(Integer))
-)
+""")  # noqa: S608
 _LIST = text(f"""
     SELECT d.id, d.name, b.segments, b.size_bytes, b.live_size_bytes,
            (extract(epoch FROM b.braked_at) * 1000000000)::bigint

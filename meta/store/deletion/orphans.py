@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.deletion import kept_files, unknown_segments
 from meta.store.deletion.unknown_segments import UnknownSegment
@@ -20,11 +20,11 @@ from segments.keys import AttemptKey, BabyKey, MergedKey, TableKey, parse_key
 _RUNNING = text(
     "SELECT id::text, attempt FROM merge_tasks WHERE id = ANY(:ids) AND state = 1"
     " AND worker_id IS NOT NULL"
-).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+)
 _STREAMS = text(
     "SELECT i.id::text, deleted_offset, stopped_offset, retired_at IS NOT NULL, committed_offset"
     " FROM ingest_streams i JOIN stream_heads h ON h.stream_id = i.id WHERE i.id = ANY(:ids)"
-).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 from meta.store.locks.held_datasets import is_held
@@ -36,7 +36,7 @@ _EXPIRED = text(f"""
 """)  # noqa: S608
 _TASKS = text("""
     SELECT DISTINCT task_id FROM merge_task_inputs WHERE segment_id = ANY(:ids) ORDER BY task_id
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+""")
 
 
 def bury_expired(tx: Transaction) -> int:

@@ -32,21 +32,14 @@ def single_statements(database: Database) -> Iterator[Execute]:
 
 
 def fetch_row(database: Database, statement: bytes, values: Sequence[str | None]) -> Sequence[Any]:
-    """The only row of a statement; see `fetch_rows`."""
-    (row,) = fetch_rows(database, statement, values)
-    return row
-
-
-def fetch_rows(
-    database: Database, statement: bytes, values: Sequence[str | None]
-) -> list[Sequence[Any]]:
-    """The rows of a statement with parameters `$1` and so on, in binary form.
+    """The only row of a statement with parameters `$1` and so on, in binary form.
 
     The caller's leaving cancels it. Such a statement may be long: psycopg does not parse it.
     """
     with _connection(database) as connection, cancellable(connection):
         cursor = psycopg.RawCursor(connection).execute(statement, values, binary=True)
-        return cast("list[Sequence[Any]]", cursor.fetchall())
+        (row,) = cursor.fetchall()
+        return cast("Sequence[Any]", row)
 
 
 @contextmanager

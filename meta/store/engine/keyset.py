@@ -47,9 +47,7 @@ class Page(Generic[Item]):
         return Page(items, self.ids, self.total, self.preceding, self.size_bytes)
 
 
-def read(
-    tx: Transaction, query: Select[*tuple[Any, ...]], window: Window, values: dict[str, Any]
-) -> Page[UUID]:
+def read(tx: Transaction, query: Select[*tuple[Any, ...]], window: Window) -> Page[UUID]:
     """Read the ids of a page: of `query`, which yields ids and the bytes of their texts.
 
     The page ends at the limit or once its texts reach `bytes_max`, but holds at least one item.
@@ -64,14 +62,13 @@ def read(
         stretch = stretch.order_by(id_column)
     if window.after is not None:
         stretch = stretch.where(id_column > window.after)
-    ids, size_bytes = _fitting(tx.execute(stretch, values).all(), window.bytes_max)
+    ids, size_bytes = _fitting(tx.execute(stretch).all(), window.bytes_max)
     if window.before is not None:
         ids.reverse()
     # An empty page behind a cursor has the whole list before it, one before a cursor nothing.
     before_page = id_column < ids[0] if ids else id_column <= (window.after or UUID(int=0))
-    total, preceding = tx.execute(
-        select(func.count(), func.count().filter(before_page)).select_from(listed), values
-    ).one()
+    counts = select(func.count(), func.count().filter(before_page)).select_from(listed)
+    total, preceding = tx.execute(counts).one()
     return Page(tuple(ids), tuple(ids), total, preceding, size_bytes)
 
 
@@ -83,7 +80,7 @@ def read_rows(
     make: Callable[..., Item],
 ) -> Page[Item]:
     """Read a page of items: rows of `by_ids`, which begin with an id, as arguments of `make`."""
-    page = read(tx, query, window, {})
+    page = read(tx, query, window)
     items = {row[0]: make(*row) for row in tx.execute(by_ids, {"ids": list(page.ids)})}
     return page.map(items.__getitem__)
 

@@ -1,15 +1,11 @@
 """The pool of connections to Postgres."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import psycopg
-from psycopg.pq import Format
 from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, text
-from sqlalchemy.engine import ExecutionContext
-from sqlalchemy.util import LRUCache
 
 from meta.errors import Unavailable
 from meta.store.engine import connecting, continuity, database_url, timelines
@@ -24,8 +20,6 @@ from meta.store.engine.operator_causes import Cause, OperatorCauses, cause_of
 
 Transaction: TypeAlias = Connection
 
-# Execution option of statements whose rows are fetched in Postgres' binary form.
-BINARY = "binary_rows"
 STATEMENTS_MAX = 1000
 NO_SESSION = (
     f"Postgres took a connection and did not answer within {connecting.ANSWER_SECS:g} s: it hangs,"
@@ -33,30 +27,6 @@ NO_SESSION = (
 )
 # Group commits of one kind in a process that run side by side.
 COMMIT_BATCHES_MAX = 2
-
-
-class CompiledStatements(dict[Hashable, Any]):
-    """A cache for pools with one driver and the same options, least recently used.
-
-    SQLAlchemy's own cache belongs to an engine: its keys begin with the engine's dialect. A meta
-    has two pools, its own and the witness's, and would compile the statements of both twice. All
-    pools of meta are made in one place, so their dialects compile a statement to the same text.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._statements: LRUCache[Hashable, Any] = LRUCache(STATEMENTS_MAX)
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The compiled statement of a key, without the dialect in it."""
-        return self._statements.get(key[1:], default)
-
-    def __setitem__(self, key: Any, compiled: Any) -> None:
-        """Keep a compiled statement."""
-        self._statements[key[1:]] = compiled
-
-
-_COMPILED = CompiledStatements()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +72,7 @@ class Database:
             hide_parameters=True,
             # No column has this type, and each start would look it up.
             use_native_hstore=False,
-            execution_options={"compiled_cache": _COMPILED},
+            query_cache_size=STATEMENTS_MAX,
             connect_args=connecting.parameters(self.url, "meta", options),
         )
         self._reader = self._writer.execution_options(
@@ -112,7 +82,6 @@ class Database:
         event.listen(self._writer, "handle_error", _replace_connections)
         event.listen(self._writer, "handle_error", self._note_error)
         event.listen(self._writer, "connect", self._check_connection)
-        event.listen(self._writer, "before_cursor_execute", _set_format)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
@@ -202,18 +171,6 @@ class Database:
 def driver_connection(connection: Connection) -> Any:
     """The connection of psycopg."""
     return connection.connection.dbapi_connection
-
-
-def _set_format(
-    _connection: Connection,
-    cursor: psycopg.Cursor[object],
-    _statement: str,
-    _values: object,
-    context: ExecutionContext,
-    _is_many: bool,
-) -> None:
-    if BINARY in context.execution_options:
-        cursor.format = Format.BINARY
 
 
 def _replace_connections(context: ExceptionContext) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ARRAY, BigInteger, Text, bindparam, text
+from sqlalchemy import text
 
 from meta.store.access.server_state import check_deletion_allowed
 from meta.store.engine import pg_arrays
@@ -107,13 +107,11 @@ _EXAMINED = tuple(
     )
     for table in ("table_snapshots", "table_objects")
 )
-_REGISTERED = text("SELECT object_key FROM table_objects WHERE object_key = ANY(:keys)").bindparams(
-    bindparam("keys", type_=ARRAY(Text))
-)
+_REGISTERED = text("SELECT object_key FROM table_objects WHERE object_key = ANY(:keys)")
 _OLD = text(f"""
     SELECT place FROM unnest(cast(:epochs AS bigint[])) WITH ORDINALITY AS e (secs, place)
     WHERE to_timestamp(secs) < {ago(":age")}
-""").bindparams(bindparam("epochs", type_=ARRAY(BigInteger)))  # noqa: S608
+""")  # noqa: S608
 
 
 def expire(tx: Transaction, *, grace_secs: float, most: int) -> Expired:

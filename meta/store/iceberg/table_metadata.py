@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, LargeBinary, Text, bindparam, text
+from sqlalchemy import text
 
 from meta.errors import InvalidArgument, KeyTaken, NotFound, QuotaExceeded, VersionExpired
 from meta.store.engine import timelines
@@ -70,11 +70,11 @@ _NOW_SECS = text("SELECT extract(epoch FROM now())::bigint")
 _BY_DIGEST = text(f"""
     SELECT digest, object_key, size_bytes FROM table_objects
     WHERE dataset_key = :key AND digest = ANY(:digests) AND gap_end = {_GAP_END}
-""").bindparams(bindparam("digests", type_=ARRAY(LargeBinary)))  # noqa: S608
+""")  # noqa: S608
 _TOUCH_OBJECTS = text("""
     UPDATE table_objects SET handed_out_at = now(), examined_at = now()
     WHERE dataset_key = :key AND digest = ANY(:digests)
-""").bindparams(bindparam("digests", type_=ARRAY(LargeBinary)))
+""")
 # A void row gives its place to the new object; its own becomes an orphan.
 _INSERT_OBJECTS = text(f"""
     INSERT INTO table_objects AS o (dataset_key, digest, object_key, size_bytes, gap_end)
@@ -85,24 +85,18 @@ _INSERT_OBJECTS = text(f"""
       SET object_key = excluded.object_key, size_bytes = excluded.size_bytes,
           gap_end = excluded.gap_end, handed_out_at = now(), examined_at = now()
       WHERE o.gap_end <> excluded.gap_end
-""").bindparams(  # noqa: S608
-    bindparam("digests", type_=ARRAY(LargeBinary)),
-    bindparam("keys", type_=ARRAY(Text)),
-    bindparam("sizes", type_=ARRAY(BigInteger)),
-)
+""")  # noqa: S608
 _KEYS_IN_USE = text("""
     SELECT object_key FROM table_objects
     WHERE object_key = ANY(:keys) AND (dataset_key, digest) NOT IN (
       SELECT :key, d FROM unnest(cast(:digests AS bytea[])) AS d) LIMIT 1
-""").bindparams(
-    bindparam("keys", type_=ARRAY(Text)), bindparam("digests", type_=ARRAY(LargeBinary))
-)
+""")
 _OBJECT_IDS = text(f"""
     SELECT o.id, o.object_key
     FROM unnest(cast(:digests AS bytea[])) WITH ORDINALITY AS n (digest, place)
     JOIN table_objects o ON o.dataset_key = :key AND o.digest = n.digest
       AND o.gap_end = {_GAP_END} ORDER BY n.place
-""").bindparams(bindparam("digests", type_=ARRAY(LargeBinary)))  # noqa: S608
+""")  # noqa: S608
 _COUNT_SNAPSHOTS = text("SELECT count(*) FROM table_snapshots WHERE dataset_key = :key")
 # The time of the last change at or below the version, between those of its neighbours.
 _INSERT_SNAPSHOT = text(f"""
@@ -128,7 +122,7 @@ _INSERT_SNAPSHOT = text(f"""
       SET object_ids = excluded.object_ids, gap_end = excluded.gap_end, handed_out_at = now(),
           examined_at = now()
       WHERE s.gap_end <> excluded.gap_end
-""").bindparams(bindparam("ids", type_=ARRAY(BigInteger)))  # noqa: S608
+""")  # noqa: S608
 # A version is readable at or above the horizon, or while it is pinned.
 _READABLE = """
     (s.version >= d.deletion_horizon
@@ -158,7 +152,7 @@ _TOUCH_SNAPSHOTS = text(f"""
     WHERE d.key = s.dataset_key AND s.dataset_key = :key AND s.version = ANY(:versions)
       AND s.gap_end = {_GAP_END}
     RETURNING s.version, {_READABLE} AS is_readable
-""").bindparams(bindparam("versions", type_=ARRAY(BigInteger)))  # noqa: S608
+""")  # noqa: S608
 
 
 def list_snapshots(tx: Transaction, dataset_key: int, version: int) -> list[SnapshotRow]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Integer, Text, bindparam, text
+from sqlalchemy import text
 
 from meta.errors import ReplyTooLarge, VersionExpired
 from meta.store.catalog import dataset_names
@@ -85,11 +85,7 @@ _CHANGES = text(f"""
             ORDER BY tombstone_version, id LIMIT :most)
            ORDER BY version, is_removed, id LIMIT :most) s
     ORDER BY d.place, s.version, s.is_removed, s.id
-""").bindparams(  # noqa: S608
-    bindparam("keys", type_=ARRAY(Integer)),
-    bindparam("ids", type_=ARRAY(Text)),
-    bindparam("sinces", type_=ARRAY(BigInteger)),
-)
+""")  # noqa: S608
 _NUM_OWN = 5
 
 

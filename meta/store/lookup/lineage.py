@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.store.engine import dataset_scope
@@ -43,7 +43,7 @@ class Whereabouts:
 _STATE = text(
     "SELECT m.history_floor, d.deletion_horizon"
     " FROM meta_state m LEFT JOIN datasets d ON d.id = :dataset AND d.deleted_at IS NULL"
-).bindparams(bindparam("dataset", type_=Uuid))
+)
 # The first registration after the version gives its entry's offset then. Without one, the entry is
 # still there, or above if nothing between is its own. A removed entry's streams have no babies
 # left.
@@ -56,7 +56,7 @@ _OFFSETS_AT = text(f"""
     FULL JOIN (SELECT DISTINCT ON (stream_id) stream_id, start_offset FROM registrations
       WHERE dataset_id = :dataset AND version > :version ORDER BY stream_id, version) r
     ON r.stream_id = e.stream_id ORDER BY 1
-""").bindparams(bindparam("dataset", type_=Uuid))  # noqa: S608
+""")  # noqa: S608
 _STREAM = text(
     "SELECT h.committed_offset, s.deleted_offset"
     " FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id WHERE s.id = :stream"

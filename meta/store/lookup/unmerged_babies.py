@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.errors import VersionExpired
 from meta.store.engine.pool import Transaction
@@ -27,14 +27,14 @@ class OffsetCut:
 _HEADS = text(
     "SELECT stream_id, committed_offset FROM stream_heads WHERE stream_id = ANY(:streams)"
     " ORDER BY stream_id"
-).bindparams(bindparam("streams", type_=ARRAY(Uuid)))
+)
 # A nursery may delete babies whose merge is as old as the deletion grace.
 _PAST_GRACE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
 _IS_REAPABLE = text(f"""
     SELECT EXISTS (
       SELECT FROM registrations r JOIN datasets d ON d.id = r.dataset_id
       WHERE r.dataset_id = :dataset AND r.version > :version AND r.created_at <= {_PAST_GRACE})
-""").bindparams(bindparam("dataset", type_=Uuid))  # noqa: S608
+""")  # noqa: S608
 _BABIES = text("""
     SELECT b.stream_id, b."offset", b.start_ns, b.end_ns, b.size_bytes, b.num_records,
            (extract(epoch FROM b.committed_at) * 1000000)::bigint * 1000, b.dataset_ids
@@ -46,16 +46,11 @@ _BABIES = text("""
              AND (dataset_ids IS NULL OR :dataset = ANY(dataset_ids))
            ORDER BY "offset" LIMIT :most) b
     ORDER BY cut.place, b."offset" LIMIT :most
-""").bindparams(
-    bindparam("streams", type_=ARRAY(Uuid)),
-    bindparam("afters", type_=ARRAY(BigInteger)),
-    bindparam("lasts", type_=ARRAY(BigInteger)),
-    bindparam("dataset", type_=Uuid),
-)
+""")
 _MERGED = text(
     "SELECT stream_id, merged_offset FROM stream_datasets"
     " WHERE dataset_id = :dataset AND stream_id = ANY(:streams)"
-).bindparams(bindparam("streams", type_=ARRAY(Uuid)), bindparam("dataset", type_=Uuid))
+)
 
 
 def cut(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, list[OffsetCut]]:

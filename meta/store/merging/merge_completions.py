@@ -6,15 +6,17 @@ from uuid import UUID
 
 from sqlalchemy import insert
 
-from meta.errors import MetaError, NotFound, RaceLost
-from meta.store.catalog import datasets
+from meta.errors import KeyTaken, MetaError, NotFound, RaceLost
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_failures, merge_tasks
 from meta.store.merging.merge_failures import Outcome
 from meta.store.merging.merge_tasks import MergeTaskRow, TaskInput, TaskState
-from meta.store.registration import bound_columns
+from meta.store.registration import parts, registrations
+from meta.store.registration.bound_columns import BoundColumnsOfOutputs
+from meta.store.registration.calls import BatchCall, Merge
+from meta.store.registration.registration_state import lock_datasets
 from meta.store.segments import burial, object_keys, segments, stats
-from meta.store.segments.segments import Claim, NewSegment
+from meta.store.segments.segments import NewSegment
 from meta.store.tables.segments import segment_lineage
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
@@ -36,10 +38,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A completion that holds all its locks and waits for its version."""
+    """A completion whose task and inputs are locked; its call has the outputs and their keys."""
 
     task: MergeTaskRow
-    outputs: tuple[Claim, ...]
+    call: BatchCall
     inputs: tuple[TaskInput, ...]
 
 
@@ -59,20 +61,44 @@ class Completion:
 
 
 CompletionResult = Done | Rejected
-Prepared = Swap | InputsGone | CompletionResult
+Prepared = Swap | InputsGone | CompletionResult | NotFound
+# Parts that check the outputs. Rows, quarantined ranges and deduplication keys stay those of the
+# inputs.
+PARTS = (BoundColumnsOfOutputs,)
 _LINK = insert(segment_lineage)
 
 
-def prepare(tx: Transaction, task_id: UUID, outputs: tuple[NewSegment, ...]) -> Prepared:
-    """Check and lock everything but the version. Raises NotFound for an unknown task.
+def complete_batch(
+    tx: Transaction, batch: Sequence[Completion]
+) -> list[CompletionResult | MetaError]:
+    """Complete tasks that differ, all at one version; each is answered in order, errors too.
 
-    It touches no counters: those are changed after the version is drawn.
+    Locks are taken in one order: datasets, tasks, their inputs, those of the parts, keys of
+    segments, the version. Counters are changed after that.
     """
-    # Ahead of the task, in the order of locks; a deleted dataset has cancelled its tasks.
-    bound_field_ids = datasets.lock_bound(tx, outputs[0].dataset_id)
+    ordered = sorted(batch, key=lambda completion: completion.task_id)
+    calls = lock_datasets(tx, [Merge(c.outputs[0].dataset_id, c.outputs, ()) for c in ordered])
+    prepared = {
+        completion.task_id: _prepare(tx, completion.task_id, call)
+        for completion, call in zip(ordered, calls, strict=True)
+    }
+    swaps = [swap for swap in prepared.values() if isinstance(swap, Swap)]
+    _check_outputs(tx, [swap.call for swap in swaps])
+    if swaps := [swap for swap in swaps if swap.call.is_open]:
+        version = versions.allocate(tx)
+        for swap in swaps:
+            _apply(tx, swap, version)
+    gone = [answer.task for answer in prepared.values() if isinstance(answer, InputsGone)]
+    stats.add(tx, merge_tasks.cancel(tx, gone))
+    return [_answer(prepared[completion.task_id]) for completion in batch]
+
+
+def _prepare(tx: Transaction, task_id: UUID, call: BatchCall) -> Prepared:
+    """Lock a task and its inputs, and compare the outputs with them."""
+    outputs = call.merge.segments
     task = merge_tasks.lock(tx, task_id)
     if task is None:
-        raise NotFound("there is no such merge task", task_id=task_id)
+        return NotFound("there is no such merge task", task_id=task_id)
     if task.state == TaskState.COMPLETED:
         return _completed_before(tx, task, outputs)
     if rejected := _fence(task, outputs):
@@ -80,39 +106,27 @@ def prepare(tx: Transaction, task_id: UUID, outputs: tuple[NewSegment, ...]) -> 
     inputs = merge_tasks.lock_live_inputs(tx, task.id)
     if len(inputs) < task.segment_count:
         return InputsGone(task)
-    if rejected := _compare(inputs, outputs) or _lacking(bound_field_ids, outputs):
-        return rejected
-    claims = segments.claim(tx, outputs)
-    if all(claim.refusal is None and claim.registered_at is None for claim in claims):
-        return Swap(task, claims, tuple(inputs))
-    segments.release(tx, claims)
-    return _refused(claims)
+    return _compare(inputs, outputs) or Swap(task, call, tuple(inputs))
 
 
-def complete_batch(
-    tx: Transaction, batch: Sequence[Completion]
-) -> list[CompletionResult | MetaError]:
-    """Complete tasks that differ, all at one version; each is answered in order, errors too."""
-    prepared: dict[UUID, Prepared | MetaError] = {}
-    for completion in sorted(batch, key=lambda completion: completion.task_id):
-        try:
-            prepared[completion.task_id] = prepare(tx, completion.task_id, completion.outputs)
-        except MetaError as error:
-            prepared[completion.task_id] = error
-    swaps = [swap for swap in prepared.values() if isinstance(swap, Swap)]
-    if swaps:
-        version = versions.allocate(tx)
-        for swap in swaps:
-            apply(tx, swap, version)
-    gone = [answer.task for answer in prepared.values() if isinstance(answer, InputsGone)]
-    stats.add(tx, merge_tasks.cancel(tx, gone))
-    return [_answer(prepared[completion.task_id]) for completion in batch]
+def _check_outputs(tx: Transaction, calls: Sequence[BatchCall]) -> None:
+    """Have the parts check the calls, and claim the keys of those that they leave open."""
+    own_parts = parts.lock(tx, calls, PARTS)
+    for part in own_parts:
+        part.check()
+    registrations.claim(tx, [call for call in calls if call.is_open])
+    for call in calls:
+        call.answer = call.answer or _refusal(call)
+    segments.release(tx, [c for call in calls if not call.is_open for c in call.claims])
+    for part in own_parts:
+        part.write()
 
 
-def apply(tx: Transaction, swap: Swap, version: Version) -> None:
+def _apply(tx: Transaction, swap: Swap, version: Version) -> None:
     """Insert the outputs and tombstone the inputs at `version`."""
-    task, output_ids = swap.task, [output.segment_id for output in swap.outputs]
-    segments.insert(tx, swap.outputs, version, merge_count=task.output_merge_count)
+    task, outputs = swap.task, swap.call.claims
+    output_ids = [output.segment_id for output in outputs]
+    segments.insert(tx, outputs, version, merge_count=task.output_merge_count)
     burial.bury(tx, [segment.segment_id for segment in swap.inputs], version)
     tx.execute(
         _LINK,
@@ -122,24 +136,31 @@ def apply(tx: Transaction, swap: Swap, version: Version) -> None:
     merge_tasks.close(tx, task, TaskState.COMPLETED, output_ids)
 
 
-def _answer(prepared: Prepared | MetaError) -> CompletionResult | MetaError:
-    if isinstance(prepared, Swap):
-        return Done()
+def _answer(prepared: Prepared) -> CompletionResult | MetaError:
     if isinstance(prepared, InputsGone):
         return Rejected("INPUTS_GONE", "an input is no longer live; the task is cancelled")
-    return prepared
+    if not isinstance(prepared, Swap):
+        return prepared
+    refusal = prepared.call.answer
+    if not isinstance(refusal, MetaError):
+        return Done()
+    # A lost race for a key and a deleted dataset are no judgement of the outputs.
+    if type(refusal) in (RaceLost, NotFound):
+        return refusal
+    return Rejected(refusal.reason, refusal.message)
 
 
-def _refused(claims: Sequence[Claim]) -> Rejected:
-    """The verdict over the first output whose key is not free. Raises RaceLost."""
-    for claim in claims:
-        if isinstance(claim.refusal, RaceLost):
-            # No judgement of the outputs: the next try finds the key free.
-            raise claim.refusal
-    for claim in claims:
-        if claim.refusal is not None:
-            return Rejected(claim.refusal.reason, claim.refusal.message)
-    return Rejected("KEY_TAKEN", "an output is registered as a segment of its own")
+def _refusal(call: BatchCall) -> MetaError | None:
+    """The refusal of outputs whose keys are not free, or whose dataset is gone."""
+    if call.dataset is None:
+        return NotFound("there is no such dataset", dataset_id=call.merge.dataset_id)
+    refusals = [claimed.refusal for claimed in call.claims if claimed.refusal is not None]
+    if refusals:
+        # After a lost race the next try finds the key free.
+        return next((r for r in refusals if isinstance(r, RaceLost)), refusals[0])
+    if any(claimed.registered_at is not None for claimed in call.claims):
+        return KeyTaken("an output is registered as a segment of its own")
+    return None
 
 
 def _completed_before(
@@ -170,12 +191,6 @@ def _fence(task: MergeTaskRow, outputs: Sequence[NewSegment]) -> Rejected | None
         if not key.startswith(prefix):
             return Rejected("TASK_FENCED", f"a key is not under {prefix}")
     return None
-
-
-def _lacking(bound_field_ids: frozenset[int], outputs: Sequence[NewSegment]) -> Rejected | None:
-    """Refuse outputs of a layout from before a binding: an input may have more columns."""
-    refused = bound_columns.refusal(outputs, bound_field_ids)
-    return None if refused is None else Rejected(refused.reason, str(refused))
 
 
 def _compare(inputs: Sequence[TaskInput], outputs: Sequence[NewSegment]) -> Rejected | None:

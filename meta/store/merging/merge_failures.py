@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, literal_column, select, text, update
+from sqlalchemy import bindparam, select, text
 
 from meta.store.access import audit
 from meta.store.engine.pool import Transaction
@@ -14,8 +14,6 @@ from meta.store.engine.row_columns import row_columns
 from meta.store.merging import merge_tasks
 from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind, TaskState
 from meta.store.tables.merges import merge_attempts
-from meta.store.tables.merges import merge_tasks as tasks_table
-from meta.store.tables.segments import segments
 
 # Failures that blame the inputs, after which a task is split.
 POISON_FAILURES_MAX = 5
@@ -51,25 +49,15 @@ _HISTORY = (
     .order_by(merge_attempts.c.attempt.desc())
     .limit(bindparam("most"))
 )
-_END_ATTEMPT = (
-    update(merge_attempts)
-    .where(merge_attempts.c.task_id == bindparam("task"))
-    .where(merge_attempts.c.attempt == bindparam("number"))
-    .where(merge_attempts.c.ended_at.is_(None))
-    .values(
-        ended_at=func.clock_timestamp(),
-        outcome=bindparam("how"),
-        error=bindparam("message"),
-        failed_segment_id=bindparam("failed_segment"),
-    )
-)
+_END_ATTEMPT = text("""
+    UPDATE merge_attempts SET ended_at = clock_timestamp(), outcome = :how, error = :message,
+        failed_segment_id = :failed_segment
+    WHERE task_id = :task AND attempt = :number AND ended_at IS NULL
+""")
 # Finished tasks are read from the newest; few are not completions.
-_LAST_COMPLETED = (
-    select(tasks_table.c.finished_at)
-    .where(tasks_table.c.state > literal_column("1"))
-    .where(tasks_table.c.state == literal_column("2"))
-    .order_by(tasks_table.c.finished_at.desc())
-    .limit(1)
+_LAST_COMPLETED = text(
+    "SELECT finished_at FROM merge_tasks WHERE state > 1 AND state = 2"
+    " ORDER BY finished_at DESC LIMIT 1"
 )
 
 
@@ -103,24 +91,18 @@ def last_completed_at(tx: Transaction) -> datetime | None:
     return tx.execute(_LAST_COMPLETED).scalar_one_or_none()
 
 
-_COUNT = (
-    update(tasks_table)
-    .where(tasks_table.c.id == bindparam("task"))
-    .values(
-        failures=tasks_table.c.failures + 1,
-        poison_failures=tasks_table.c.poison_failures + bindparam("poison"),
-        failed_at=func.clock_timestamp(),
-    )
-)
+_COUNT = text("""
+    UPDATE merge_tasks SET failures = failures + 1, poison_failures = poison_failures + :poison,
+        failed_at = clock_timestamp()
+    WHERE id = :task
+""")
 _GIVE_BACK = text(
     "UPDATE merge_tasks SET worker_id = NULL, claimed_at = NULL, beat_at = NULL,"
     " free_at = clock_timestamp() + :backoff_secs * interval '1 second' WHERE id = :task"
 )
-_EXCLUDE = (
-    update(segments)
-    .where(segments.c.id == bindparam("segment"))
-    .where(segments.c.tombstone_version.is_(None))
-    .values(excluded_at=func.clock_timestamp())
+_EXCLUDE = text(
+    "UPDATE segments SET quarantined_at = clock_timestamp()"
+    " WHERE id = :segment AND tombstone_version IS NULL"
 )
 
 

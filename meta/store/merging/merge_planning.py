@@ -5,13 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, select, text
+from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.merging.merge_tasks import TaskKind
 from meta.store.segments.foreign_files import MAPPED
-from meta.store.tables.catalog import datasets
 from meta.store.versions.witness_state import IS_AWAITED
 
 # A transaction plans a window of so many.
@@ -90,11 +89,8 @@ _MAPPED = text(f"""
     ORDER BY s.id LIMIT :most
 """)  # noqa: S608
 # NO KEY UPDATE: one planning at a time, without blocking registrations.
-_LOCK_DATASET = (
-    select(datasets.c.key)
-    .where(datasets.c.key == bindparam("key"))
-    .where(datasets.c.deleted_at.is_(None))
-    .with_for_update(key_share=True)
+_LOCK_DATASET = text(
+    "SELECT key FROM datasets WHERE key = :key AND deleted_at IS NULL FOR NO KEY UPDATE"
 )
 _NOW = text("SELECT (extract(epoch FROM now()) * 1000000000)::bigint")
 

@@ -1,34 +1,16 @@
 """Merge tasks and their inputs: creating, claiming, reading and closing them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import IntEnum
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    ARRAY,
-    Select,
-    TextClause,
-    Uuid,
-    bindparam,
-    case,
-    delete,
-    func,
-    insert,
-    literal_column,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import TextClause, insert, text
 
 from meta.store.engine.pool import Transaction
-from meta.store.engine.row_columns import row_columns
 from meta.store.segments import stats
-from meta.store.tables.catalog import datasets
 from meta.store.tables.merges import merge_task_inputs, merge_tasks
-from meta.store.tables.segments import segments
 from segments.ids import new_uuid7
 
 
@@ -46,26 +28,19 @@ class TaskInput:
     merge_count: int
 
 
-_INPUT_COLUMNS = row_columns(TaskInput, segments, segment_id=segments.c.id)
-_LIVE: Select[*tuple[Any, ...]] = (
-    select(*_INPUT_COLUMNS)
-    .join(merge_task_inputs, merge_task_inputs.c.segment_id == segments.c.id)
-    .where(merge_task_inputs.c.task_id == bindparam("task"))
-    .where(segments.c.tombstone_version.is_(None))
-    .order_by(segments.c.id)
-)
-_LOCK_LIVE = _LIVE.with_for_update(key_share=True, of=segments)
-_LOCK_CANDIDATES: Select[*tuple[Any, ...]] = (
-    select(*_INPUT_COLUMNS)
-    .where(segments.c.id == func.any(bindparam("ids")))
-    .where(segments.c.tombstone_version.is_(None))
-    .where(segments.c.excluded_at.is_(None))
-    .order_by(segments.c.id)
-    .with_for_update(key_share=True)
-)
-_INPUT_IDS = select(merge_task_inputs.c.segment_id).where(
-    merge_task_inputs.c.task_id == bindparam("task")
-)
+_INPUT_COLUMNS = ", ".join(f"s.{field.name}" for field in fields(TaskInput)[1:])
+_LIVE = f"""
+    SELECT s.id, {_INPUT_COLUMNS}
+    FROM segments s JOIN merge_task_inputs i ON i.segment_id = s.id
+    WHERE i.task_id = :task AND s.tombstone_version IS NULL ORDER BY s.id
+"""  # noqa: S608
+_READ_LIVE, _LOCK_LIVE = text(_LIVE), text(f"{_LIVE} FOR KEY SHARE OF s")
+_LOCK_CANDIDATES = text(f"""
+    SELECT s.id, {_INPUT_COLUMNS} FROM segments s
+    WHERE s.id = ANY(:ids) AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
+    ORDER BY s.id FOR KEY SHARE
+""")  # noqa: S608
+_INPUT_IDS = text("SELECT segment_id FROM merge_task_inputs WHERE task_id = :task")
 
 
 def input_ids(tx: Transaction, task_id: UUID) -> list[UUID]:
@@ -75,7 +50,7 @@ def input_ids(tx: Transaction, task_id: UUID) -> list[UUID]:
 
 def live_inputs(tx: Transaction, task_id: UUID) -> list[TaskInput]:
     """List a task's inputs that are live, by id."""
-    return [TaskInput(*row) for row in tx.execute(_LIVE, {"task": task_id})]
+    return [TaskInput(*row) for row in tx.execute(_READ_LIVE, {"task": task_id})]
 
 
 def lock_live_inputs(tx: Transaction, task_id: UUID) -> list[TaskInput]:
@@ -141,67 +116,52 @@ class MergeTaskRow:
 
 # A deleted dataset's tasks are cancelled at once, whatever their rows still say: those follow in
 # pages (meta.store.deletion.dataset_deletion).
-_STATE = case(
-    ((merge_tasks.c.state == 1) & datasets.c.deleted_at.is_not(None), literal_column("3")),
-    else_=merge_tasks.c.state,
-)
-_COLUMNS = row_columns(
-    MergeTaskRow, merge_tasks, dataset_id=datasets.c.id, state=_STATE, store=datasets.c.store
-)
+_COMPUTED = {
+    "dataset_id": "d.id",
+    "state": "CASE WHEN t.state = 1 AND d.deleted_at IS NOT NULL THEN 3 ELSE t.state END",
+    "store": "d.store",
+}
+_COLUMNS = ", ".join(_COMPUTED.get(f.name, f"t.{f.name}") for f in fields(MergeTaskRow))
 # Leaves out tasks of deleted datasets. The list is hashed, so that tasks are still read in the
 # order of an index; it is short, because a dataset is purged once its tasks are closed.
 IS_OF_LIVE = (
     "dataset_key NOT IN ("
     "SELECT key FROM datasets WHERE deleted_at IS NOT NULL AND purged_at IS NULL)"
 )
-# Written out: a partial index is of no use to a generic plan with a parameter.
-_IS_OPEN = merge_tasks.c.state == literal_column("1")
-_ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS).join(
-    datasets, datasets.c.key == merge_tasks.c.dataset_key
+_ALL = f"SELECT {_COLUMNS} FROM merge_tasks t JOIN datasets d ON d.key = t.dataset_key"  # noqa: S608
+_BY_ID = text(f"{_ALL} WHERE t.id = :task")
+_LOCK = text(f"{_ALL} WHERE t.id = :task FOR UPDATE OF t")
+# The state is written out: a partial index is of no use to a generic plan with a parameter.
+_OPEN_TASKS, _OPEN_OF_DATASET = (
+    text(f"""
+        {_ALL} WHERE t.state = 1 AND d.deleted_at IS NULL AND {condition}
+        ORDER BY t.id LIMIT :most
+    """)
+    for condition in ("true", "t.dataset_key = :key")
 )
-_BY_ID = _ALL.where(merge_tasks.c.id == bindparam("task"))
-_LOCK = _BY_ID.with_for_update(of=merge_tasks)
-_OPEN_TASKS = (
-    _ALL.where(_IS_OPEN)
-    .where(datasets.c.deleted_at.is_(None))
-    .order_by(merge_tasks.c.id)
-    .limit(bindparam("most"))
-)
-_OPEN_OF_DATASET = _OPEN_TASKS.where(merge_tasks.c.dataset_key == bindparam("key"))
-_LOCK_OF_DELETED = (
-    _ALL.where(_IS_OPEN)
-    .where(datasets.c.deleted_at.is_not(None) & datasets.c.purged_at.is_(None))
-    .order_by(merge_tasks.c.dataset_key, merge_tasks.c.id)
-    .limit(bindparam("most"))
-    .with_for_update(of=merge_tasks, skip_locked=True)
-)
+_LOCK_OF_DELETED = text(f"""
+    {_ALL} WHERE t.state = 1 AND d.deleted_at IS NOT NULL AND d.purged_at IS NULL
+    ORDER BY t.dataset_key, t.id LIMIT :most FOR UPDATE OF t SKIP LOCKED
+""")
 _INSERT = insert(merge_tasks)
 _INSERT_INPUTS = insert(merge_task_inputs)
-_FREE_INPUTS = delete(merge_task_inputs).where(merge_task_inputs.c.task_id == bindparam("task"))
-_CLOSE = (
-    update(merge_tasks)
-    .where(merge_tasks.c.id == bindparam("task"))
-    .values(
-        state=bindparam("new_state"),
-        output_segment_id=bindparam("output"),
-        more_output_ids=bindparam("more", type_=ARRAY(Uuid)),
-        finished_at=func.clock_timestamp(),
-        free_at=None,
-    )
-)
-
-_IDS = bindparam("ids", type_=ARRAY(Uuid))
+_FREE_INPUTS = text("DELETE FROM merge_task_inputs WHERE task_id = :task")
+_CLOSE = text("""
+    UPDATE merge_tasks SET state = :new_state, output_segment_id = :output, more_output_ids = :more,
+        finished_at = clock_timestamp(), free_at = NULL
+    WHERE id = :task
+""")
 _CANCEL: tuple[TextClause, ...] = (
     text(
         "UPDATE merge_attempts a SET ended_at = clock_timestamp(), outcome = 'cancelled'"
         " FROM merge_tasks t WHERE t.id = ANY(:ids) AND a.task_id = t.id AND a.attempt = t.attempt"
         " AND a.ended_at IS NULL"
-    ).bindparams(_IDS),
+    ),
     text(
         "UPDATE merge_tasks SET state = 3, finished_at = clock_timestamp(), free_at = NULL"
         " WHERE id = ANY(:ids)"
-    ).bindparams(_IDS),
-    text("DELETE FROM merge_task_inputs WHERE task_id = ANY(:ids)").bindparams(_IDS),
+    ),
+    text("DELETE FROM merge_task_inputs WHERE task_id = ANY(:ids)"),
 )
 
 

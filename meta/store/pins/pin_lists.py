@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
-from sqlalchemy import Select, bindparam, func, literal_column, select, text
+from sqlalchemy import Select, func, literal_column, select, text
 
 from meta import access
 from meta.store.engine import dataset_scope, keyset
@@ -39,9 +38,6 @@ _LISTED: Select[*tuple[Any, ...]] = (
     .join(datasets, datasets.c.key == pins.c.dataset_key)
     .where(pins.c.expires_at > literal_column(NOW))
 )
-_OF_DATASET = datasets.c.name == bindparam("dataset_name")
-_OF_OWNER = pins.c.owner == bindparam("owner")
-_OF_PRINCIPAL = pins.c.principal == bindparam("principal")
 _BY_IDS = text(
     f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608
     " WHERE p.id = ANY(:ids)"
@@ -61,23 +57,14 @@ def list_page(
 
     An operator sees all of them, others see those that they took.
     """
-    statement = _LISTED
     principal = None if is_operator() else access.current.get().subject
-    if principal is not None:
-        statement = statement.where(_OF_PRINCIPAL)
-    if dataset_name is not None:
-        statement = statement.where(_OF_DATASET)
-    if owner is not None:
-        statement = statement.where(_OF_OWNER)
+    chosen = ((pins.c.principal, principal), (datasets.c.name, dataset_name), (pins.c.owner, owner))
+    equal = (column == value for column, value in chosen if value is not None)
+    statement = _LISTED.where(*equal)
     visible = dataset_scope.visible_ids()
     if visible is not None:
         statement = statement.where(datasets.c.id.in_(visible))
-    values = {"dataset_name": dataset_name, "owner": owner, "principal": principal}
-    page: keyset.Page[UUID] = keyset.read(
-        tx, statement, window, {key: value for key, value in values.items() if value is not None}
-    )
-    by_id = {row[0]: PinRow(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(by_id.__getitem__)
+    return keyset.read_rows(tx, statement, window, _BY_IDS, PinRow)
 
 
 def totals(tx: Transaction) -> PinTotals:

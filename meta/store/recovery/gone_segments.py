@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 
@@ -12,7 +12,7 @@ _LIVE = text("""
     SELECT s.id, d.id::text, d.name, s.number_of_events
     FROM segments s JOIN datasets d ON d.key = s.dataset_key
     WHERE s.id = ANY(:ids) AND s.tombstone_version IS NULL AND d.deleted_at IS NULL ORDER BY s.id
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+""")
 _LIVE_COUNT = text("""
     SELECT coalesce(sum(k.live_segments), 0)
     FROM dataset_stats k JOIN datasets d ON d.key = k.dataset_key WHERE d.id = :dataset

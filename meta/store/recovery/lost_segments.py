@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, insert, text
+from sqlalchemy import insert, text
 
 from meta.errors import RaceLost
 from meta.store.access import audit
@@ -19,6 +19,7 @@ from meta.store.lookup import lineage
 from meta.store.merging import merge_tasks
 from meta.store.recovery import rebuild, restored_streams, unknown_streams
 from meta.store.recovery.rebuild import RestoredSegment
+from meta.store.recovery.restored_streams import registration_row
 from meta.store.segments import burial, segments, stats
 from meta.store.streams import merged_offsets
 from meta.store.tables.segments import registrations, segment_lineage
@@ -27,21 +28,20 @@ from meta.store.versions.versions import Version
 from segments.inventory.streams import BabyFound, EndedStream, StreamEntry
 from segments.keys import join_key
 
-_UUIDS = bindparam("ids", type_=ARRAY(Uuid))
 _STREAMS = """
     SELECT i.id::text, h.committed_offset, i.deleted_offset, i.stopped_offset,
            i.retired_at IS NOT NULL
     FROM stream_heads h JOIN ingest_streams i ON i.id = h.stream_id WHERE i.id = ANY(:ids)
     ORDER BY h.stream_id
 """
-_READ_STREAMS = text(_STREAMS).bindparams(_UUIDS)
-_LOCK_STREAMS = text(f"{_STREAMS} FOR UPDATE").bindparams(_UUIDS)
+_READ_STREAMS = text(_STREAMS)
+_LOCK_STREAMS = text(f"{_STREAMS} FOR UPDATE")
 _ENTRIES = """
     SELECT stream_id::text, dataset_id::text, merged_offset FROM stream_datasets
     WHERE stream_id = ANY(:ids) ORDER BY stream_id, dataset_id
 """
-_READ_ENTRIES = text(_ENTRIES).bindparams(_UUIDS)
-_LOCK_ENTRIES = text(f"{_ENTRIES} FOR UPDATE").bindparams(_UUIDS)
+_READ_ENTRIES = text(_ENTRIES)
+_LOCK_ENTRIES = text(f"{_ENTRIES} FOR UPDATE")
 _DATASET = text("SELECT key, deleted_at IS NOT NULL FROM datasets WHERE id = :id")
 _LIVE = text("""
     SELECT id, prefix, object_name FROM segments
@@ -50,7 +50,7 @@ _LIVE = text("""
 _LOCK_LIVE = text("""
     SELECT count(*) FROM (
       SELECT id FROM segments WHERE id = ANY(:ids) AND tombstone_version IS NULL FOR UPDATE) s
-""").bindparams(_UUIDS)
+""")
 _ADVANCE = text("""
     UPDATE stream_heads SET committed_offset = :committed, is_pending = true
     WHERE stream_id = :stream
@@ -69,11 +69,6 @@ _MOVE = text("""
     VALUES (:stream, :dataset, :merged, -1, :version)
     ON CONFLICT (stream_id, dataset_id)
     DO UPDATE SET merged_offset = excluded.merged_offset, changed_version = :version
-""")
-_CHECKPOINT = text("""
-    INSERT INTO offset_checkpoints (stream_id, dataset_id, version, stream_offset,
-      ingest_timestamp_nanos)
-    VALUES (:stream, :dataset, :version, :merged, 0)
 """)
 
 
@@ -219,21 +214,12 @@ def _write_registrations(
     for segment in returned.segments:
         dataset_id = segment.new.dataset_id
         for stream_id in sorted({span[0] for span in segment.spans}):
-            start, end = _move(streams[stream_id], str(dataset_id))
+            start, end = offsets = _move(streams[stream_id], str(dataset_id))
             if end <= start:
                 continue
-            rows.append(
-                {
-                    "stream_id": stream_id,
-                    "dataset_id": dataset_id,
-                    "start_offset": start,
-                    "end_offset": end,
-                    "ingest_time_nanos": 0,
-                    "version": version,
-                    "segment_id": ids[segment.new.object_key],
-                    "part": parts[stream_id, dataset_id],
-                }
-            )
+            segment_id = ids[segment.new.object_key]
+            row = registration_row(stream_id, dataset_id, offsets, version, segment_id)
+            rows.append({**row, "part": parts[stream_id, dataset_id]})
             parts[stream_id, dataset_id] += 1
     restored_streams.insert_rows(tx, insert(registrations), rows)
 
@@ -255,9 +241,9 @@ def _write_stream(tx: Transaction, stream: ReturnedStream, version: Version) -> 
     for dataset_id in stream.ends:
         start, end = _move(stream, dataset_id)
         if end > start:
-            values = {**key, "dataset": UUID(dataset_id), "merged": end}
+            values = {**key, "dataset": UUID(dataset_id), "merged": end, "at": 0}
             tx.execute(_MOVE, values)
-            tx.execute(_CHECKPOINT, values)
+            tx.execute(restored_streams.CHECKPOINT, values)
     # A dataset that has not merged all that is gone does not pass it: nurseries park the stream.
     lowest = merged_offsets.lowest_of(tx, stream.id)
     reaped = {**key, "deleted": stream.deleted if lowest is None else min(stream.deleted, lowest)}

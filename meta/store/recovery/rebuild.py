@@ -5,11 +5,12 @@ happens in one transaction, and holds deletion until an operator has looked.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, islice
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, select, text, update
+from sqlalchemy import insert, select, text
 
 from meta.store.catalog import dataset_counters, dataset_layouts
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
@@ -17,13 +18,17 @@ from meta.store.damage import replays
 from meta.store.engine.pool import Transaction
 from meta.store.locks import resource_locks
 from meta.store.recovery import restored_streams
-from meta.store.recovery.restored_streams import insert_rows, moment, slices
+from meta.store.recovery.restored_streams import (
+    ROWS_AT_ONCE,
+    insert_rows,
+    moment,
+    registration_row,
+)
 from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.tables.catalog import dataset_visibility, datasets
 from meta.store.tables.segments import registrations
-from meta.store.tables.segments import segments as segments_table
 from meta.store.tables.server import audit_log
 from meta.store.versions.versions import Version
 from segments.inventory.streams import EndedStream
@@ -49,12 +54,13 @@ class RestoredSegment:
 class Catalog:
     """All that is written; `names` has one for every dataset, `layouts` for those with segments.
 
+    `segments` come once, by dataset and by how often they were merged.
     `numbered_columns` are the promoted columns whose field ids segments carry; `replayed` are
     payloads of the quarantine, by object key, whose records are in segments of a dataset.
     """
 
     names: Mapping[UUID, str]
-    segments: tuple[RestoredSegment, ...]
+    segments: Iterable[RestoredSegment]
     streams: tuple[EndedStream, ...]
     layouts: Mapping[UUID, Layout]
     numbered_columns: Mapping[UUID, tuple[PromotedColumnRow, ...]]
@@ -74,11 +80,7 @@ _JUMP = text(
     " FROM (SELECT greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
     "  AS v FROM meta_state) AS jump RETURNING v"
 )
-_DATE_SEGMENT = (
-    update(segments_table)
-    .where(segments_table.c.id == bindparam("segment"))
-    .values(created_at=bindparam("at"))
-)
+_DATE_SEGMENT = text("UPDATE segments SET created_at = :at WHERE id = :segment")
 _COMMAND = "segplane catalog rebuild"
 _INSERT_DATASET = insert(datasets).returning(datasets.c.key)
 
@@ -100,17 +102,14 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
         numbered = catalog.numbered_columns.get(dataset_id, ())
         dataset_layouts.restore_field_ids(tx, dataset_id, numbered)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, layout.promoted_columns)
-    # Several segments may end at one offset of a stream: each gets a number.
-    parts: Counter[tuple[UUID, UUID, int]] = Counter()
-    for merge_count in sorted({segment.merge_count for segment in catalog.segments}):
-        equal = [segment for segment in catalog.segments if segment.merge_count == merge_count]
-        for some in slices(equal):
-            _write_segments(tx, some, merge_count, version, parts)
+    num_segments = 0
+    for _, restored in groupby(catalog.segments, lambda s: s.new.dataset_id):
+        num_segments += _write_dataset(tx, restored, version)
     restored_streams.write_babies(tx, catalog.streams)
     # The version is the time of the rebuild, in microseconds.
     restored_streams.write_streams(tx, catalog.streams, version, stopped_at_nanos=version * 1_000)
     replays.restore(tx, catalog.replayed, version, _COMMAND)
-    detail = f"{len(catalog.segments)} segments, {len(catalog.streams)} streams"
+    detail = f"{num_segments} segments, {len(catalog.streams)} streams"
     values = {"rpc": _COMMAND, "subject_id": str(version), "detail": detail}
     tx.execute(insert(audit_log), values)
     return version
@@ -154,12 +153,24 @@ def fill_segments(tx: Transaction, written: Sequence[tuple[RestoredSegment, UUID
         quarantined_ranges.restore(tx, segment.new.dataset_id, segment.quarantined)
 
 
+def _write_dataset(tx: Transaction, restored: Iterable[RestoredSegment], version: Version) -> int:
+    """Write the segments of a dataset, some at a time; returns how many there are."""
+    # Several segments may end at one offset of a stream: each gets a number.
+    parts: Counter[tuple[UUID, int]] = Counter()
+    number = 0
+    for merge_count, equal in groupby(restored, lambda segment: segment.merge_count):
+        while some := list(islice(equal, ROWS_AT_ONCE)):
+            _write_segments(tx, some, merge_count, version, parts)
+            number += len(some)
+    return number
+
+
 def _write_segments(
     tx: Transaction,
     restored: Sequence[RestoredSegment],
     merge_count: int,
     version: Version,
-    parts: Counter[tuple[UUID, UUID, int]],
+    parts: Counter[tuple[UUID, int]],
 ) -> None:
     claims = segments.claim(tx, [segment.new for segment in restored])
     segments.raise_refusal(claims)
@@ -169,18 +180,8 @@ def _write_segments(
     rows = []
     for segment, segment_id in claimed:
         for stream_id, first, last in segment.spans:
-            key = stream_id, segment.new.dataset_id, last
-            rows.append(
-                {
-                    "stream_id": stream_id,
-                    "dataset_id": segment.new.dataset_id,
-                    "start_offset": first - 1,
-                    "end_offset": last,
-                    "ingest_time_nanos": 0,
-                    "version": version,
-                    "segment_id": segment_id,
-                    "part": parts[key],
-                }
-            )
+            key, offsets = (stream_id, last), (first - 1, last)
+            row = registration_row(stream_id, segment.new.dataset_id, offsets, version, segment_id)
+            rows.append({**row, "part": parts[key]})
             parts[key] += 1
     insert_rows(tx, insert(registrations), rows)

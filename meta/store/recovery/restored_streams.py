@@ -5,16 +5,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
 
-from sqlalchemy import Executable, insert
+from sqlalchemy import Executable, insert, text
 
 from meta.store.engine.pool import Transaction
-from meta.store.tables.streams import (
-    baby_segments,
-    ingest_streams,
-    offset_checkpoints,
-    stream_datasets,
-    stream_heads,
-)
+from meta.store.tables.streams import baby_segments, ingest_streams, stream_heads
 from meta.store.versions.versions import Version
 from segments.inventory.streams import EndedStream
 
@@ -23,6 +17,16 @@ ROWS_AT_ONCE = 1_000
 COLLECTOR = "rebuilt from the bucket"
 _STOPPED_BY_TIMEOUT = 2
 EPOCH = datetime.fromtimestamp(0, UTC)
+_ENTRY = text("""
+    INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, merged_ingest_time_nanos,
+      base_offset, changed_version)
+    VALUES (:stream, :dataset, :merged, :at, -1, :version)
+""")
+CHECKPOINT = text("""
+    INSERT INTO offset_checkpoints (stream_id, dataset_id, version, stream_offset,
+      ingest_timestamp_nanos)
+    VALUES (:stream, :dataset, :version, :merged, :at)
+""")
 
 Item = TypeVar("Item")
 
@@ -86,34 +90,34 @@ def write_streams(
 
 
 def _write_entries(tx: Transaction, streams: Sequence[EndedStream], version: Version) -> None:
-    """Write entries, and for each the one checkpoint that is known: that of now."""
-    entries = [(UUID(stream.stream_id), entry) for stream in streams for entry in stream.entries]
-    keys = [{"stream_id": s, "dataset_id": UUID(e.dataset_id)} for s, e in entries]
-    offsets = [
+    rows = [
         {
-            "merged_offset": e.merged_offset,
-            "merged_ingest_time_nanos": e.ingest_time_nanos,
-            "base_offset": -1,
-            "changed_version": version,
-        }
-        for _, e in entries
-    ]
-    checkpoints = [
-        {
+            "stream": UUID(stream.stream_id),
+            "dataset": UUID(entry.dataset_id),
+            "merged": entry.merged_offset,
+            "at": entry.ingest_time_nanos,
             "version": version,
-            "stream_offset": e.merged_offset,
-            "ingest_timestamp_nanos": e.ingest_time_nanos,
         }
-        for _, e in entries
+        for stream in streams
+        for entry in stream.entries
     ]
-    insert_rows(tx, insert(stream_datasets), _joined(keys, offsets))
-    insert_rows(tx, insert(offset_checkpoints), _joined(keys, checkpoints))
+    insert_rows(tx, _ENTRY, rows)
+    insert_rows(tx, CHECKPOINT, rows)
 
 
-def _joined(
-    keys: Sequence[Mapping[str, object]], values: Sequence[Mapping[str, object]]
-) -> list[Mapping[str, object]]:
-    return [{**key, **value} for key, value in zip(keys, values, strict=True)]
+def registration_row(
+    stream_id: UUID, dataset_id: UUID, offsets: tuple[int, int], version: Version, segment_id: UUID
+) -> dict[str, object]:
+    """A row of the lineage of a segment that comes from the bucket: offsets (start, end]."""
+    return {
+        "stream_id": stream_id,
+        "dataset_id": dataset_id,
+        "start_offset": offsets[0],
+        "end_offset": offsets[1],
+        "ingest_time_nanos": 0,
+        "version": version,
+        "segment_id": segment_id,
+    }
 
 
 def insert_rows(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.access import audit
 from meta.store.engine.pool import Database, Transaction
@@ -25,9 +25,7 @@ BABIES_AT_ONCE = 1_000
 _LOCK_KEY = 0x5EC0_4C11_E0
 _TRY_LOCK = text("SELECT pg_try_advisory_lock(:key)")
 _UNLOCK = text("SELECT pg_advisory_unlock(:key)")
-_KNOWN = text("SELECT id::text FROM ingest_streams WHERE id = ANY(:ids)").bindparams(
-    bindparam("ids", type_=ARRAY(Uuid))
-)
+_KNOWN = text("SELECT id::text FROM ingest_streams WHERE id = ANY(:ids)")
 _RESTORED_AT = text("""
     SELECT (extract(epoch FROM restored_at) * 1000000000)::bigint FROM witness_state
 """)
@@ -38,9 +36,7 @@ _COMMITTED = text("""
       AND committed_at >= timestamptz 'epoch' + (:since / 1000) * interval '1 microsecond'
     ORDER BY stream_id, "offset" LIMIT :most
 """)
-_DATASETS = text("SELECT id FROM datasets WHERE id = ANY(:ids)").bindparams(
-    bindparam("ids", type_=ARRAY(Uuid))
-)
+_DATASETS = text("SELECT id FROM datasets WHERE id = ANY(:ids)")
 _RETIRE_EMPTY = text("""
     UPDATE ingest_streams SET retired_at = now() WHERE id = :id AND stopped_offset = -1
 """)

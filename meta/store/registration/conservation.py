@@ -15,7 +15,7 @@ from meta.errors import ExcessEvents
 from meta.store.access import audit
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims
+from meta.store.registration import deduplication
 from meta.store.registration.calls import Merge
 from meta.store.registration.part import Part
 
@@ -80,12 +80,12 @@ class Conservation(Part):
 def events_of(merge: Merge) -> int:
     """The records that a call accounts for: rows of its segments, and duplicates of rows."""
     rows = sum([segment.number_of_events for segment in merge.segments])
-    return rows + event_claims.repeats_of(merge)
+    return rows + deduplication.repeats_of(merge)
 
 
 def is_counted(merge: Merge) -> bool:
     """Whether the events of a call have to be within the records of its baby segments."""
-    return bool(merge.segments or event_claims.repeats_of(merge))
+    return bool(merge.segments or deduplication.repeats_of(merge))
 
 
 def _taken(tx: Transaction, merge: Merge, events: int, records: int) -> ExcessEvents | None:

@@ -10,7 +10,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.registration.bound_columns import BoundColumns
 from meta.store.registration.calls import BatchCall, Merge
 from meta.store.registration.conservation import Conservation
-from meta.store.registration.event_claims import DeduplicatedEvents
+from meta.store.registration.deduplication import DeduplicatedEvents
 from meta.store.registration.part import Part
 from meta.store.registration.quarantined_ranges import QuarantinedRanges
 

@@ -7,7 +7,7 @@ could have judged by another schema, so an object counts by the registration alo
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
@@ -29,7 +29,7 @@ _ADD = text("""
     INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset, dataset_id)
     SELECT s, :verdict, a, e, :dataset FROM new WHERE s NOT IN (SELECT stream_id FROM moved)
     ON CONFLICT DO NOTHING
-""").bindparams(bindparam("dataset", type_=Uuid))
+""")
 _COUNTED = text("""
     SELECT n FROM unnest(cast(:streams AS uuid[]), cast(:verdicts AS text[]),
                          cast(:offsets AS bigint[])) WITH ORDINALITY AS k (s, v, o, n)
@@ -42,13 +42,13 @@ _IS_HELD = text("""
         OR EXISTS (SELECT FROM quarantined_ranges WHERE stream_id = :stream
                    AND coalesce(dataset_id, :dataset) = :dataset
                    AND first_offset <= :offset AND last_offset >= :offset)
-""").bindparams(bindparam("stream", type_=Uuid), bindparam("dataset", type_=Uuid))
+""")
 _RESTORE = text("""
     INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset, dataset_id)
     VALUES (:stream, :verdict, :first, :last, :dataset)
     ON CONFLICT (stream_id, verdict, first_offset)
     DO UPDATE SET last_offset = greatest(quarantined_ranges.last_offset, excluded.last_offset)
-""").bindparams(bindparam("stream", type_=Uuid), bindparam("dataset", type_=Uuid))
+""")
 
 
 FIELD = "quarantined"

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.errors import NotFound
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation
@@ -110,16 +109,13 @@ def lock_calls(tx: Transaction, merges: Sequence[Merge]) -> list[BatchCall]:
 
 
 def lock_datasets(tx: Transaction, merges: Sequence[Merge]) -> list[BatchCall]:
-    """Lock the datasets of calls that move no offsets. Raises NotFound for one that is not live."""
+    """Lock the live datasets of calls that move no offsets."""
     ids = pg_arrays.uuids(dict.fromkeys(merge.dataset_id for merge in merges))
     rows = {
         dataset_id: _dataset_row(key, columns)
         for dataset_id, key, *columns in tx.execute(_LOCK_DATASETS, {"datasets": ids})
     }
-    for merge in merges:
-        if merge.dataset_id not in rows:
-            raise NotFound("there is no such dataset", dataset_id=merge.dataset_id)
-    return [BatchCall(merge, rows[merge.dataset_id]) for merge in merges]
+    return [BatchCall(merge, rows.get(merge.dataset_id)) for merge in merges]
 
 
 def _dataset_row(key: int, columns: Sequence[Any]) -> DatasetRow:

@@ -62,7 +62,7 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     """
     calls = lock_calls(tx, batch)
     own_parts = parts.lock(tx, calls, parts.PARTS)
-    _claim(tx, calls)
+    claim(tx, calls)
     for call in calls:
         call.answer = _decide(tx, call)
     for part in own_parts:
@@ -89,6 +89,9 @@ def register_alone(
     a dataset that is not live, and refusals.
     """
     calls = lock_datasets(tx, merges)
+    for call in calls:
+        if call.dataset is None:
+            raise NotFound("there is no such dataset", dataset_id=call.merge.dataset_id)
     own_parts = parts.lock(tx, calls, kinds)
     claims = segments.claim(tx, [new for merge in merges for new in merge.segments], keys_of(calls))
     segments.raise_refusal(claims)
@@ -114,7 +117,7 @@ def _note(tx: Transaction, call: BatchCall) -> None:
     audit.note(tx, "RegisterMergedSegment", merge.dataset_id, json.dumps(detail), merge.caller)
 
 
-def _claim(tx: Transaction, calls: Sequence[BatchCall]) -> None:
+def claim(tx: Transaction, calls: Sequence[BatchCall]) -> None:
     """Claim the keys of all calls of live datasets, at once and so in one order."""
     live = [call for call in calls if call.dataset is not None and call.merge.segments]
     if not live:

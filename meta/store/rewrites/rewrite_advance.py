@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_planning, merge_tasks
@@ -23,7 +23,6 @@ GAP_SECS_MAX = 60.0
 # Bytes that a job with a limit may save up while it has nothing to do.
 BURST_SECS = 2.0
 
-_ID = bindparam("id", type_=Uuid)
 _DUE = text("""
     SELECT id, dataset_key FROM rewrite_jobs
     WHERE state = 1 AND due_at <= clock_timestamp() ORDER BY planned_at NULLS FIRST, id LIMIT 1
@@ -33,7 +32,7 @@ _LOCK = text("""
            inexact_bounds, tasks_max, bytes_per_sec, store, allowance_bytes, cursor_at, cursor_id,
            least(extract(epoch FROM clock_timestamp() - advanced_at), :gap)::float8 AS elapsed_secs
     FROM rewrite_jobs WHERE id = :id AND state = 1 AND due_at <= clock_timestamp() FOR UPDATE
-""").bindparams(_ID)
+""")
 # Each ended task is counted once: it leaves the job as it is.
 _ENDED = text("""
     WITH ended AS (
@@ -42,11 +41,11 @@ _ENDED = text("""
     SELECT count(*) FILTER (WHERE state = 2) AS segments,
            coalesce(sum(total_compressed_size) FILTER (WHERE state = 2), 0)::bigint AS bytes
     FROM ended
-""").bindparams(_ID)
+""")
 _OPEN = text("""
     SELECT count(*) FILTER (WHERE rewrite_id = :id) AS own, count(*) AS of_all
     FROM merge_tasks WHERE rewrite_id IS NOT NULL AND state = 1
-""").bindparams(_ID)
+""")
 _ARE_MERGES_WAITING = text(
     "SELECT EXISTS (SELECT FROM merge_tasks"  # noqa: S608
     f" WHERE state = 1 AND free_at IS NULL AND kind = 1 AND {merge_tasks.IS_OF_LIVE})"
@@ -58,7 +57,7 @@ _NEXT, _NEXT_ELSEWHERE = (
           AND NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)
           AND (s.created_at, s.id) > (:cursor_at, :cursor_id)
         ORDER BY s.created_at, s.id LIMIT :most
-    """).bindparams(bindparam("cursor_id", type_=Uuid))  # noqa: S608
+    """)  # noqa: S608
     for condition in (MATCHES, IS_ELSEWHERE)
 )
 _IS_ANY_LEFT, _IS_ANY_ELSEWHERE = (
@@ -75,7 +74,7 @@ _SAVE = text("""
         allowance_bytes = :allowance_bytes, cursor_at = :cursor_at, cursor_id = :cursor_id,
         finished_at = CASE WHEN cast(:state AS int) > 2 THEN clock_timestamp() END
     WHERE id = :id
-""").bindparams(_ID, bindparam("cursor_id", type_=Uuid))
+""")
 _EXPIRE = text(
     f"DELETE FROM rewrite_jobs WHERE state > 2 AND finished_at < {ago(':age')}"  # noqa: S608
 )

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import IntEnum
 from uuid import UUID
 
-from sqlalchemy import Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.errors import NotFound, RewriteUnfinished
 from meta.store.access import audit
@@ -120,7 +120,7 @@ _INSERT = text("""
     ON CONFLICT DO NOTHING
     RETURNING dataset_key AS key, created_at, version, format_version, start_ns, end_ns, store,
               inexact_bounds
-""").bindparams(bindparam("id", type_=Uuid))
+""")
 _COUNT, _COUNT_ELSEWHERE = (
     text(
         "SELECT count(*) AS segments, coalesce(sum(s.compressed_size_bytes), 0)::bigint AS bytes"  # noqa: S608
@@ -130,11 +130,8 @@ _COUNT, _COUNT_ELSEWHERE = (
 )
 _SET_TOTAL = text(
     "UPDATE rewrite_jobs SET total_segments = :segments, total_bytes = :bytes WHERE id = :id"
-).bindparams(bindparam("id", type_=Uuid))
-_ID = bindparam("id", type_=Uuid)
-_DATASET = text("SELECT key FROM datasets WHERE id = :dataset AND deleted_at IS NULL").bindparams(
-    bindparam("dataset", type_=Uuid)
 )
+_DATASET = text("SELECT key FROM datasets WHERE id = :dataset AND deleted_at IS NULL")
 _COMPUTED = {
     "dataset_id": "d.id",
     "dataset_name": "d.name",
@@ -148,13 +145,13 @@ _COLUMNS = ", ".join(
     _COMPUTED.get(field.name, f"j.{field.name}") for field in fields(RewriteJobRow)
 )
 _ROWS = f"SELECT {_COLUMNS} FROM rewrite_jobs j JOIN datasets d ON d.key = j.dataset_key"  # noqa: S608
-_GET = text(f"{_ROWS} WHERE j.id = :id").bindparams(_ID)
+_GET = text(f"{_ROWS} WHERE j.id = :id")
 _LIST = text(f"""
     {_ROWS} WHERE cast(:dataset AS uuid) IS NULL OR d.id = :dataset
     ORDER BY j.state > 2, j.id DESC LIMIT :most
-""").bindparams(bindparam("dataset", type_=Uuid))
+""")
 _UNFINISHED = text("SELECT id FROM rewrite_jobs WHERE dataset_key = :key AND state < 3")
-_LOCK = text("SELECT state FROM rewrite_jobs WHERE id = :id FOR UPDATE").bindparams(_ID)
+_LOCK = text("SELECT state FROM rewrite_jobs WHERE id = :id FOR UPDATE")
 # A pause does not count as time that the job took.
 _CHANGE = text("""
     UPDATE rewrite_jobs SET
@@ -165,11 +162,11 @@ _CHANGE = text("""
         due_at = clock_timestamp(), allowance_bytes = 0,
         finished_at = CASE WHEN cast(:state AS int) = 4 THEN clock_timestamp() END
     WHERE id = :id
-""").bindparams(_ID)
+""")
 _UNCLAIMED = text(
     "SELECT id FROM merge_tasks WHERE rewrite_id = :id AND state = 1 AND worker_id IS NULL"
     " ORDER BY id"
-).bindparams(_ID)
+)
 _FORMATS = text("""
     SELECT format_version, count(*) AS segments, sum(compressed_size_bytes)::bigint AS bytes
     FROM segments WHERE dataset_key = :key AND tombstone_version IS NULL

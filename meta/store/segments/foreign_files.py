@@ -7,7 +7,7 @@ and merges have none: if they cannot be read, that is damage.
 from collections.abc import Mapping
 from uuid import UUID
 
-from sqlalchemy import ARRAY, LargeBinary, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.errors import ForeignRefused
 from meta.store.engine.pool import Transaction
@@ -25,11 +25,11 @@ WAS_SAVED = """
 """
 _SETTINGS = text("""
     SELECT id, refuses_foreign, foreign_time_column FROM datasets WHERE id = ANY(:ids)
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+""")
 _MARK = text("""
     UPDATE segments s SET foreign_state = :state, foreign_file = new.file
     FROM unnest(:ids, :files) AS new (id, file) WHERE s.id = new.id AND s.facts IS NULL
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)), bindparam("files", type_=ARRAY(LargeBinary)))
+""")
 _TIME_COLUMN_OF = text("""
     SELECT d.foreign_time_column FROM segments s JOIN datasets d ON d.key = s.dataset_key
     WHERE s.id = :id

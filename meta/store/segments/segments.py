@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.errors import KeyTaken, MetaError, ObjectCondemned, RaceLost
 from meta.store.catalog import datasets
@@ -175,7 +175,7 @@ class Claim(NamedTuple):
 _BY_IDS = text(f"""
     SELECT {ROW_COLUMNS} FROM segments s JOIN datasets d ON d.key = s.dataset_key
     WHERE s.id = ANY(:ids) ORDER BY s.id
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
+""")  # noqa: S608
 # Arrays travel as literals: see meta.store.engine.pg_arrays.
 INSERT = """
     INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, created_version, size_bytes,

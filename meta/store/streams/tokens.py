@@ -137,9 +137,7 @@ def count_active(tx: Transaction) -> int:
 
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[IngestToken]:
     """One page of the tokens."""
-    page = keyset.read(tx, _LISTED, window, {})
-    by_id = {row.id: _made(row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(by_id.__getitem__)
+    return keyset.read_rows(tx, _LISTED, window, _BY_IDS, lambda *row: _made(row))
 
 
 def list_routed(tx: Transaction, since: int, after: UUID, most: int) -> list[IngestToken]:

@@ -1,4 +1,4 @@
-"""deduplication keys that datasets have claimed, in runs by day."""
+"""Deduplication keys that datasets have claimed, in runs by day."""
 
 from sqlalchemy import (
     BigInteger,

@@ -1,112 +1,79 @@
-"""Comparison of the records that DuckDB reads from a dataset's segments with those sent."""
+"""Comparisons of the records that are read from a dataset's files with those sent."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+from urllib.request import urlopen
 
 import duckdb
+import fastavro
 
-from meta.client import MetaClient
 from meta.v1 import common_pb2
-from meta.v1 import segment_lookup_pb2 as pb
 from segplane.cli.demo import RECORD_ID
-from segplane.read.lookup import find_all, segment_url
+from segplane.cli.demo.relay import RequestLog
+from segplane.read.lookup import segment_url
 
-COUNT_IDS = """
-    SELECT json_extract_string(attributes, $path) AS id, count(*)
+# A machine without any log, or processes without telemetry, would prove nothing.
+RECORDS_MIN = 16
+DEADLINE_SECS = 30.0
+_COUNT_IDS = f"""
+    SELECT json_extract_string(attributes, '$."{RECORD_ID}"') AS id, count(*)
     FROM read_parquet($files, union_by_name = true) GROUP BY id
-"""
-COUNT_SIGNALS = """
-    SELECT signal, count(*) FROM read_parquet($files, union_by_name = true)
-    GROUP BY signal ORDER BY signal
-"""
-COUNT_SERVICES = """
-    SELECT service_name, count(*) AS n FROM read_parquet($files, union_by_name = true)
-    GROUP BY service_name ORDER BY n DESC, service_name LIMIT 6
-"""
-SAMPLE = """
-    SELECT strftime(timestamp, '%Y-%m-%d %H:%M:%S'), service_name, left(body, 80)
-    FROM read_parquet($files, union_by_name = true)
-    WHERE signal = 'logs' ORDER BY hash(body) LIMIT 6
-"""
+"""  # noqa: S608
+_COUNT = "SELECT count(*) FROM read_parquet($files, union_by_name = true)"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Records of a dataset compared with the log of sent records."""
-
-    sent: int
-    read_back: int
-    missing: int
-    doubled: int
-    unknown: int
-
-    @property
-    def holds(self) -> bool:
-        """True if every record sent is there exactly once, and nothing else."""
-        return self.missing == self.doubled == self.unknown == 0
+class DemoFailed(Exception):
+    """A check failed; the message names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A dataset's segments at one version."""
-
-    dataset: str
-    segments: tuple[common_pb2.SegmentInfo, ...]
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of all objects."""
-        return sum(segment.compressed_size_bytes for segment in self.segments)
-
-
-def read_segments(client: MetaClient, dataset: str) -> Reading:
-    """Ask meta which segments a dataset has now; all pages come from one version."""
-    request = pb.FindSegmentsRequest(dataset_names=[dataset])
-    return Reading(dataset, tuple(find_all(client, request)))
-
-
-def compare(
-    reading: Reading, acknowledged: Collection[str], offered: Collection[str]
-) -> Comparison:
-    """Count what differs from the send log.
+def check_records(when: str, segments: Sequence[common_pb2.SegmentInfo], log: RequestLog) -> None:
+    """Print what differs from the log of requests; raises DemoFailed if anything does.
 
     A record that was offered but not acknowledged may be present or absent, but never twice.
     """
-    path = f'$."{RECORD_ID}"'
-    counts = {str(row[0]): int(str(row[1])) for row in _rows(reading, COUNT_IDS, path=path)}
-    return Comparison(
-        sent=len(acknowledged),
-        read_back=sum(counts.values()),
-        missing=sum(1 for record_id in acknowledged if record_id not in counts),
-        doubled=sum(1 for times in counts.values() if times > 1),
-        unknown=len(counts.keys() - set(offered)),
+    counts = {str(row[0]): row[1] for row in _rows(_COUNT_IDS, map(segment_url, segments))}
+    missing = len(log.acknowledged - counts.keys())
+    doubled = sum(1 for times in counts.values() if times > 1)
+    unknown = len(counts.keys() - log.offered)
+    holds = not (missing or doubled or unknown)
+    print(
+        f"proof, {when}: {len(log.acknowledged):,} acknowledged, {sum(counts.values()):,} found,"
+        f" {missing} missing, {doubled} twice, {unknown} unknown:"
+        f" {'every record exactly once' if holds else 'BROKEN'}"
     )
+    if not holds:
+        raise DemoFailed(f"{when}: the records found are not the records sent")
+    if len(log.acknowledged) < RECORDS_MIN:
+        raise DemoFailed(f"{when}: only {len(log.acknowledged)} records were sent, too few")
 
 
-def counts_by_signal(reading: Reading) -> list[tuple[str, int]]:
-    """Count the records of each signal."""
-    return [(str(row[0]), int(str(row[1]))) for row in _rows(reading, COUNT_SIGNALS)]
+def check_table(catalog_uri: str, dataset: str, expected: int) -> None:
+    """Count the records of a table's current snapshot, step by step as an engine of Iceberg does.
+
+    Raises DemoFailed, OSError.
+    """
+    uri = f"{catalog_uri}/v1/namespaces/default/tables/{quote(dataset, safe='')}"
+    with urlopen(uri, timeout=DEADLINE_SECS) as reply:
+        table = json.loads(reply.read())["metadata"]
+    manifests = [row["manifest_path"] for row in _avro(table["snapshots"][-1]["manifest-list"])]
+    files = [row["data_file"]["file_path"] for manifest in manifests for row in _avro(manifest)]
+    ((records,),) = _rows(_COUNT, files) or [(0,)]
+    print(f"proof, as an Iceberg table: {records:,} found by {catalog_uri}")
+    if records != expected:
+        raise DemoFailed(f"the table has {records} records, {expected} were sent")
 
 
-def top_services(reading: Reading) -> list[tuple[str, int]]:
-    """Count the records of the services that wrote most."""
-    return [(str(row[0]), int(str(row[1]))) for row in _rows(reading, COUNT_SERVICES)]
+def _avro(url: str) -> Iterator[Any]:
+    with urlopen(url, timeout=DEADLINE_SECS) as file:
+        yield from fastavro.reader(file)
 
 
-def sample(reading: Reading) -> list[tuple[str, str, str]]:
-    """Give a few log records: time, service and body."""
-    return [(str(row[0]), str(row[1]), str(row[2])) for row in _rows(reading, SAMPLE)]
-
-
-def _rows(reading: Reading, query: str, **values: str) -> list[tuple[object, ...]]:
-    """Run a query over the segments' files."""
-    if not reading.segments:
+def _rows(query: str, urls: Iterable[str]) -> list[Any]:
+    """Run a query over files."""
+    files = list(urls)
+    if not files:
         return []
-    files = [segment_url(segment) for segment in reading.segments]
     with duckdb.connect() as connection:
-        # DuckDB's clock follows the machine's; ours is UTC everywhere.
-        connection.execute("SET TimeZone = 'UTC'")
-        rows: list[tuple[object, ...]] = connection.execute(
-            query, {"files": files, **values}
-        ).fetchall()
-    return rows
+        return connection.execute(query, {"files": files}).fetchall()

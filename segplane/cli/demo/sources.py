@@ -3,10 +3,14 @@
 import contextlib
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import SEVERITY_NUMBER_INFO, LogsData, ScopeLogs
 
 LOG_ROOTS = ("/var/log", "~/.npm/_logs", "~/.cache/pip/log", "/var/cache/debconf", "/usr/share/doc")
 LINES_PER_FILE_MAX = 20_000
@@ -77,6 +81,32 @@ def service_of(source: str) -> str:
     names = [path.name.partition(".")[0], *(p.name for p in path.parents)]
     plain = (name.strip("._") for name in names)
     return next((n for n in plain if n and not n[0].isdigit() and n not in FOLDERS), "unknown")
+
+
+def export_of(lines: Sequence[LogLine]) -> LogsData:
+    """Make log records of lines, a resource for each service."""
+    export, scopes = LogsData(), dict[str, ScopeLogs]()
+    for line in lines:
+        service = service_of(line.source)
+        if service not in scopes:
+            resource_logs = export.resource_logs.add()
+            resource_logs.resource.attributes.append(_attribute("service.name", service))
+            scopes[service] = resource_logs.scope_logs.add()
+        scopes[service].log_records.add(
+            time_unix_nano=line.time_nanos,
+            observed_time_unix_nano=time.time_ns(),
+            severity_number=SEVERITY_NUMBER_INFO,
+            body=AnyValue(string_value=line.text),
+            attributes=[
+                _attribute("log.file.path", line.source),
+                _attribute("log.record.line", str(line.number)),
+            ],
+        )
+    return export
+
+
+def _attribute(key: str, text: str) -> KeyValue:
+    return KeyValue(key=key, value=AnyValue(string_value=text))
 
 
 def _log_files(roots: Sequence[str]) -> Iterator[Path]:

@@ -21,8 +21,8 @@ from segplane.gateway.iceberg.access.access import VENDED, Delegation, StoreAcce
 from segplane.gateway.iceberg.access.access_routes import AccessRoutes
 from segplane.gateway.iceberg.name_lists import NameLists
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
-from segplane.gateway.iceberg.responses import refuse
-from segplane.gateway.iceberg.scans.scan_plans import PLAN_ENDPOINTS, PlanRoutes
+from segplane.gateway.iceberg.responses import read_object, refuse
+from segplane.gateway.iceberg.scans.scan_plans import PLAN_ENDPOINTS, ScanPlanner
 from segplane.gateway.iceberg.table_names import TableNames
 from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
 
@@ -41,6 +41,7 @@ _ENDPOINTS = (
     "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
     "HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}",
 )
+_CREDENTIALS = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
 # A name, and the only dataset that it may mean, or all.
 _LoadKey = tuple[str, DatasetScope]
 _NO_CONTENT = 204
@@ -56,7 +57,7 @@ class IcebergCatalog:
         tables: Tables,
         store: Callable[[], StoreLocation],
         access: StoreAccess,
-        plans: PlanRoutes,
+        plans: ScanPlanner,
         *,
         refresh_secs: float,
         monotonic: Callable[[], float] = time.monotonic,
@@ -66,8 +67,7 @@ class IcebergCatalog:
         self._names = TableNames(tables, refresh_secs, monotonic)
         self._store = store
         self._access = access
-        self._access_routes = AccessRoutes(self._names, access)
-        self._actions = self._access_routes.actions() | plans.actions()
+        self._actions = AccessRoutes(self._names, access).actions() | plans.actions()
         self._refresh_secs = refresh_secs
         self._monotonic = monotonic
         self._threads = CapacityLimiter(LOADS_MAX)
@@ -90,7 +90,8 @@ class IcebergCatalog:
                 action += "/" * len(rest)
                 act = self._actions.get((request.method, action))
                 if act is not None:
-                    return action.rstrip("/"), await act(request, name, scope)
+                    body = await read_object(request) if request.method == "POST" else {}
+                    return action.rstrip("/"), await run_in_threadpool(act, body, name, scope)
         if request.method not in ("GET", "HEAD"):
             return "write", refuse(responses.UNSUPPORTED, responses.READ_ONLY)
         match parts:
@@ -126,10 +127,8 @@ class IcebergCatalog:
                 return "namespace", Response(status_code=_NO_CONTENT)
             case []:
                 return "namespace", answer({"namespace": [NAMESPACE], "properties": {}})
-            case ["tables"]:
-                return "tables", await run_in_threadpool(self._lists.tables, request, reader)
-            case ["views"]:
-                return "views", await run_in_threadpool(self._lists.views, request, reader)
+            case ["tables" | "views" as kind]:
+                return kind, await run_in_threadpool(self._lists.listed, request, reader, kind)
             case ["views", name]:
                 return "view", await run_in_threadpool(self._view, request, name, scope)
             case ["tables", name] if request.method == "HEAD":
@@ -139,7 +138,7 @@ class IcebergCatalog:
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
     def _config(self) -> Response:
-        endpoints = [*_ENDPOINTS, *PLAN_ENDPOINTS, *self._access_routes.endpoints()]
+        endpoints = [*_ENDPOINTS, *PLAN_ENDPOINTS, *[_CREDENTIALS] * self._access.gives_keys]
         return answer({"defaults": {}, "overrides": {}, "endpoints": endpoints})
 
     def _namespaces(self, request: Request) -> Response:
@@ -167,7 +166,10 @@ class IcebergCatalog:
             message = f"snapshots is {snapshots!r}, expected all or refs"
             return refuse(responses.BAD_REQUEST, message)
         loaded = await self._load(name, scope)
-        given = await self._access_routes.delegate(request, name, loaded.dataset_id)
+        given = Delegation("")
+        if kind := self._access.kind(request.headers.get("x-iceberg-access-delegation", "")):
+            # The dataset is that of the loaded table: the name may mean another one by now.
+            given = await run_in_threadpool(self._access.delegate, kind, name, loaded.dataset_id)
         # The object too: an equal document may have been deleted and written again elsewhere.
         described = f"{loaded.url} {snapshots} {given.kind}"
         etag = f'"{sha256(described.encode()).hexdigest()}"'

@@ -1,7 +1,6 @@
 """Lists of the names of tables and views, in pages."""
 
 import re
-from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,13 +31,29 @@ class NameLists:
         self._meta = meta
         self._tables = tables
 
-    def tables(self, request: Request, reader: CatalogReader) -> Response:
-        """List tables. Raises MetaError."""
-        return _listed(request, reader, self._tables_page)
-
-    def views(self, request: Request, reader: CatalogReader) -> Response:
-        """List views. Raises MetaError."""
-        return _listed(request, reader, self._views_page)
+    def listed(self, request: Request, reader: CatalogReader, kind: str) -> Response:
+        """List the names of tables or views, in pages. Raises MetaError."""
+        page_of = self._tables_page if kind == "tables" else self._views_page
+        token, size = (request.query_params.get(name) for name in ("pageToken", "pageSize"))
+        if size is not None and not _PAGE_SIZE.fullmatch(size):
+            return refuse(responses.BAD_REQUEST, f"pageSize is {size!r}, expected 1 or more")
+        # A client that names neither wants all; datasets and views are bounded (META_DATASETS_MAX).
+        wants_all = token is None and size is None
+        limit, token = min(int(size or PAGE_MAX), PAGE_MAX), token or ""
+        names: list[str] = []
+        while True:
+            try:
+                page, token = page_of(reader, token, limit)
+            except CursorInvalid:
+                return refuse(responses.BAD_REQUEST, "pageToken is none that this catalog gave")
+            names += page
+            if not (token and wants_all):
+                break
+        identifiers = [{"namespace": [NAMESPACE], "name": name} for name in names]
+        listing: dict[str, object] = {"identifiers": identifiers}
+        if token:
+            listing["next-page-token"] = token
+        return answer(listing)
 
     def _tables_page(self, reader: CatalogReader, token: str, limit: int) -> _Page:
         page = catalog_pb2.PaginationRequest(limit=limit, after=token or None)
@@ -76,34 +91,6 @@ class NameLists:
         # A table, or a view of a signal, comes before a view of its name.
         names = [view.name for view in reply.items if not self._tables.is_taken(view.name)]
         return names, f"{_CATALOG_VIEWS}{after}" if after else ""
-
-
-def _listed(
-    request: Request,
-    reader: CatalogReader,
-    page_of: Callable[[CatalogReader, str, int], _Page],
-) -> Response:
-    """List names in pages."""
-    token, size = (request.query_params.get(name) for name in ("pageToken", "pageSize"))
-    if size is not None and not _PAGE_SIZE.fullmatch(size):
-        return refuse(responses.BAD_REQUEST, f"pageSize is {size!r}, expected 1 or more")
-    # A client that names neither wants all; datasets and views are bounded (META_DATASETS_MAX).
-    wants_all = token is None and size is None
-    limit, token = min(int(size or PAGE_MAX), PAGE_MAX), token or ""
-    names: list[str] = []
-    while True:
-        try:
-            page, token = page_of(reader, token, limit)
-        except CursorInvalid:
-            return refuse(responses.BAD_REQUEST, "pageToken is none that this catalog gave")
-        names += page
-        if not (token and wants_all):
-            break
-    identifiers = [{"namespace": [NAMESPACE], "name": name} for name in names]
-    listing: dict[str, object] = {"identifiers": identifiers}
-    if token:
-        listing["next-page-token"] = token
-    return answer(listing)
 
 
 def _list_views(token: str, limit: int) -> catalog_pb2.ListViewsRequest:

@@ -32,8 +32,6 @@ class TableNames:
 
         Another one of that name does not exist for the caller. Raises TableMissing, MetaError.
         """
-        if scope.dataset_ids is None:
-            return scope
         return DatasetScope(frozenset((self.dataset_id(name, scope),)))
 
     def dataset_id(

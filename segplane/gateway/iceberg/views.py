@@ -21,7 +21,7 @@ from meta.errors import InvalidArgument, NotFound, RoleRefused
 from meta.v1 import catalog_pb2
 from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
-from segplane.gateway.iceberg.metadata.schema import signal_schema
+from segplane.gateway.iceberg.metadata.schema import table_schema
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.read.views.view_sql import ViewUnreadable, compiled_view
 
@@ -74,7 +74,7 @@ def view_metadata(
     name: ViewName, dataset_id: str, namespace: str, promoted: Sequence[PromotedColumn]
 ) -> dict[str, Any]:
     """Describe a view as Iceberg's view specification wants it."""
-    schema = json.loads(signal_schema(name.signal, promoted).json_text)
+    schema = json.loads(table_schema(promoted, (name.signal,)).json_text)
     columns = [str(field["name"]) for field in schema["fields"]]
     texts = {
         "spark": _sql([namespace], name, columns, "`"),

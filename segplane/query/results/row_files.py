@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
-from uuid import uuid4
 
 from segplane.query.results.forms import ROW_FILES, bare_texts, json_texts
 from segplane.query.results.output import write_arrow, write_parquet
@@ -22,20 +18,6 @@ FORMATS = ("parquet", "arrow", "csv", "json")
 def write_rows(reader: pa.RecordBatchReader, file_format: str, output: IO[bytes]) -> int:
     """Write all batches in one of FORMATS; returns the number of rows."""
     return _WRITERS[file_format](reader, output)
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes its name once it is complete, in place of one that has it."""
-    unfinished = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        with unfinished.open("xb") as output:
-            yield output
-            output.flush()
-            os.fsync(output.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def json_lines(

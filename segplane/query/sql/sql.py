@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from kql.dataset_table import COMPUTED, FORMAT_COLUMNS, SIGNAL_COLUMNS, STORED, TIME_COLUMN, VALUE
+from kql.errors import suggestion
 from kql.pushdown.bounds import Interval
 from kql.pushdown.reads import DatasetRead, reads_of
 from kql.scope import CheckedQuery
@@ -128,8 +128,7 @@ def _check(node: exp.Expr) -> None:
 def _table(name: str, tables: Mapping[str, Table | CheckedQuery]) -> Table | CheckedQuery:
     if name in tables:
         return tables[name]
-    closest = get_close_matches(name[:80], list(tables), 1)
-    hint = f"did you mean {closest[0]!r}?" if closest else "see segplane datasets list"
+    hint = suggestion(name[:80], tables, "see segplane datasets list")
     raise QueryError(f"there is no dataset or view {name[:80]!r}: {hint}")
 
 

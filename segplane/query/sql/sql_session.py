@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from kql.dataset_table import STORED_WORDS, VALUE
+from kql.errors import suggestion
 from segments.signals import SIGNALS
 from segplane.query.errors import QueryWarning
 from segplane.query.quoting import FREE_MEMORY, quoted
@@ -112,8 +112,7 @@ class SqlSession:
         missing = _NO_TABLE.search(str(error))
         if missing is None:
             return sentence(error)
-        closest = get_close_matches(missing[2], list(self._names()), 1)
-        hint = f"did you mean {closest[0]!r}?" if closest else "see segplane datasets list"
+        hint = suggestion(missing[2], self._names(), "see segplane datasets list")
         return f"{missing[1]}: {hint}"
 
     def _mentioned(self, text: str) -> list[str]:

@@ -8,13 +8,12 @@ from meta.v1 import common_pb2
 from meta.v1 import segment_lookup_pb2 as pb
 from segments.facts.feature import NO_FACTS, Facts
 from segments.foreign.origin import FileOrigin, RegisteredFile
-from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
 from segments.token_index.place import IndexedSpan
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
-from segplane.read.lookup import segment_url
+from segplane.read.lookup import find_pages, object_key, segment_url
 
 _PAGE = 10_000
 _NAMES: dict[int, Signal] = {int(TRAITS[signal].kind): signal for signal in SIGNALS}
@@ -104,7 +103,7 @@ def find_files(
     )
     if signals != SIGNALS:
         request.signals.extend(common_pb2.Signal.ValueType(TRAITS[s].kind) for s in signals)
-    return tuple(_overlapping(_pages(client, request), signals, bounds))
+    return tuple(_overlapping(find_pages(client, request), signals, bounds))
 
 
 def newest_files(files: Sequence[DatasetFile], limit: int) -> tuple[DatasetFile, ...]:
@@ -127,17 +126,6 @@ def _newest_of(signal: Signal, files: Sequence[DatasetFile], limit: int) -> Iter
     return having
 
 
-def _pages(
-    client: MetaClient, request: pb.FindSegmentsRequest
-) -> Iterator[pb.FindSegmentsResponse]:
-    while True:
-        reply = client.segment_lookup.FindSegments(request)
-        yield reply
-        if not reply.page.HasField("next_cursor"):
-            return
-        request.cursor = reply.page.next_cursor
-
-
 def _overlapping(
     pages: Iterable[pb.FindSegmentsResponse], signals: tuple[Signal, ...], bounds: TimeBounds
 ) -> Iterator[DatasetFile]:
@@ -155,7 +143,6 @@ def file_of(
     signals: tuple[Signal, ...],
 ) -> DatasetFile:
     """Return a segment as a file; `layouts` are those of its page."""
-    prefix = segment.cloud_object_key.prefix
     times, rows, present = segment.time_range, segment.number_of_events, None
     counts: tuple[int, ...] = ()
     if segment.HasField("facts"):
@@ -167,8 +154,8 @@ def file_of(
     return DatasetFile(
         segment.id,
         segment_url(segment),
-        location(prefix.bucket),
-        join_key(prefix.prefix, segment.cloud_object_key.key),
+        location(segment.cloud_object_key.prefix.bucket),
+        object_key(segment),
         times.start_time,
         times.end_time,
         rows,

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
+import pyarrow.dataset as ds
 from pyarrow import fs
 
 from segments.keys import join_key
@@ -16,6 +17,10 @@ from segplane.read.errors import ReadError
 from segplane.read.files.files import DatasetFile
 
 DEFAULT_REGION = "us-east-1"
+# Arrow compares the checksum of each page.
+CHECKED_PARQUET = ds.ParquetFileFormat(
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+)
 _OTHERS: dict[str, fs.FileSystem] = {}
 
 
@@ -30,6 +35,13 @@ def path_of(file: DatasetFile) -> str:
     if store.provider == "file":
         return "/" + join_key(store.path, file.key)
     return join_key(store.bucket, store.path, file.key)
+
+
+def fragment_of(file: DatasetFile, **options: Any) -> Any:
+    """Return a file, or some row groups of it, as Arrow scans it."""
+    return CHECKED_PARQUET.make_fragment(
+        path_of(file), filesystem(file.store), file_size=file.size_bytes, **options
+    )
 
 
 @cache

@@ -11,14 +11,13 @@ from meta.client import MetaClient
 from meta.v1 import common_pb2
 from segments.errors import ObjectMissing, SegmentsError
 from segments.foreign.origin import FileOrigin
-from segments.keys import join_key
 from segments.signals import Signal
 from segplane.read.bounds import TimeBounds
 from segplane.read.files.files import DatasetFile, ForeignMark, find_files
-from segplane.read.lookup import segment_url
+from segplane.read.lookup import object_key, segment_url
 
 if TYPE_CHECKING:
-    from segments.foreign.file import ForeignFile
+    pass
 
 MISSING = "there is no such object"
 # Number of files that a caller is shown.
@@ -93,8 +92,7 @@ def readable_urls(segments: Iterable[common_pb2.SegmentInfo]) -> Iterator[str]:
     """Yield the URLs of objects, and warn of those at which an engine that gets all would fail."""
     for segment in segments:
         if segment.foreign.state == common_pb2.FOREIGN_STATE_UNREADABLE:
-            at, version = segment.cloud_object_key, segment.created_version
-            key = join_key(at.prefix.prefix, at.key)
+            key, version = object_key(segment), segment.created_version
             item = LeftOut(segment.dataset_id, segment.id, key, version, segment.foreign.reason)
             warnings.warn(str(item), SegmentsLeftOut, stacklevel=2)
         else:
@@ -129,12 +127,8 @@ def _looked_at(file: DatasetFile, mark: ForeignMark) -> tuple[DatasetFile, Forei
         mark = replace(mark, origin=FileOrigin.UNREADABLE, reason=read)
         return replace(file, foreign=mark), mark
     mark = replace(mark, origin=FileOrigin.MAPPED)
-    return _narrowed(file, mark, read), mark
-
-
-def _narrowed(file: DatasetFile, mark: ForeignMark, read: ForeignFile) -> DatasetFile:
-    """Return a mapped file with the signals that it has, as meta reports them later."""
-    return replace(file, foreign=mark, signals=read.signals)
+    # With the signals that it has, as meta reports them later.
+    return replace(file, foreign=mark, signals=read.signals), mark
 
 
 def opener(file: DatasetFile) -> Callable[[], Any]:

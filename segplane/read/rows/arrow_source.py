@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 from segments.signals import SIGNALS
 from segplane.read.bounds import TimeBounds
 from segplane.read.files.files import DatasetFile
-from segplane.read.files.filesystems import filesystem, path_of
+from segplane.read.files.filesystems import CHECKED_PARQUET, fragment_of
 from segplane.read.files.nan_bounds import columns_in, divided, floating_in
 from segplane.read.pins import VersionPin
 from segplane.read.rows.columns import ReadColumns
@@ -45,25 +45,18 @@ class SegmentsDataset(ds.FileSystemDataset):
         pin: VersionPin,
         searched: NeededSource | None = None,
     ) -> None:
-        file_format = ds.ParquetFileFormat(
-            default_fragment_scan_options=ds.ParquetFragmentScanOptions(
-                page_checksum_verification=True
-            )
-        )
         fragments = [
-            file_format.make_fragment(
-                path_of(file),
-                filesystem(file.store),
+            fragment_of(
+                file,
                 partition_expression=_content(file),
                 row_groups=None if file.spans is None else sorted({s.group for s in file.spans}),
-                file_size=file.size_bytes,
             )
             for file in plain
         ]
-        super().__init__(fragments, columns.all, file_format, None)
+        super().__init__(fragments, columns.all, CHECKED_PARQUET, None)
         self._has_files = bool(fragments)
         # Arrow tells the files of an unfiltered dataset only.
-        self._files = ds.FileSystemDataset(fragments, columns.all, file_format)
+        self._files = ds.FileSystemDataset(fragments, columns.all, CHECKED_PARQUET)
         self._columns = columns
         self._converted = tuple(converted)
         self._pin = pin

@@ -16,7 +16,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from kql.functions.folding import ASCII_ALPHANUMERIC, folded_term_pattern
@@ -26,7 +25,7 @@ from segments.parquet.pages import ChunkWithout, DataPage, UnknownPages, pages_o
 from segments.token_index.place import IndexedSpan
 from segments.token_index.terms import searched_terms, term_hash
 from segplane.read.files.files import DatasetFile
-from segplane.read.files.filesystems import filesystem, path_of
+from segplane.read.files.filesystems import filesystem, fragment_of, path_of
 from segplane.read.files.term_lookup import files_with
 from segplane.read.rows.columns import ReadColumns
 
@@ -37,9 +36,6 @@ _FILES_AT_ONCE = 16
 _FOOTERS_MAX = 64
 _NO_ROWS: pa.Array[Any] = pa.array([], pa.uint64())
 _NO_BODIES: pa.Array[Any] = pa.array([], pa.string())
-_FORMAT = ds.ParquetFileFormat(
-    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-)
 
 
 class BodySearch:
@@ -133,10 +129,9 @@ class BodySearch:
 
     def _others(self, file: DatasetFile, group: int, names: Sequence[str]) -> pa.Table:
         """Return other columns of a row group."""
-        fragment = _FORMAT.make_fragment(
-            path_of(file), filesystem(file.store), row_groups=[group], file_size=file.size_bytes
-        )
-        return fragment.to_table(schema=self._columns.all, columns=list(names))
+        fragment = fragment_of(file, row_groups=[group])
+        table: pa.Table = fragment.to_table(schema=self._columns.all, columns=list(names))
+        return table
 
 
 def _spans_of_logs(file: DatasetFile) -> DatasetFile:

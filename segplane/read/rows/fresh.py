@@ -1,7 +1,7 @@
 """Records that are committed and not merged yet: the baby segments beyond a version."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from dataplane.babies.reads import Period, TaskRead, period_of
@@ -50,7 +50,11 @@ def find_fresh(
 ) -> FreshRecords:
     """List babies that are committed now and beyond a version; raises MetaError."""
     fresh = FreshRecords(dataset_id)
-    for page in _pages(client, dataset_id, version, page_babies):
+    request = ops.ListUnmergedBabiesRequest(
+        dataset_id=dataset_id, version=version, limit=page_babies
+    )
+    while True:
+        page = client.operations.ListUnmergedBabies(request)
         on_page()
         if page.merged_only:
             warnings.warn(MERGED_ONLY, MergedRecordsOnly, stacklevel=2)
@@ -64,16 +68,6 @@ def find_fresh(
             )
         for period in page.routing_history:
             fresh.periods.setdefault(period.stream_id, []).append(period_of(period))
-    return fresh
-
-
-def _pages(
-    client: MetaClient, dataset_id: str, version: int, limit: int
-) -> Iterator[ops.ListUnmergedBabiesResponse]:
-    request = ops.ListUnmergedBabiesRequest(dataset_id=dataset_id, version=version, limit=limit)
-    while True:
-        reply = client.operations.ListUnmergedBabies(request)
-        yield reply
-        if not reply.next_cursor:
-            return
-        request.cursor = reply.next_cursor
+        if not page.next_cursor:
+            return fresh
+        request.cursor = page.next_cursor

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
@@ -17,7 +16,7 @@ from segments.errors import SegmentsError
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError, sentence
 from segplane.read.files.files import DatasetFile
-from segplane.read.files.filesystems import filesystem, path_of
+from segplane.read.files.filesystems import fragment_of
 from segplane.read.rows.arrow_source import row_filter
 from segplane.read.rows.columns import ReadColumns
 from segplane.read.rows.conversion import converted_batches
@@ -123,11 +122,7 @@ def _batches(
 
 def _fragment(piece: FileSlice) -> Any:
     """The slice's row groups; None = it has none."""
-    options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-    file_format = ds.ParquetFileFormat(default_fragment_scan_options=options)
-    fragment: Any = file_format.make_fragment(
-        path_of(piece.file), filesystem(piece.file.store), file_size=piece.file.size_bytes
-    )
+    fragment = fragment_of(piece.file)
     if piece.count == 1:
         return fragment
     groups = fragment.num_row_groups

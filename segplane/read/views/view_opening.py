@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kql.errors import suggestion
 from meta.client import MetaClient
 from meta.errors import NotFound
 from meta.v1 import catalog_pb2
@@ -92,9 +92,8 @@ def view_state(client: MetaClient, name: str, columns: Sequence[str] | None) -> 
         raise ReadError(f"columns is {columns!r}, expected a list of different names")
     for column in columns:
         if column not in state.columns:
-            closest = get_close_matches(str(column), list(state.columns), n=1)
-            hint = f": did you mean {closest[0]!r}?" if closest else ""
-            raise ReadError(f"view {name!r} has no column {column!r}{hint}")
+            hint = suggestion(str(column), state.columns, f"it has {', '.join(state.columns)}")
+            raise ReadError(f"view {name!r} has no column {column!r}: {hint}")
     return only_columns(state, columns)
 
 
@@ -110,6 +109,5 @@ def _missing(client: MetaClient, name: str) -> str:
     with meta_refusals(client):
         if _is_dataset(client, name):
             return f"{name!r} is a dataset and no view: open_dataset reads it"
-        closest = get_close_matches(name, view_names(client), n=1)
-    hint = f"did you mean {closest[0]!r}?" if closest else "`segplane views list` lists them"
+        hint = suggestion(name, view_names(client), "`segplane views list` lists them")
     return f"there is no view {name!r}: {hint}"

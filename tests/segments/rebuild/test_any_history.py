@@ -3,10 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segments.rebuild.plan import plan
 from tests.support.bucket_histories import DAYS, Held, World
 from tests.support.examples import examples
-from tests.support.inventories import STREAMS, live_of
+from tests.support.inventories import STREAMS, live_of, planned
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -18,7 +17,7 @@ def test_any_history_comes_back_with_every_record_once(data: st.DataObject) -> N
     for step in data.draw(st.lists(st.sampled_from(steps), max_size=14)):
         step()
 
-    rebuilt = plan(list(world.bucket.values()), world.babies())
+    rebuilt = planned(list(world.bucket.values()), world.babies())
 
     offsets = {s.stream_id: {e.merged_offset for e in s.entries} for s in rebuilt.streams}
     tops = {s: max(offsets.get(s, set()), default=-1) for s in STREAMS}

@@ -11,7 +11,7 @@ from segments.parquet.footer import SegmentFooter
 from segments.parquet.lineage import BatchPart
 from segments.parquet.spec import SegmentSpec
 from segments.rebuild.exact_cover import choose, components
-from segments.rebuild.plan import merge_count_of, plan
+from segments.rebuild.spilled_segments import merge_count_of
 from tests.support.inventories import (
     DATASET,
     STREAM,
@@ -22,6 +22,7 @@ from tests.support.inventories import (
     live_of,
     merged,
     merged_offset,
+    planned,
     raw,
     uuid,
 )
@@ -93,7 +94,7 @@ AB_21, AB_22 = divided(33, 9, AB_2, C)
 def test_live_segments_hold_each_part_once(
     present: list[SegmentFound], live: list[SegmentFound]
 ) -> None:
-    rebuilt = plan(present, [])
+    rebuilt = planned(present, [])
 
     assert live_of(rebuilt) == {one.key for one in live}
     assert not rebuilt.warnings
@@ -104,11 +105,11 @@ def test_a_datasets_settings_are_those_of_its_newest_live_segment() -> None:
         spec = SegmentSpec((field,))
         return replace(one, modified_at_nanos=seconds * 10**9, spec=spec)
 
-    rebuilt = plan([at(A, 9, "superseded"), at(B, 9, "superseded"), at(AB, 3, "newer"), C], [])
+    rebuilt = planned([at(A, 9, "superseded"), at(B, 9, "superseded"), at(AB, 3, "newer"), C], [])
 
     assert live_of(rebuilt) == {AB.key, C.key}
     assert rebuilt.specs == {DATASET: C.spec}
-    assert plan([AB, at(C, 8, "newest")], []).specs == {DATASET: SegmentSpec(("newest",))}
+    assert planned([AB, at(C, 8, "newest")], []).specs == {DATASET: SegmentSpec(("newest",))}
 
 
 def test_an_entry_has_the_time_of_its_last_baby_in_whole_seconds() -> None:
@@ -117,7 +118,7 @@ def test_an_entry_has_the_time_of_its_last_baby_in_whole_seconds() -> None:
 
     times = [
         entry.ingest_time_nanos
-        for rebuilt in (plan([A], babies), plan([A], []))
+        for rebuilt in (planned([A], babies), planned([A], []))
         for stream in rebuilt.streams
         for entry in stream.entries
     ]
@@ -141,7 +142,7 @@ def test_rows_were_merged_as_often_as_that_many_batches_need(inputs: int, count:
 def test_a_larger_batch_does_not_win_over_the_one_that_was_registered_before() -> None:
     babies = [baby(offset, DATASET) for offset in range(6, 15)]
 
-    rebuilt = plan([raw(1, (0, 5)), raw(2, (5, 14))], babies)
+    rebuilt = planned([raw(1, (0, 5)), raw(2, (5, 14))], babies)
 
     assert live_of(rebuilt) == {raw(1).key}
     assert merged_offset(rebuilt) == 5
@@ -152,7 +153,7 @@ def test_a_batch_beyond_a_baby_that_nothing_holds_does_not_win_over_a_registered
     abandoned, registered = raw(1, (0, 0), (6, 6)), raw(2, (0, 0))
     babies = [baby(offset) for offset in range(1, 5)] + [baby(5, DATASET), baby(6, DATASET)]
 
-    rebuilt = plan([abandoned, registered], babies)
+    rebuilt = planned([abandoned, registered], babies)
 
     assert live_of(rebuilt) == {registered.key}
     assert merged_offset(rebuilt) == 4
@@ -163,7 +164,7 @@ def test_a_batch_covers_what_any_of_its_files_covers() -> None:
     first = raw(1, (0, 0), part=1, parts=0, batch="x")
     last = raw(2, (0, 2), part=2, parts=2, batch="x")
 
-    rebuilt = plan([first, last], [baby(offset, DATASET) for offset in range(4)])
+    rebuilt = planned([first, last], [baby(offset, DATASET) for offset in range(4)])
 
     assert live_of(rebuilt) == {first.key, last.key}
     assert merged_offset(rebuilt) == 2
@@ -172,7 +173,7 @@ def test_a_batch_covers_what_any_of_its_files_covers() -> None:
 def test_files_of_a_batch_whose_last_was_never_written_are_dropped_for_their_babies() -> None:
     parts = [raw(1, (0, 0), part=1, parts=0, batch="x"), raw(2, (0, 2), part=2, parts=0, batch="x")]
 
-    rebuilt = plan(parts, [baby(offset, DATASET) for offset in range(4)])
+    rebuilt = planned(parts, [baby(offset, DATASET) for offset in range(4)])
 
     assert live_of(rebuilt) == set()
     assert merged_offset(rebuilt) == -1
@@ -181,7 +182,7 @@ def test_files_of_a_batch_whose_last_was_never_written_are_dropped_for_their_bab
 def test_offsets_end_below_a_baby_that_nobody_has_merged() -> None:
     babies = [baby(0, DATASET), baby(1), baby(2, DATASET), baby(3, DATASET), baby(4)]
 
-    rebuilt = plan([raw(1, (0, 0)), raw(2, (3, 3))], babies)
+    rebuilt = planned([raw(1, (0, 0)), raw(2, (3, 3))], babies)
 
     assert live_of(rebuilt) == {raw(1).key}
     assert merged_offset(rebuilt) == 1
@@ -189,34 +190,36 @@ def test_offsets_end_below_a_baby_that_nobody_has_merged() -> None:
 
 
 def test_what_a_merge_took_in_was_registered_whatever_the_babies_say() -> None:
-    rebuilt = plan([merged(9, raw(1, (0, 0)), raw(2, (3, 3)))], [baby(n, DATASET) for n in (2, 3)])
+    rebuilt = planned(
+        [merged(9, raw(1, (0, 0)), raw(2, (3, 3)))], [baby(n, DATASET) for n in (2, 3)]
+    )
 
     assert merged_offset(rebuilt) == 3
     assert rebuilt.streams[0].deleted_offset == 1
 
 
 def test_offsets_pass_babies_without_records_of_the_dataset() -> None:
-    rebuilt = plan([raw(1, (4, 4))], [baby(4, DATASET), baby(5), baby(6, stop=True), baby(7)])
+    rebuilt = planned([raw(1, (4, 4))], [baby(4, DATASET), baby(5), baby(6, stop=True), baby(7)])
 
     assert merged_offset(rebuilt) == 6
     assert rebuilt.streams[0].committed_offset == 6
 
 
 def test_a_dataset_without_segments_comes_back_for_its_babies() -> None:
-    rebuilt = plan([], [baby(0, DATASET)])
+    rebuilt = planned([], [baby(0, DATASET)])
 
     assert rebuilt.dataset_ids == (DATASET,)
     assert merged_offset(rebuilt) == -1
 
 
 def test_babies_of_nobody_knows_whom_wait() -> None:
-    rebuilt = plan([raw(1, (0, 0))], [baby(0, DATASET), baby(1, unknown=True)])
+    rebuilt = planned([raw(1, (0, 0))], [baby(0, DATASET), baby(1, unknown=True)])
 
     assert merged_offset(rebuilt) == 0
 
 
 def test_babies_beyond_a_hole_were_never_acknowledged() -> None:
-    rebuilt = plan([], [baby(0, DATASET), baby(1, DATASET), baby(3, DATASET)])
+    rebuilt = planned([], [baby(0, DATASET), baby(1, DATASET), baby(3, DATASET)])
 
     assert rebuilt.streams[0].committed_offset == 1
 
@@ -226,7 +229,7 @@ def test_a_missing_segment_is_told() -> None:
     footer = SegmentFooter(DATASET, "nursery", (BatchPart("x", 1, 1),), spans)
     lone = found(f"{merged_prefix(DATASET)}{uuid(1)}.parquet", footer)
 
-    rebuilt = plan([lone], [baby(1, DATASET), baby(2, DATASET)])
+    rebuilt = planned([lone], [baby(1, DATASET), baby(2, DATASET)])
 
     assert not rebuilt.segments
     assert "a segment must be missing" in rebuilt.warnings[0]
@@ -235,7 +238,7 @@ def test_a_missing_segment_is_told() -> None:
 def test_segments_of_another_making_are_left_out() -> None:
     foreign = found(f"{merged_prefix(uuid(5))}{uuid(1)}.parquet", A.footer)
 
-    rebuilt = plan([foreign], [])
+    rebuilt = planned([foreign], [])
 
     assert [one.reason.split(":")[0] for one in rebuilt.dropped] == ["foreign"]
 

@@ -9,9 +9,9 @@ from segments.inventory.contents import SegmentFound
 from segments.offsets import OffsetSpan
 from segments.rebuild.batches import Tail
 from segments.rebuild.lost import choose_lost
-from segments.rebuild.plan import plan, settle_dataset
+from segments.rebuild.plan import settle_dataset
 from segments.rebuild.replays import replayed_babies
-from tests.support.inventories import DATASET, STREAM, STREAMS, baby, live_of, merged, raw
+from tests.support.inventories import DATASET, STREAM, STREAMS, baby, live_of, merged, planned, raw
 
 VERDICT = "0123456789abcdef"
 
@@ -50,11 +50,11 @@ DEAD, ROWS, REPLAY = raw(1, (0, 1)), raw(2, (1, 1)), replay(3, 0)
 def test_records_of_a_baby_are_in_one_of_them(
     present: list[SegmentFound], live: list[SegmentFound]
 ) -> None:
-    assert live_of(plan(present, [])) == keys(live)
+    assert live_of(planned(present, [])) == keys(live)
 
 
 def test_babies_that_are_there_are_merged_again() -> None:
-    rebuilt = plan([DEAD, REPLAY], [baby(0, DATASET), baby(1, DATASET)])
+    rebuilt = planned([DEAD, REPLAY], [baby(0, DATASET), baby(1, DATASET)])
 
     assert live_of(rebuilt) == {REPLAY.key}
     (stream,) = rebuilt.streams

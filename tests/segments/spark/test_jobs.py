@@ -22,6 +22,14 @@ from tests.support.spark import SETTINGS, shared_session, stop_shared_session
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.spark
+# Runs a task that waits for a file.
+_PARENT = """
+import sys
+from segments.spark.jobs import SparkJobs
+from tests.segments.spark.test_jobs import wait_for_file
+from tests.support.spark import SETTINGS, shared_session
+SparkJobs(shared_session(), SETTINGS).run(wait_for_file, sys.argv[1])
+"""
 
 
 @pytest.fixture
@@ -39,6 +47,10 @@ def process_id(_: object) -> int:
 
 def has_imported(name: str) -> bool:
     return name in sys.modules
+
+
+def fail(text: str) -> None:
+    raise ValueError(text)
 
 
 def kill_itself(number: signal.Signals) -> int:
@@ -73,6 +85,16 @@ def test_a_job_has_the_label_and_the_description_of_its_task(jobs: SparkJobs) ->
     assert data.description().get() == "merge task 7: attempt 1, 2 segments, dataset web"
     assert jobs.application.application_id == context.applicationId
     assert (jobs.application.master, jobs.application.ui_url) == ("local[2]", "")
+
+
+def test_an_error_fails_its_task_and_no_later_one(jobs: SparkJobs) -> None:
+    daemon = jobs.run(parent_id, None)
+
+    with pytest.raises(TaskFailed, match=r"ValueError: no such day$"):
+        jobs.run(fail, "no such day")
+
+    # PySpark ends a Python whose task failed.
+    assert jobs.run(parent_id, None) == daemon
 
 
 # A label is that of one task: none with a cancelled one begins.
@@ -131,6 +153,24 @@ def test_a_killed_daemon_fails_no_later_task(jobs: SparkJobs) -> None:
     # One of the Pythons that were killed may have been kept for the next task.
     wait_until(lambda: _runs(jobs), "a task runs", seconds=60)
     assert jobs.run(parent_id, None) != daemon
+
+
+def test_jvm_daemon_and_pythons_end_with_their_killed_parent(tmp_path: Path) -> None:
+    began = tmp_path / "never.began"
+    parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(tmp_path / "never")])
+    wait_until(lambda: began.exists() and began.read_text() != "", "the task runs", seconds=120)
+    below = descendants_of(parent.pid)
+    assert int(began.read_text()) in below
+    assert any("segments.spark.daemon" in command_of(pid) for pid in below)
+
+    parent.kill()
+    parent.wait()
+
+    wait_until(lambda: not any(map(is_alive, below)), "all that it started has ended", seconds=30)
+
+
+def descendants_of(pid: int) -> list[int]:
+    return [one for child in children_of(pid) for one in (child, *descendants_of(child))]
 
 
 def _runs(jobs: SparkJobs) -> bool:

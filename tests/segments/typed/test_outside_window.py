@@ -12,7 +12,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from collector.intake.conformity import RecordRules, reject_schema_violations
 from dataplane.babies.columns import DecodedDataset
 from dataplane.babies.decoding import RoutedPayload, decode_pass
-from dataplane.babies.events import SeenEvents
+from dataplane.babies.deduplication import SeenEvents
 from dataplane.babies.payload import Payload
 from dataplane.babies.reads import DatasetWork
 from segments.deduplication import Deduplication, EventWindow

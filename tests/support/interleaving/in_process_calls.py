@@ -183,11 +183,11 @@ class InProcessScene:
         request = operations_pb2.PinVersionRequest(
             pin_id=str(uuid4()), owner="reader", dataset_name=name, version=version
         )
-        return pins.pin_version(self._server, request, NO_CONTEXT).pin.id
+        return pins.pin_version(self._server, request).pin.id
 
     def renew(self, pin_id: str) -> str:
         request = operations_pb2.RenewPinRequest(pin_id=pin_id)
-        return pins.renew_pin(self._server, request, NO_CONTEXT).pin.id
+        return pins.renew_pin(self._server, request).pin.id
 
     def rows(self, statement: str, **values: object) -> list[tuple[object, ...]]:
         """Read the tables themselves."""

@@ -87,17 +87,17 @@ class Interleaver:
         def end(conn: Any) -> None:
             self._pause(conn, None)
 
-        def fetch_rows(database: Any, statement: bytes, values: Any) -> Any:
+        def fetch_row(database: Any, statement: bytes, values: Any) -> Any:
             # Below SQLAlchemy, which tells nobody; a read by itself, whose end nobody sees.
             self._wait_turn(steps.statement(statement.decode()))
-            return own_fetch_rows(database, statement, values)
+            return own_fetch_row(database, statement, values)
 
-        own_fetch_rows = driver_statements.fetch_rows
+        own_fetch_row = driver_statements.fetch_row
         event.listen(self._engine, "before_cursor_execute", before)
         event.listen(self._engine, "commit", end)
         event.listen(self._engine, "rollback", end)
         try:
-            with patch.object(driver_statements, "fetch_rows", fetch_rows):
+            with patch.object(driver_statements, "fetch_row", fetch_row):
                 yield
         finally:
             event.remove(self._engine, "before_cursor_execute", before)

@@ -6,9 +6,9 @@ from itertools import count
 from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
+from meta.store.deduplication import claiming, sorted_runs, windows
+from meta.store.deduplication.windows import DayKeys
 from meta.store.engine.pool import Transaction
-from meta.store.registration import deduplication_claims, deduplication_runs, deduplication_windows
-from meta.store.registration.deduplication_windows import DayKeys
 from meta.store.tables.deduplication import SLOTS
 from meta.store.versions import clock
 
@@ -37,11 +37,11 @@ class Claims:
         """Claim deduplication keys unless some are claimed; returns the positions of those."""
 
         def work(tx: Transaction) -> list[int]:
-            window = deduplication_windows.lock_window(tx, self.key)
+            window = windows.lock_window(tx, self.key)
             assert window is not None
-            claimed = deduplication_claims.find_claimed(tx, window, days)
+            claimed = claiming.find_claimed(tx, window, days)
             if not claimed:
-                deduplication_claims.claim(tx, window, days)
+                claiming.claim(tx, window, days)
             return claimed
 
         return self.transactions.write(work)
@@ -53,7 +53,7 @@ class Claims:
     def merge(self) -> int:
         """Merge what is due; returns the number of merges."""
         merges = 0
-        while self.transactions.write(deduplication_runs.merge_due) is not None:
+        while self.transactions.write(sorted_runs.merge_due) is not None:
             merges += 1
         return merges
 
@@ -63,11 +63,11 @@ class Claims:
 
     def young_pages(self) -> int:
         """Pages of young runs, of all datasets."""
-        return self._scalar(f"SELECT count(*) FROM {deduplication_runs.YOUNG}")  # noqa: S608
+        return self._scalar(f"SELECT count(*) FROM {sorted_runs.YOUNG}")  # noqa: S608
 
     def pages_of_day(self, ago: int) -> int:
         """Pages in the table of a day, of all datasets."""
-        table = deduplication_runs.OF_DAYS[(self.today - ago) % SLOTS]
+        table = sorted_runs.OF_DAYS[(self.today - ago) % SLOTS]
         return self._scalar(f"SELECT count(*) FROM {table}")  # noqa: S608
 
     def _execute(self, statement: str, values: dict[str, int]) -> None:

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 from segplane.cli.connection import usage
 from segplane.cli.entry_changes import ExpectedVersion
@@ -31,31 +30,10 @@ FIELDS = (
 _COLUMN = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
 _MAPPED = re.compile(r"(?P<column>[^:]+):(?P<scope>record|resource|scope):(?P<attribute>.+)")
 _AUTOMATIC_TYPES = ("string", "long")
-
-
-class Violations(StrEnum):
-    """A treatment of records with a value that violates the schema."""
-
-    NULL = "null"
-    QUARANTINE = "quarantine"
-    REJECT = "reject"
-
-
-class Switch(StrEnum):
-    """Whether a dataset has automatic columns."""
-
-    ON = "on"
-    OFF = "off"
-
-
-class Unit(StrEnum):
-    """A unit of numeric times, as requests name it, or none."""
-
-    SECONDS = "s"
-    MILLISECONDS = "ms"
-    MICROSECONDS = "us"
-    NANOSECONDS = "ns"
-    UNSPECIFIED = "guess"
+# Units of numeric times, as requests name them, and as meta does.
+Unit = Literal["s", "ms", "us", "ns", "guess"]
+_UNITS = ("SECONDS", "MILLISECONDS", "MICROSECONDS", "NANOSECONDS", "UNSPECIFIED")
+_UNIT_OF: dict[str, str] = dict(zip(get_args(Unit), _UNITS, strict=True))
 
 
 def columns(
@@ -64,12 +42,12 @@ def columns(
     schema: str | None = None,
     schema_version: Annotated[int | None, Option(min=1)] = None,
     read: Annotated[list[str] | None, Option(metavar="COLUMN:SCOPE:ATTRIBUTE")] = None,
-    schema_violations: Violations | None = None,
+    schema_violations: Literal["null", "quarantine", "reject"] | None = None,
     promote: Promote = None,
     promote_none: bool = False,
     record_ids: bool | None = None,
     timestamp_unit: Unit | None = None,
-    automatic_columns: Switch | None = None,
+    automatic_columns: Literal["on", "off"] | None = None,
     automatic_key: Annotated[list[str] | None, Option(metavar="KEY[:TYPE]")] = None,
     time_column: Annotated[str | None, Option(metavar="COLUMN")] = None,
     expected_version: ExpectedVersion = None,
@@ -100,7 +78,7 @@ def columns(
         schema_violations=_number(schema_violations, pb.SchemaViolations, "SCHEMA_VIOLATIONS"),
         record_ids=record_ids,
         timestamp_unit=_number(timestamp_unit, pb.TimestampUnit, "TIMESTAMP_UNIT"),
-        automatic_columns__enabled=automatic_columns and automatic_columns is Switch.ON,
+        automatic_columns__enabled=automatic_columns and automatic_columns == "on",
         foreign_files__time_column=time_column,
     )
     if automatic_key:
@@ -110,9 +88,11 @@ def columns(
     return settings_answer(reply, FIELDS, texts, promoted_table(reply.settings))
 
 
-def _number(choice: StrEnum | None, enum: Any, prefix: str) -> Any:
+def _number(choice: str | None, enum: Any, prefix: str) -> Any:
     """Return a choice as meta knows it."""
-    return None if choice is None else enum.Value(f"{prefix}_{choice.name}")
+    return (
+        None if choice is None else enum.Value(f"{prefix}_{_UNIT_OF.get(choice, choice).upper()}")
+    )
 
 
 def _bind(change: SettingsChange, schema: str, version: int | None, texts: Iterable[str]) -> None:
@@ -185,7 +165,7 @@ def column_facts(client: MetaClient, settings: "pb.DatasetSettings") -> Iterator
         yield "schema violations", _short(pb.SchemaViolations.Name(settings.schema_violations))
     if settings.timestamp_unit:
         unit = pb.TimestampUnit.Name(settings.timestamp_unit).removeprefix("TIMESTAMP_UNIT_")
-        yield "timestamp unit", Unit[unit]
+        yield "timestamp unit", next(name for name, long in _UNIT_OF.items() if long == unit)
     if settings.HasField("automatic_columns"):
         yield "automatic columns", "on" if settings.automatic_columns.enabled else "off"
     keys = [

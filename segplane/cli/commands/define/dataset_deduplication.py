@@ -1,8 +1,7 @@
 """segplane datasets deduplication: duplicates by a column of the bound schema."""
 
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from segplane.cli.connection import usage
 from segplane.cli.entry_changes import ExpectedVersion
@@ -16,19 +15,12 @@ from segplane.cli.settings_of_datasets import SettingsChange, settings_answer
 NO_COLUMN = "none"
 
 
-class OutsideWindow(StrEnum):
-    """A treatment of records outside the window."""
-
-    KEEP = "keep"
-    REFUSE = "refuse"
-
-
 def deduplication(
     client: MetaClient,
     name: Dataset,
     deduplicate_by: Annotated[str | None, Option(metavar="COLUMN")] = None,
     deduplicate_days: Annotated[int | None, Option(min=1, max=30, metavar="N")] = None,
-    outside_window: OutsideWindow | None = None,
+    outside_window: Literal["keep", "refuse"] | None = None,
     claim_keys: bool = False,
     expected_version: ExpectedVersion = None,
     *,
@@ -46,7 +38,7 @@ def deduplication(
             before the setting.
     """
     if claim_keys:
-        from segplane.recovery.row_events import claim_rows
+        from segplane.recovery.deduplication import claim_rows
 
         outcome = claim_rows(client, address, name)
         return Answer(outcome, [f"stored the keys of {outcome.claimed} of {outcome.rows} rows"])
@@ -56,7 +48,7 @@ def deduplication(
         # Set, and empty.
         change.settings.deduplication.SetInParent()
     outside = outside_window and common_pb2.OutsideWindow.Value(
-        f"OUTSIDE_WINDOW_{outside_window.name}"
+        f"OUTSIDE_WINDOW_{outside_window.upper()}"
     )
     change.set_fields(
         deduplication__column=None if is_off else deduplicate_by,

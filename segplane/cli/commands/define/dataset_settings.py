@@ -1,13 +1,13 @@
 """segplane datasets retention, limits: ages of segments, and bounds of what is taken in."""
 
+import inspect
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 from segplane.cli.commands.define.dataset_columns import (
-    Promote,
     column_facts,
-    promote_columns,
+    columns,
     promoted_table,
 )
 from segplane.cli.commands.define.dataset_deduplication import deduplication_facts
@@ -21,7 +21,6 @@ from segplane.cli.settings_of_datasets import SettingsChange, seconds, settings_
 
 AgeOption = Annotated[str | None, Option(metavar="AGE")]
 Number = Annotated[int | None, Option(min=0)]
-RecordsPerMonth = Annotated[int | None, Option(min=-1)]
 RETENTION = {
     "event_retention": "event retention",
     "created_retention": "created retention",
@@ -59,7 +58,7 @@ def retention(
 def limits(
     client: MetaClient,
     name: Dataset,
-    records_per_month: RecordsPerMonth = None,
+    records_per_month: Annotated[int | None, Option(min=-1)] = None,
     bytes_per_sec: Number = None,
     exports_in_flight: Number = None,
     memory_bytes: Number = None,
@@ -100,39 +99,20 @@ def limits(
     return settings_answer(reply, LIMITS, _limit_facts(reply.settings))
 
 
-def settings(
-    client: MetaClient,
-    name: Dataset,
-    event_retention: AgeOption = None,
-    created_retention: AgeOption = None,
-    grace: AgeOption = None,
-    records_per_month: RecordsPerMonth = None,
-    bytes_per_sec: Number = None,
-    exports_in_flight: Number = None,
-    memory_bytes: Number = None,
-    event_age_max: AgeOption = None,
-    event_lead_max: AgeOption = None,
-    excess_events: Number = None,
-    promote: Promote = None,
-    promote_none: bool = False,
-) -> Answer:
+def settings(client: MetaClient, name: str, **options: Any) -> Answer:
     """Show all settings; with options, change them first.
 
-    It has the options of 0.2.0, under which five commands are one.
+    It has the options of `datasets columns`, `limits` and `retention`, and does what these do.
     """
-    change = SettingsChange(client, name)
-    change.set_ages(event_retention, created_retention, grace)
-    change.set_fields(
-        records_per_month=records_per_month,
-        excess_events_allowed=excess_events,
-        ingest_limits__bytes_per_sec=bytes_per_sec,
-        ingest_limits__exports_in_flight=exports_in_flight,
-        ingest_limits__memory_bytes=memory_bytes,
-        ingest_limits__event_age_max_secs=seconds(event_age_max),
-        ingest_limits__event_lead_max_secs=seconds(event_lead_max),
-    )
-    promote_columns(change, promote, is_none=promote_none)
-    reply = change.send()
+    for command in _COMMANDS:
+        given = {
+            option: options[option]
+            for option in inspect.signature(command).parameters.keys() & options.keys()
+            if options[option] is not None and options[option] is not False
+        }
+        if given:
+            command(client, name, **given)
+    reply = SettingsChange(client, name).send()
     texts = (
         *_retention_facts(reply.settings),
         *_limit_facts(reply.settings),
@@ -141,6 +121,15 @@ def settings(
     )
     fields = (field.name for field in reply.settings.DESCRIPTOR.fields)
     return settings_answer(reply, fields, texts, promoted_table(reply.settings))
+
+
+_COMMANDS = (columns, limits, retention)
+_OPTIONS = {n: p for each in _COMMANDS for n, p in inspect.signature(each).parameters.items()}
+# Each command reads the version that it changes.
+del _OPTIONS["expected_version"]
+settings.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [*_OPTIONS.values()], return_annotation=Answer
+)
 
 
 def _retention_facts(settings: "pb.DatasetSettings") -> Iterator[Fact]:

@@ -1,20 +1,24 @@
 """segplane datasets: named sets of telemetry records."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
+from uuid import uuid4
 
 from segplane.cli.commands.define.dataset_columns import columns
 from segplane.cli.commands.define.dataset_deduplication import deduplication
 from segplane.cli.commands.define.dataset_optimize import optimize
-from segplane.cli.commands.define.dataset_placement import placement
 from segplane.cli.commands.define.dataset_settings import limits, retention, settings
-from segplane.cli.commands.define.dataset_sharding import shard
+from segplane.cli.commands.operate import rewrites
 from segplane.cli.commands.read.reading import preview
 from segplane.cli.commands.read.stats import segment_facts
 from segplane.cli.connection import refusal
+from segplane.cli.connection import usage as usage_error
+from segplane.cli.entry_changes import refused_with_differences
 from segplane.cli.messages import (
     MetaClient,
     catalog_pb2,
+    common_pb2,
     janitor_pb2,
     operations_pb2,
     resources_pb2,
@@ -33,6 +37,7 @@ from segplane.cli.output import (
 )
 from segplane.cli.parameters import Option, Positional
 
+DEFAULT_STORE = "default"
 datasets: "Noun[catalog_pb2.Dataset]" = Noun(
     "datasets",
     {"id": "id", "name": "name", "hint": lambda d: _hint(d.name)},
@@ -46,9 +51,7 @@ datasets.command("columns", "{} --promote status:int:record:http.status_code")(c
 datasets.command("deduplication", "{} --deduplicate-by order_id --deduplicate-days 7")(
     deduplication
 )
-datasets.command("placement", "{} cold --follow")(placement)
 datasets.command("optimize", "{} --older-than 7d")(optimize)
-datasets.command("shard", "{} service_name")(shard)
 datasets.command("preview", "{} --signal logs")(preview)
 datasets.command("settings", "{}", hidden=True)(settings)
 
@@ -240,11 +243,6 @@ def delete(
     id_ = dataset_id(client, name)
     request = catalog_pb2.DeleteDatasetRequest(id=id_, keep_files=keep_files)
     reply = client.catalog.DeleteDataset(request)
-    if keep_files and reply.success and not reply.keeps_files:
-        raise refusal(
-            "this meta knows no --keep-files and deletes the objects in 7 days: run `segplane"
-            f" datasets delete --undo {id_}`, and upgrade it"
-        )
     kept = f", its files stay below {merged_prefix(id_)}" if reply.keeps_files else ""
     text = f"deleted{kept}; bring it back with: segplane datasets delete --undo {id_}"
     return Answer(message_dict(reply) | {"id": id_}, [text])
@@ -256,3 +254,90 @@ def _undelete(client: MetaClient, dataset_id: str) -> Answer:
     if not reply.success:
         raise refusal(f"dataset {reply.name} is not deleted")
     return Answer(reply, [reply.name])
+
+
+@datasets.command("placement", "{} cold --follow")
+def placement(
+    client: MetaClient,
+    name: Dataset,
+    store: Annotated[
+        str | None,
+        Positional(help=f"Name of a store, as META_OBJECT_STORES has it, or {DEFAULT_STORE}."),
+    ] = None,
+    tasks_max: rewrites.TasksMax = None,
+    mib_per_sec: rewrites.MiBPerSec = None,
+    follow: rewrites.Follow = False,
+) -> Answer:
+    """Show the store of new segments; with STORE, move the dataset there while it is in use.
+
+    New segments go there at once, existing ones by a rewrite, which `segplane rewrites` lists,
+    pauses and bounds. Run again, it moves the remaining segments.
+    """
+    if store is None:
+        return _stores(client, dataset_id(client, name))
+    request = operations_pb2.CreateRewriteJobRequest(
+        id=str(uuid4()),
+        dataset_id=dataset_id(client, name),
+        store="" if store == DEFAULT_STORE else store,
+        tasks_max=tasks_max or 0,
+        bytes_per_sec=int((mib_per_sec or 0) * rewrites.MIB),
+    )
+    return rewrites.created(client, request, follow=follow)
+
+
+def _stores(client: MetaClient, id_: str) -> Answer:
+    from dataplane.location import ask_location
+    from segplane.read.lookup import settings_at
+
+    used = settings_at(client, id_, None).store
+    stores = ask_location(client, "cli").stores
+    rows = [
+        {"name": name or DEFAULT_STORE, "url": stores.get(name).url(), "is_used": name == used}
+        for name in stores.names()
+    ]
+    return listing(
+        rows,
+        {
+            "store": lambda row: row["name"],
+            "location": lambda row: row["url"],
+            "new segments": lambda row: "here" if row["is_used"] else "-",
+        },
+    )
+
+
+@datasets.command("shard", "{} service_name")
+def shard(
+    client: MetaClient,
+    name: Dataset,
+    fields: Annotated[list[str] | None, Positional(metavar="[FIELD[=WEIGHT]]...")] = None,
+    none: bool = False,
+) -> Answer:
+    """Show or replace the fields that lead the sort order of new segments.
+
+    Options:
+        fields: Columns that readers filter by; weight 1 if unset.
+        none: Remove all sharding fields.
+    """
+    if fields and none:
+        raise usage_error("FIELD and --none exclude each other")
+    sharding_fields = [_sharding_field(text) for text in fields or ()]
+    read = partial(
+        client.catalog.GetShardingFields, catalog_pb2.GetShardingFieldsRequest(name=name)
+    )
+    reply = read()
+    if sharding_fields or none:
+        request = catalog_pb2.SetShardingFieldsRequest(
+            name=name, fields=sharding_fields, expected_version=reply.version or None
+        )
+        with refused_with_differences(reply, read):
+            client.catalog.SetShardingFields(request)
+        reply = read()
+    return listing(reply.fields, {"field": "field_name", "weight": lambda f: f"{f.weight:g}"})
+
+
+def _sharding_field(text: str) -> "common_pb2.ShardingField":
+    name, _, weight = text.partition("=")
+    try:
+        return common_pb2.ShardingField(field_name=name, weight=float(weight or 1))
+    except ValueError:
+        raise usage_error(f"{text!r} is not FIELD=WEIGHT") from None

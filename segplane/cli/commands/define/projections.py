@@ -1,19 +1,14 @@
 """segplane projections: how a view reads a dataset, in KQL."""
 
 from collections.abc import Iterable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
-from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
+from segplane.cli.entry_changes import ExpectedVersion, catalog_call, update_entry
 from segplane.cli.messages import MetaClient, catalog_pb2
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.options import schema_id
 from segplane.cli.output import Answer
 from segplane.cli.parameters import Positional
-
-if TYPE_CHECKING:
-    from google.protobuf.message import Message
-
 
 Name = Annotated[str, Positional(help="The projection.")]
 Text = Annotated[str, Positional(help="Operators in KQL, such as: where body != ''.")]
@@ -34,11 +29,8 @@ def create(client: MetaClient, name: Name, text: Text, schema: str | None = None
     Options:
         schema: Schema of its output.
     """
-    reply = client.catalog.CreateProjection(
-        catalog_pb2.CreateProjectionRequest(
-            name=name, projection=text, schema_id=schema and schema_id(client, schema)
-        )
-    )
+    id_ = schema and schema_id(client, schema)
+    reply = catalog_call(client, "CreateProjection", name=name, projection=text, schema_id=id_)
     return Answer(reply, [reply.id])
 
 
@@ -47,15 +39,7 @@ def update(
     client: MetaClient, name: Name, text: Text, expected_version: ExpectedVersion = None
 ) -> Answer:
     """Change a projection's text; links that it would break refuse that."""
-    read = partial(client.catalog.GetProjection, catalog_pb2.GetProjectionRequest(name=name))
-    before = read()
-    request = catalog_pb2.UpdateProjectionRequest(
-        id=before.id,
-        projection=text,
-        expected_version=expected_version or before.version or None,
-    )
-    with refused_with_differences(before, read):
-        return Answer(client.catalog.UpdateProjection(request))
+    return Answer(update_entry(client, "Projection", name, expected_version, projection=text))
 
 
 @projections.lists
@@ -65,12 +49,12 @@ def list_(client: MetaClient) -> "Iterable[catalog_pb2.Projection]":
 
 
 @projections.shows
-def show(client: MetaClient, name: Name) -> "catalog_pb2.GetProjectionResponse":
+def show(client: MetaClient, name: Name) -> Any:
     """Show one projection."""
-    return client.catalog.GetProjection(catalog_pb2.GetProjectionRequest(name=name))
+    return catalog_call(client, "GetProjection", name=name)
 
 
 @projections.deletes
-def delete(client: MetaClient, name: Name) -> "Message":
+def delete(client: MetaClient, name: Name) -> Any:
     """Delete a projection, and with it the links of views through it."""
-    return client.catalog.DeleteProjection(catalog_pb2.DeleteProjectionRequest(name=name))
+    return catalog_call(client, "DeleteProjection", name=name)

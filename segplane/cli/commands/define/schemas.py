@@ -1,19 +1,14 @@
 """segplane schemas: names and types of columns that views and projections promise."""
 
 from collections.abc import Iterable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from segplane.cli.connection import usage
-from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
+from segplane.cli.entry_changes import ExpectedVersion, catalog_call, update_entry
 from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.output import Answer, listing
 from segplane.cli.parameters import Option, Positional
-
-if TYPE_CHECKING:
-    from google.protobuf.message import Message
-
 
 Name = Annotated[str, Positional(help="The schema.")]
 
@@ -33,8 +28,7 @@ def create(client: MetaClient, name: Name, columns: list[str]) -> Answer:
     Options:
         columns: Columns, as code:long.
     """
-    request = catalog_pb2.CreateSchemaRequest(name=name, columns=map(_column, columns))
-    reply = client.catalog.CreateSchema(request)
+    reply = catalog_call(client, "CreateSchema", name=name, columns=map(_column, columns))
     return Answer(reply, [reply.id])
 
 
@@ -62,20 +56,15 @@ def update(
     """
     if revise and not (add or remove):
         raise usage("name what the next version has or lacks: --add, --remove")
-    read = partial(client.catalog.GetSchema, catalog_pb2.GetSchemaRequest(name=name))
-    before = read()
-    request = catalog_pb2.UpdateSchemaRequest(
-        id=before.id,
+    reply = update_entry(
+        *(client, "Schema", name, expected_version),
         new_name=rename,
         add_columns=map(_column, add or ()),
         remove_columns=remove or (),
         column_order=order.split(",") if order else (),
-        expected_version=expected_version or before.version or None,
         freeze=freeze,
         is_revision=revise,
     )
-    with refused_with_differences(before, read):
-        reply = client.catalog.UpdateSchema(request)
     frozen = ", frozen" if freeze else ""
     return Answer(reply, [f"{reply.name} version {reply.number}{frozen}: {_columns(reply)}"])
 
@@ -89,11 +78,9 @@ def list_(client: MetaClient) -> "Iterable[catalog_pb2.Schema]":
 @schemas.command("show", "{}")
 def show(client: MetaClient, name: Name) -> Answer:
     """Show the versions of a schema, the newest first."""
-    newest = client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(name=name))
-    versions = [newest]
-    for number in range(newest.number - 1, 0, -1):
-        request = catalog_pb2.GetSchemaRequest(id=newest.id, number=number)
-        versions.append(client.catalog.GetSchema(request))
+    newest = catalog_call(client, "GetSchema", name=name)
+    older = range(newest.number - 1, 0, -1)
+    versions = [newest, *(catalog_call(client, "GetSchema", id=newest.id, number=n) for n in older)]
     note = "frozen: `segplane schemas update --revise` makes the next version"
     return listing(
         versions, {"version": "number", "columns": _columns}, notes=[note] * newest.frozen
@@ -101,9 +88,9 @@ def show(client: MetaClient, name: Name) -> Answer:
 
 
 @schemas.deletes
-def delete(client: MetaClient, name: Name) -> "Message":
+def delete(client: MetaClient, name: Name) -> Any:
     """Delete a schema that nothing has."""
-    return client.catalog.DeleteSchema(catalog_pb2.DeleteSchemaRequest(name=name))
+    return catalog_call(client, "DeleteSchema", name=name)
 
 
 def _column(text: str) -> "common_pb2.Column":

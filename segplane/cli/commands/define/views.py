@@ -1,10 +1,10 @@
 """segplane views: the catalog's views, and the equivalent SQL."""
 
-from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, cast
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from segplane.cli.connection import usage
-from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
+from segplane.cli.entry_changes import ExpectedVersion, catalog_call, update_entry
 from segplane.cli.messages import MetaClient, catalog_pb2
 from segplane.cli.nouns import Noun
 from segplane.cli.options import dataset_id, schema_id
@@ -12,8 +12,6 @@ from segplane.cli.output import NONE, Answer, author_facts, listing
 from segplane.cli.parameters import Option, Positional
 
 if TYPE_CHECKING:
-    from google.protobuf.message import Message
-
     from kql.sql.engines import EngineName
 
 Name = Annotated[str, Positional(help="The view.")]
@@ -70,7 +68,7 @@ def create(client: MetaClient, name: Name, schema: str | None = None) -> Answer:
         schema: Schema that every link yields.
     """
     id_ = schema and schema_id(client, schema)
-    reply = client.catalog.CreateView(catalog_pb2.CreateViewRequest(name=name, schema_id=id_))
+    reply = catalog_call(client, "CreateView", name=name, schema_id=id_)
     return Answer(reply, [reply.id])
 
 
@@ -88,7 +86,7 @@ def show(
             this moment: later links, projections and promoted columns are not in it.
     """
     if not sql:
-        return views.answer(client.catalog.GetView(catalog_pb2.GetViewRequest(name=name)))
+        return views.answer(catalog_call(client, "GetView", name=name))
     from segplane.read.views.view_sql import view_sql
 
     if dialect not in DIALECTS:
@@ -113,17 +111,9 @@ def update(
         description: New text; empty removes it.
         schema: Schema that every link yields; empty removes it.
     """
-    read = partial(client.catalog.GetView, catalog_pb2.GetViewRequest(name=name))
-    before = read()
-    request = catalog_pb2.UpdateViewRequest(
-        id=before.id,
-        new_name=rename,
-        description=description,
-        schema_id=schema and schema_id(client, schema),
-        expected_version=expected_version or before.version or None,
-    )
-    with refused_with_differences(before, read):
-        return Answer(client.catalog.UpdateView(request))
+    id_ = schema and schema_id(client, schema)
+    changes = {"new_name": rename, "description": description, "schema_id": id_}
+    return Answer(update_entry(client, "View", name, expected_version, **changes))
 
 
 @views.command("link", "{} checkout errors")
@@ -139,22 +129,16 @@ def link(
     Options:
         remove: Instead, let it no longer read the dataset through the projection.
     """
-    catalog = client.catalog
     ids = {
-        "view_id": catalog.GetView(catalog_pb2.GetViewRequest(name=name)).id,
+        "view_id": catalog_call(client, "GetView", name=name).id,
         "dataset_id": dataset_id(client, dataset),
-        "projection_id": catalog.GetProjection(
-            catalog_pb2.GetProjectionRequest(name=projection)
-        ).id,
+        "projection_id": catalog_call(client, "GetProjection", name=projection).id,
     }
-    if remove:
-        gone = catalog_pb2.UnlinkViewDatasetProjectionRequest(**ids)
-        return Answer(catalog.UnlinkViewDatasetProjection(gone))
-    request = catalog_pb2.LinkViewDatasetProjectionRequest(**ids)
-    return Answer(catalog.LinkViewDatasetProjection(request))
+    verb = "Unlink" if remove else "Link"
+    return Answer(catalog_call(client, f"{verb}ViewDatasetProjection", **ids))
 
 
 @views.deletes
-def delete(client: MetaClient, name: Name) -> "Message":
+def delete(client: MetaClient, name: Name) -> Any:
     """Delete a view with its links; datasets and projections stay."""
-    return client.catalog.DeleteView(catalog_pb2.DeleteViewRequest(name=name))
+    return catalog_call(client, "DeleteView", name=name)

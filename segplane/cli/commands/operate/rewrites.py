@@ -3,8 +3,7 @@
 import sys
 import time
 from collections.abc import Iterable
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from segplane.cli.connection import EXIT_REFUSED, complain
 from segplane.cli.messages import MetaClient
@@ -27,14 +26,6 @@ Follow = Annotated[
 ]
 MIB = 1024 * 1024
 _FOLLOW_SECS = 1.0
-
-
-class RewriteState(StrEnum):
-    """A state that a rewrite is given."""
-
-    RUNNING = "running"
-    PAUSED = "paused"
-    CANCELLED = "cancelled"
 
 
 rewrites: "Noun[pb.RewriteJob]" = Noun(
@@ -74,7 +65,7 @@ def show(client: MetaClient, rewrite_id: RewriteId, follow: Follow = False) -> A
 def update(
     client: MetaClient,
     rewrite_id: RewriteId,
-    state: RewriteState | None = None,
+    state: Literal["running", "paused", "cancelled"] | None = None,
     tasks_max: TasksMax = None,
     mib_per_sec: MiBPerSec = None,
 ) -> Answer:
@@ -88,7 +79,7 @@ def update(
         id=rewrite_id,
         state=None
         if state is None
-        else pb.RewriteJobState.Value(f"REWRITE_JOB_STATE_{state.name}"),
+        else pb.RewriteJobState.Value(f"REWRITE_JOB_STATE_{state.upper()}"),
         tasks_max=tasks_max,
         bytes_per_sec=None if mib_per_sec is None else int(mib_per_sec * MIB),
     )
@@ -107,7 +98,7 @@ def created(client: MetaClient, request: "pb.CreateRewriteJobRequest", *, follow
 
 def _followed(client: MetaClient, rewrite: "pb.RewriteJob") -> "pb.RewriteJob":
     """Print progress to standard error until a rewrite has ended or is paused."""
-    while _state(rewrite) == RewriteState.RUNNING:
+    while _state(rewrite) == "running":
         print(_progress(rewrite), file=sys.stderr)
         time.sleep(_FOLLOW_SECS)
         rewrite = _get(client, rewrite.id)

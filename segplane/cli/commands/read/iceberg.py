@@ -6,7 +6,7 @@ from segplane.cli.command import command, group
 from segplane.cli.connection import usage
 from segplane.cli.iceberg_settings import ENGINES, CatalogAddress, settings_of
 from segplane.cli.messages import MetaClient
-from segplane.cli.options import LocalStackDir
+from segplane.cli.options import DataDir
 from segplane.cli.output import Answer
 from segplane.cli.parameters import Option, Positional
 from segplane.stack.defaults import DEFAULT_DATA_DIR
@@ -32,7 +32,7 @@ def info(
         list[str] | None, Option(help=f"Only this one: {', '.join(ENGINES)}.")
     ] = None,
     token: bool = False,
-    data_dir: LocalStackDir = DEFAULT_DATA_DIR,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
 ) -> Answer:
     """Print what to paste into each engine to read the datasets of this server.
 

@@ -16,6 +16,7 @@ from segplane.cli.options import AsOf, Dataset, End, Fresh, Start, moment_of
 from segplane.cli.output import NONE, Answer, JsonText, json_text, table
 from segplane.cli.parameters import Option
 from segplane.terminal.plain_text import print_table
+from segplane.terminal.whole_files import whole_file
 
 if TYPE_CHECKING:
     from segplane.read import OpenDataset, OpenView
@@ -82,7 +83,7 @@ def read(
         file_format: One of parquet, arrow, csv, json (an object a line).
         columns: Only these columns, separated by commas.
     """
-    from segplane.query.results.row_files import FORMATS, whole_file, write_rows
+    from segplane.query.results.row_files import FORMATS, write_rows
     from segplane.read import open_dataset
 
     if file_format not in FORMATS:

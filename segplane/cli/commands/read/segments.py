@@ -101,18 +101,14 @@ def _cut(
 
 
 def _unreadable(client: MetaClient) -> Answer:
-    from segments.keys import join_key
-    from segplane.read.lookup import find_unreadable
-
-    def key(segment: "common_pb2.SegmentInfo") -> str:
-        return join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
+    from segplane.read.lookup import find_unreadable, object_key
 
     return listing(
         find_unreadable(client),
         {
             "id": "id",
             "dataset": "dataset_id",
-            "object": key,
+            "object": object_key,
             "events": "number_of_events",
             "version": "created_version",
             "reason": lambda segment: segment.foreign.reason,

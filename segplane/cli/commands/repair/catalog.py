@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from meta.process.environment import environment
 from segplane.cli.command import command, group
 from segplane.cli.commands.repair.catalog_reconcile import reconcile, store_of_options
-from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
+from segplane.cli.commands.run.running import DatabaseUrl, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import open_database, usage
+from segplane.cli.options import DataDir
 from segplane.cli.output import Answer, facts, size_text, table
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR
@@ -82,9 +83,9 @@ def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
 def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Iterator[str]:
     from segplane.fsck.lost_deduplication_keys import once_again
 
-    segments = Counter(live.footer.dataset_id for live in plan.segments)
-    rows, sizes = Counter[str](), Counter[str]()
+    segments, rows, sizes = Counter[str](), Counter[str](), Counter[str]()
     for live in plan.segments:
+        segments[live.footer.dataset_id] += 1
         rows[live.footer.dataset_id] += live.rows
         sizes[live.footer.dataset_id] += live.compressed_size_bytes
     yield from table(
@@ -137,14 +138,15 @@ def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dic
     return {
         "version": version,
         "datasets": [{"id": d, "name": named[d]} for d in plan.dataset_ids],
-        "segments": [
+        # Read only if it is printed.
+        "segments": (
             {
                 "object_key": entry.key,
                 "dataset_id": entry.footer.dataset_id,
                 "events": entry.rows,
             }
             for entry in plan.segments
-        ],
+        ),
         "streams": [
             {
                 "id": s.stream_id,

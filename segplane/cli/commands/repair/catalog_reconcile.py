@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from segplane.cli.commands.run.running import DatabaseUrl, DataDir, NamedStoreUrls, StoreUrl
+from segplane.cli.commands.run.running import DatabaseUrl, NamedStoreUrls, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, open_database, usage
-from segplane.cli.options import Reason
+from segplane.cli.options import DataDir, Reason
 from segplane.cli.output import Answer, AsJson, facts
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from meta.store.damage.losses import Acceptance
     from segments.store.interface import ObjectStore
     from segplane.recovery.gone_segments import Decision, GoneSegments
+    from segplane.recovery.lost_segments import UnclaimedKeys
     from segplane.recovery.reconcile import ReconcileReport
-    from segplane.recovery.unclaimed_keys import UnclaimedKeys
 
 ALL = "all"
 NEXT_STEP = """
@@ -54,7 +54,7 @@ def reconcile(
     # Neither pyarrow nor the server's side is part of the `cli` extra.
     from meta import migrations
     from segplane.recovery import reconcile as reconciling
-    from segplane.stack.running_postgres import running_url
+    from segplane.stack.postgres import running_url
 
     url = database_url or running_url(data_dir / "postgres")
     store = store_of_options(object_store_url, object_stores, data_dir)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 app = group()
 DAY_SECS = 86_400
-KEEP_EVERY_SECS = 2.0
 
 
 @command(app, "fsck --deep --cursor position.json")
@@ -124,38 +122,29 @@ def _check(
     """Run the check from its position on; the file goes once it is over."""
     from dataplane.location import ask_location
     from segments.store.open import open_stores
+    from segplane.cli.commands.repair import fsck_data
     from segplane.fsck import catalog_check as checks
     from segplane.fsck import check_cursor
 
     cursor = check_cursor.load(path, begin, ("orphan_age_secs",)) if path else begin
     store = open_stores(ask_location(client, "fsck").stores)
-    checks.check_catalog(client, store, cursor, _Keeper(path).keep)
-    if path is not None:
-        path.unlink(missing_ok=True)
-    return store, cursor
+    pace = fsck_data.Pace()
 
-
-class _Keeper:
-    """Writes the position to its file and prints progress, every few seconds."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._kept = time.monotonic()
-
-    def keep(self, cursor: "CatalogCursor") -> None:
-        """Keep the position, unless that was done just now."""
-        from segplane.fsck import check_cursor
-
-        if time.monotonic() - self._kept < KEEP_EVERY_SECS:
+    def keep(cursor: "CatalogCursor") -> None:
+        if not pace.is_due():
             return
-        self._kept = time.monotonic()
-        if self._path is not None:
-            check_cursor.save(self._path, cursor)
+        if path is not None:
+            check_cursor.save(path, cursor)
         print(
             f"{cursor.objects} objects compared, up to {cursor.after_key[:80]!r}:"
             f" {cursor.num_findings} findings",
             file=sys.stderr,
         )
+
+    checks.check_catalog(client, store, cursor, keep)
+    if path is not None:
+        path.unlink(missing_ok=True)
+    return store, cursor
 
 
 def _lines(

@@ -32,12 +32,13 @@ def run(client: MetaClient, sample: float, since: int, cursor_path: Path | None)
     cursor = DataCursor(sample=sample, since=since, seed=random.getrandbits(32))
     if cursor_path is not None:
         cursor = check_cursor.load(cursor_path, cursor, ("sample", "since"))
-    display = _Display()
+    pace = Pace()
 
     def keep(cursor: DataCursor, progress: DataProgress) -> None:
         if cursor_path is not None:
             check_cursor.save(cursor_path, cursor)
-        display.show(progress)
+        if pace.is_due():
+            _show(progress)
 
     store = open_stores(ask_location(client, "fsck").stores)
     check_data(client, store, cursor, keep)
@@ -58,24 +59,28 @@ def all_withheld(client: MetaClient, store: ObjectStore) -> list[Withheld]:
     )
 
 
-class _Display:
-    """Progress on stderr, a line every few seconds."""
+class Pace:
+    """Tells when it is time for progress: every few seconds."""
 
     def __init__(self) -> None:
-        self._shown = time.monotonic()
+        self._last = time.monotonic()
 
-    def show(self, progress: DataProgress) -> None:
-        """Print the progress unless that was done just now."""
-        if time.monotonic() - self._shown < PROGRESS_EVERY_SECS:
-            return
-        self._shown = time.monotonic()
-        left = "" if progress.left_secs is None else f", about {progress.left_secs:.0f} s left"
-        print(
-            f"{progress.objects} of {progress.total_objects} objects,"
-            f" {size_text(progress.size_bytes)} of {size_text(progress.total_size_bytes)},"
-            f" {progress.damaged} damaged{left}",
-            file=sys.stderr,
-        )
+    def is_due(self) -> bool:
+        """True unless that was said just now."""
+        now = time.monotonic()
+        is_due = now - self._last >= PROGRESS_EVERY_SECS
+        self._last = now if is_due else self._last
+        return is_due
+
+
+def _show(progress: DataProgress) -> None:
+    left = "" if progress.left_secs is None else f", about {progress.left_secs:.0f} s left"
+    print(
+        f"{progress.objects} of {progress.total_objects} objects,"
+        f" {size_text(progress.size_bytes)} of {size_text(progress.total_size_bytes)},"
+        f" {progress.damaged} damaged{left}",
+        file=sys.stderr,
+    )
 
 
 def _document(cursor: DataCursor) -> dict[str, object]:

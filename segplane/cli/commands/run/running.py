@@ -1,11 +1,11 @@
 """segplane dev and migrate: commands that run processes on this machine."""
 
 import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from segplane.cli.command import command, group
 from segplane.cli.connection import DEFAULT_ADDRESS, open_database
+from segplane.cli.options import DataDir
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR, PORT_MAX
 
@@ -25,14 +25,6 @@ MetaPort = Annotated[
 MetaHost = Annotated[
     str | None,
     Option(help="Address that meta listens on; unset: META_BIND's, or 127.0.0.1."),
-]
-DataDir = Annotated[
-    Path,
-    Option(
-        "--data-dir",
-        envvar="SEGPLANE_DATA_DIR",
-        help="Folder of database, objects, logs and token; kept over restarts.",
-    ),
 ]
 DatabaseUrl = Annotated[
     str,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from segplane.cli.command import command, group
 from segplane.cli.connection import usage
-from segplane.cli.options import LocalStackDir
+from segplane.cli.options import DataDir
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR
 
@@ -31,7 +31,7 @@ def send_and_wait(
     ] = "",
     dataset: str = "default",
     timeout: Annotated[float, Option(min=1)] = 120.0,
-    data_dir: LocalStackDir = DEFAULT_DATA_DIR,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
 ) -> None:
     """Send log records and wait until readers see each of them once.
 

@@ -22,6 +22,7 @@ from segplane.gateway.iceberg.metadata.data_files import (
 from segplane.gateway.iceberg.metadata.documents import LEFT_OUT_MAX
 from segplane.gateway.iceberg.metadata.manifest_groups import ManifestGroups
 from segplane.gateway.iceberg.refusals import TableRefused
+from segplane.read.lookup import find_pages
 
 log = structlog.get_logger()
 PAGE = 10_000
@@ -84,8 +85,7 @@ class Contents:
             dataset_names=[self.dataset_name], limit=PAGE, as_of_version=version
         )
         files: list[DataFile] = []
-        while True:
-            reply = meta.segment_lookup.FindSegments(request)
+        for reply in find_pages(meta, request):
             for segment in reply.segments:
                 self._check_owner(segment)
                 described = self._described(segment)
@@ -94,9 +94,6 @@ class Contents:
                 else:
                     self._unreadable[described.id] = described
             self._check_number(len(files) + len(self._unreadable))
-            if not reply.page.HasField("next_cursor"):
-                break
-            request.cursor = reply.page.next_cursor
         self.groups.add_all(files)
         self._count(files, 1)
         self._files = {file.id: file for file in files}

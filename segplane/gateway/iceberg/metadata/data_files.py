@@ -9,13 +9,13 @@ from dataplane.registration import registered_facts, segment_facts
 from meta.v1 import common_pb2
 from segments.errors import CorruptObject, ObjectMissing
 from segments.foreign.opening import claims_to_be_segment, reason_of
-from segments.keys import join_key
 from segments.location import Stores
 from segments.parquet.columns.stored_columns import FORMAT_MICROSECONDS
 from segments.parquet.content import read_content
 from segments.parquet.footer import differences
 from segments.signals import SIGNALS, TRAITS
 from segments.store.interface import ObjectStore
+from segplane.read.lookup import object_key
 
 # Signals by the numbers of the contract's enum, in the order in which a file sorts them: by name.
 _SIGNAL_NAMES = {TRAITS[signal].kind: signal for signal in SIGNALS}
@@ -81,7 +81,7 @@ def data_file(segment: common_pb2.SegmentInfo, stores: Stores) -> DataFile | Unr
     )
     if facts.format_version != FORMAT_MICROSECONDS or len(names) != len(facts.signals):
         return UnreadableFile(segment.id, facts.format_version)
-    key = join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
+    key = object_key(segment)
     return DataFile(
         day=segment.time_range.start_time // _DAY_NANOS,
         created_version=segment.created_version,
@@ -98,13 +98,12 @@ def data_file(segment: common_pb2.SegmentInfo, stores: Stores) -> DataFile | Unr
 
 def _left_out(segment: common_pb2.SegmentInfo) -> UnreadableFile:
     """Describe an object that a client registered without facts."""
-    key = join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
-    reasons = {
-        common_pb2.FOREIGN_STATE_MAPPED: (
+    key = object_key(segment)
+    reason = segment.foreign.reason
+    if segment.foreign.state == common_pb2.FOREIGN_STATE_MAPPED:
+        reason = (
             "it is no segment yet: a merge worker makes one of it, about a minute after it came"
-        ),
-    }
-    reason = reasons.get(segment.foreign.state, segment.foreign.reason)
+        )
     format_version = segment.facts.format_version if segment.HasField("facts") else None
     version = segment.created_version
     return UnreadableFile(segment.id, format_version, key, version, reason, is_left_out=True)
@@ -120,8 +119,7 @@ def told_apart(segment: common_pb2.SegmentInfo, store: ObjectStore) -> common_pb
         return segment
     known = common_pb2.SegmentInfo()
     known.CopyFrom(segment)
-    at = segment.cloud_object_key
-    key = join_key(at.prefix.prefix, at.key)
+    key = object_key(segment)
     try:
         if claims_to_be_segment(lambda: store.open_input(key)):
             known.ClearField("foreign")

@@ -5,7 +5,7 @@ used in its place; the own object is then an orphan, as after a crash between wr
 registration.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +14,7 @@ from hashlib import sha256
 from meta.client import MetaClient
 from meta.errors import NotFound
 from meta.v1 import operations_pb2 as pb
+from segments.inventory.listing import batches
 from segments.keys import new_table_key
 from segments.store.interface import ObjectStore
 from segplane.gateway.http import metrics
@@ -138,7 +139,7 @@ class Publisher:
         """Write and register missing objects; returns all registered ones, by digest."""
         registered: dict[bytes, pb.TableObject] = {}
         with ThreadPoolExecutor(WRITES_IN_FLIGHT) as writers:
-            for page in _pages(contents):
+            for page in batches(contents, OBJECTS_PAGE):
                 looked_up = self._register(
                     [pb.TableObject(digest=content.digest) for content in page]
                 )
@@ -162,8 +163,3 @@ class Publisher:
         request = pb.PutTableObjectsRequest(dataset_id=self.dataset_id, objects=objects)
         reply = self.meta.operations.PutTableObjects(request)
         return {item.digest: item for item in reply.objects if item.object_key}
-
-
-def _pages(contents: Sequence[_Content]) -> Iterator[Sequence[_Content]]:
-    for start in range(0, len(contents), OBJECTS_PAGE):
-        yield contents[start : start + OBJECTS_PAGE]

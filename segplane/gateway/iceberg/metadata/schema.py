@@ -36,20 +36,13 @@ class TableSchema:
     last_column_id: int
 
 
-def table_schema(promoted: Sequence[PromotedColumn]) -> TableSchema:
-    """The schema of a dataset with these promoted columns.
+def table_schema(
+    promoted: Sequence[PromotedColumn], signals: Sequence[Signal] = SIGNALS
+) -> TableSchema:
+    """The schema of a dataset with these promoted columns, or of the records of some signals.
 
-    One without a field id is left out: servers of 0.1.0 give none, and engines read by id.
+    A column without a field id is left out: engines read by id.
     """
-    return _schema(SIGNALS, promoted)
-
-
-def signal_schema(signal: Signal, promoted: Sequence[PromotedColumn]) -> TableSchema:
-    """The columns that records of one signal have, in the same form."""
-    return _schema((signal,), promoted)
-
-
-def _schema(signals: Sequence[Signal], promoted: Sequence[PromotedColumn]) -> TableSchema:
     numbered = [column for column in promoted if column.field_id is not None]
     stored = StoredColumns(wide_columns(signals, numbered), numbered, FORMAT_MICROSECONDS)
     fields = [_field(column) for column in stored.columns]

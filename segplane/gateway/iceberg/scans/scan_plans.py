@@ -11,8 +11,6 @@ from datetime import date, timedelta
 from typing import Any
 
 import structlog
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
@@ -29,7 +27,7 @@ from segplane.gateway.iceberg.metadata.contents import why_unreadable
 from segplane.gateway.iceberg.metadata.data_files import DataFile, UnreadableFile
 from segplane.gateway.iceberg.metadata.manifests import DAY_SPEC, UNPARTITIONED_SPEC
 from segplane.gateway.iceberg.refusals import PlanTaskMissing, RequestRefused, TableRefused
-from segplane.gateway.iceberg.responses import read_object, refuse
+from segplane.gateway.iceberg.responses import refuse
 from segplane.gateway.iceberg.scans.scan_filters import ScanBounds, scan_bounds
 from segplane.gateway.iceberg.tables import Tables, expiry_explained
 
@@ -77,14 +75,23 @@ class _Page:
         return page
 
 
+@dataclass(frozen=True, slots=True)
 class ScanPlanner:
     """Plans scans; safe for many threads."""
 
-    def __init__(self, meta: MetaClient, tables: Tables) -> None:
-        self._meta = meta
-        self._tables = tables
+    meta: MetaClient
+    tables: Tables
 
-    def plan(self, table: str, scope: DatasetScope, body: dict[str, Any]) -> dict[str, Any]:
+    def actions(self) -> Actions:
+        """Return the routes below a table, by method and name."""
+        return {
+            ("POST", "plan"): self._plan,
+            ("POST", "tasks"): self._fetch,
+            ("GET", "plan/"): _not_kept,
+            ("DELETE", "plan/"): _cancelled,
+        }
+
+    def _plan(self, body: dict[str, Any], table: str, scope: DatasetScope) -> Response:
         """Answer planTableScan, which is complete at once.
 
         Raises TableMissing, TableRefused, RequestRefused, MetaError.
@@ -99,12 +106,12 @@ class ScanPlanner:
         where = body.get("filter")
         if _size_bytes(where) > FILTER_BYTES_MAX:
             raise RequestRefused(f"the filter has more than {FILTER_BYTES_MAX:,} bytes")
-        dataset_id, dataset_name, version = self._tables.identify(table, scope)
+        dataset_id, dataset_name, version = self.tables.identify(table, scope)
         page = _Page(dataset_id, where, version if snapshot is None else snapshot)
-        answer, version = self._read(page, dataset_name)
-        return {"status": "completed", "plan-id": str(version), **answer}
+        tasks, version = self._read(page, dataset_name)
+        return answer({"status": "completed", "plan-id": str(version), **tasks})
 
-    def fetch(self, table: str, scope: DatasetScope, body: dict[str, Any]) -> dict[str, Any]:
+    def _fetch(self, body: dict[str, Any], table: str, scope: DatasetScope) -> Response:
         """Answer fetchScanTasks.
 
         Raises PlanTaskMissing, TableMissing, TableRefused, RequestRefused, MetaError.
@@ -113,11 +120,11 @@ class ScanPlanner:
         if not isinstance(token, str):
             raise RequestRefused("plan-task is no text")
         page = _Page.of(token)
-        dataset_id, dataset_name, _ = self._tables.identify(table, scope)
+        dataset_id, dataset_name, _ = self.tables.identify(table, scope)
         if page.dataset_id != dataset_id:
             raise PlanTaskMissing("the plan task is of another table: plan the scan again")
         try:
-            return self._read(page, dataset_name)[0]
+            return answer(self._read(page, dataset_name)[0])
         except CursorInvalid as error:
             raise PlanTaskMissing(f"{error}: plan the scan again") from error
 
@@ -126,13 +133,13 @@ class ScanPlanner:
         bounds = scan_bounds(True if page.filter is None else page.filter)
         request = _lookup(page, bounds, dataset_name)
         with expiry_explained(dataset_name, page.version or 0):
-            reply = self._meta.segment_lookup.FindSegments(request)
+            reply = self.meta.segment_lookup.FindSegments(request)
         if bounds.is_empty:
             # Asked for its version only.
             return {"file-scan-tasks": []}, reply.snapshot_version
         if any(segment.dataset_id != page.dataset_id for segment in reply.segments):
             raise TableRefused(f"dataset {dataset_name!r} was created again: load its table again")
-        files = [self._tables.described(segment) for segment in reply.segments]
+        files = [self.tables.described(segment) for segment in reply.segments]
         unreadable = [file for file in files if isinstance(file, UnreadableFile)]
         for file in unreadable:
             if file.is_left_out:
@@ -141,11 +148,11 @@ class ScanPlanner:
         if refused := [file for file in unreadable if not file.is_left_out]:
             raise TableRefused(why_unreadable(dataset_name, refused))
         tasks = [_task(file, page.filter) for file in files if isinstance(file, DataFile)]
-        answer: dict[str, Any] = {"file-scan-tasks": tasks}
+        read: dict[str, Any] = {"file-scan-tasks": tasks}
         if reply.page.HasField("next_cursor"):
             version, cursor = reply.snapshot_version, reply.page.next_cursor
-            answer["plan-tasks"] = [_Page(page.dataset_id, page.filter, version, cursor).token()]
-        return answer, reply.snapshot_version
+            read["plan-tasks"] = [_Page(page.dataset_id, page.filter, version, cursor).token()]
+        return read, reply.snapshot_version
 
 
 def _lookup(page: _Page, bounds: ScanBounds, dataset_name: str) -> FindSegmentsRequest:
@@ -195,36 +202,12 @@ def _size_bytes(where: Any) -> int:
         raise RequestRefused("the filter is nested too deep") from None
 
 
-class PlanRoutes:
-    """Answers planTableScan, fetchScanTasks, fetchPlanningResult and cancelPlanning."""
+def _not_kept(_: dict[str, Any], __: str, ___: DatasetScope) -> Response:
+    """Refuse: nothing is kept of a plan."""
+    message = "plans are complete in the answer to POST plan and are not kept: plan again"
+    return refuse(responses.NO_PLAN, message)
 
-    def __init__(self, planner: ScanPlanner) -> None:
-        self._planner = planner
 
-    def actions(self) -> Actions:
-        """Return the routes below a table, by method and name."""
-        return {
-            ("POST", "plan"): self.plan,
-            ("POST", "tasks"): self.fetch,
-            ("GET", "plan/"): self.find,
-            ("DELETE", "plan/"): self.cancel,
-        }
-
-    async def plan(self, request: Request, table: str, scope: DatasetScope) -> Response:
-        """Plan a scan."""
-        body = await read_object(request)
-        return await run_in_threadpool(lambda: answer(self._planner.plan(table, scope, body)))
-
-    async def fetch(self, request: Request, table: str, scope: DatasetScope) -> Response:
-        """Give a further page of a plan."""
-        body = await read_object(request)
-        return await run_in_threadpool(lambda: answer(self._planner.fetch(table, scope, body)))
-
-    async def find(self, _: Request, __: str, ___: DatasetScope) -> Response:
-        """Refuse: nothing is kept of a plan."""
-        message = "plans are complete in the answer to POST plan and are not kept: plan again"
-        return refuse(responses.NO_PLAN, message)
-
-    async def cancel(self, _: Request, __: str, ___: DatasetScope) -> Response:
-        """End a plan, of which nothing is kept."""
-        return Response(status_code=204)
+def _cancelled(_: dict[str, Any], __: str, ___: DatasetScope) -> Response:
+    """End a plan, of which nothing is kept."""
+    return Response(status_code=204)

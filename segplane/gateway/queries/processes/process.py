@@ -116,26 +116,17 @@ class QueryProcess:
             return self._code
 
 
-class Launcher:
+class Launcher(ChildProcess):
     """The process that starts those of queries; made in a thread that lives as long as it may."""
 
     def __init__(self, threads: int, answer_secs: float = _ANSWER_SECS) -> None:
         self._folder = tempfile.mkdtemp(prefix="segplane-queries-")
         self._lock = threading.Lock()
         environment = _environment(self._folder, threads)
-        self._child = ChildProcess(
+        super().__init__(
             "segplane.gateway.queries.processes.launcher", environment, is_tied=True, is_silent=True
         )
-        self._child.socket.settimeout(answer_secs)
-
-    @property
-    def pid(self) -> int:
-        """Its id."""
-        return self._child.pid
-
-    def is_alive(self) -> bool:
-        """True until it has ended."""
-        return self._child.is_alive()
+        self.socket.settimeout(answer_secs)
 
     def start(self, fds: list[int]) -> int:
         """Start a process with these file descriptors; returns its id. Raises OSError."""
@@ -155,24 +146,20 @@ class Launcher:
     def _ask(self, kind: bytes, pid: int, fds: list[int]) -> int:
         with self._lock:
             try:
-                socket.send_fds(self._child.socket, [MESSAGE.pack(kind, pid)], fds)
-                reply = self._child.socket.recv(MESSAGE.size, socket.MSG_WAITALL)
+                socket.send_fds(self.socket, [MESSAGE.pack(kind, pid)], fds)
+                reply = self.socket.recv(MESSAGE.size, socket.MSG_WAITALL)
             except TimeoutError:
                 # The process is replaced, because its next answer would be taken for that to
                 # another question.
-                self._child.kill()
+                self.kill()
                 raise
         if len(reply) < MESSAGE.size:
             raise ConnectionResetError("the launcher of queries has ended")
         return int(MESSAGE.unpack(reply)[1])
 
-    def kill(self) -> None:
-        """End it at once, and every process that it started."""
-        self._child.kill()
-
     def close(self) -> None:
-        """End it, wait, and remove the files of its processes."""
-        self._child.end()
+        """End it and every process that it started, wait, and remove their files."""
+        self.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

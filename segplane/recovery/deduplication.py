@@ -39,10 +39,10 @@ def claim_rows(client: MetaClient, address: str, name: str) -> RowEvents:
     """
     # pyarrow is no part of the `cli` extra.
     from segplane.read import open_dataset
+    from segplane.read.lookup import settings_at
 
     dataset_id = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id
-    request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
-    settings = client.operations.GetDatasetSettings(request).settings
+    settings = settings_at(client, dataset_id, None)
     if not settings.HasField("deduplication"):
         raise NoDeduplication(
             f"dataset {name!r} is not deduplicated: see `segplane datasets deduplication`"
@@ -63,7 +63,7 @@ def claim_rows(client: MetaClient, address: str, name: str) -> RowEvents:
 def _add(days: dict[bytes, int], batch: pa.RecordBatch, column: str) -> int:
     import pyarrow as pa
 
-    from dataplane.babies.events import hashes_of
+    from dataplane.babies.deduplication import hashes_of
     from segments.parquet.lineage import day_of
 
     nanos = cast("Any", batch.column("timestamp").cast(pa.timestamp("ns", "UTC"))).cast(pa.int64())

@@ -13,9 +13,9 @@ from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from meta.errors import Overloaded
+from meta.store.deduplication.windows import DayKeys
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.registration.deduplication_windows import DayKeys
 from meta.store.versions.clock import ago
 from segments.deduplication import HASH_BYTES
 

@@ -15,12 +15,12 @@ from meta.errors import (
     MetaError,
     NotFound,
 )
+from meta.store.deduplication import staging, windows
+from meta.store.deduplication.staging import StagedParts
+from meta.store.deduplication.windows import DayKeys, DeduplicationWindow
 from meta.store.engine.pool import Transaction
-from meta.store.registration import deduplication_windows, staged_deduplication_keys
 from meta.store.registration.calls import Merge
-from meta.store.registration.deduplication_windows import DayKeys, DeduplicationWindow
 from meta.store.registration.part import Part
-from meta.store.registration.staged_deduplication_keys import StagedParts
 from segments.deduplication import HASH_BYTES, EventWindow
 
 FIELD = "deduplication_keys"
@@ -51,7 +51,7 @@ class EventClaims:
     def parts(self, tx: Transaction) -> Iterator[Sequence[DayKeys]]:
         """Read the deduplication keys, as many at a time as a message holds."""
         if self.staged is not None:
-            yield from staged_deduplication_keys.read(tx, self.staged)
+            yield from staging.read(tx, self.staged)
         yield self.days
 
 
@@ -73,7 +73,7 @@ class DeduplicatedEvents(Part):
             if call.dataset is not None and _claims_some(call.merge)
         }
         self._windows = {
-            dataset_id: deduplication_windows.lock_window(self._tx, keys[dataset_id])
+            dataset_id: windows.lock_window(self._tx, keys[dataset_id])
             for dataset_id in sorted(keys)
         }
 
@@ -155,7 +155,7 @@ def _refusal(
         return LayoutChanged(
             "events have other deduplication keys now, or none", dataset_id=dataset_id
         )
-    if claims.staged is not None and not staged_deduplication_keys.lock(tx, claims.staged):
+    if claims.staged is not None and not staging.lock(tx, claims.staged):
         return NotFound(
             "staged deduplication keys are not there: stage them again", dataset_id=dataset_id
         )
@@ -163,7 +163,7 @@ def _refusal(
     if claims.staged is not None and _is_named_twice(parts):
         # Of the parts of one call none is claimed yet, so the look-up finds nothing of it.
         return InvalidArgument(
-            "a deduplication key is in two parts", field="deduplication_windows.staged_id"
+            "a deduplication key is in two parts", field="deduplication_keys.staged_id"
         )
     if window is not None and window.refuses_outside and not claims.takes_outside:
         days = {day.day for part in parts for day in part}
@@ -196,29 +196,29 @@ def _find_claimed(
     tx: Transaction, window: DeduplicationWindow, parts: Iterable[Sequence[DayKeys]]
 ) -> list[int]:
     """The positions, over all parts, of the deduplication keys that were claimed before."""
-    from meta.store.registration import deduplication_claims
+    from meta.store.deduplication import claiming
 
     claimed, first = list[int](), 0
     for days in parts:
-        claimed += [first + place for place in deduplication_claims.find_claimed(tx, window, days)]
+        claimed += [first + place for place in claiming.find_claimed(tx, window, days)]
         first += sum(day.number for day in days)
     return claimed
 
 
 def claim(tx: Transaction, claims: EventClaims, window: DeduplicationWindow) -> None:
     """Claim the deduplication keys, none of which is claimed, and count the duplicates."""
-    from meta.store.registration import deduplication_claims
+    from meta.store.deduplication import claiming
 
     for days in claims.parts(tx):
-        deduplication_claims.claim(tx, window, days)
+        claiming.claim(tx, window, days)
     forget_parts(tx, claims)
-    deduplication_windows.add_duplicates(tx, window, claims.duplicates)
+    windows.add_duplicates(tx, window, claims.duplicates)
 
 
 def forget_parts(tx: Transaction, claims: EventClaims) -> None:
     """Remove the parts of a call that was decided; another try stores its own."""
     if claims.staged is not None:
-        staged_deduplication_keys.remove(tx, claims.staged)
+        staging.remove(tx, claims.staged)
 
 
 def claim_rows(
@@ -228,14 +228,14 @@ def claim_rows(
 
     The caller holds the dataset. Raises LayoutChanged for another rule than the dataset's.
     """
-    from meta.store.registration import deduplication_claims
+    from meta.store.deduplication import claiming
 
-    window = deduplication_windows.lock_window(tx, dataset_key)
+    window = windows.lock_window(tx, dataset_key)
     if window is None or claims.rule != rule:
         raise LayoutChanged(
             "events have other deduplication keys now, or none", dataset_id=dataset_id
         )
-    claimed = set(deduplication_claims.find_claimed(tx, window, claims.days))
+    claimed = set(claiming.find_claimed(tx, window, claims.days))
     left, position = [], 0
     for day in claims.days:
         own = [
@@ -246,7 +246,7 @@ def claim_rows(
         position += day.number
         if own and window.has(day.day):
             left.append(DayKeys(day.day, b"".join(own)))
-    deduplication_claims.claim(tx, window, left)
+    claiming.claim(tx, window, left)
     return sum(day.number for day in left)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from meta.store.registration.deduplication_runs import FILTER_BYTES
-from meta.store.registration.deduplication_windows import SECRET_BYTES
+from meta.store.deduplication.sorted_runs import FILTER_BYTES
+from meta.store.deduplication.windows import SECRET_BYTES
 from segments.deduplication import HASH_BYTES
 
 # A row for each hash: its first 8 bytes and its last, as big-endian numbers.

@@ -1,21 +1,18 @@
-"""deduplication keys: of rows that are there already, and parts of those of a registration."""
-
-import grpc
+"""Deduplication keys: of rows that are there already, and parts of those of a registration."""
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, deduplication_keys
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.catalog import datasets
+from meta.store.deduplication import staging
 from meta.store.engine.pool import Transaction
-from meta.store.registration import event_claims, staged_deduplication_keys
+from meta.store.registration import deduplication
 from meta.v1 import operations_pb2 as pb
 from segments.deduplication import STAGED_PARTS_MAX
 
 
-def claim_events(
-    server: ServerParts, request: pb.ClaimEventsRequest, context: grpc.ServicerContext
-) -> pb.ClaimEventsResponse:
+def claim_events(server: ServerParts, request: pb.ClaimEventsRequest) -> pb.ClaimEventsResponse:
     """Claim deduplication keys that are not claimed yet."""
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     claims = deduplication_keys.checked_claims(request.deduplication_keys, "deduplication_keys")
@@ -29,7 +26,7 @@ def claim_events(
     def work(tx: Transaction) -> int:
         (key,) = datasets.lock_shared(tx, [dataset_id]).values()
         rule = datasets.get(tx, dataset_id).deduplication_rule
-        claimed = event_claims.claim_rows(tx, dataset_id, claims, key, rule)
+        claimed = deduplication.claim_rows(tx, dataset_id, claims, key, rule)
         if claimed:
             audit.note(tx, "ClaimEvents", dataset_id, f"{claimed} deduplication keys")
         return claimed
@@ -38,11 +35,11 @@ def claim_events(
 
 
 def stage_deduplication_keys(
-    server: ServerParts, request: pb.StageDeduplicationKeysRequest, context: grpc.ServicerContext
+    server: ServerParts, request: pb.StageDeduplicationKeysRequest
 ) -> pb.StageDeduplicationKeysResponse:
     """Store a part of the deduplication keys of a registration."""
     staged_id = checks.uuid(request.staged_id, "staged_id")
     part = checks.count(request.part, "part", high=STAGED_PARTS_MAX - 1)
     days = deduplication_keys.checked_days(request.days, "days")
-    server.transactions.write(lambda tx: staged_deduplication_keys.stage(tx, staged_id, part, days))
+    server.transactions.write(lambda tx: staging.stage(tx, staged_id, part, days))
     return pb.StageDeduplicationKeysResponse()

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from sqlalchemy import text
-
-from meta.store.engine.pool import BINARY, Database
-from meta.store.registration import deduplication_runs
-from meta.store.registration.deduplication_runs import OF_DAYS, YOUNG, LargeRun
+from meta.store.deduplication import sorted_runs
+from meta.store.deduplication.sorted_runs import OF_DAYS, YOUNG, LargeRun
+from meta.store.engine import driver_statements
+from meta.store.engine.pool import Database
 
 if TYPE_CHECKING:
-    from meta.store.registration.kept_hashes import KeptHashes, RunFilter
+    from meta.store.deduplication.keyed_hashes import KeptHashes, RunFilter
 
 # Until the first refresh says how much a process may keep.
 BYTES_MAX_AT_START = 4 * 1024 * 1024
@@ -28,12 +27,9 @@ PAGES_AT_ONCE = 1_024
 # An array begins with 20 bytes of its shape.
 _READ = """
     SELECT string_agg(substr(array_send(hashes), 21), ''::bytea) AS elements
-    FROM {pages} WHERE run = :run AND bucket BETWEEN :low AND :high
+    FROM {pages} WHERE run = $1::bigint AND bucket BETWEEN $2::int AND $3::int
 """
-_READS = {
-    pages: text(_READ.format(pages=pages)).execution_options(**{BINARY: True})
-    for pages in (YOUNG, *OF_DAYS)
-}
+_READS = {pages: _READ.format(pages=pages).encode() for pages in (YOUNG, *OF_DAYS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,7 @@ class RunFilters:
 
     def apply(self, dataset_key: int, ordered: KeptHashes) -> FilteredRuns:
         """Pass sorted hashes through the filters of a dataset's runs."""
-        from meta.store.registration.kept_hashes import masks_of
+        from meta.store.deduplication.keyed_hashes import masks_of
 
         filters = {uid: run for uid, run in self._filters.items() if run.dataset_key == dataset_key}
         if not filters:
@@ -78,9 +74,9 @@ class RunFilters:
 
         If the run is not committed, the second refresh from now drops it.
         """
-        from meta.store.registration.kept_hashes import RunFilter
+        from meta.store.deduplication.keyed_hashes import RunFilter
 
-        if len(hashes) >= deduplication_runs.FILTERED_MIN:
+        if len(hashes) >= sorted_runs.FILTERED_MIN:
             run_filter = RunFilter(dataset_key, len(hashes))
             run_filter.add(hashes[:, 0])
             self._put(uid, run_filter)
@@ -97,7 +93,7 @@ class RunFilters:
         were made.
         """
         with database.read() as tx:
-            runs = deduplication_runs.list_large(tx, bytes_max)
+            runs = sorted_runs.list_large(tx, bytes_max)
         uids = {run.uid for run in runs}
         with self._changes:
             self._bytes_max = bytes_max
@@ -135,13 +131,13 @@ def _made(database: Database, run: LargeRun, is_stopped: Callable[[], bool]) -> 
 
     Pages of a run go with it, so fewer deduplication keys are read then.
     """
-    from meta.store.registration.kept_hashes import RunFilter
+    from meta.store.deduplication.keyed_hashes import RunFilter
 
     made = RunFilter(run.dataset_key, run.deduplication_keys)
     for low in range(0, 1 << run.bits, PAGES_AT_ONCE):
         if is_stopped():
             return None
-        values = {"run": run.id, "low": low, "high": low + PAGES_AT_ONCE - 1}
-        with database.read() as tx:
-            made.add_elements(bytes(tx.execute(_READS[run.table], values).scalar_one() or b""))
+        values = [str(value) for value in (run.id, low, low + PAGES_AT_ONCE - 1)]
+        (elements,) = driver_statements.fetch_row(database, _READS[run.table], values)
+        made.add_elements(bytes(elements or b""))
     return made if made.num_added == run.deduplication_keys else None

@@ -1,4 +1,4 @@
-"""deduplication keys: claimed by the registration that makes their rows visible, and once only.
+"""Windows of deduplication: the days for which the keys of a dataset are retained.
 
 A deduplication key is a keyed hash of 16 bytes. It is looked up in all days that are retained,
 because an event that is sent again may come with another time, and is kept with the day of its own
@@ -11,9 +11,9 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.store.deduplication.sorted_runs import FIRST_DAY, TODAY
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.registration.deduplication_runs import FIRST_DAY, TODAY
 from meta.store.tables.deduplication import SLOTS
 from segments.deduplication import HASH_BYTES, EventWindow
 

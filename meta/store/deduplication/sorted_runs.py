@@ -37,7 +37,7 @@ STEP_HASHES = 64 * 1024
 BITS_MAX = 24
 # Runs that servers keep filters of. A large registration reads smaller ones in order.
 FILTERED_MIN = 10_000
-# So many bytes of a filter for each; see `kept_hashes`.
+# So many bytes of a filter for each; see `keyed_hashes`.
 FILTER_BYTES = 2
 # The first 24 bits of a hash.
 PREFIX = (

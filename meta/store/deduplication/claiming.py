@@ -1,7 +1,7 @@
 """Claims of deduplication keys: the look-up in all days that are retained, and the run of new ones.
 
-Only this module and `kept_hashes` use numpy, which takes 0.2 s to import: servers
-import them once a dataset is deduplicated.
+Only this module and `keyed_hashes` use numpy, which takes 0.2 s to import: servers import them once
+a dataset is deduplicated.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from sqlalchemy import TextClause, text
 
+from meta.store.deduplication import keyed_hashes, run_filters, sorted_runs
+from meta.store.deduplication.keyed_hashes import KeptHashes
+from meta.store.deduplication.sorted_runs import OF_DAYS, PREFIX, YOUNG
+from meta.store.deduplication.windows import DayKeys, DeduplicationWindow
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
-from meta.store.registration import deduplication_runs, kept_hashes, run_filters
-from meta.store.registration.deduplication_runs import OF_DAYS, PREFIX, YOUNG
-from meta.store.registration.deduplication_windows import DayKeys, DeduplicationWindow
-from meta.store.registration.kept_hashes import KeptHashes
 from meta.store.tables.deduplication import SLOTS
 
 # So many deduplication keys are compared with whole runs too; fewer are not worth its planning.
@@ -78,17 +78,17 @@ def find_claimed(
     tx: Transaction, window: DeduplicationWindow, claims: Sequence[DayKeys]
 ) -> list[int]:
     """The positions, in order, of the keys that were claimed before, over all days given."""
-    given = kept_hashes.joined([kept_hashes.keyed(window.key, day.hashes) for day in claims])
+    given = keyed_hashes.joined([keyed_hashes.keyed(window.key, day.hashes) for day in claims])
     if not len(given):
         return []
-    order = kept_hashes.order(given)
+    order = keyed_hashes.order(given)
     ordered = given[order]
     # To read a page in order takes 1.4 times as long as to look up the page of a hash by its key.
     bits = len(ordered).bit_length() - 2 if len(ordered) >= MANY else -1
     filtered = run_filters.FILTERS.apply(window.dataset_key, ordered)
     values = {
         "dataset": window.dataset_key,
-        "hashes": pg_arrays.Uuids(kept_hashes.packed(ordered)),
+        "hashes": pg_arrays.Uuids(keyed_hashes.packed(ordered)),
         "bits": bits,
         "filtered": pg_arrays.texts(filtered.uids),
         "passed": pg_arrays.numbers([position + 1 for position in filtered.positions]),
@@ -104,8 +104,8 @@ def claim(tx: Transaction, window: DeduplicationWindow, claims: Sequence[DayKeys
     """Claim distinct keys, none of them claimed; those outside the window are not kept."""
     for day in claims:
         if window.has(day.day) and day.hashes:
-            hashes = kept_hashes.keyed(window.key, day.hashes)
-            ordered = hashes[kept_hashes.order(hashes)]
+            hashes = keyed_hashes.keyed(window.key, day.hashes)
+            ordered = hashes[keyed_hashes.order(hashes)]
             uid = _add_run(tx, window.dataset_key, day.day, ordered)
             run_filters.FILTERS.add(uid, window.dataset_key, ordered)
 
@@ -126,13 +126,13 @@ def _lookup(window: DeduplicationWindow, bits: int, *, is_filtered: bool) -> Tex
 
 def _add_run(tx: Transaction, dataset_key: int, day: int, hashes: KeptHashes) -> str:
     """Write a young run of distinct hashes, in order; returns its `uid`."""
-    run, uid, bits = deduplication_runs.add_run(tx, dataset_key, day, len(hashes), is_young=True)
+    run, uid, bits = sorted_runs.add_run(tx, dataset_key, day, len(hashes), is_young=True)
     # The lowest hashes of pages after the first; the shift is of 64 bits if there is no such page.
     starts = np.arange(1, 1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
     lows = np.concatenate([[0], np.searchsorted(hashes[:, 0], starts)])
     highs = np.append(lows[1:], len(hashes))
     buckets = np.flatnonzero(highs > lows)
-    values = {"run": run, "hashes": pg_arrays.Uuids(kept_hashes.packed(hashes))}
+    values = {"run": run, "hashes": pg_arrays.Uuids(keyed_hashes.packed(hashes))}
     values |= {"buckets": pg_arrays.numbers(buckets.tolist())}
     values |= {"lows": pg_arrays.numbers(lows[buckets].tolist())}
     values |= {"highs": pg_arrays.numbers(highs[buckets].tolist())}

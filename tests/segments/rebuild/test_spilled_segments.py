@@ -1,0 +1,54 @@
+"""Segments of a bucket in a temporary file: read back as they were, one dataset in memory."""
+
+import tracemalloc
+from dataclasses import replace
+
+from segments.inventory.contents import SegmentFound
+from segments.rebuild.plan import plan
+from segments.rebuild.spilled_segments import SpilledSegments
+from tests.support.inventories import found, merged, raw, uuid
+
+SEGMENTS = 400
+
+
+def of_dataset(number: int, segments: int) -> list[SegmentFound]:
+    """Segments of a dataset, each of a batch of its own and of the next offset of one stream."""
+    made = [raw(n, (n, n)) for n in range(segments)]
+    return [
+        found(
+            segment.key.replace(segment.footer.dataset_id, uuid(number), 1),
+            replace(segment.footer, dataset_id=uuid(number)),
+        )
+        for segment in made
+    ]
+
+
+def test_segments_are_read_back_as_they_were() -> None:
+    first, second = raw(1, (0, 3)), raw(2, (4, 7))
+    output = merged(9, first, second)
+    segments = SpilledSegments([second, output, first])
+
+    assert [*segments] == sorted([first, second, output], key=lambda segment: segment.key)
+    assert segments.among([first.key, "absent"]) == {first.key}
+    segments.choose(first.footer.dataset_id, [output.key, first.key])
+    live = segments.live()
+    assert [*live.by_merge_count()] == [first, output]
+    assert segments.hide([first.key, second.key]) == [first.key]
+    assert ([*live], len(live), len(segments)) == ([output], 1, 3)
+    segments.remove([second.key])
+    assert len(segments) == 2
+
+
+def test_a_plan_has_one_dataset_in_memory() -> None:
+    peaks = []
+    for datasets in (2, 16):
+        segments = SpilledSegments()
+        for number in range(datasets):
+            segments.add(of_dataset(100 + number, SEGMENTS))
+        tracemalloc.start()
+        rebuilt = plan(segments, [])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(rebuilt.segments) == datasets * SEGMENTS
+
+    assert peaks[1] < 1.5 * peaks[0]

@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from meta.v1 import catalog_pb2
+from segplane.gateway.http.bodies import BODY_BYTES_MAX
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.server import MetaServer
@@ -88,8 +89,17 @@ def test_what_is_not_known_is_refused_with_its_path(gateway: GatewayServer) -> N
     assert (twice.status, "'name' is there twice" in twice.message) == (400, True)
     deep = gateway.post("v1/schemas", b'{"columns":' + b"[" * 200_000)
     assert (deep.status, "is no JSON" in deep.message) == (400, True)
-    large = gateway.post("v1/schemas", b" " * (2**19 + 1))
-    assert large.status == 413
+    for bytes_, status in ((BODY_BYTES_MAX, 400), (BODY_BYTES_MAX + 1, 413)):
+        assert gateway.post("v1/schemas", b" " * bytes_).status == status
+    for characters, message in ((255, "another version"), (256, "If-Match is no ETag")):
+        tag = {"If-Match": f'"{"x" * characters}"'}
+        refused = gateway.send("PATCH", "v1/datasets/web", {"records_per_month": 1}, **tag)
+        assert (refused.status, message in refused.message) == (
+            412 if characters == 255 else 400, True
+        )  # fmt: skip
+    for characters, reason in ((4_096, "CURSOR_INVALID"), (4_097, None)):
+        cursor = gateway.get(f"v1/pins?after={'x' * characters}")
+        assert (cursor.status, cursor.json["error"].get("reason")) == (400, reason)
 
 
 def test_other_methods_are_refused_with_those_that_there_are(gateway: GatewayServer) -> None:

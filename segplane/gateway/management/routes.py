@@ -102,6 +102,12 @@ def _care(path: str, kind: str) -> Iterator[Row]:
     if kind != "INGEST_TOKEN":
         # A token's secret is in the one reply of its creation, which nothing may follow.
         yield replace(change, method="POST", path=path.rpartition("/")[0])
+    lock = f"{path}/lock"
+    yield Row("PUT", lock, "resources.LockResource", kind=kind)
+    yield Row(
+        "DELETE", lock, "resources.UnlockResource", shown="resource", kind=kind, has_body=True
+    )
+    yield Row("POST", f"{lock}/break", "resources.BreakLock", shown="resource", kind=kind)
 
 
 _TOKEN, _ACCESS_TOKEN = "/v1/tokens/{token_id}", "/v1/access-tokens/{token_id}"

@@ -25,6 +25,7 @@ from segments.location import Stores
 from segments.store.open import open_store
 from tests.support.merge_worker.local_merges import merge_all, write
 from tests.support.meta import backups
+from tests.support.meta.resource_locks import LockDriver
 from tests.support.nursery.drivers import (
     CollectorDriver,
     dataset,
@@ -238,6 +239,21 @@ def test_segments_of_records_past_their_retention_go_without_a_holder(
 
         assert keys(tools, "dataset/") == []
         assert tools.meta.catalog.GetDataset(GetDatasetRequest(id=collector.dataset_id)).name
+
+
+def test_segments_of_a_locked_dataset_do_not_go_by_its_retention(meta_settings: Settings) -> None:
+    with running(meta_settings) as tools:
+        collector = CollectorDriver(tools.meta, dataset(tools.meta))
+        collector.send("old")
+        nursery(tools.meta, write_and_fail).cycle()
+        request = SetDatasetSettingsRequest(dataset_id=collector.dataset_id)
+        request.settings.event_retention.FromSeconds(86_400)
+        tools.meta.operations.SetDatasetSettings(request)
+        LockDriver(tools.meta).lock("dataset", collector.dataset_id)
+
+        collect(tools)
+
+        assert len(keys(tools, "dataset/")) == 1
 
 
 def test_a_retired_stream_is_known_for_as_long_as_something_is_listed_under_it(

@@ -38,6 +38,7 @@ def test_a_locked_thing_is_not_deleted_until_its_token_unlocks_it(
     assert locked.exit_code == 0, locked.output
     assert locked.stdout.startswith("lock_")
     assert "it is not stored" in locked.stderr
+    assert "lock reason" in run(noun, "show", name).stdout
     refused = run(*delete)
     assert refused.exit_code == 1
     assert "is locked by 'anonymous' until 20" in refused.stderr

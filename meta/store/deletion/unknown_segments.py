@@ -14,6 +14,7 @@ from sqlalchemy import text
 from meta.store.deletion import kept_files
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
+from meta.store.locks.held_datasets import is_held
 from meta.store.versions.clock import ago
 from segments.keys import AttemptKey, MergedKey, join_key, parse_key
 
@@ -40,7 +41,7 @@ _PURGED = text(
 )
 _DATASET = text(f"""
     SELECT key, end_ns < (extract(epoch FROM {ago("nullif(event_retention_secs, 0)")})
-                          * 1000000000)::bigint
+                          * 1000000000)::bigint AND NOT {is_held("datasets")}
     FROM datasets, (SELECT cast(:end_ns AS bigint) AS end_ns) AS segment
     WHERE id = :dataset AND deleted_at IS NULL
 """)  # noqa: S608

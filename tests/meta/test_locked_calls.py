@@ -143,9 +143,12 @@ def _schemas(client: Any) -> None:
 def _records(client: Any) -> None:
     """Move a dataset to another store, release its brake and drop a payload of it."""
     dataset = CatalogDriver(client).dataset("kept")
+    job_id = str(uuid4())
     client.operations.CreateRewriteJob(
-        ops.CreateRewriteJobRequest(id=str(uuid4()), dataset_id=dataset, store="")
+        ops.CreateRewriteJobRequest(id=job_id, dataset_id=dataset, store="")
     )
+    for state in (ops.REWRITE_JOB_STATE_PAUSED, ops.REWRITE_JOB_STATE_RUNNING):
+        client.operations.UpdateRewriteJob(ops.UpdateRewriteJobRequest(id=job_id, state=state))
     client.operations.ReleaseDeletionHold(ops.ReleaseDeletionHoldRequest(dataset_name="kept"))
     client.operations.DropPayload(
         ops.DropPayloadRequest(

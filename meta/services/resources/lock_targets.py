@@ -11,6 +11,7 @@ from meta.store.catalog.resources import ResourceKind
 from meta.store.catalog.schemas import SCHEMAS
 from meta.store.engine.pool import Transaction
 from meta.store.locks import locked_through
+from meta.v1 import operations_pb2
 from segments.keys import QuarantineKey, parse_key
 
 Ids: TypeAlias = set[UUID]
@@ -69,6 +70,13 @@ def dataset_braked(tx: Transaction, request: Any) -> Ids:
 def dataset_moved(_: Transaction, request: Any) -> Ids:
     """The dataset that the request moves to another store, if it does."""
     return {checks.uuid(request.dataset_id, "dataset_id")} if request.HasField("store") else set()
+
+
+def dataset_moved_on(tx: Transaction, request: Any) -> Ids:
+    """The dataset of a move to another store that the request resumes."""
+    if request.state != operations_pb2.REWRITE_JOB_STATE_RUNNING:
+        return set()
+    return locked_through.datasets_of_move(tx, checks.uuid(request.id, "id"))
 
 
 def bound_datasets(tx: Transaction, request: Any) -> Ids:

@@ -17,6 +17,7 @@ from meta.services.resources.lock_targets import (
     bound_datasets,
     dataset_braked,
     dataset_moved,
+    dataset_moved_on,
     dataset_named,
     datasets_through,
     datasets_unbound,
@@ -119,9 +120,9 @@ LOCK_RULES: Mapping[str, LockRule] = {
     "RenameDataset": _by(dataset=field("dataset_id")),
     "SetDatasetSettings": _by(dataset=field("dataset_id")),
     "SetShardingFields": _by(dataset=dataset_named),
-    # To another store; rewriting where it is loses nothing.
+    # To another store, begun or resumed; rewriting where it is loses nothing.
     "CreateRewriteJob": _by(dataset=dataset_moved),
-    "UpdateRewriteJob": GOES_ON,
+    "UpdateRewriteJob": _by(dataset=dataset_moved_on),
     "RewriteAllSegments": GOES_ON,
     # An approval of deletions.
     "ReleaseDeletionHold": _by(dataset=dataset_braked),

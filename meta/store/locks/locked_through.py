@@ -17,6 +17,10 @@ def _ids(statement: str) -> TextClause:
 _OF_SEGMENT = _ids("""
     SELECT d.id FROM segments s JOIN datasets d ON d.key = s.dataset_key WHERE s.id = :id
 """)
+_OF_MOVE = _ids("""
+    SELECT d.id FROM rewrite_jobs r JOIN datasets d ON d.key = r.dataset_key
+    WHERE r.id = :id AND r.store IS NOT NULL
+""")
 _FOLLOWERS = _ids("""
     SELECT d.id FROM schema_bindings b JOIN datasets d ON d.id = b.dataset_id
     WHERE b.schema_id = :id AND d.purged_at IS NULL
@@ -74,6 +78,11 @@ _IS_UUID_CHARACTERS = 36
 def datasets_of_segment(tx: Transaction, segment_id: UUID) -> set[UUID]:
     """The dataset of a segment."""
     return _read(tx, _OF_SEGMENT, segment_id)
+
+
+def datasets_of_move(tx: Transaction, job_id: UUID) -> set[UUID]:
+    """The dataset that a rewrite moves to another store, if it is one that moves."""
+    return _read(tx, _OF_MOVE, job_id)
 
 
 def datasets_of_schema(tx: Transaction, schema_id: UUID) -> set[UUID]:

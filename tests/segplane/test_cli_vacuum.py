@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from threading import Thread
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
@@ -23,6 +24,7 @@ from tests.support.meta.pins import PinDriver
 from tests.support.meta.segments import DAY, EPOCH, segment_of
 from tests.support.meta.server import MetaServer
 from tests.support.vacuum_case import VacuumCase, janitor
+from tests.support.waiting import wait_until
 
 MERGES = 100
 GRACE_SECS = 7 * 86_400
@@ -168,16 +170,19 @@ def test_a_hold_of_deletion_ends_the_command_and_not_the_vacuum(
     before = case.size()
     hold = operations_pb2.HoldDeletionRequest()
 
-    def hold_once_taken() -> None:
-        if case.client.resources.TakeVacuums(resources_pb2.TakeVacuumsRequest()).vacuums:
-            case.client.operations.HoldDeletion(hold)
+    def take_and_hold() -> None:
+        resources, request = case.client.resources, resources_pb2.TakeVacuumsRequest()
+        wait_until(lambda: bool(resources.TakeVacuums(request).vacuums), "it is taken")
+        case.client.operations.HoldDeletion(hold)
 
-    with janitor(tools, hold_once_taken):
-        held = run("vacuum", "web", "--older-than", "1h")
-        size = case.size()
-        refused = run("vacuum", "web", "--older-than", "1h")
+    janitor_that_holds = Thread(target=take_and_hold)
+    janitor_that_holds.start()
+    held = run("vacuum", "web", "--older-than", "1h")
+    janitor_that_holds.join()
+    size = case.size()
+    refused = run("vacuum", "web", "--older-than", "1h")
     case.client.operations.ReleaseDeletionHold(operations_pb2.ReleaseDeletionHoldRequest())
-    carry_out_vacuums(replace(tools, shutdown=Shutdown()))
+    carry_out_vacuums(tools)
 
     assert (held.exit_code, refused.exit_code) == (1, 1)
     assert "deletion is held; the vacuum continues after that" in held.stderr

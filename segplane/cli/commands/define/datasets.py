@@ -1,17 +1,16 @@
 """segplane datasets: named sets of telemetry records."""
 
-from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import uuid4
 
 from segplane.cli.commands.define.dataset_columns import columns
 from segplane.cli.commands.define.dataset_deduplication import deduplication
+from segplane.cli.commands.define.dataset_figures import show, usage
 from segplane.cli.commands.define.dataset_optimize import optimize
 from segplane.cli.commands.define.dataset_settings import limits, retention, settings
 from segplane.cli.commands.operate import rewrites
 from segplane.cli.commands.read.reading import preview
-from segplane.cli.commands.read.stats import segment_facts
 from segplane.cli.connection import refusal
 from segplane.cli.connection import usage as usage_error
 from segplane.cli.entry_changes import refused_with_differences
@@ -19,23 +18,16 @@ from segplane.cli.messages import (
     MetaClient,
     catalog_pb2,
     common_pb2,
-    janitor_pb2,
     operations_pb2,
-    resources_pb2,
 )
 from segplane.cli.nouns import Noun
 from segplane.cli.options import Dataset, dataset_id
 from segplane.cli.output import (
-    NONE,
     Answer,
-    Fact,
-    author_facts,
-    facts,
     listing,
     message_dict,
-    time_text,
 )
-from segplane.cli.parameters import Option, Positional
+from segplane.cli.parameters import Positional
 
 DEFAULT_STORE = "default"
 datasets: "Noun[catalog_pb2.Dataset]" = Noun(
@@ -51,6 +43,8 @@ datasets.command("columns", "{} --promote status:int:record:http.status_code")(c
 datasets.command("deduplication", "{} --deduplicate-by order_id --deduplicate-days 7")(
     deduplication
 )
+datasets.command("usage", "{}")(usage)
+datasets.command("show", "{}")(show)
 datasets.command("optimize", "{} --older-than 7d")(optimize)
 datasets.command("preview", "{} --signal logs")(preview)
 datasets.command("settings", "{}", hidden=True)(settings)
@@ -97,130 +91,6 @@ def list_(client: MetaClient) -> Answer:
         for dataset in listed
     ]
     return Answer(data, datasets.listing(listed).text)
-
-
-@datasets.command("usage", "{}")
-def usage(
-    client: MetaClient,
-    names: Annotated[list[str] | None, Positional(metavar="[NAME]...")] = None,
-) -> Answer:
-    """Count the records that datasets took this month (UTC), with their limit.
-
-    Records are those that were acknowledged; the limit counts them. Rows are in the segments of
-    all months. Duplicates are records that were rows already.
-
-    Options:
-        names: Only these datasets.
-    """
-    from segplane.read.lookup import all_datasets, read_usages
-
-    if names:
-        ids = [dataset_id(client, name) for name in names]
-    else:
-        ids = [dataset.id for dataset in all_datasets(client)]
-    return listing(
-        read_usages(client, ids),
-        {
-            "dataset": "dataset_id",
-            "month": "month",
-            "records": "records",
-            "limit": _limit,
-            "rows": lambda usage: _count(usage, "rows"),
-            "duplicates": lambda usage: _count(usage, "duplicates"),
-        },
-    )
-
-
-@datasets.command("show", "{}")
-def show(
-    client: MetaClient, name: Dataset, version: Annotated[int | None, Option(min=0)] = None
-) -> Answer:
-    """Show one dataset with its figures.
-
-    Options:
-        version: Show the numbers of the segments that were live at this version instead.
-    """
-    if version is not None:
-        at_version = _numbers(client, name, version)
-        return Answer(at_version, facts(_number_facts(at_version)))
-    from segplane.read.lookup import read_usages
-
-    dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
-    stats = client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest(dataset_name=name))
-    (usage,) = read_usages(client, [dataset.id])
-    formats = client.operations.GetSegmentFormats(
-        operations_pb2.GetSegmentFormatsRequest(dataset_id=dataset.id)
-    )
-    numbers = _numbers_if_served(client, name)
-    texts: Sequence[Fact] = (
-        ("id", dataset.id),
-        ("name", dataset.name),
-        *author_facts(dataset.authors),
-        *(_number_facts(numbers) if numbers is not None else ()),
-        *segment_facts(stats),
-        *((_format_name(f.format_version), f"{f.segments} segments") for f in formats.formats),
-        ("rows", _count(usage, "rows")),
-        ("duplicates", _count(usage, "duplicates")),
-        (f"records accepted in {usage.month}", usage.records),
-        ("records a month", _limit(usage)),
-        *_merge_debt(usage),
-    )
-    parts = {"stats": stats, "usage": usage, "formats": formats}
-    if numbers is not None:
-        parts["numbers"] = numbers
-    return Answer(message_dict(dataset) | parts, facts(texts))
-
-
-def _numbers_if_served(
-    client: MetaClient, name: str
-) -> "resources_pb2.GetDatasetNumbersResponse | None":
-    """The numbers at the current version; None from a meta of 0.3.0."""
-    from meta.errors import Unimplemented
-
-    try:
-        return _numbers(client, name)
-    except Unimplemented:
-        return None
-
-
-def _numbers(
-    client: MetaClient, name: str, version: int | None = None
-) -> "resources_pb2.GetDatasetNumbersResponse":
-    request = resources_pb2.GetDatasetNumbersRequest(name=name, version=version)
-    return client.resources.GetDatasetNumbers(request)
-
-
-def _number_facts(numbers: "resources_pb2.GetDatasetNumbersResponse") -> Iterator[Fact]:
-    """The numbers of live segments; the records are not known until an upgrade is finished."""
-    yield "version", numbers.version
-    yield "live records", _count(numbers, "record_count")
-    yield "live record bytes", numbers.record_size
-    yield "live segments", numbers.segment_count
-    yield "live segment bytes", numbers.segment_size
-    has_times = numbers.HasField("start_time_nanos")
-    yield "records from", time_text(numbers.start_time_nanos) if has_times else NONE
-    yield "records to", time_text(numbers.end_time_nanos) if has_times else NONE
-
-
-def _limit(usage: "operations_pb2.DatasetUsage") -> object:
-    return NONE if usage.limit < 0 else usage.limit
-
-
-def _count(usage: Any, field: str) -> object:
-    return getattr(usage, field) if usage.HasField(field) else NONE
-
-
-def _merge_debt(usage: "operations_pb2.DatasetUsage") -> Iterator[Fact]:
-    """The segments that wait for a merge, while they are beyond meta's bound."""
-    if usage.merge_debt:
-        is_held = usage.merge_debt >= usage.merge_debt_max
-        effect = "exports are held" if is_held else "flushes are larger and later"
-        yield "merges behind", f"{usage.merge_debt} segments wait for one: {effect}"
-
-
-def _format_name(version: int) -> str:
-    """A segment's format; that of 0.1.0's segments and of other clients is not known."""
-    return f"format {version}" if version else "format not known"
 
 
 @datasets.command("delete", "{}")

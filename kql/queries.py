@@ -47,11 +47,17 @@ from kql.walks import levels
 LEVELS_MAX = 45
 
 
-def compile_query(text: str, tables: Mapping[str, Table | CheckedQuery], now: int) -> CheckedQuery:
-    """Check a query; `now` is microseconds since 1970. Raises KqlError."""
+def compile_query(
+    text: str, tables: Mapping[str, Table | CheckedQuery], now: int, group: str = ""
+) -> CheckedQuery:
+    """Check a query; `now` is microseconds since 1970. Raises KqlError.
+
+    `group` is that of datasets which are named without one, "" the default group.
+    """
     query = parse_query(text)
+    context = Context(tables, now, check_pipeline, query.names, group=group)
     with located(text):
-        return check_pipeline(query.pipeline, Context(tables, now, check_pipeline, query.names))
+        return check_pipeline(query.pipeline, context)
 
 
 def compile_projection(text: str, table: Table) -> CheckedQuery:
@@ -178,9 +184,10 @@ def _shown(query: CheckedQuery, inner: CheckedQuery, state: CheckedQuery) -> Che
 
 def scan(table: syntax.Name, context: Context) -> CheckedQuery:
     """Return all rows of a dataset or view, or of a pipeline that let named."""
-    if table.name in context.names.tables:
+    if table.database is None and table.name in context.names.tables:
         inner = replace(context, names=context.names.tables_before(table.name))
         return inner.pipeline(context.names.tables[table.name])
+    table = _with_group(table, context)
     if table.name not in context.tables:
         if (records := _of_signal(table, context)) is not None:
             return records
@@ -190,6 +197,23 @@ def scan(table: syntax.Name, context: Context) -> CheckedQuery:
     if isinstance(table_or_view, CheckedQuery):
         return table_or_view
     return _rows_of(table_or_view)
+
+
+# The default group, which has no name; this package imports nothing that knows it.
+_DEFAULT_GROUP = ("segplane", "default")
+
+
+def _with_group(table: syntax.Name, context: Context) -> syntax.Name:
+    """Return a table by its whole name: that of a dataset, group/name, or of a view."""
+    database = table.database
+    group = context.group if database is None else database
+    if not group or group in _DEFAULT_GROUP:
+        return table
+    whole = replace(table, name=f"{group}/{table.name}")
+    if database is None and isinstance(context.tables.get(table.name), CheckedQuery):
+        is_dataset = whole.name in context.tables or _of_signal(whole, context) is not None
+        return whole if is_dataset else table
+    return whole
 
 
 def _rows_of(table: Table) -> CheckedQuery:

@@ -151,6 +151,8 @@ class Context:
     # Parameters of the function whose body this is.
     bound: Mapping[str, Expression] = field(default_factory=dict)
     budget: CheckBudget = field(default_factory=CheckBudget)
+    # The group of tables that are named without one; "" = the default group.
+    group: str = ""
 
     def pipeline(
         self, pipeline: syntax.QueryPipeline, start: "CheckedQuery | None" = None

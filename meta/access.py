@@ -249,6 +249,9 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "LockResource": (_C,),
         "UnlockResource": (_C,),
         "BreakLock": (),
+        "CreateGroup": (_C,),
+        "RenameGroup": (_C,),
+        "DeleteGroup": (_C,),
     },
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each
@@ -276,6 +279,7 @@ _SCOPED_ROWS: dict[str, tuple[str, ...]] = {
         "PutTableSnapshot",
         "HandOutTable",
     ),
+    # Of datasets and their groups alone.
     "ResourcesService": ("GetResource", "ListResources", "GetDatasetNumbers"),
 }
 _SCOPED = frozenset(

@@ -1,15 +1,39 @@
-"""Names that a new dataset cannot have, because a door reads them in another way.
+"""Names of datasets and groups, and those that a new one cannot have.
 
+A dataset of a group is called `group/name`. A name that a door reads in another way is reserved.
 Datasets that have such a name from before keep it, and can be renamed.
 """
+
+from dataclasses import dataclass
 
 # Schemas of the SQL engines, in any case; the folders of a path.
 _SCHEMAS = frozenset(["information_schema", "pg_catalog", "main", "temp", "system"])
 _FOLDERS = frozenset([".", ".."])
+# The default group's names in Iceberg and Kusto.
+DEFAULT_NAMESPACE = "default"
+DEFAULT_DATABASE = "segplane"
+_DEFAULTS = frozenset([DEFAULT_NAMESPACE, DEFAULT_DATABASE])
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetName:
+    """The name of a dataset in its group; None = the default group."""
+
+    group: str | None
+    own: str
+
+    def __str__(self) -> str:
+        return self.own if self.group is None else f"{self.group}/{self.own}"
+
+
+def parse(name: str) -> DatasetName:
+    """Split a name at its first slash; one without a slash is of the default group."""
+    group, slash, own = name.partition("/")
+    return DatasetName(group, own) if slash else DatasetName(None, name)
 
 
 def reserved(name: str) -> str:
-    """Return why no new dataset has this name, or "" if one may have it."""
+    """Return why no new dataset has this name in its group, or "" if one may have it."""
     if "/" in name:
         return "a slash is reserved"
     if name in _FOLDERS:
@@ -17,3 +41,8 @@ def reserved(name: str) -> str:
     if name.lower() in _SCHEMAS:
         return "it is a schema of SQL engines"
     return ""
+
+
+def reserved_for_groups(name: str) -> str:
+    """Return why no new group has this name, or "" if one may have it."""
+    return "it is the default group" if name.lower() in _DEFAULTS else reserved(name)

@@ -25,7 +25,11 @@ from collector.servers.http_conventions import (
     json_errors,
     name_server,
 )
-from collector.servers.records_http import RECORDS_PATH, RecordsHttp
+from collector.servers.records_http import (
+    RECORDS_PATH,
+    RECORDS_PATH_IN_GROUP,
+    RecordsHttp,
+)
 from meta.errors import Code
 from meta.process.host_names import HostNames
 from meta.telemetry import joined
@@ -54,7 +58,8 @@ class OtlpHttp:
         if self.cors_origins:
             app.on_response_prepare.append(cors.mark)
         takers = dict.fromkeys(PATHS, self.export)
-        takers[RECORDS_PATH] = RecordsHttp(self.intake, self.bodies).take
+        records = RecordsHttp(self.intake, self.bodies)
+        takers[RECORDS_PATH] = takers[RECORDS_PATH_IN_GROUP] = records.take
         for path, taker in takers.items():
             for each in (path, f"{path}/"):
                 app.router.add_post(each, taker)

@@ -26,6 +26,7 @@ from meta.errors import Code
 from meta.telemetry import joined
 
 RECORDS_PATH = "/v1/datasets/{name}/records"
+RECORDS_PATH_IN_GROUP = "/v1/groups/{group}/datasets/{name}/records"
 _FORMS: dict[str, Form] = {
     JSON: "json",
     "application/x-ndjson": "ndjson",
@@ -71,7 +72,7 @@ class RecordsHttp:
                 unit or admission.usage.timestamp_unit,
                 request.headers.get("traceparent", ""),
                 limits.export_records_max,
-                (request.match_info["name"], admission.dataset_id),
+                (_dataset_name(request), admission.dataset_id),
             )
 
             def digest(converted: ConvertedRecords) -> bytes:
@@ -88,9 +89,17 @@ class RecordsHttp:
             if refused.refusal.code is Code.PERMISSION_DENIED:
                 raise _NO_DATASET from None
             raise
-        if self._intake.quotas.dataset_name(admission.dataset_id) != request.match_info["name"]:
+        if self._intake.quotas.dataset_name(admission.dataset_id) != _dataset_name(request):
             raise _NO_DATASET
         return admission
+
+
+def _dataset_name(request: web.Request) -> str:
+    """Return the name that a path gives a dataset; "" for none that one can have."""
+    group, name = request.match_info.get("group"), request.match_info["name"]
+    if group is None:
+        return name
+    return "" if "/" in group or "/" in name else f"{group}/{name}"
 
 
 def digest_of_records(

@@ -55,10 +55,13 @@ def table_name(table: Table) -> exp.Expression:
     return exp.Table(this=_quoted(table.name))
 
 
-def tables_named(names: Mapping[str, str], schema: str = "", catalog: str = "") -> Source:
-    """Return what gives tables other names, and a catalog and a schema before them."""
+def tables_named(
+    names: Mapping[str, str], schemas: Mapping[str, str] | None = None, catalog: str = ""
+) -> Source:
+    """Return what gives tables other names, and a catalog and their schemas before them."""
 
     def source(table: Table) -> exp.Expression:
+        schema = (schemas or {}).get(table.name)
         return exp.Table(
             this=_quoted(names.get(table.name, table.name)),
             db=_quoted(schema) if schema else None,

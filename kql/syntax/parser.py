@@ -166,7 +166,9 @@ class _Parser(OperatorParser):
         depth = stream.pipe_depth()
         is_bracket = depth == 1 and stream.is_at("(")
         is_table = depth == 0 or is_bracket or self._is_at_beginning()
-        is_call = stream.is_at("materialize", *self._tabular()) and stream.after().text == "("
+        is_call = (
+            stream.is_at("materialize", "database", *self._tabular()) and stream.after().text == "("
+        )
         return is_table or is_call
 
     def _tabular(self) -> list[str]:
@@ -195,14 +197,28 @@ class _Parser(OperatorParser):
         self._sources += 1
         if self._sources > SOURCES_MAX:
             stream.fail("the query reads too many tables", f"at most {SOURCES_MAX} are read")
-        token = stream.next
+        token, database = stream.next, None
         if token.kind == "name" and stream.after().text == "(":
-            return self._call()
+            if token.text != "database":
+                return self._call()
+            database = self._database()
         name = stream.name("a dataset or a view").text
         # A dataset's signal: web.logs.
         while stream.accept("."):
             name = f"{name}.{stream.name('a signal').text}"
-        return Name(token.offset, name)
+        return Name(token.offset, name, database)
+
+    def _database(self) -> str:
+        """Read `database('group').`."""
+        stream, hint = self._stream, "write: database('group').name"
+        stream.take()
+        stream.expect("(", hint)
+        if not stream.is_at_text():
+            stream.fail(f"expected the name of a group in quotes, found {stream.found()}", hint)
+        database = str(stream.take().value)
+        stream.expect(")", hint)
+        stream.expect(".", hint)
+        return database
 
     def _operators_behind(self) -> tuple[Operator, ...]:
         operators = []

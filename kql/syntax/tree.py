@@ -19,10 +19,11 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A column, or what `let` named."""
+    """A column, what `let` named, or a table; `database` is its group, None = that of the query."""
 
     offset: int
     name: str
+    database: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

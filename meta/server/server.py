@@ -152,7 +152,8 @@ def _prepare(tx: Transaction, settings: Settings) -> None:
     name = settings.default_dataset
     if datasets.find_default(tx) is None:
         try:
-            checks.new_dataset_name(name, "META_DEFAULT_DATASET")
+            if checks.new_dataset_name(name, "META_DEFAULT_DATASET").group is not None:
+                raise ConfigError("META_DEFAULT_DATASET has a slash, which is for groups")
         except InvalidArgument as error:
             raise ConfigError(error.message) from error
     datasets.ensure_default(tx, name)

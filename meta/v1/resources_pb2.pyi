@@ -129,7 +129,7 @@ class ResourceRef(_message.Message):
     id: _builtins.str
     """Its id."""
     name: _builtins.str
-    """Its name."""
+    """Its name; of a dataset of a group group/name."""
     def __init__(
         self,
         *,
@@ -187,6 +187,9 @@ class Resource(_message.Message):
     CONTEXT_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
     LOCKED_AT_FIELD_NUMBER: _builtins.int
     LOCKED_BY_FIELD_NUMBER: _builtins.int
     LOCK_REASON_FIELD_NUMBER: _builtins.int
@@ -196,7 +199,7 @@ class Resource(_message.Message):
     id: _builtins.str
     """Its id (UUID)."""
     name: _builtins.str
-    """Its name; of a deleted one the last."""
+    """Its name; of a deleted one the last. Of a dataset its name in its group."""
     state: Global___ResourceState.ValueType
     """Its state."""
     created_at: _builtins.str
@@ -219,6 +222,12 @@ class Resource(_message.Message):
     """A JSON object, as it was sent; unset = none."""
     version: _builtins.str
     """Changes with every change of the resource: the expected_version of a later change."""
+    title: _builtins.str
+    """Title of a dataset, for people; unset = none."""
+    group_id: _builtins.str
+    """Id of a dataset's group; unset = the default group."""
+    group: _builtins.str
+    """Name of that group."""
     locked_at: _builtins.str
     """Time since which it is locked; unset = it is not. RFC 3339, as the other times."""
     locked_by: _builtins.str
@@ -248,14 +257,17 @@ class Resource(_message.Message):
         context: _builtins.str | None = ...,
         labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         version: _builtins.str = ...,
+        title: _builtins.str | None = ...,
+        group_id: _builtins.str | None = ...,
+        group: _builtins.str | None = ...,
         locked_at: _builtins.str | None = ...,
         locked_by: _builtins.str | None = ...,
         lock_reason: _builtins.str | None = ...,
         lock_ends_at: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_created_by", b"_created_by", "_deleted_at", b"_deleted_at", "_deleted_by", b"_deleted_by", "_lock_ends_at", b"_lock_ends_at", "_lock_reason", b"_lock_reason", "_locked_at", b"_locked_at", "_locked_by", b"_locked_by", "_note", b"_note", "_updated_by", b"_updated_by", "context", b"context", "created_by", b"created_by", "deleted_at", b"deleted_at", "deleted_by", b"deleted_by", "lock_ends_at", b"lock_ends_at", "lock_reason", b"lock_reason", "locked_at", b"locked_at", "locked_by", b"locked_by", "note", b"note", "updated_by", b"updated_by"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_created_by", b"_created_by", "_deleted_at", b"_deleted_at", "_deleted_by", b"_deleted_by", "_group", b"_group", "_group_id", b"_group_id", "_lock_ends_at", b"_lock_ends_at", "_lock_reason", b"_lock_reason", "_locked_at", b"_locked_at", "_locked_by", b"_locked_by", "_note", b"_note", "_title", b"_title", "_updated_by", b"_updated_by", "context", b"context", "created_by", b"created_by", "deleted_at", b"deleted_at", "deleted_by", b"deleted_by", "group", b"group", "group_id", b"group_id", "lock_ends_at", b"lock_ends_at", "lock_reason", b"lock_reason", "locked_at", b"locked_at", "locked_by", b"locked_by", "note", b"note", "title", b"title", "updated_by", b"updated_by"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_created_by", b"_created_by", "_deleted_at", b"_deleted_at", "_deleted_by", b"_deleted_by", "_lock_ends_at", b"_lock_ends_at", "_lock_reason", b"_lock_reason", "_locked_at", b"_locked_at", "_locked_by", b"_locked_by", "_note", b"_note", "_updated_by", b"_updated_by", "context", b"context", "created_at", b"created_at", "created_by", b"created_by", "deleted_at", b"deleted_at", "deleted_by", b"deleted_by", "id", b"id", "kind", b"kind", "labels", b"labels", "lock_ends_at", b"lock_ends_at", "lock_reason", b"lock_reason", "locked_at", b"locked_at", "locked_by", b"locked_by", "name", b"name", "note", b"note", "state", b"state", "updated_at", b"updated_at", "updated_by", b"updated_by", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_created_by", b"_created_by", "_deleted_at", b"_deleted_at", "_deleted_by", b"_deleted_by", "_group", b"_group", "_group_id", b"_group_id", "_lock_ends_at", b"_lock_ends_at", "_lock_reason", b"_lock_reason", "_locked_at", b"_locked_at", "_locked_by", b"_locked_by", "_note", b"_note", "_title", b"_title", "_updated_by", b"_updated_by", "context", b"context", "created_at", b"created_at", "created_by", b"created_by", "deleted_at", b"deleted_at", "deleted_by", b"deleted_by", "group", b"group", "group_id", b"group_id", "id", b"id", "kind", b"kind", "labels", b"labels", "lock_ends_at", b"lock_ends_at", "lock_reason", b"lock_reason", "locked_at", b"locked_at", "locked_by", b"locked_by", "name", b"name", "note", b"note", "state", b"state", "title", b"title", "updated_at", b"updated_at", "updated_by", b"updated_by", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__context: _TypeAlias = _typing.Literal["context"]  # noqa: Y015
     _WhichOneofArgType__context: _TypeAlias = _typing.Literal["_context", b"_context"]  # noqa: Y015
@@ -265,6 +277,10 @@ class Resource(_message.Message):
     _WhichOneofArgType__deleted_at: _TypeAlias = _typing.Literal["_deleted_at", b"_deleted_at"]  # noqa: Y015
     _WhichOneofReturnType__deleted_by: _TypeAlias = _typing.Literal["deleted_by"]  # noqa: Y015
     _WhichOneofArgType__deleted_by: _TypeAlias = _typing.Literal["_deleted_by", b"_deleted_by"]  # noqa: Y015
+    _WhichOneofReturnType__group: _TypeAlias = _typing.Literal["group"]  # noqa: Y015
+    _WhichOneofArgType__group: _TypeAlias = _typing.Literal["_group", b"_group"]  # noqa: Y015
+    _WhichOneofReturnType__group_id: _TypeAlias = _typing.Literal["group_id"]  # noqa: Y015
+    _WhichOneofArgType__group_id: _TypeAlias = _typing.Literal["_group_id", b"_group_id"]  # noqa: Y015
     _WhichOneofReturnType__lock_ends_at: _TypeAlias = _typing.Literal["lock_ends_at"]  # noqa: Y015
     _WhichOneofArgType__lock_ends_at: _TypeAlias = _typing.Literal["_lock_ends_at", b"_lock_ends_at"]  # noqa: Y015
     _WhichOneofReturnType__lock_reason: _TypeAlias = _typing.Literal["lock_reason"]  # noqa: Y015
@@ -275,6 +291,8 @@ class Resource(_message.Message):
     _WhichOneofArgType__locked_by: _TypeAlias = _typing.Literal["_locked_by", b"_locked_by"]  # noqa: Y015
     _WhichOneofReturnType__note: _TypeAlias = _typing.Literal["note"]  # noqa: Y015
     _WhichOneofArgType__note: _TypeAlias = _typing.Literal["_note", b"_note"]  # noqa: Y015
+    _WhichOneofReturnType__title: _TypeAlias = _typing.Literal["title"]  # noqa: Y015
+    _WhichOneofArgType__title: _TypeAlias = _typing.Literal["_title", b"_title"]  # noqa: Y015
     _WhichOneofReturnType__updated_by: _TypeAlias = _typing.Literal["updated_by"]  # noqa: Y015
     _WhichOneofArgType__updated_by: _TypeAlias = _typing.Literal["_updated_by", b"_updated_by"]  # noqa: Y015
     @_typing.overload
@@ -286,6 +304,10 @@ class Resource(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__deleted_by) -> _WhichOneofReturnType__deleted_by | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__group) -> _WhichOneofReturnType__group | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__group_id) -> _WhichOneofReturnType__group_id | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__lock_ends_at) -> _WhichOneofReturnType__lock_ends_at | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__lock_reason) -> _WhichOneofReturnType__lock_reason | None: ...
@@ -295,6 +317,8 @@ class Resource(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__locked_by) -> _WhichOneofReturnType__locked_by | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__note) -> _WhichOneofReturnType__note | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__title) -> _WhichOneofReturnType__title | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__updated_by) -> _WhichOneofReturnType__updated_by | None: ...
 
@@ -380,6 +404,7 @@ class UpdateResourceRequest(_message.Message):
     SET_LABELS_FIELD_NUMBER: _builtins.int
     REMOVE_LABELS_FIELD_NUMBER: _builtins.int
     EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
     note: _builtins.str
     """New note, at most 65,536 characters; empty clears it."""
     context: _builtins.str
@@ -390,6 +415,8 @@ class UpdateResourceRequest(_message.Message):
     """The version that this change was made for. If the resource has another one by now, the change is
     refused (ABORTED, RACE_LOST), unless it is in effect already. Unset = any version.
     """
+    title: _builtins.str
+    """New title of a dataset, at most 255 characters; empty clears it."""
     @_builtins.property
     def resource(self) -> Global___ResourceRef:
         """The resource."""
@@ -413,10 +440,11 @@ class UpdateResourceRequest(_message.Message):
         set_labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         remove_labels: _abc.Iterable[_builtins.str] | None = ...,
         expected_version: _builtins.str | None = ...,
+        title: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_expected_version", b"_expected_version", "_note", b"_note", "context", b"context", "expected_version", b"expected_version", "note", b"note", "resource", b"resource"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_expected_version", b"_expected_version", "_note", b"_note", "_title", b"_title", "context", b"context", "expected_version", b"expected_version", "note", b"note", "resource", b"resource", "title", b"title"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_expected_version", b"_expected_version", "_note", b"_note", "context", b"context", "expected_version", b"expected_version", "note", b"note", "remove_labels", b"remove_labels", "resource", b"resource", "set_labels", b"set_labels"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_expected_version", b"_expected_version", "_note", b"_note", "_title", b"_title", "context", b"context", "expected_version", b"expected_version", "note", b"note", "remove_labels", b"remove_labels", "resource", b"resource", "set_labels", b"set_labels", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__context: _TypeAlias = _typing.Literal["context"]  # noqa: Y015
     _WhichOneofArgType__context: _TypeAlias = _typing.Literal["_context", b"_context"]  # noqa: Y015
@@ -424,12 +452,16 @@ class UpdateResourceRequest(_message.Message):
     _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
     _WhichOneofReturnType__note: _TypeAlias = _typing.Literal["note"]  # noqa: Y015
     _WhichOneofArgType__note: _TypeAlias = _typing.Literal["_note", b"_note"]  # noqa: Y015
+    _WhichOneofReturnType__title: _TypeAlias = _typing.Literal["title"]  # noqa: Y015
+    _WhichOneofArgType__title: _TypeAlias = _typing.Literal["_title", b"_title"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__context) -> _WhichOneofReturnType__context | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__note) -> _WhichOneofReturnType__note | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__title) -> _WhichOneofReturnType__title | None: ...
 
 Global___UpdateResourceRequest: _TypeAlias = UpdateResourceRequest  # noqa: Y015
 
@@ -485,7 +517,9 @@ Global___ResourceMember: _TypeAlias = ResourceMember  # noqa: Y015
 
 @_typing.final
 class ListResourcesRequest(_message.Message):
-    """Request of ListResources. At most one of label, context_member, state and a range of names is set."""
+    """Request of ListResources. At most one of label, context_member, state, a range of names and group
+    is set.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -499,6 +533,7 @@ class ListResourcesRequest(_message.Message):
     DESCENDING_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
     kind: Global___ResourceKind.ValueType
     """Kind of the resources; must be set."""
     state: Global___ResourceState.ValueType
@@ -516,6 +551,10 @@ class ListResourcesRequest(_message.Message):
     after: _builtins.str
     """next_cursor of a page: the page that follows it. A cursor of another kind, filter or order is
     INVALID_ARGUMENT (CURSOR_INVALID).
+    """
+    group: _builtins.str
+    """Only live datasets of this group, by its name; empty = the default group. Only in the order of
+    names.
     """
     @_builtins.property
     def label(self) -> Global___ResourceMember:
@@ -540,15 +579,20 @@ class ListResourcesRequest(_message.Message):
         descending: _builtins.bool = ...,
         limit: _builtins.int = ...,
         after: _builtins.str = ...,
+        group: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_name_from", b"_name_from", "_name_to", b"_name_to", "context_member", b"context_member", "label", b"label", "name_from", b"name_from", "name_to", b"name_to"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_group", b"_group", "_name_from", b"_name_from", "_name_to", b"_name_to", "context_member", b"context_member", "group", b"group", "label", b"label", "name_from", b"name_from", "name_to", b"name_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name_from", b"_name_from", "_name_to", b"_name_to", "after", b"after", "context_member", b"context_member", "descending", b"descending", "kind", b"kind", "label", b"label", "limit", b"limit", "name_from", b"name_from", "name_to", b"name_to", "order", b"order", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_group", b"_group", "_name_from", b"_name_from", "_name_to", b"_name_to", "after", b"after", "context_member", b"context_member", "descending", b"descending", "group", b"group", "kind", b"kind", "label", b"label", "limit", b"limit", "name_from", b"name_from", "name_to", b"name_to", "order", b"order", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__group: _TypeAlias = _typing.Literal["group"]  # noqa: Y015
+    _WhichOneofArgType__group: _TypeAlias = _typing.Literal["_group", b"_group"]  # noqa: Y015
     _WhichOneofReturnType__name_from: _TypeAlias = _typing.Literal["name_from"]  # noqa: Y015
     _WhichOneofArgType__name_from: _TypeAlias = _typing.Literal["_name_from", b"_name_from"]  # noqa: Y015
     _WhichOneofReturnType__name_to: _TypeAlias = _typing.Literal["name_to"]  # noqa: Y015
     _WhichOneofArgType__name_to: _TypeAlias = _typing.Literal["_name_to", b"_name_to"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__group) -> _WhichOneofReturnType__group | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__name_from) -> _WhichOneofReturnType__name_from | None: ...
     @_typing.overload
@@ -1232,3 +1276,159 @@ class BreakLockResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___BreakLockResponse: _TypeAlias = BreakLockResponse  # noqa: Y015
+
+@_typing.final
+class CreateGroupRequest(_message.Message):
+    """Request of CreateGroup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name, as that of a dataset; not "default" or "segplane"."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateGroupRequest: _TypeAlias = CreateGroupRequest  # noqa: Y015
+
+@_typing.final
+class CreateGroupResponse(_message.Message):
+    """Response of CreateGroup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Id of the group (UUID)."""
+    name: _builtins.str
+    """Its name."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateGroupResponse: _TypeAlias = CreateGroupResponse  # noqa: Y015
+
+@_typing.final
+class RenameGroupRequest(_message.Message):
+    """Request of RenameGroup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    NEW_NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    new_name: _builtins.str
+    """New name. With a slash and the name of each dataset in it, it has at most 255 characters."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        new_name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___RenameGroupRequest: _TypeAlias = RenameGroupRequest  # noqa: Y015
+
+@_typing.final
+class RenameGroupResponse(_message.Message):
+    """Response of RenameGroup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Id of the group."""
+    name: _builtins.str
+    """Its name from the next version on."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenameGroupResponse: _TypeAlias = RenameGroupResponse  # noqa: Y015
+
+@_typing.final
+class DeleteGroupRequest(_message.Message):
+    """Request of DeleteGroup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___DeleteGroupRequest: _TypeAlias = DeleteGroupRequest  # noqa: Y015
+
+@_typing.final
+class DeleteGroupResponse(_message.Message):
+    """Response of DeleteGroup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUCCESS_FIELD_NUMBER: _builtins.int
+    success: _builtins.bool
+    """False if there was none."""
+    def __init__(
+        self,
+        *,
+        success: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["success", b"success"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteGroupResponse: _TypeAlias = DeleteGroupResponse  # noqa: Y015

@@ -92,6 +92,21 @@ class ResourcesServiceStub:
                 request_serializer=meta_dot_v1_dot_resources__pb2.BreakLockRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_resources__pb2.BreakLockResponse.FromString,
                 _registered_method=True)
+        self.CreateGroup = channel.unary_unary(
+                '/meta.v1.ResourcesService/CreateGroup',
+                request_serializer=meta_dot_v1_dot_resources__pb2.CreateGroupRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.CreateGroupResponse.FromString,
+                _registered_method=True)
+        self.RenameGroup = channel.unary_unary(
+                '/meta.v1.ResourcesService/RenameGroup',
+                request_serializer=meta_dot_v1_dot_resources__pb2.RenameGroupRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.RenameGroupResponse.FromString,
+                _registered_method=True)
+        self.DeleteGroup = channel.unary_unary(
+                '/meta.v1.ResourcesService/DeleteGroup',
+                request_serializer=meta_dot_v1_dot_resources__pb2.DeleteGroupRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.DeleteGroupResponse.FromString,
+                _registered_method=True)
 
 
 class ResourcesServiceServicer:
@@ -188,6 +203,29 @@ class ResourcesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateGroup(self, request, context):
+        """Creates a group of datasets, which are called group/name then; the same name again is the same
+        group. The first one is refused (UPGRADE_UNFINISHED) until `segplane migrate --finish`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RenameGroup(self, request, context):
+        """Renames a group. Its datasets stay, and older versions keep the former name.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteGroup(self, request, context):
+        """Deletes a group without datasets; deleted ones that can still be restored count
+        (STILL_REFERENCED).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ResourcesServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -245,6 +283,21 @@ def add_ResourcesServiceServicer_to_server(servicer, server):
                     servicer.BreakLock,
                     request_deserializer=meta_dot_v1_dot_resources__pb2.BreakLockRequest.FromString,
                     response_serializer=meta_dot_v1_dot_resources__pb2.BreakLockResponse.SerializeToString,
+            ),
+            'CreateGroup': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateGroup,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.CreateGroupRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.CreateGroupResponse.SerializeToString,
+            ),
+            'RenameGroup': grpc.unary_unary_rpc_method_handler(
+                    servicer.RenameGroup,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.RenameGroupRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.RenameGroupResponse.SerializeToString,
+            ),
+            'DeleteGroup': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteGroup,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.DeleteGroupRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.DeleteGroupResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -547,6 +600,87 @@ class ResourcesService:
             '/meta.v1.ResourcesService/BreakLock',
             meta_dot_v1_dot_resources__pb2.BreakLockRequest.SerializeToString,
             meta_dot_v1_dot_resources__pb2.BreakLockResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateGroup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/CreateGroup',
+            meta_dot_v1_dot_resources__pb2.CreateGroupRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.CreateGroupResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RenameGroup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/RenameGroup',
+            meta_dot_v1_dot_resources__pb2.RenameGroupRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.RenameGroupResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteGroup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/DeleteGroup',
+            meta_dot_v1_dot_resources__pb2.DeleteGroupRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.DeleteGroupResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -75,6 +75,16 @@ class ResourcesServiceStub:
     """Ends a lock by its token. A repeated call is fine."""
     BreakLock: _grpc.UnaryUnaryMultiCallable[_resources_pb2.BreakLockRequest, _resources_pb2.BreakLockResponse]
     """Ends a lock without its token. For admins only, and in the audit log."""
+    CreateGroup: _grpc.UnaryUnaryMultiCallable[_resources_pb2.CreateGroupRequest, _resources_pb2.CreateGroupResponse]
+    """Creates a group of datasets, which are called group/name then; the same name again is the same
+    group. The first one is refused (UPGRADE_UNFINISHED) until `segplane migrate --finish`.
+    """
+    RenameGroup: _grpc.UnaryUnaryMultiCallable[_resources_pb2.RenameGroupRequest, _resources_pb2.RenameGroupResponse]
+    """Renames a group. Its datasets stay, and older versions keep the former name."""
+    DeleteGroup: _grpc.UnaryUnaryMultiCallable[_resources_pb2.DeleteGroupRequest, _resources_pb2.DeleteGroupResponse]
+    """Deletes a group without datasets; deleted ones that can still be restored count
+    (STILL_REFERENCED).
+    """
 
 @_typing.type_check_only
 class ResourcesServiceAsyncStub(ResourcesServiceStub):
@@ -123,6 +133,16 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     """Ends a lock by its token. A repeated call is fine."""
     BreakLock: _aio.UnaryUnaryMultiCallable[_resources_pb2.BreakLockRequest, _resources_pb2.BreakLockResponse]  # type: ignore[assignment]
     """Ends a lock without its token. For admins only, and in the audit log."""
+    CreateGroup: _aio.UnaryUnaryMultiCallable[_resources_pb2.CreateGroupRequest, _resources_pb2.CreateGroupResponse]  # type: ignore[assignment]
+    """Creates a group of datasets, which are called group/name then; the same name again is the same
+    group. The first one is refused (UPGRADE_UNFINISHED) until `segplane migrate --finish`.
+    """
+    RenameGroup: _aio.UnaryUnaryMultiCallable[_resources_pb2.RenameGroupRequest, _resources_pb2.RenameGroupResponse]  # type: ignore[assignment]
+    """Renames a group. Its datasets stay, and older versions keep the former name."""
+    DeleteGroup: _aio.UnaryUnaryMultiCallable[_resources_pb2.DeleteGroupRequest, _resources_pb2.DeleteGroupResponse]  # type: ignore[assignment]
+    """Deletes a group without datasets; deleted ones that can still be restored count
+    (STILL_REFERENCED).
+    """
 
 class ResourcesServiceServicer:
     """Care of resources: datasets, schemas, views, projections and ingest tokens with their notes,
@@ -223,5 +243,30 @@ class ResourcesServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_resources_pb2.BreakLockResponse, _abc.Awaitable[_resources_pb2.BreakLockResponse]]:
         """Ends a lock without its token. For admins only, and in the audit log."""
+
+    def CreateGroup(
+        self,
+        request: _resources_pb2.CreateGroupRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.CreateGroupResponse, _abc.Awaitable[_resources_pb2.CreateGroupResponse]]:
+        """Creates a group of datasets, which are called group/name then; the same name again is the same
+        group. The first one is refused (UPGRADE_UNFINISHED) until `segplane migrate --finish`.
+        """
+
+    def RenameGroup(
+        self,
+        request: _resources_pb2.RenameGroupRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.RenameGroupResponse, _abc.Awaitable[_resources_pb2.RenameGroupResponse]]:
+        """Renames a group. Its datasets stay, and older versions keep the former name."""
+
+    def DeleteGroup(
+        self,
+        request: _resources_pb2.DeleteGroupRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.DeleteGroupResponse, _abc.Awaitable[_resources_pb2.DeleteGroupResponse]]:
+        """Deletes a group without datasets; deleted ones that can still be restored count
+        (STILL_REFERENCED).
+        """
 
 def add_ResourcesServiceServicer_to_server(servicer: ResourcesServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

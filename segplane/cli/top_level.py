@@ -21,6 +21,7 @@ COMMANDS = {
         "migrate": "Upgrade the database to this release's schema, as meta does at start.",
     },
     "run.demo": {"demo": "Ingest this machine's logs and Segplane's own, and check every record."},
+    "define.groups": {"groups": "Create, list, rename and delete groups of datasets."},
     "define.datasets": {"datasets": "Create, list, set up and delete datasets."},
     "read.iceberg": {"iceberg": "Read datasets as Iceberg tables."},
     "send.tokens": {"tokens": "Create, list, route and revoke ingest tokens."},

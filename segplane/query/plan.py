@@ -35,10 +35,15 @@ class QueryPlan:
     warnings: tuple[str, ...] = ()
 
 
-def plan_kql(text: str, tables: Mapping[str, Table | CheckedQuery], now_micros: int) -> QueryPlan:
-    """Check a query in KQL and plan it. Raises QueryError with line, column and caret."""
+def plan_kql(
+    text: str, tables: Mapping[str, Table | CheckedQuery], now_micros: int, group: str = ""
+) -> QueryPlan:
+    """Check a query in KQL and plan it. Raises QueryError with line, column and caret.
+
+    `group` is that of datasets which are named without one, "" the default group.
+    """
     try:
-        state = compile_query(text, tables, now_micros)
+        state = compile_query(text, tables, now_micros, group)
         shown, hidden = with_hidden_columns(state)
         reads = tuple(replace(r, hidden=hidden.get(r.name, ())) for r in reads_of(state))
         warnings = warnings_of(state.relation)

@@ -65,12 +65,19 @@ def plan(
 
 
 def plan_over(
-    tables: Mapping[str, NamedTable], text: str, language: Language | None, now: datetime
+    tables: Mapping[str, NamedTable],
+    text: str,
+    language: Language | None,
+    now: datetime,
+    group: str = "",
 ) -> QueryPlan:
-    """Check and plan a query over these tables. Raises QueryError."""
+    """Check and plan a query over these tables. Raises QueryError.
+
+    `group` is that of datasets which KQL names without one, "" the default group.
+    """
     if language == "sql" or (language is None and is_sql(text)):
         return plan_sql(text, tables)
-    return plan_kql(text, tables, int(now.timestamp() * 1_000_000))
+    return plan_kql(text, tables, int(now.timestamp() * 1_000_000), group)
 
 
 def run(client: MetaClient, text: str, ask: Ask, now: datetime, file: IO[bytes] | None) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -17,7 +18,9 @@ from meta.v1 import ingest_token_pb2, operations_pb2
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.http import HttpAnswer, post_to
 from tests.support.collector.process import CollectorProcess, StartCollector
-from tests.support.meta.dataset_life import set_settings
+from tests.support.meta.dataset_life import rename, set_settings
+from tests.support.meta.groups import create_group
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.one_meta
 NDJSON = "application/x-ndjson"
@@ -30,10 +33,10 @@ class Sender:
         self.collector, self.token = collector, token
 
     def send(
-        self, body: bytes, *, dataset: str = "", query: str = "", **headers: str
+        self, body: bytes, *, dataset: str = "", path: str = "", query: str = "", **headers: str
     ) -> HttpAnswer:
         """Send a body to the token's dataset, by default as JSON."""
-        path = f"/v1/datasets/{dataset or self.token.dataset_name}/records{query}"
+        path = path or f"/v1/datasets/{dataset or self.token.dataset_name}/records{query}"
         secret = headers.pop("secret", self.token.token_secret)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         sent = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **named}
@@ -141,6 +144,32 @@ def run_example(sender: Sender, page: str, language: str, command: list[str]) ->
     # Python prints its own form of the answer.
     answer: dict[str, Any] = ast.literal_eval(ran.stdout.decode().replace("false", "False"))
     return answer
+
+
+# Signs with a meaning in URLs, and names that look like parts of the path.
+GROUPED = (("shop", "web"), ("a%2Fb?c#d", "it's"), ("日本語 😀", "records"), ("datasets", "a.b;c"))
+
+
+@pytest.mark.parametrize(("group", "name"), GROUPED)
+def test_records_of_a_dataset_in_a_group_have_a_path_of_their_own(
+    ground: Ground, sender: Sender, group: str, name: str
+) -> None:
+    create_group(ground.client, group)
+    rename(ground.client, sender.token.dataset_id, f"{group}/{name}")
+    parts = [quote(part, safe="") for part in (group, name)]
+    path = f"/v1/groups/{parts[0]}/datasets/{parts[1]}/records"
+
+    # The collector learns the new name with the usage of the dataset.
+    wait_until(lambda: sender.send(records("a"), path=path).status == 200, "the new name")
+    for other in (
+        f"/v1/datasets/{parts[1]}/records",
+        f"/v1/groups/{parts[1]}/datasets/{parts[0]}/records",
+        f"/v1/groups/{parts[0]}/datasets/{parts[1]}%2Fx/records",
+        f"/v1/groups/{parts[0]}%2F{parts[1]}/datasets/{parts[1]}/records",
+        f"/v1/groups/{parts[0]}/{parts[1]}/records",
+    ):
+        assert sender.send(records("b"), path=other).status == 404
+    assert events(ground) == ["a"]
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")

@@ -42,6 +42,8 @@ _CATALOG = frozenset(
         "projections",
         "promoted_columns",
         "promoted_field_ids",
+        "group_visibility",
+        "groups",
         "resource_labels",
         "resource_locks",
         "resources",

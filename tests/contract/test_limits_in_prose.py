@@ -51,6 +51,7 @@ ROWS = {
     "its window (1 to 30": "`DatasetSettings.deduplication.window_days`",
     "call names at most 250,000 deduplication": "deduplication keys of a registration",
     "keys in up to 8 parts": "parts of deduplication keys (`StageDeduplicationKeys`)",
+    "group has at most 255 characters": "characters of a dataset's name with its group",
     "its links, at most 1,000 of": "links of a projection that gets a new text",
 }
 # Bounds of ages, of replies and of what the server does by itself; other tests show them.

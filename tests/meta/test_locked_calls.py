@@ -25,6 +25,7 @@ from segments.keys import quarantine_key
 from tests.support.meta import all_rpcs
 from tests.support.meta.all_rpcs import Watched
 from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.groups import create_group
 from tests.support.meta.methods import METHODS
 from tests.support.meta.resource_locks import REASON, LockDriver, ref
 from tests.support.meta.server import MetaServer
@@ -165,6 +166,7 @@ def _notes(client: Any) -> None:
     catalog, name = CatalogDriver(client), "noted"
     projection = cat.CreateProjectionRequest(name=name, projection="project body")
     ids = {
+        "group": create_group(client, name),
         "schema": client.catalog.CreateSchema(
             cat.CreateSchemaRequest(name=name, columns=columns)
         ).id,

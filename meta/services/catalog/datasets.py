@@ -40,8 +40,8 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
             if existing is not None:
                 return existing
             # Only then: a dataset of an earlier release may have such a name, and keeps it.
-            checks.new_dataset_name(name)
-            made = datasets.create(tx, name, live_max=live_max)
+            new_name = checks.new_dataset_name(name)
+            made = datasets.create(tx, new_name, live_max=live_max)
             audit.note(tx, "CreateDataset", made.id, f"name {name!r}")
             datasets.check_creator(tx, made.id, self._settings.datasets_per_creator_max)
             return made

@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 from meta.errors import InvalidArgument
 from meta.v1 import common_pb2
 from segments import dataset_names
+from segments.dataset_names import DatasetName
 from segments.ids import UUID_CHARACTERS, parse_uuid
 
 NAME_CHARACTERS_MAX = 255
@@ -54,10 +55,22 @@ def new_names(request: Message) -> dict[str, Any]:
     return {} if new is None else {"name": new}
 
 
-def new_dataset_name(value: str, field: str = "name") -> str:
-    """A new name that every door of a dataset reads alike."""
-    new_name(value, field)
-    if reason := dataset_names.reserved(value):
+def new_dataset_name(value: str, field: str = "name") -> DatasetName:
+    """A new name that every door of a dataset reads alike, perhaps of a group: `group/name`."""
+    parts = dataset_names.parse(name(value, field))
+    if parts.group is not None:
+        new_group_name(parts.group, field)
+    _unreserved(new_name(parts.own, field), field, dataset_names.reserved(parts.own))
+    return parts
+
+
+def new_group_name(value: str, field: str = "name") -> str:
+    """A new name that every door of a group reads alike."""
+    return _unreserved(new_name(value, field), field, dataset_names.reserved_for_groups(value))
+
+
+def _unreserved(value: str, field: str, reason: str) -> str:
+    if reason:
         raise InvalidArgument(f"{field} is {value!r}, expected another: {reason}", field=field)
     return value
 

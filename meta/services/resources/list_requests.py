@@ -21,7 +21,7 @@ _ORDERS = {
     pb.RESOURCE_ORDER_CREATED: ResourceOrder.CREATED,
     pb.RESOURCE_ORDER_CHANGED: ResourceOrder.CHANGED,
 }
-_FILTERS = "label, context_member, state, or name_from and name_to"
+_FILTERS = "label, context_member, state, group, or name_from and name_to"
 _ID_BYTES = 16
 
 
@@ -34,14 +34,18 @@ def query(request: pb.ListResourcesRequest, kind: ResourceKind) -> ResourceQuery
     filters += ["state"] if request.state else []
     bounds = [name for name in ("name_from", "name_to") if request.HasField(name)]
     filters += bounds[:1]
+    group = checks.text(request.group, "group") if request.HasField("group") else None
+    filters += ["group"] if group is not None else []
     if len(filters) > 1:
         raise InvalidArgument(
             f"{filters[0]} and {filters[1]} cannot be combined; a list has one filter: {_FILTERS}",
             field=filters[1],
         )
-    if bounds and order is not ResourceOrder.NAME:
+    if group is not None and kind is not ResourceKind.DATASET:
+        raise InvalidArgument("only datasets are in groups", field="group")
+    if (bounds or group is not None) and order is not ResourceOrder.NAME:
         raise InvalidArgument(
-            f"{bounds[0]} goes with the order NAME only; the orders CREATED and CHANGED go with"
+            f"{filters[0]} goes with the order NAME only; the orders CREATED and CHANGED go with"
             " label, context_member or state",
             field="order",
         )
@@ -52,6 +56,7 @@ def query(request: pb.ListResourcesRequest, kind: ResourceKind) -> ResourceQuery
         names=NameRange(*(checks.filter_name(request, name) for name in ("name_from", "name_to"))),
         order=order,
         is_descending=request.descending,
+        group=group,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from meta.services.messages import checks
-from meta.store.catalog import datasets, resources
+from meta.store.catalog import datasets, groups, resources
 from meta.store.catalog.named_entries import PROJECTIONS, VIEWS, NamedEntries
 from meta.store.catalog.resources import ResourceKind
 from meta.store.catalog.schemas import SCHEMAS
@@ -53,6 +53,12 @@ def referred(kind: ResourceKind) -> Finder:
         return {resources.id_of(tx, kind, checks.identifier(request.resource))}
 
     return find
+
+
+def group_named(tx: Transaction, request: Any) -> Ids:
+    """The group that the request names by id or name."""
+    group = groups.find(tx, checks.identifier(request))
+    return set() if group is None else {group.id}
 
 
 def dataset_named(tx: Transaction, request: Any) -> Ids:

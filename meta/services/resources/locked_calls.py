@@ -22,6 +22,7 @@ from meta.services.resources.lock_targets import (
     datasets_through,
     datasets_unbound,
     field,
+    group_named,
     named,
     payload_datasets,
     referred,
@@ -127,6 +128,10 @@ LOCK_RULES: Mapping[str, LockRule] = {
     # An approval of deletions.
     "ReleaseDeletionHold": _by(dataset=dataset_braked),
     "HoldDeletion": GOES_ON,
+    # Groups.
+    "CreateGroup": GOES_ON,
+    "RenameGroup": _by(group=group_named),
+    "DeleteGroup": _by(group=group_named),
     # Schemas, views, projections.
     "CreateSchema": GOES_ON,
     "UpdateSchema": _by(schema=named(Kind.SCHEMA), dataset=datasets_unbound),
@@ -204,6 +209,7 @@ LOCK_RULES: Mapping[str, LockRule] = {
     # Notes, labels and contexts.
     "UpdateResource": _by(
         dataset=referred(Kind.DATASET),
+        group=referred(Kind.GROUP),
         schema=referred(Kind.SCHEMA),
         view=referred(Kind.VIEW),
         projection=referred(Kind.PROJECTION),

@@ -42,6 +42,8 @@ def update_resource(
 ) -> resources_pb2.UpdateResourceResponse:
     """Change the given parts of a resource."""
     kind = checked_kind(request.resource.kind, "resource.kind")
+    if request.HasField("title") and kind is not ResourceKind.DATASET:
+        raise InvalidArgument(f"a {kind.noun} has no title", field="title")
     named, patch = checks.identifier(request.resource), _patch(request)
     expected = checks.filter_name(request, "expected_version")
     resource = server.transactions.write(
@@ -86,6 +88,9 @@ def message(resource: Resource) -> resources_pb2.Resource:
         context=resource.care.context,
         labels=resource.care.labels,
         version=resource.version,
+        title=resource.care.title,
+        group_id=None if resource.group_id is None else str(resource.group_id),
+        group=resource.group,
         **authors,
         **_lock(resource.lock),
     )
@@ -112,7 +117,8 @@ def checked_kind(number: int, field: str) -> ResourceKind:
     principal = access.current.get()
     if kind is ResourceKind.INGEST_TOKEN and principal.role not in (Role.ADMIN, Role.CATALOG):
         raise RoleRefused(f"the role {principal.role.value} may not read ingest tokens")
-    if kind is not ResourceKind.DATASET and principal.dataset_ids is not None:
+    is_scoped = kind in (ResourceKind.DATASET, ResourceKind.GROUP)
+    if not is_scoped and principal.dataset_ids is not None:
         raise RoleRefused(f"the credential is limited to datasets, and may read no {kind.noun}")
     return kind
 
@@ -121,6 +127,9 @@ def _patch(request: resources_pb2.UpdateResourceRequest) -> CarePatch:
     texts: dict[str, str | None] = {}
     if request.HasField("note"):
         texts["note"] = checks.text(request.note, "note", lines=True) or None
+    if request.HasField("title"):
+        most = checks.NAME_CHARACTERS_MAX
+        texts["title"] = checks.text(request.title, "title", characters_max=most) or None
     if request.HasField("context"):
         texts["context"] = _context(request.context) if request.context else None
     checks.at_most(request.set_labels, "set_labels", LABELS_MAX)

@@ -8,11 +8,11 @@ from typing import Any, cast
 import grpc
 from google.protobuf.message import Message
 
-from meta.services.resources import dataset_numbers, locks, resources, vacuums
+from meta.services.resources import dataset_numbers, groups, locks, resources, vacuums
 from meta.services.server_parts import ServerParts
 from meta.v1 import resources_pb2, resources_pb2_grpc
 
-MODULES = (resources, dataset_numbers, locks, vacuums)
+MODULES = (resources, dataset_numbers, groups, locks, vacuums)
 RPCS = [rpc.name for rpc in resources_pb2.DESCRIPTOR.services_by_name["ResourcesService"].methods]
 
 

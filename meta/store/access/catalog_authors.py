@@ -27,13 +27,14 @@ from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.server import catalog_authors
 
-_KINDS = ("Dataset", "Schema", "View", "Projection", "IngestToken")
+_KINDS = ("Dataset", "Schema", "View", "Projection", "IngestToken", "Group")
 _CREATED = {f"Create{kind}" for kind in (*_KINDS, "AccessToken")}
 _UPDATED = {f"Update{kind}" for kind in _KINDS} | {
     "BreakLock",
     "LinkViewDatasetProjection",
     "LockResource",
     "RenameDataset",
+    "RenameGroup",
     "SetDatasetSettings",
     "SetShardingFields",
     "UndeleteDataset",
@@ -45,6 +46,7 @@ _UPDATED = {f"Update{kind}" for kind in _KINDS} | {
 # An ingest token ends with its revocation.
 _ENDED = {
     "DeleteDataset",
+    "DeleteGroup",
     "DeleteProjection",
     "DeleteSchema",
     "DeleteView",

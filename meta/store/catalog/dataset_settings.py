@@ -6,6 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import Select, bindparam, select, update
 
+from meta.store.catalog import shown_names
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import datasets
@@ -49,7 +50,7 @@ _READ: Select[*tuple[Any, ...]] = select(*row_columns(DatasetSettings, datasets)
     datasets.c.id == bindparam("dataset")
 )
 _DEDUPLICATION_COLUMN: Select[*tuple[Any, ...]] = select(
-    datasets.c.deduplication_column, datasets.c.name
+    datasets.c.deduplication_column, shown_names.column().label("name")
 ).where(datasets.c.id == bindparam("dataset"))
 _WRITE = update(datasets).where(datasets.c.id == bindparam("dataset"))
 

@@ -10,12 +10,13 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
 from meta.store.access import catalog_authors
-from meta.store.catalog import dataset_counters
+from meta.store.catalog import dataset_counters, groups, shown_names
 from meta.store.engine import dataset_scope, keyset
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import dataset_visibility, datasets
 from meta.store.versions import versions
+from segments.dataset_names import DatasetName
 from segments.ids import new_uuid7
 
 
@@ -25,6 +26,7 @@ class Dataset:
 
     id: UUID
     key: int
+    # As others call it, `group/name`; the name alone in the default group.
     name: str
     is_default: bool
     # Name of the store of its new segments; "" = the default store.
@@ -35,14 +37,15 @@ class Dataset:
     has_automatic_columns: bool = False
 
 
-_COLUMNS = row_columns(Dataset, datasets)
+_COLUMNS = row_columns(Dataset, datasets, name=shown_names.column().label("name"))
 _LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
 _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
-_BY_NAME = _LIVE.where(datasets.c.name == bindparam("name"))
+_BY_NAME = select(*_COLUMNS).where(shown_names.is_called(parameter="name"))
 _DEFAULT = _LIVE.where(datasets.c.is_default)
 _ALL_LIVE = _LIVE.order_by(datasets.c.id)
 _LISTED: Select[*tuple[Any, ...]] = select(
-    datasets.c.id, func.octet_length(datasets.c.name) + catalog_authors.size_of(datasets.c.id)
+    datasets.c.id,
+    func.octet_length(shown_names.column()) + catalog_authors.size_of(datasets.c.id),
 ).where(datasets.c.deleted_at.is_(None))
 _BY_IDS = _LIVE.where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _COUNT_LIVE = select(func.count()).where(datasets.c.deleted_at.is_(None))
@@ -64,11 +67,6 @@ _LOCK_COLUMNS = (
 )
 _INSERT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
 _SHOW = insert(dataset_visibility)
-_SHOWN = text("""
-    SELECT EXISTS (SELECT FROM dataset_visibility
-      WHERE dataset_key = :key AND name IS NULL
-        AND from_version <= :version AND (to_version IS NULL OR to_version > :version))
-""")
 _STAMP = (
     update(datasets)
     .where(datasets.c.id == bindparam("dataset"))
@@ -109,11 +107,6 @@ def find_by_name(tx: Transaction, name: str) -> Dataset | None:
 def is_taken(tx: Transaction, name: str) -> bool:
     """Return true if a live dataset has a name, also one that the caller may not see."""
     return tx.execute(_BY_NAME, {"name": name}).one_or_none() is not None
-
-
-def is_visible_at(tx: Transaction, key: int, version: int) -> bool:
-    """Return true if a dataset had the name of today at a version."""
-    return bool(tx.execute(_SHOWN, {"key": key, "version": version}).scalar_one())
 
 
 def find_either(tx: Transaction, identifier: UUID | str) -> Dataset | None:
@@ -202,11 +195,13 @@ def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, i
     return locked
 
 
-def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:
-    """The dataset of this name, made unless there is one. Raises QuotaExceeded."""
-    row = tx.execute(_INSERT, {"id": new_uuid7(), "name": name}).one_or_none()
+def create(tx: Transaction, name: DatasetName, *, live_max: int) -> Dataset:
+    """The dataset of this name, made unless there is one. Raises NotFound, QuotaExceeded."""
+    group_id = groups.keep(tx, name.group)
+    values = {"id": new_uuid7(), "name": name.own, "group_id": group_id}
+    row = tx.execute(_INSERT, values).one_or_none()
     if row is None:
-        existing = find_by_name(tx, name)
+        existing = find_by_name(tx, str(name))
         if existing is None:
             raise RaceLost("the dataset of this name was deleted meanwhile")
         return existing

@@ -21,7 +21,7 @@ from sqlalchemy import exists as exists_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, ReplyTooLarge
-from meta.store.catalog import datasets
+from meta.store.catalog import datasets, shown_names
 from meta.store.engine import keyset
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
@@ -104,20 +104,20 @@ _BY_IDS = select(*row_columns(ListedLink, _links, is_typed=_IS_TYPED)).where(
     _links.c.id == func.any(_IDS)
 )
 _LISTED: Select[*tuple[Any, ...]] = select(_links.c.id, literal_column("0").label("size"))
-_PAIR_BYTES = text("""
+_PAIR_BYTES = text(f"""
     SELECT v.id, octet_length(v.name) + coalesce((
-        SELECT sum(octet_length(d.name) + octet_length(p.projection) + 16)
+        SELECT sum(octet_length({shown_names.of("d")}) + octet_length(p.projection) + 16)
         FROM view_dataset_projections l
         JOIN datasets d ON d.id = l.dataset_id JOIN projections p ON p.id = l.projection_id
         WHERE l.view_id = v.id), 0) AS size
     FROM views v
-""")
+""")  # noqa: S608
 _SOURCES: Select[*tuple[Any, ...]] = select(
     *_PAIR_BYTES.columns(views.c.id, literal_column("0").label("size")).subquery("sources").c
 )
 _VIEW_NAMES = select(views.c.id, views.c.name).where(views.c.id == func.any(_IDS))
 _PAIRS = (
-    select(_links.c.view_id, datasets_table.c.name, projections.c.expression)
+    select(_links.c.view_id, shown_names.column(), projections.c.expression)
     .join(datasets_table, datasets_table.c.id == _links.c.dataset_id)
     .join(projections, projections.c.id == _links.c.projection_id)
     .where(_links.c.view_id == func.any(_IDS))

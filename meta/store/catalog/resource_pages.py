@@ -13,13 +13,12 @@ from uuid import UUID
 
 from sqlalchemy import TextClause, text
 
-from meta.store.catalog import resources
+from meta.store.catalog import groups, resources
 from meta.store.catalog.resources import LabelSource, Resource, ResourceKind
-from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 
-# Upper bound of an item's message without its texts.
-_ITEM_BYTES = 512
+# Upper bound of an item's message without its texts, with the name of its group.
+_ITEM_BYTES = 512 + 4 * 255
 
 
 class ResourceOrder(Enum):
@@ -79,6 +78,8 @@ class ResourceQuery:
     names: NameRange = NameRange()
     order: ResourceOrder = ResourceOrder.NAME
     is_descending: bool = False
+    # Live datasets of this group, "" = the default one; None = of all.
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def read(
     tx: Transaction, query: ResourceQuery, after: Position | None, limit: int, bytes_max: int
 ) -> ResourcePage:
     """Read a page, which ends at the limit or at a size, but has at least one resource if any."""
-    visible = dataset_scope.visible_ids() if query.kind is ResourceKind.DATASET else None
+    visible = resources.visible_ids(tx, query.kind)
     start = after or Position(_ENDS[query.order][query.is_descending], _IDS[query.is_descending])
     values: dict[str, object] = {
         "kind": query.kind,
@@ -108,6 +109,8 @@ def read(
     if query.members is not None:
         member = query.members
         values |= {"source": member.source, "key": member.key, "value": member.value}
+    if query.group:
+        values["group"] = groups.get(tx, query.group).id
     names = {"first": query.names.first, "end": query.names.end}
     values |= {name: value for name, value in names.items() if value is not None}
     statement = _statement(
@@ -116,6 +119,7 @@ def read(
         is_filtered=query.members is not None,
         bounds=tuple(name for name, value in names.items() if value is not None),
         is_scoped=visible is not None,
+        group=None if query.group is None else "= :group" if query.group else "IS NULL",
     )
     rows = tx.execute(statement, values).all()
     items = [resources.of_row(row[1:]) for row in rows[:limit]]
@@ -130,6 +134,7 @@ def _statement(
     is_filtered: bool,
     bounds: tuple[str, ...],
     is_scoped: bool,
+    group: str | None,
 ) -> TextClause:
     """The statement of a form of list; `page` is one range of the index of its order."""
     by, way, beyond = order.value, "DESC" if is_descending else "ASC", "<" if is_descending else ">"
@@ -140,6 +145,10 @@ def _statement(
         condition = "AND l.is_live AND l.source = :source AND l.key = :key AND l.value = :value"
     else:
         rows, condition = "resources", "AND l.is_live = :is_live"
+        columns += ", group_id"
+    if group is not None:
+        # The kind as it is in the condition of the index.
+        condition += f" AND l.group_id {group} AND l.kind = {ResourceKind.DATASET:d}"
     compared = {"first": "l.name >= :first", "end": "l.name < :end"}
     condition += "".join(f" AND {compared[bound]}" for bound in bounds)
     if is_scoped:
@@ -162,7 +171,7 @@ def _statement(
               + coalesce(octet_length(k.locked_by) + octet_length(k.reason), 0) AS item_bytes
             FROM resources r {resources.JOINED}
             WHERE r.id = page.id AND r.kind = :kind OFFSET 0) r)
-        SELECT (SELECT count(*) FROM page), {_SIZED}, {resources.LABELS}
+        SELECT (SELECT count(*) FROM page), {_SIZED}, {resources.PLACES}, {resources.LABELS}
         FROM sized r WHERE r.bytes - r.item_bytes < :bytes_max
         ORDER BY r.place {way}, r.id {way}
     """)  # noqa: S608

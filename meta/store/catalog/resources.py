@@ -15,7 +15,7 @@ from sqlalchemy import TextClause, text
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
 from meta.store.access import audit
-from meta.store.catalog import datasets
+from meta.store.catalog import datasets, groups
 from meta.store.catalog.resource_contexts import members
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
@@ -30,6 +30,7 @@ class ResourceKind(IntEnum):
     """Kinds of resources, by their numbers in the contract."""
 
     DATASET = 1
+    GROUP = 2
     SCHEMA = 3
     VIEW = 4
     PROJECTION = 5
@@ -55,11 +56,19 @@ class Care:
     note: str | None = None
     context: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    # Of a dataset.
+    title: str | None = None
 
     @property
     def text_bytes(self) -> int:
         """The bytes of its texts in a message."""
-        texts = (self.note or "", self.context or "", *self.labels, *self.labels.values())
+        texts = (
+            self.note or "",
+            self.context or "",
+            self.title or "",
+            *self.labels,
+            *self.labels.values(),
+        )
         return sum(len(text.encode()) for text in texts) + _LABEL_BYTES * len(self.labels)
 
 
@@ -78,6 +87,7 @@ class CarePatch:
             note=self.texts.get("note", care.note),
             context=self.texts.get("context", care.context),
             labels={**kept, **self.set_labels},
+            title=self.texts.get("title", care.title),
         )
 
 
@@ -107,6 +117,9 @@ class Resource:
     deleted_by: str | None
     care: Care
     lock: LockFacts | None = None
+    # Of a dataset that is not in the default group.
+    group_id: UUID | None = None
+    group: str | None = None
 
     @property
     def version(self) -> str:
@@ -117,19 +130,25 @@ class Resource:
 COLUMNS = """
     r.kind, r.id, r.name, r.created_at, r.changed_at, r.deleted_at, r.number,
     a.created_by, a.updated_by, a.deleted_by, r.note, r.context,
-    k.locked_at, k.locked_by, k.reason, k.ends_at
+    k.locked_at, k.locked_by, k.reason, k.ends_at, r.group_id
 """
 JOINED = f"""
     LEFT JOIN catalog_authors a ON a.entry_id = r.id
     LEFT JOIN resource_locks k ON k.kind = r.kind AND k.resource_id = r.id
       AND k.ended_at IS NULL AND (k.ends_at IS NULL OR k.ends_at > {NOW})
 """
+# The name of a dataset's group, and its title.
+PLACES = f"""
+    (SELECT g.name FROM groups g WHERE g.id = r.group_id),
+    CASE WHEN r.kind = {ResourceKind.DATASET:d} THEN (
+      SELECT nullif(d.title, '') FROM datasets d WHERE d.id = r.id) END
+"""  # noqa: S608
 LABELS = f"""
     (SELECT array_agg(ARRAY[l.key, l.value] ORDER BY l.key) FROM resource_labels l
      WHERE l.id = r.id AND l.kind = r.kind AND l.source = {LabelSource.LABEL:d})
 """  # noqa: S608
 _GET = text(f"""
-    SELECT {COLUMNS}, {LABELS} FROM resources r {JOINED}
+    SELECT {COLUMNS}, {PLACES}, {LABELS} FROM resources r {JOINED}
     WHERE r.id = :id AND r.kind = :kind
 """)  # noqa: S608
 _BY_NAME = text("""
@@ -144,6 +163,7 @@ _WRITE = text("""
     UPDATE resources SET note = :note, context = :context, text_bytes = :bytes
     WHERE id = :id AND kind = :kind RETURNING number
 """)
+_TITLE = text("UPDATE datasets SET title = :title WHERE id = :id")
 _REMOVE = text("""
     DELETE FROM resource_labels
     WHERE id = :id AND kind = :kind AND source = :source AND key = ANY(cast(:keys AS text[]))
@@ -160,19 +180,29 @@ _ADD = text("""
 def get(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> Resource:
     """The resource with this id, deleted or not, or the live one of this name. Raises NotFound."""
     resource_id = id_of(tx, kind, identifier)
-    row = None
-    if kind is not ResourceKind.DATASET or dataset_scope.is_visible(resource_id):
+    row, visible = None, visible_ids(tx, kind)
+    if visible is None or resource_id in visible:
         row = tx.execute(_GET, {"id": resource_id, "kind": kind}).one_or_none()
     if row is None:
         raise _missing(kind, identifier)
     return of_row(row)
 
 
+def visible_ids(tx: Transaction, kind: ResourceKind) -> list[UUID] | None:
+    """Ids of the resources of a kind that the caller may see; None = all."""
+    if kind is ResourceKind.GROUP:
+        return groups.visible_ids(tx)
+    return dataset_scope.visible_ids() if kind is ResourceKind.DATASET else None
+
+
 def of_row(row: Sequence[Any]) -> Resource:
-    """A resource of the values of COLUMNS and LABELS."""
-    *facts, note, context, locked_at, locked_by, reason, ends_at, labels = row
+    """A resource of the values of COLUMNS, PLACES and LABELS."""
+    *facts, note, context, locked_at, locked_by, reason, ends_at, group_id, group, title, labels = (
+        row
+    )
     lock = LockFacts(locked_at, locked_by, reason, ends_at) if locked_at is not None else None
-    values: tuple[Any, ...] = *facts, Care(note, context, dict(labels or ())), lock
+    care = Care(note, context, dict(labels or ()), title)
+    values: tuple[Any, ...] = *facts, care, lock, group_id, group
     return Resource(ResourceKind(values[0]), *values[1:])
 
 
@@ -204,6 +234,8 @@ def change(
     _write_rows(tx, ref, LabelSource.LABEL, before.labels, after.labels)
     if before.context != after.context:
         _write_rows(tx, ref, LabelSource.CONTEXT, members(before.context), members(after.context))
+    if before.title != after.title:
+        tx.execute(_TITLE, {"id": resource.id, "title": after.title or ""})
     values = {"note": after.note, "context": after.context, "bytes": after.text_bytes}
     number = tx.execute(_WRITE, {**ref, **values}).scalar_one()
     changed = get(tx, kind, resource.id)

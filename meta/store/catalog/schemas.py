@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from meta.errors import InvalidArgument, SchemaFrozen
-from meta.store.catalog import schema_versions
+from meta.store.catalog import schema_versions, shown_names
 from meta.store.catalog.link_columns import BLOCKERS_SHOWN, refuse_blocked
 from meta.store.catalog.named_entries import Content, NamedEntries, NamedEntry
 from meta.store.catalog.schema_versions import SchemaColumn as SchemaColumn
@@ -82,14 +82,14 @@ _COLUMNS_BYTES = func.coalesce(
 _ADD_COLUMN = insert(schema_columns)
 _REMOVE_COLUMNS = delete(schema_columns).where(schema_columns.c.schema_id == bindparam("schema"))
 _UNBIND = delete(schema_bindings).where(schema_bindings.c.schema_id == bindparam("schema"))
-_BLOCKERS = text("""
+_BLOCKERS = text(f"""
     SELECT 'view ' || name FROM views WHERE schema_id = :schema
     UNION ALL SELECT 'projection ' || name FROM projections WHERE schema_id = :schema
-    UNION ALL SELECT 'dataset ' || d.name FROM schema_bindings b
+    UNION ALL SELECT 'dataset ' || {shown_names.of("d")} FROM schema_bindings b
               JOIN datasets d ON d.id = b.dataset_id
               WHERE b.schema_id = :schema AND d.purged_at IS NULL
     ORDER BY 1 LIMIT :most
-""")
+""")  # noqa: S608
 
 
 class Schemas(NamedEntries[Schema]):

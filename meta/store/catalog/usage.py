@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
+from meta.store.catalog import shown_names
 from meta.store.catalog.dataset_settings import INGEST_LIMITS
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, Transaction
@@ -54,7 +55,7 @@ _LIMITS = ", ".join(f"d.{name}" for name in INGEST_LIMITS)
 _READ = f"""
     SELECT d.id, m, coalesce((
              SELECT sum(u.records) FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m
-           ), 0)::bigint, d.records_per_month, d.name, ARRAY[{_LIMITS}],
+           ), 0)::bigint, d.records_per_month, {shown_names.of("d")}, ARRAY[{_LIMITS}],
            CASE WHEN d.schema_violations = {REJECT} THEN d.changed_version ELSE 0 END,
            d.timestamp_unit, CASE WHEN d.deduplication_rule IS NOT NULL THEN d.key END
     FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m

@@ -12,7 +12,7 @@ from meta.errors import (
     UndeleteExpired,
 )
 from meta.store.access import audit
-from meta.store.catalog import datasets, links
+from meta.store.catalog import datasets, links, shown_names
 from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import kept_files
 from meta.store.engine.pool import Transaction
@@ -28,7 +28,7 @@ TASKS_AT_ONCE = 200
 _SHOWN_BLOCKERS = 10
 
 _LOCK = text(
-    "SELECT id, key, name, is_default, store FROM datasets"
+    f"SELECT id, key, {shown_names.of('datasets')} AS name, is_default, store FROM datasets"  # noqa: S608
     " WHERE id = :dataset AND deleted_at IS NULL FOR UPDATE"
 )
 _BLOCKERS = text("""
@@ -49,7 +49,7 @@ _HIDE = text(
     " WHERE dataset_key = :key AND to_version IS NULL"
 )
 _LOCK_DELETED = text(f"""
-    SELECT id, key, name, is_default, store,
+    SELECT id, key, {shown_names.of("datasets")} AS name, is_default, store,
            deleted_at IS NULL AS is_live,
            purged_at IS NOT NULL
              OR deleted_at <= {ago(":grace")} AND NOT {is_held("datasets")} AS is_over

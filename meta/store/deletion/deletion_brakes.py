@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.store.access import audit
-from meta.store.catalog import datasets
+from meta.store.catalog import datasets, shown_names
 from meta.store.deletion import baselines
 from meta.store.deletion.baselines import SEGMENTS_FLOOR, UNAPPROVED
 from meta.store.deletion.due import due_before
@@ -53,7 +53,7 @@ _HELD = text(f"""
     WHERE s.id = ANY(:ids) AND s.dataset_key = ANY(:keys) AND {UNAPPROVED}
 """)  # noqa: S608
 _LIST = text(f"""
-    SELECT d.id, d.name, b.segments, b.size_bytes, b.live_size_bytes,
+    SELECT d.id, {shown_names.of("d")}, b.segments, b.size_bytes, b.live_size_bytes,
            (extract(epoch FROM b.braked_at) * 1000000000)::bigint
     FROM deletion_brakes b JOIN datasets d ON d.key = b.dataset_key
     WHERE b.braked_at IS NOT NULL AND d.deleted_at IS NULL

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import TextClause, text
 
+from meta.store.catalog import shown_names
 from meta.store.deletion import tombstones
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
@@ -45,7 +46,7 @@ class KeptDataset:
 
 
 _UNNOTED = text(f"""
-    SELECT id, name FROM datasets
+    SELECT id, {shown_names.of("datasets")} FROM datasets
     WHERE kept_files IN (1, 2) AND kept_files = {KeptFilesState.REQUESTED:d}
       AND purged_at IS NOT NULL
     ORDER BY key LIMIT :most

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.store.catalog import shown_names
 from meta.store.deletion.baselines import UNAPPROVED
 from meta.store.deletion.due import due_before, is_due
 from meta.store.engine import pg_arrays
@@ -106,7 +107,7 @@ _IS_LOCKED = f"""
     {is_held("d")} AND NOT EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)
 """
 _READ = text(f"""
-    SELECT d.key, d.id, d.name, coalesce(v.horizon, 0), {
+    SELECT d.key, d.id, {shown_names.of("d")}, coalesce(v.horizon, 0), {
     ", ".join(
         f"count(s.id) FILTER (WHERE {condition}),"
         f" coalesce(sum(s.compressed_size_bytes) FILTER (WHERE {condition}), 0)::bigint"

@@ -98,6 +98,8 @@ _POOLER_REFUSALS = ("unsupported startup parameter", "not allowed in statement p
 # Constraints that a name breaks which another entry has.
 _NOUNS = {
     "datasets_name_live_unique": "dataset",
+    "datasets_group_name_live_unique": "dataset",
+    "groups_name_live_unique": "group",
     "schemas_name_unique": "schema",
     "views_name_unique": "view",
     "projections_name_unique": "projection",

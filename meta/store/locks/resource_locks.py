@@ -40,6 +40,7 @@ class ResourceLock:
 # Kinds in the order of locks. A dataset that is purged is gone, but for its row.
 _TABLES: Mapping[ResourceKind, tuple[str, str]] = {
     ResourceKind.DATASET: ("datasets", "purged_at IS NULL"),
+    ResourceKind.GROUP: ("groups", "deleted_at IS NULL"),
     ResourceKind.SCHEMA: ("schemas", "true"),
     ResourceKind.VIEW: ("views", "true"),
     ResourceKind.PROJECTION: ("projections", "true"),

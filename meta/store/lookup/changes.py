@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.errors import ReplyTooLarge, VersionExpired
-from meta.store.catalog import dataset_names
+from meta.store.catalog import dataset_names, shown_names
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lookup
@@ -51,10 +51,10 @@ class ChangeBatch:
     through: int
 
 
-_DATASET = text("""
+_DATASET = text(f"""
     SELECT d.key, d.id, d.deletion_horizon FROM datasets d
-    WHERE d.name = :name AND d.deleted_at IS NULL
-""")
+    WHERE {shown_names.is_live("d", "cast(:name AS text)")}
+""")  # noqa: S608
 _LIVE = text("""
     SELECT key, deletion_horizon FROM datasets
     WHERE key = ANY(:keys) AND deleted_at IS NULL AND id = ANY(:ids)

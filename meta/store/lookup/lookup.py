@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import Row, text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
-from meta.store.catalog import dataset_names
+from meta.store.catalog import dataset_names, shown_names
 from meta.store.engine import continuity, dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
@@ -35,24 +35,30 @@ class VisibleDataset(NamedTuple):
     id: UUID
 
 
-DATASETS = f"""
-    SELECT d.key, d.id, coalesce(v.name, d.name) AS name, d.deletion_horizon,
+def datasets_sql(version: str, names: str, visible: str, *, names_all: bool = False) -> str:
+    """SQL of the datasets that are visible at a version: some by their names then, or all.
+
+    They have names if they are asked for by name, or with `names_all`.
+    """
+    names, visible = f"cast({names} AS text[])", f"cast({visible} AS uuid[])"
+    name = shown_names.at("d", "v", version)
+    shown = name if names_all else f"CASE WHEN {names} IS NOT NULL THEN {name} END"
+    return f"""
+    SELECT d.key, d.id, {shown} AS name, d.deletion_horizon,
            d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon AND EXISTS (
-             SELECT FROM pins p WHERE p.dataset_key = d.key AND p.version = {{version}}
+             SELECT FROM pins p WHERE p.dataset_key = d.key AND p.version = {version}
                AND p.expires_at > {NOW}) AS is_pinned
     FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
-    WHERE (cast({{names}} AS text[]) IS NULL OR d.key = ANY(ARRAY(
-             SELECT key FROM datasets WHERE name = ANY(cast({{names}} AS text[])) UNION ALL
-             SELECT dataset_key FROM dataset_visibility
-             WHERE name = ANY(cast({{names}} AS text[])))))
-      AND (cast({{names}} AS text[]) IS NULL
-           OR coalesce(v.name, d.name) = ANY(cast({{names}} AS text[])))
-      AND (cast({{visible}} AS uuid[]) IS NULL OR d.id = ANY(cast({{visible}} AS uuid[])))
-      AND v.from_version <= {{version}} AND (v.to_version IS NULL OR v.to_version > {{version}})
+    WHERE ({names} IS NULL OR d.key = ANY(ARRAY({shown_names.keys(names)})))
+      AND ({names} IS NULL OR {name} = ANY({names}))
+      AND ({visible} IS NULL OR d.id = ANY({visible}))
+      AND v.from_version <= {version} AND (v.to_version IS NULL OR v.to_version > {version})
     ORDER BY d.key
-"""  # noqa: S608
-_DATASETS = text(DATASETS.format(version=":version", names=":names", visible=":visible"))
-_BY_ID = text(DATASETS.format(version=":version", names="NULL", visible="ARRAY[:id]"))
+    """  # noqa: S608
+
+
+_DATASETS = text(datasets_sql(":version", ":names", ":visible", names_all=True))
+_BY_ID = text(datasets_sql(":version", "NULL", "ARRAY[:id]", names_all=True))
 
 
 def readable_version(

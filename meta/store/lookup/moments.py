@@ -2,7 +2,7 @@
 
 from sqlalchemy import text
 
-from meta.store.catalog import dataset_names
+from meta.store.catalog import dataset_names, shown_names
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import ago
@@ -15,17 +15,32 @@ _AT_TIME = text(f"""
     WITH moment AS (
       SELECT timestamptz 'epoch' + (:nanos / 1000) * interval '1 microsecond' AS at
     ), candidates AS (
-      SELECT key FROM datasets WHERE name = :name AND deleted_at IS NULL
-      UNION SELECT v.dataset_key FROM dataset_visibility v JOIN datasets d ON d.key = v.dataset_key
-      WHERE v.name = :name AND d.deleted_at IS NULL
-    ), names AS (
+      SELECT key FROM datasets
+      WHERE key = ANY(ARRAY({shown_names.keys("ARRAY[cast(:name AS text)]")}))
+        AND deleted_at IS NULL
+    ), own_names AS (
       SELECT d.key, coalesce(v.name, d.name) AS name, v.from_version, v.to_version,
+        CASE WHEN v.name IS NULL THEN d.group_id ELSE v.group_id END AS group_id,
         CASE WHEN row_number() OVER own = 1 THEN d.created_at ELSE v.from_time END AS from_time,
         lead(v.from_time) OVER own AS to_time
       FROM candidates c JOIN datasets d ON d.key = c.key
         JOIN dataset_visibility v ON v.dataset_key = d.key
       WHERE cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible)
       WINDOW own AS (PARTITION BY v.dataset_key ORDER BY v.from_version)
+    ), group_names AS (
+      SELECT g.id, coalesce(h.name, g.name) AS name, h.from_version, h.to_version, h.from_time,
+        lead(h.from_time) OVER (PARTITION BY g.id ORDER BY h.from_version) AS to_time
+      FROM groups g JOIN group_visibility h ON h.group_id = g.id
+      WHERE g.id IN (SELECT group_id FROM own_names)
+    ), names AS (
+      -- greatest and least leave nulls out.
+      SELECT o.key, coalesce(g.name || '/', '') || o.name AS name,
+        greatest(o.from_version, g.from_version) AS from_version,
+        least(o.to_version, g.to_version) AS to_version,
+        greatest(o.from_time, g.from_time) AS from_time, least(o.to_time, g.to_time) AS to_time
+      FROM own_names o LEFT JOIN group_names g ON g.id = o.group_id
+        AND (o.to_version IS NULL OR g.from_version < o.to_version)
+        AND (g.to_version IS NULL OR o.from_version < g.to_version)
     ), named AS (
       SELECT n.* FROM names n CROSS JOIN moment m
       WHERE n.name = :name AND coalesce(n.from_time <= m.at, true)

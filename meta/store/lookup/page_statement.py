@@ -17,7 +17,7 @@ from meta.store.engine import dataset_scope, driver_statements, pg_arrays
 from meta.store.engine.pool import Database
 from meta.store.engine.timelines import IS_CURRENT
 from meta.store.lookup.held_classes import NEW_SEGMENTS_MAX, NONE_KNOWN, KnownClasses
-from meta.store.lookup.lookup import DATASETS, INT64_MIN, Position
+from meta.store.lookup.lookup import INT64_MIN, Position, datasets_sql
 from meta.store.segments.segments import DURATION_CLASS_MAX, class_span_nanos
 from meta.store.versions.versions import IS_LOST
 
@@ -137,7 +137,7 @@ state AS MATERIALIZED (
          extract(epoch FROM now())::bigint AS now_secs,
          coalesce(:requested, version) AS version FROM meta_state),
 visible AS MATERIALIZED ({
-    DATASETS.format(
+    datasets_sql(
         version="(SELECT version FROM state)",
         names="(SELECT names FROM asked)",
         visible="(SELECT visible FROM asked)",

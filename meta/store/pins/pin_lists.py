@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Select, func, literal_column, select, text
 
 from meta import access
+from meta.store.catalog import shown_names
 from meta.store.engine import dataset_scope, keyset
 from meta.store.engine.pool import Transaction
 from meta.store.pins.pins import PIN_COLUMNS, PinRow, is_operator
@@ -34,7 +35,7 @@ HELD = f"""
     AND NOT EXISTS (SELECT FROM losses l WHERE l.segment_id = s.id)
 """  # noqa: S608
 _LISTED: Select[*tuple[Any, ...]] = (
-    select(pins.c.id, func.octet_length(pins.c.owner) + func.octet_length(datasets.c.name))
+    select(pins.c.id, func.octet_length(pins.c.owner) + func.octet_length(shown_names.column()))
     .join(datasets, datasets.c.key == pins.c.dataset_key)
     .where(pins.c.expires_at > literal_column(NOW))
 )
@@ -58,7 +59,11 @@ def list_page(
     An operator sees all of them, others see those that they took.
     """
     principal = None if is_operator() else access.current.get().subject
-    chosen = ((pins.c.principal, principal), (datasets.c.name, dataset_name), (pins.c.owner, owner))
+    chosen = (
+        (pins.c.principal, principal),
+        (shown_names.column(), dataset_name),
+        (pins.c.owner, owner),
+    )
     equal = (column == value for column, value in chosen if value is not None)
     statement = _LISTED.where(*equal)
     visible = dataset_scope.visible_ids()

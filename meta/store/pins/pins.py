@@ -22,6 +22,7 @@ from sqlalchemy import text
 from meta import access
 from meta.access import Role
 from meta.errors import NameTaken, NotFound, QuotaExceeded, VersionExpired
+from meta.store.catalog import shown_names
 from meta.store.engine import timelines
 from meta.store.engine.dataset_scope import is_visible
 from meta.store.engine.pool import TimelineChanged, Transaction, run_in
@@ -166,17 +167,17 @@ class Pinned:
 
 NOT_PINNED = Pinned((), None)
 # The name at the pinned version, by which its segments are found.
-PIN_COLUMNS = """
+PIN_COLUMNS = f"""
     p.id, p.owner, d.id, coalesce((
-      SELECT v.name FROM dataset_visibility v
+      SELECT {shown_names.at("d", "v", "p.version")} FROM dataset_visibility v
       WHERE v.dataset_key = d.key AND v.from_version <= p.version
-        AND (v.to_version IS NULL OR v.to_version > p.version)), d.name), p.version,
+        AND (v.to_version IS NULL OR v.to_version > p.version)), {shown_names.of("d")}), p.version,
     (extract(epoch FROM p.created_at) * 1000000)::bigint * 1000,
     (extract(epoch FROM p.expires_at) * 1000000)::bigint * 1000,
     (extract(epoch FROM p.ends_at) * 1000000)::bigint * 1000,
     greatest(0, floor(extract(epoch FROM p.expires_at - clock_timestamp())))::bigint,
     p.held_segments, p.held_bytes, p.holds_changes, p.principal
-"""
+"""  # noqa: S608
 _TAKE_TURNS = text("SELECT pg_advisory_xact_lock(:key)")
 _FIND = text(
     f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608

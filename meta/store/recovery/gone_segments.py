@@ -6,13 +6,14 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.store.catalog import shown_names
 from meta.store.engine.pool import Transaction
 
-_LIVE = text("""
-    SELECT s.id, d.id::text, d.name, s.number_of_events
+_LIVE = text(f"""
+    SELECT s.id, d.id::text, {shown_names.of("d")}, s.number_of_events
     FROM segments s JOIN datasets d ON d.key = s.dataset_key
     WHERE s.id = ANY(:ids) AND s.tombstone_version IS NULL AND d.deleted_at IS NULL ORDER BY s.id
-""")
+""")  # noqa: S608
 _LIVE_COUNT = text("""
     SELECT coalesce(sum(k.live_segments), 0)
     FROM dataset_stats k JOIN datasets d ON d.key = k.dataset_key WHERE d.id = :dataset

@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 from meta.errors import NotFound, RewriteUnfinished
 from meta.store.access import audit
-from meta.store.catalog import datasets
+from meta.store.catalog import datasets, shown_names
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_planning, merge_tasks
@@ -134,7 +134,7 @@ _SET_TOTAL = text(
 _DATASET = text("SELECT key FROM datasets WHERE id = :dataset AND deleted_at IS NULL")
 _COMPUTED = {
     "dataset_id": "d.id",
-    "dataset_name": "d.name",
+    "dataset_name": shown_names.of("d"),
     "segments_total": "j.total_segments",
     "bytes_total": "j.total_bytes",
     "segments_done": "j.done_segments",

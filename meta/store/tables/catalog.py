@@ -21,13 +21,43 @@ from sqlalchemy import (
 
 from meta.store.tables.columns import metadata, moment, now, partial_index
 
+# A group's row stays when it is deleted, for the names that its datasets had.
+groups = Table(
+    "groups",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False),
+    now("created_at"),
+    moment("deleted_at"),
+    partial_index("groups_name_live_unique", "name", unique=True, where="deleted_at IS NULL"),
+    # Includes deleted groups, which older versions show.
+    Index("groups_names", "name"),
+)
+
+# Versions [from_version, to_version) at which a group has a name, without gaps.
+group_visibility = Table(
+    "group_visibility",
+    metadata,
+    Column("group_id", Uuid, ForeignKey("groups.id"), primary_key=True),
+    Column("from_version", BigInteger, primary_key=True, autoincrement=False),
+    Column("to_version", BigInteger),
+    # The group's name then; NULL = its name of today.
+    Column("name", Text),
+    # When the versions began.
+    Column("from_time", DateTime(timezone=True), server_default=text("clock_timestamp()")),
+    partial_index("group_visibility_names", "name", where="name IS NOT NULL"),
+)
+
 datasets = Table(
     "datasets",
     metadata,
     Column("id", Uuid, primary_key=True),
     # Short key of the segments table.
     Column("key", Integer, Identity(always=True), nullable=False, unique=True),
+    # Unique in its group; NULL = the default group.
     Column("name", Text, nullable=False),
+    Column("group_id", Uuid, ForeignKey("groups.id")),
+    Column("title", Text, nullable=False, server_default=text("''")),
     Column("is_default", Boolean, nullable=False, server_default=text("false")),
     now("created_at"),
     moment("deleted_at"),
@@ -73,9 +103,22 @@ datasets = Table(
     # Of the last vacuum: tombstones of before this time, and up to this version, are due.
     moment("vacuum_before"),
     Column("vacuum_version", BigInteger),
-    partial_index("datasets_name_live_unique", "name", unique=True, where="deleted_at IS NULL"),
-    # Includes deleted datasets, which older versions show.
+    partial_index(
+        "datasets_name_live_unique",
+        "name",
+        unique=True,
+        where="deleted_at IS NULL AND group_id IS NULL",
+    ),
+    partial_index(
+        "datasets_group_name_live_unique",
+        "group_id",
+        "name",
+        unique=True,
+        where="deleted_at IS NULL AND group_id IS NOT NULL",
+    ),
+    # Both include deleted datasets, which older versions show; the first is that of 0.3.0.
     Index("datasets_names", "name"),
+    Index("datasets_names_in_groups", "group_id", "name"),
     partial_index("datasets_default_unique", "is_default", unique=True, where="is_default"),
     partial_index(
         "datasets_purging_index", "key", where="deleted_at IS NOT NULL AND purged_at IS NULL"
@@ -91,8 +134,9 @@ dataset_visibility = Table(
     Column("dataset_key", Integer, ForeignKey("datasets.key"), primary_key=True),
     Column("from_version", BigInteger, primary_key=True),
     Column("to_version", BigInteger),
-    # The dataset's name then; NULL = its name of today.
+    # The dataset's name and group then; without a name, those of today.
     Column("name", Text),
+    Column("group_id", Uuid, ForeignKey("groups.id")),
     # When the versions began; NULL = unknown.
     Column("from_time", DateTime(timezone=True), server_default=text("clock_timestamp()")),
     partial_index("dataset_visibility_names", "name", where="name IS NOT NULL"),

@@ -44,8 +44,11 @@ resources = Table(
     Column("context", Text),
     # Bytes of note, context and labels in a message.
     Column("text_bytes", Integer, nullable=False, server_default=text("0")),
+    # The group of a dataset; NULL = the default one.
+    Column("group_id", Uuid),
     PrimaryKeyConstraint("id", "kind"),
     Index("resources_names", "kind", "is_live", "name", "id"),
+    partial_index("resources_in_groups", "group_id", "is_live", "name", "id", where="kind = 1"),
     Index("resources_created", "kind", "is_live", "created_at", "id"),
     Index("resources_changed", "kind", "is_live", "changed_at", "id"),
     partial_index("resources_removed", "removed_at", where="removed_at IS NOT NULL"),

@@ -20,11 +20,18 @@ from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access.access import VENDED, Delegation, StoreAccess
 from segplane.gateway.iceberg.access.access_routes import AccessRoutes
 from segplane.gateway.iceberg.name_lists import NameLists
+from segplane.gateway.iceberg.namespaces import (
+    NAMESPACE,
+    Namespaces,
+    is_nested,
+    outermost,
+    whole_name,
+)
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.responses import read_object, refuse
 from segplane.gateway.iceberg.scans.scan_plans import PLAN_ENDPOINTS, ScanPlanner
 from segplane.gateway.iceberg.table_names import TableNames
-from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
+from segplane.gateway.iceberg.tables import LoadedTable, Tables
 
 PREFIX = "/iceberg/v1/"
 CACHED_MAX = 1_000
@@ -62,7 +69,8 @@ class IcebergCatalog:
         refresh_secs: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._lists = NameLists(meta, tables)
+        self._namespaces = Namespaces(meta, refresh_secs, monotonic)
+        self._lists = NameLists(meta, tables, self._namespaces)
         self._tables = tables
         self._names = TableNames(tables, refresh_secs, monotonic)
         self._store = store
@@ -80,38 +88,48 @@ class IcebergCatalog:
         # The path as it was sent: a dataset's name may hold a slash.
         path = request.scope["raw_path"].decode("latin-1").removeprefix(PREFIX).rstrip("/")
         parts = [unquote(part) for part in path.split("/")]
+        is_there = len(parts) > 1 and await self._exists_namespace(parts[1], reader)
         match parts:
-            case ["namespaces", namespace, "tables", name, *_] if namespace == NAMESPACE:
+            case ["namespaces", namespace, "tables", name, *_] if is_there:
                 # Checked first, so that nothing reveals it to callers that may not read it.
-                scope = await self._narrow(name, scope)
+                scope = await self._narrow(whole_name(namespace, name), scope)
         match parts:
-            case ["namespaces", namespace, "tables", name, action, *rest] if namespace == NAMESPACE:
+            case ["namespaces", namespace, "tables", name, action, *rest] if is_there:
                 # The name of one of many, such as a plan, has a slash.
                 action += "/" * len(rest)
                 act = self._actions.get((request.method, action))
                 if act is not None:
                     body = await read_object(request) if request.method == "POST" else {}
-                    return action.rstrip("/"), await run_in_threadpool(act, body, name, scope)
+                    return action.rstrip("/"), await run_in_threadpool(
+                        act, body, whole_name(namespace, name), scope
+                    )
         if request.method not in ("GET", "HEAD"):
             return "write", refuse(responses.UNSUPPORTED, responses.READ_ONLY)
         match parts:
             case ["config"]:
                 return "config", self._config()
             case ["namespaces"]:
-                return "namespaces", self._namespaces(request)
-            case ["namespaces", namespace, "tables" | "views" as kind, name] if _is_nested(
+                return "namespaces", await run_in_threadpool(
+                    self._namespaces.lists, request, reader
+                )
+            case ["namespaces", namespace, "tables" | "views" as kind, name] if is_nested(
                 namespace
-            ):
+            ) and await self._exists_namespace(outermost(namespace), reader):
                 # Engines look for metadata tables, such as web.files, as tables of a namespace web
                 # first, and continue only if there is no such table.
                 missing = responses.NO_TABLE if kind == "tables" else responses.NO_VIEW
                 return "namespace", refuse(missing, f"there is no {kind[:-1]} {name!r} there")
             case ["namespaces", namespace, *rest]:
-                if namespace != NAMESPACE:
-                    message = f"there is no namespace {namespace!r}, only {NAMESPACE!r}"
+                if not is_there:
+                    message = f"there is no namespace {namespace!r}: each is a group of datasets"
                     return "namespace", refuse(responses.NO_NAMESPACE, message)
-                return await self._in_namespace(request, reader, scope, rest)
+                return await self._in_namespace(request, reader, scope, namespace, rest)
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
+
+    async def _exists_namespace(self, namespace: str, reader: CatalogReader) -> bool:
+        if namespace == NAMESPACE:
+            return True
+        return await run_in_threadpool(self._namespaces.exists, namespace, reader)
 
     async def _narrow(self, name: str, scope: DatasetScope) -> DatasetScope:
         """Return a caller's scope for a name. Raises TableMissing."""
@@ -120,40 +138,44 @@ class IcebergCatalog:
         return await run_in_threadpool(self._names.narrow, name, scope)
 
     async def _in_namespace(
-        self, request: Request, reader: CatalogReader, scope: DatasetScope, parts: list[str]
+        self,
+        request: Request,
+        reader: CatalogReader,
+        scope: DatasetScope,
+        namespace: str,
+        parts: list[str],
     ) -> tuple[str, Response]:
         match parts:
             case [] if request.method == "HEAD":
                 return "namespace", Response(status_code=_NO_CONTENT)
             case []:
-                return "namespace", answer({"namespace": [NAMESPACE], "properties": {}})
+                return "namespace", answer({"namespace": [namespace], "properties": {}})
             case ["tables" | "views" as kind]:
-                return kind, await run_in_threadpool(self._lists.listed, request, reader, kind)
+                return kind, await run_in_threadpool(
+                    self._lists.listed, request, reader, namespace, kind
+                )
             case ["views", name]:
-                return "view", await run_in_threadpool(self._view, request, name, scope)
+                return "view", await run_in_threadpool(self._view, request, namespace, name, scope)
             case ["tables", name] if request.method == "HEAD":
-                return "table_exists", await run_in_threadpool(self._exists, name, scope)
+                return "table_exists", await run_in_threadpool(
+                    self._exists, whole_name(namespace, name), scope
+                )
             case ["tables", name]:
-                return "table", await self._table(request, name, scope)
+                return "table", await self._table(request, whole_name(namespace, name), scope)
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
     def _config(self) -> Response:
         endpoints = [*_ENDPOINTS, *PLAN_ENDPOINTS, *[_CREDENTIALS] * self._access.gives_keys]
         return answer({"defaults": {}, "overrides": {}, "endpoints": endpoints})
 
-    def _namespaces(self, request: Request) -> Response:
-        # Namespaces are not nested.
-        parent = request.query_params.get("parent")
-        return answer({"namespaces": [] if parent else [[NAMESPACE]]})
-
     def _exists(self, name: str, scope: DatasetScope) -> Response:
         if self._tables.exists(name, scope):
             return Response(status_code=_NO_CONTENT)
         return refuse(responses.NO_TABLE, f"there is no table {name!r}")
 
-    def _view(self, request: Request, name: str, scope: DatasetScope) -> Response:
+    def _view(self, request: Request, namespace: str, name: str, scope: DatasetScope) -> Response:
         try:
-            metadata = self._tables.find_view(name, scope)
+            metadata = self._tables.find_view(name, scope, namespace)
         except TableMissing as error:
             return refuse(responses.NO_VIEW, str(error))
         if request.method == "HEAD":
@@ -235,8 +257,3 @@ def _has_failed(task: asyncio.Task[LoadedTable]) -> bool:
 
 def _etags(header: str) -> set[str]:
     return {part.strip().removeprefix("W/") for part in header.split(",")}
-
-
-def _is_nested(namespace: str) -> bool:
-    """Return whether a namespace would be below ours, as its parts are separated in a path."""
-    return namespace.startswith(f"{NAMESPACE}\x1f")

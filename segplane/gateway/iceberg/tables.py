@@ -25,13 +25,13 @@ from segplane.gateway.iceberg.metadata.contents import Contents, OtherDataset
 from segplane.gateway.iceberg.metadata.documents import Document, document
 from segplane.gateway.iceberg.metadata.publication import Publisher
 from segplane.gateway.iceberg.metadata.schema import TableSchema, table_schema
+from segplane.gateway.iceberg.namespaces import NAMESPACE, whole_name
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.version_names import split_version
 from segplane.gateway.iceberg.views import catalog_view, parse_view_name, view_metadata
 
 log = structlog.get_logger()
 _ATTEMPTS = 3
-NAMESPACE = "default"
 SNAPSHOTS_MAX = 100
 FOLLOWED_MAX = 1_000
 VERSIONS_MAX = 1_000
@@ -108,23 +108,26 @@ class Tables:
             return True
         return view is not None and self.find_dataset_id(view.dataset_name) is not None
 
-    def find_view(self, name: str, scope: DatasetScope) -> dict[str, Any]:
-        """Describe a view: of one signal, else of the catalog.
+    def find_view(
+        self, name: str, scope: DatasetScope, namespace: str = NAMESPACE
+    ) -> dict[str, Any]:
+        """Describe a view: of one signal, else of the catalog, which are in the default namespace.
 
         Raises TableMissing, TableRefused, MetaError.
         """
         # A dataset of this name comes first.
-        if self._find(name, None, scope) is not None:
+        if self._find(whole_name(namespace, name), None, scope) is not None:
             raise TableMissing(f"there is no view {name!r}: a table has this name")
-        view = parse_view_name(name)
-        table = None if view is None else self._find(view.dataset_name, None, scope)
+        view, table = parse_view_name(name), None
+        if view is not None:
+            table = self._find(whole_name(namespace, view.dataset_name), None, scope)
         if view is None or table is None:
-            if scope.dataset_ids is not None:
+            if scope.dataset_ids is not None or namespace != NAMESPACE:
                 # No view of the catalog exists for a caller that is limited to datasets.
                 raise TableMissing(f"there is no view {name!r}")
             return catalog_view(self._meta, name, NAMESPACE)
         promoted = _promoted(table, view.dataset_name)
-        return view_metadata(view, table.dataset_id, NAMESPACE, promoted)
+        return view_metadata(view, table.dataset_id, namespace, promoted)
 
     def load(self, name: str, scope: DatasetScope) -> LoadedTable:
         """Describe a table and have meta keep what describes it.

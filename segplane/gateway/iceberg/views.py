@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from kql.errors import KqlError
+from kql.pushdown.reads import reads_of
 from kql.scope import CheckedQuery
 from kql.sql.engines import EngineName
 from kql.sql.relations import tables_named, to_sql
@@ -19,10 +20,12 @@ from kql.types import KqlType
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, RoleRefused
 from meta.v1 import catalog_pb2
+from segments.dataset_names import parse
 from segments.parquet.spec import PromotedColumn
 from segments.signals import SIGNALS, Signal
 from segplane.gateway.iceberg.metadata.schema import table_schema
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
+from segplane.read import groups
 from segplane.read.views.view_sql import ViewUnreadable, compiled_view
 
 # The versions of one view differ by their schema; there is only the current one.
@@ -146,20 +149,34 @@ def catalog_view(meta: MetaClient, name: str, namespace: str) -> dict[str, Any]:
         {"id": number, "name": column, "required": False, "type": _TYPES[type_]}
         for number, (column, type_) in enumerate(state.columns.items(), 1)
     ]
-    texts = _texts(name, state, namespace)
+    texts = _texts(name, state, _places(meta, state, namespace))
     # The same definition has the same numbers, wherever it is asked for.
     version_id = _number([fields, representations(texts)])
     schema = {"type": "struct", "schema-id": _number(fields), "fields": fields}
     return view_document(view.id, f"view/{view.id}", namespace, version_id, schema, texts)
 
 
-def _texts(name: str, state: CheckedQuery, namespace: str) -> dict[str, str]:
+def _places(meta: MetaClient, state: CheckedQuery, namespace: str) -> Mapping[str, tuple[str, str]]:
+    """Return the namespace of each dataset of a view, and its name there. Raises MetaError."""
+    places = {}
+    for read in reads_of(state):
+        parts = parse(read.name)
+        # A name with a slash may be of the default group, from a release before 0.3.0.
+        if parts.group is not None and groups.exists(meta, parts.group):
+            places[read.name] = parts.group, parts.own
+        else:
+            places[read.name] = namespace, read.name
+    return places
+
+
+def _texts(name: str, state: CheckedQuery, places: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return the SQL of each engine that can run the view; raises TableRefused for none."""
     refused, texts = "", dict[str, str]()
+    names, schemas = ({n: place[i] for n, place in places.items()} for i in (1, 0))
     for dialect in _DIALECTS:
         catalog = TRINO_CATALOG if dialect == "trino" else ""
         try:
-            texts[dialect] = to_sql(state, dialect, tables_named({}, namespace, catalog))
+            texts[dialect] = to_sql(state, dialect, tables_named(names, schemas, catalog))
         except KqlError as error:
             refused = str(error)
     if not texts:

@@ -1,4 +1,4 @@
-"""Names of datasets: each goes through each door, and a new one is of no other's meaning."""
+"""Names of datasets and groups: each goes through each door, and none is of another's meaning."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from pyiceberg.catalog import load_catalog
 
-from meta.errors import InvalidArgument
+from meta.errors import InvalidArgument, NotFound
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as ops
 from segments import dataset_names
@@ -18,6 +18,7 @@ from tests.support.command_line import RunCommand
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.groups import create_group
 from tests.support.meta.server import MetaServer
 
 SCHEMAS = ("information_schema", "pg_catalog", "main", "temp", "system")
@@ -39,12 +40,13 @@ def test_no_new_dataset_has_a_reserved_name(meta_server: MetaServer, name: str) 
     client = meta_server.client
     web = CatalogDriver(client).dataset("web")
 
-    with pytest.raises(InvalidArgument, match=r"expected another: (a slash|it is a)") as created:
+    # A slash is behind the name of a group, and there is none.
+    expected = r"no such group|must not be empty|expected another: it is a"
+    with pytest.raises((InvalidArgument, NotFound), match=expected):
         client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
-    with pytest.raises(InvalidArgument, match="expected another"):
+    with pytest.raises((InvalidArgument, NotFound), match=expected):
         client.operations.RenameDataset(ops.RenameDatasetRequest(dataset_id=web, new_name=name))
 
-    assert name in created.value.message
     assert dataset_names.reserved(name)
 
 
@@ -87,15 +89,20 @@ class Doors:
         request = ops.RenameDatasetRequest(dataset_id=self._dataset, new_name=name)
         self._meta.client.operations.RenameDataset(request)
 
+    def move(self, group: str, name: str) -> None:
+        """Give the dataset a name in a group."""
+        create_group(self._meta.client, group)
+        self.rename(f"{group}/{name}")
+
     def keep(self, name: str) -> None:
         """Give the dataset a name as an earlier release did."""
         with psycopg.connect(self._meta.settings.database.url) as connection:
             statement = "UPDATE datasets SET name = %s WHERE id = %s"
             assert connection.execute(statement, (name, self._dataset)).rowcount == 1
 
-    def answers(self, name: str) -> dict[str, object]:
+    def answers(self, name: str, group: str = "") -> dict[str, object]:
         """Return how many records each door finds, or why it finds none."""
-        return {door: self._answer(ask) for door, ask in self._asks(name).items()}
+        return {door: self._answer(ask) for door, ask in self._asks(name, group).items()}
 
     def _answer(self, ask: Callable[[], object]) -> object:
         try:
@@ -103,20 +110,27 @@ class Doors:
         except Exception as error:  # noqa: BLE001 - the test shows it
             return repr(error)
 
-    def _asks(self, name: str) -> dict[str, Callable[[], object]]:
+    def _asks(self, own: str, group: str) -> dict[str, Callable[[], object]]:
+        name = f"{group}/{own}" if group else own
         kql = "[" + json.dumps(name, ensure_ascii=False) + "]"
+        own_kql = "[" + json.dumps(own, ensure_ascii=False) + "]"
+        database = f"database({json.dumps(group or 'segplane', ensure_ascii=False)}).{own_kql}"
         sql = '"' + name.replace('"', '""') + '"'
         count, count_kql = f"SELECT count(*) AS n FROM {sql}", f"{kql} | summarize n = count()"  # noqa: S608
-        path = f"v1/datasets/{quote(name, safe='')}"
+        path = f"v1/datasets/{quote(own, safe='')}"
+        if group:
+            path = f"v1/groups/{quote(group, safe='')}/datasets/{quote(own, safe='')}"
         show = ("datasets", "show", "--json", "--", name)
         return {
             "http kql": lambda: self._http(count_kql),
+            "http database": lambda: self._http(f"{database} | summarize n = count()"),
             "http sql": lambda: self._http(count),
             "http signal": lambda: self._http(f"{count}.logs"),
             "http show": lambda: self._named(self._gateway.get(path).json, name),
             "preview": lambda: len(self._gateway.get(f"{path}/preview").json),
-            "kusto": lambda: self._kusto(f"{kql} | count"),
-            "iceberg": lambda: self._iceberg_rows(name),
+            "kusto": lambda: self._kusto(f"{own_kql} | count", group or "segplane"),
+            "kusto database": lambda: self._kusto(f"{database} | count", "segplane"),
+            "iceberg": lambda: self._iceberg_rows(own, group or "default"),
             "read": lambda: self._read(name),
             "command kql": lambda: self._command("query", count_kql),
             "command sql": lambda: self._command("query", count),
@@ -132,13 +146,13 @@ class Doors:
     def _named(self, shown: dict[str, object], name: str) -> object:
         return 3 if shown["name"] == name else shown
 
-    def _kusto(self, csl: str) -> object:
-        frames = self._gateway.post("v2/rest/query", {"db": "segplane", "csl": csl}).json
+    def _kusto(self, csl: str, database: str) -> object:
+        frames = self._gateway.post("v2/rest/query", {"db": database, "csl": csl}).json
         (table,) = [frame for frame in frames if frame.get("TableKind") == "PrimaryResult"]
         return table["Rows"][0][0]
 
-    def _iceberg_rows(self, name: str) -> object:
-        return self._iceberg.load_table(("default", name)).scan().to_arrow().num_rows
+    def _iceberg_rows(self, name: str, namespace: str) -> object:
+        return self._iceberg.load_table((namespace, name)).scan().to_arrow().num_rows
 
     def _read(self, name: str) -> object:
         with open_dataset(name, meta_address=self._meta.address) as dataset:
@@ -162,6 +176,23 @@ def test_each_name_goes_through_each_door(doors: Doors) -> None:
         answers = doors.answers(name)
         if answers != dict.fromkeys(answers, 3):
             wrong[name] = answers
+
+    assert wrong == {}
+
+
+# Each is a group's name, with the name of a dataset in it; together they have 255 characters.
+GROUPED = tuple(
+    (group[:127], own[:127]) for group, own in zip(NAMES, (*NAMES[7:], *NAMES[:7]), strict=True)
+)
+
+
+def test_each_name_in_each_group_goes_through_each_door(doors: Doors) -> None:
+    wrong = {}
+    for group, own in GROUPED:
+        doors.move(group, own)
+        answers = doors.answers(own, group)
+        if answers != dict.fromkeys(answers, 3):
+            wrong[group, own] = answers
 
     assert wrong == {}
 

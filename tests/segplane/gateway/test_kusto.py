@@ -11,10 +11,14 @@ from azure.kusto.data.exceptions import KustoApiError, KustoServiceError, KustoT
 from azure.kusto.data.helpers import dataframe_from_result_table
 
 from kql.dataset_table import dataset_table
+from meta.v1 import catalog_pb2
 from segplane.gateway.queries.settings import QuerySettings
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.dataset_life import rename
+from tests.support.meta.groups import create_group
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import wait_until
 
@@ -96,6 +100,37 @@ def test_control_commands_name_databases_tables_and_columns(kusto: KustoClient) 
     assert [row["DatabaseName"] for row in table_of(kusto, ".show databases")] == ["segplane"]
     assert {row["TableName"] for row in tables} == {"default", "web"}
     assert dict(column.split(":") for column in schema["Schema"].split(",")) == COLUMNS
+
+
+def test_a_group_is_a_database(kusto: KustoClient, meta_server: MetaServer) -> None:
+    def value(database: str, text: str) -> object:
+        (table,) = kusto.execute(database, text).primary_results
+        return table[0][0]
+
+    # Any name means the default group until there is a group.
+    assert value("other", "web | count") == 3
+    client = meta_server.client
+    create_group(client, "shop")
+    web = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name="web")).id
+    rename(client, web, "shop/web")
+    CatalogDriver(client).dataset("web")
+
+    assert value("shop", "web | count") == 3
+    assert value("segplane", "web | count") == 0
+    assert value("segplane", "database('shop').web | count") == 3
+    assert value("shop", "union web, database('segplane').web | count") == 3
+    assert value("shop", ".show table web cslschema") == "web"
+    databases = kusto.execute_mgmt("segplane", ".show databases").primary_results[0]
+    assert [row["DatabaseName"] for row in databases] == ["segplane", "shop"]
+    tables = kusto.execute_mgmt("shop", ".show tables").primary_results[0]
+    assert [(row["TableName"], row["DatabaseName"]) for row in tables] == [("web", "shop")]
+    tables = kusto.execute_mgmt("segplane", ".show tables").primary_results[0]
+    assert {row["TableName"] for row in tables} == {"default", "web"}
+    for text in ("web | count", ".show tables"):
+        with pytest.raises(KustoApiError, match="there is no database 'other'"):
+            kusto.execute("other", text)
+    with pytest.raises(KustoApiError, match="no dataset or view 'shop/api'"):
+        kusto.execute("shop", "api | count")
 
 
 REFUSED: tuple[tuple[str, str], ...] = (

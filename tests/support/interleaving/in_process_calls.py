@@ -42,6 +42,7 @@ from meta.store.streams.streams import Stop
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
 from meta.v1 import operations_pb2, segment_deletion_pb2, segment_lookup_pb2
+from segments.dataset_names import DatasetName
 from segments.keys import attempt_prefix, join_key, merged_prefix
 from segments.offsets import OffsetSpan
 from tests.support.meta.server import MetaServer
@@ -78,7 +79,7 @@ class InProcessScene:
         self._deletion = SegmentDeletionServicer(self.transactions, self.settings)
 
     def dataset(self) -> UUID:
-        name = uuid4().hex
+        name = DatasetName(None, uuid4().hex)
         made = self.transactions.write(lambda tx: datasets.create(tx, name, live_max=100_000))
         return made.id
 

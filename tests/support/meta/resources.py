@@ -116,3 +116,6 @@ def live_resources(client: Any, dataset: str) -> None:
     client.resources.TakeVacuums(pb.TakeVacuumsRequest())
     client.resources.FinishVacuum(pb.FinishVacuumRequest(vacuum_id=vacuum_id, orphans=1))
     client.resources.GetVacuum(pb.GetVacuumRequest(vacuum_id=vacuum_id))
+    group = client.resources.CreateGroup(pb.CreateGroupRequest(name="shop")).id
+    client.resources.RenameGroup(pb.RenameGroupRequest(id=group, new_name="store"))
+    client.resources.DeleteGroup(pb.DeleteGroupRequest(id=group))

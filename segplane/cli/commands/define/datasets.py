@@ -1,5 +1,6 @@
 """segplane datasets: named sets of telemetry records."""
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Annotated
 from uuid import uuid4
@@ -19,22 +20,22 @@ from segplane.cli.messages import (
     catalog_pb2,
     common_pb2,
     operations_pb2,
+    resources_pb2,
 )
 from segplane.cli.nouns import Noun
 from segplane.cli.options import Dataset, dataset_id
 from segplane.cli.output import (
     Answer,
+    Columns,
     listing,
     message_dict,
 )
 from segplane.cli.parameters import Positional
 
 DEFAULT_STORE = "default"
+_COLUMNS: "Columns[catalog_pb2.Dataset]" = {"id": "id", "name": "name"}
 datasets: "Noun[catalog_pb2.Dataset]" = Noun(
-    "datasets",
-    {"id": "id", "name": "name", "hint": lambda d: _hint(d.name)},
-    sample="checkout",
-    kind="DATASET",
+    "datasets", _COLUMNS, sample="checkout", kind="DATASET"
 )
 app = datasets.app
 datasets.command("retention", "{} --event-retention 30d")(retention)
@@ -50,12 +51,22 @@ datasets.command("preview", "{} --signal logs")(preview)
 datasets.command("settings", "{}", hidden=True)(settings)
 
 
-def _hint(name: str) -> str:
-    """Return a hint for a name that no new dataset could have."""
+def _hints(client: MetaClient, names: Iterable[str]) -> dict[str, str]:
+    """Return hints for the names that no new dataset could have."""
     from segments import dataset_names
+    from segplane.read import groups
 
-    reason = dataset_names.reserved(name)
-    return f"rename it: {reason}" if reason else ""
+    hints, groups_by_name = {}, dict[str, bool]()
+    for name in names:
+        group = dataset_names.parse(name).group
+        if group is not None and group not in groups_by_name:
+            groups_by_name[group] = groups.exists(client, group)
+        # Otherwise the slash is in the dataset's own name, from an earlier release.
+        is_grouped = group is not None and groups_by_name[group]
+        own = dataset_names.parse(name).own if is_grouped else name
+        if reason := dataset_names.reserved(own):
+            hints[name] = f"rename it: {reason}"
+    return hints
 
 
 @datasets.command("create", "{}")
@@ -70,7 +81,7 @@ def rename(client: MetaClient, name: Dataset, new_name: str) -> Answer:
     """Rename a dataset; segments, tokens and views stay, and older versions keep the old name.
 
     Options:
-        new_name: The new name.
+        new_name: The new name; group/name moves it to a group, a name alone to the default one.
     """
     request = operations_pb2.RenameDatasetRequest(
         dataset_id=dataset_id(client, name), new_name=new_name
@@ -79,18 +90,39 @@ def rename(client: MetaClient, name: Dataset, new_name: str) -> Answer:
     return Answer(reply, [reply.name])
 
 
+@datasets.command("title", '{} "Web shop"')
+def title(
+    client: MetaClient,
+    name: Dataset,
+    text: Annotated[
+        str | None,
+        Positional(metavar="[TEXT]", help="The title; '' removes it; without, show it."),
+    ] = None,
+) -> Answer:
+    """Write a title beside the name of a dataset, or show it."""
+    resource = resources_pb2.ResourceRef(kind=resources_pb2.RESOURCE_KIND_DATASET, name=name)
+    if text is None:
+        read = resources_pb2.GetResourceRequest(resource=resource)
+        reply = client.resources.GetResource(read).resource
+    else:
+        change = resources_pb2.UpdateResourceRequest(resource=resource, title=text)
+        reply = client.resources.UpdateResource(change).resource
+    return Answer(reply, [reply.title] if reply.title else [])
+
+
 @datasets.command("list")
 def list_(client: MetaClient) -> Answer:
     """List the datasets, oldest first."""
     from segplane.read.lookup import all_datasets
 
     listed = all_datasets(client)
-    hints = {dataset.id: hint for dataset in listed if (hint := _hint(dataset.name))}
+    hints = _hints(client, [dataset.name for dataset in listed])
     data = [
-        message_dict(dataset) | ({"hint": hints[dataset.id]} if dataset.id in hints else {})
+        message_dict(dataset) | ({"hint": hints[dataset.name]} if dataset.name in hints else {})
         for dataset in listed
     ]
-    return Answer(data, datasets.listing(listed).text)
+    columns = {**_COLUMNS, "hint": lambda dataset: hints.get(dataset.name, "")}
+    return Answer(data, listing(listed, columns).text)
 
 
 @datasets.command("delete", "{}")

@@ -100,7 +100,8 @@ class _PreparedProcess:
                 write_newest(dataset, task.newest_rows, file)
             return
         language = cast("Language | None", task.language)
-        planned = plan_over(RemoteTables(lanes), task.text, language, datetime.now(UTC))
+        tables = RemoteTables(lanes)
+        planned = plan_over(tables, task.text, language, datetime.now(UTC), task.group)
         if planned.warnings:
             lanes.ask(op="warn", texts=list(planned.warnings))
         with opened_query(

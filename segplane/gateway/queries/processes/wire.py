@@ -35,10 +35,12 @@ class ProcessLimits:
 class QueryTask:
     """A query, and the format of its result.
 
-    With `newest_rows`, `text` is the name of a dataset whose newest rows are returned.
+    With `newest_rows`, `text` is the name of a dataset whose newest rows are returned. `group` is
+    that of datasets which KQL names without one, "" the default group.
     """
 
     text: str
     language: str | None
     format: str
     newest_rows: int = 0
+    group: str = ""

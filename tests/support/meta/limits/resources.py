@@ -106,6 +106,18 @@ def _(world: World, n: int) -> None:
     world.client.resources.BreakLock(pb.BreakLockRequest(resource=ref, reason="é" * n))
 
 
+@of("characters of `UpdateResource.title`")
+def _(world: World, n: int) -> None:
+    update(world, title="é" * n)
+
+
+@of("characters of a dataset's name with its group")
+def _(world: World, n: int) -> None:
+    group = uuid4().hex
+    world.client.resources.CreateGroup(pb.CreateGroupRequest(name=group))
+    world.catalog.dataset(f"{group}/{'é' * (n - len(group) - 1)}")
+
+
 @of("`ListResources.limit`")
 def _(world: World, n: int) -> int:
     world.execute(

@@ -1,0 +1,67 @@
+"""SQL of the names by which others call datasets: `group/name`, or the name alone.
+
+A dataset of the default group has no group. Its name may hold a `/`, from a release before 0.3.0,
+and no group has the name of the part before its first slash. So a text means one dataset at most.
+"""
+
+from sqlalchemy import ColumnElement, Text, literal_column, text
+
+# The parts of a name before and behind its first slash; one without a slash has no group.
+_GROUP = "CASE WHEN strpos({name}, '/') > 0 THEN split_part({name}, '/', 1) END"
+_OWN = "substr({name}, strpos({name}, '/') + 1)"
+
+
+def of(dataset: str) -> str:
+    """The name of today of the rows `dataset` of datasets."""
+    return (
+        f"CASE WHEN {dataset}.group_id IS NULL THEN {dataset}.name ELSE (SELECT g.name"  # noqa: S608
+        f" FROM groups g WHERE g.id = {dataset}.group_id) || '/' || {dataset}.name END"
+    )
+
+
+def column(dataset: str = "datasets") -> ColumnElement[str]:
+    """The same for statements of SQLAlchemy."""
+    return literal_column(f"({of(dataset)})", Text)
+
+
+def at(dataset: str, interval: str, version: str) -> str:
+    """The name that a dataset had at a version, in the row `interval` of its visibility.
+
+    `group_prefix` is a function of the database: it is not called for a dataset without a group.
+    """
+    group = (
+        f"CASE WHEN {interval}.name IS NULL THEN {dataset}.group_id ELSE {interval}.group_id END"
+    )
+    own = f"coalesce({interval}.name, {dataset}.name)"
+    return f"(coalesce(group_prefix({group}, {version}), '') || {own})"
+
+
+def is_live(dataset: str, name: str) -> str:
+    """The condition that a live dataset is called `name` today."""
+    return f"""
+        {dataset}.deleted_at IS NULL AND (
+          {dataset}.group_id IS NULL AND {dataset}.name = {name}
+          OR {dataset}.group_id = (SELECT g.id FROM groups g WHERE g.deleted_at IS NULL
+                                   AND g.name = {_GROUP.format(name=name)})
+             AND {dataset}.name = {_OWN.format(name=name)})
+    """  # noqa: S608
+
+
+def keys(names: str) -> str:
+    """The keys of all datasets that have or had one of an array of names, and perhaps of others.
+
+    Of others, because a group of a former name may not have had the dataset at that time. Groups
+    are looked up by a function of the database, which names without a slash never call.
+    """
+    return f"""
+        SELECT key FROM datasets WHERE group_id IS NULL AND name = ANY({names}) UNION ALL
+        SELECT dataset_key FROM dataset_visibility
+        WHERE group_id IS NULL AND name = ANY({names}) UNION ALL
+        SELECT key FROM dataset_keys_in_groups({names}) key
+        WHERE strpos(array_to_string({names}, ''), '/') > 0
+    """  # noqa: S608
+
+
+def is_called(dataset: str = "datasets", parameter: str = "dataset_name") -> ColumnElement[bool]:
+    """The condition `is_live` of a statement with a parameter."""
+    return text(is_live(dataset, f"cast(:{parameter} AS text)"))  # type: ignore[return-value]

@@ -242,16 +242,12 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "ListResources": (_R, _G, _C),
         "GetDatasetNumbers": (_R, _G, _C),
         # A vacuum ends the time in which a dataset's past can be read.
-        "VacuumDatasets": (),
-        "GetVacuum": (),
-        "TakeVacuums": (_J,),
-        "FinishVacuum": (_J,),
+        **dict.fromkeys(("VacuumDatasets", "GetVacuum"), ()),
+        **dict.fromkeys(("TakeVacuums", "FinishVacuum"), (_J,)),
         "LockResource": (_C,),
         "UnlockResource": (_C,),
         "BreakLock": (),
-        "CreateGroup": (_C,),
-        "RenameGroup": (_C,),
-        "DeleteGroup": (_C,),
+        **dict.fromkeys(("CreateGroup", "RenameGroup", "DeleteGroup"), (_C,)),
     },
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each

@@ -41,7 +41,9 @@ ELSEWHERE = {
         "meta/test_vacuums.py::test_datasets_come_in_pages_and_the_last_hands_the_vacuum_over"
     ],
     "vacuums that are not finished": ["meta/test_vacuums.py::test_one_vacuum_more_is_refused"],
-    "groups of datasets": ["meta/test_groups.py::test_one_group_more_than_the_limit_is_refused"],
+    "groups of datasets": [
+        "meta/test_group_life.py::test_one_group_more_than_the_limit_is_refused"
+    ],
     "valid access tokens": ["meta/test_access.py::test_tokens_are_limited"],
     "outputs of `CompleteSegmentMergeTask`": [
         "meta/test_merge_outputs.py::"

@@ -23,8 +23,8 @@ from meta.store.access import audit
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
-from meta.store.tables.catalog import group_visibility
-from meta.store.tables.catalog import groups as groups_table
+from meta.store.tables.groups import group_visibility
+from meta.store.tables.groups import groups as groups_table
 from meta.store.versions import versions
 from meta.store.versions.clock import NOW
 from segments.ids import new_uuid7

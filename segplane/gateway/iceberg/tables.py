@@ -126,8 +126,7 @@ class Tables:
                 # No view of the catalog exists for a caller that is limited to datasets.
                 raise TableMissing(f"there is no view {name!r}")
             return catalog_view(self._meta, name, NAMESPACE)
-        promoted = _promoted(table, view.dataset_name)
-        return view_metadata(view, table.dataset_id, namespace, promoted)
+        return view_metadata(view, table.dataset_id, namespace, _promoted(table, str(view)))
 
     def load(self, name: str, scope: DatasetScope) -> LoadedTable:
         """Describe a table and have meta keep what describes it.

@@ -72,7 +72,7 @@ def values_of(request: Request) -> Mapping[str, str]:
     """Return the values of a path's parts; the name of a dataset of a group has the group."""
     values: Mapping[str, str] = request.path_params
     if "group" in values and "name" in values:
-        return {"name": f"{values['group']}/{values['name']}"}
+        return {**values, "name": f"{values['group']}/{values['name']}"}
     return values
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from meta.client import MetaClient
 from meta.errors import MetaError, RaceLost
+from segplane.gateway.http.datasets import check_group
 from segplane.gateway.http.failures import refusal_of
 from segplane.gateway.http.refusals import Outdated, QueryRefusal
 from segplane.gateway.management.calls import call, check_parameters
@@ -31,6 +32,7 @@ def answered_by(client: MetaClient, table: Table, rows: Sequence[Row], ask: Mana
 
 
 def _answered(client: MetaClient, table: Table, rows: Sequence[Row], ask: ManagementAsk) -> Reply:
+    check_group(client, ask.values)
     if rows[0].method == "GET":
         return _read(client, rows, ask)
     reply = Reply({})

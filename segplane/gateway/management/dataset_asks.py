@@ -65,6 +65,16 @@ def asked_schema(content: Any) -> SchemaAsk:
     )
 
 
+def asked_new_name(content: Any, name: str, group: str) -> str:
+    """Return the name that a body gives a dataset of a name and group. Raises QueryRefusal."""
+    body = _object(content, ("name", "group"), "the body")
+    if "name" in body:
+        name = _text(body["name"], "name")
+    if "group" in body:
+        group = "" if body["group"] is None else _text(body["group"], "group")
+    return f"{group}/{name}" if group else name
+
+
 def asked_to_keep_files(flags: Sequence[str]) -> bool:
     """Return whether the files of a deleted dataset stay; they do not by default.
 

@@ -4,15 +4,16 @@ from dataclasses import replace
 
 from meta.client import MetaClient
 from meta.errors import NotFound, RoleRefused
-from meta.v1 import catalog_pb2, common_pb2
+from meta.v1 import catalog_pb2, common_pb2, resources_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.keys import merged_prefix
-from segplane.gateway.http.refusals import CatalogConflict
+from segplane.gateway.http.refusals import CatalogConflict, QueryRefusal
 from segplane.gateway.management.calls import dataset_of
 from segplane.gateway.management.dataset_asks import (
     DatasetAsk,
     SchemaAsk,
     asked_dataset,
+    asked_new_name,
     asked_schema,
     asked_to_keep_files,
 )
@@ -68,12 +69,16 @@ def bind(client: MetaClient, ask: ManagementAsk) -> Reply:
 
 
 def rename(client: MetaClient, ask: ManagementAsk) -> Reply:
-    """Give a dataset another name."""
-    asked = asked_dataset(ask.body)
-    request = ops.RenameDatasetRequest(
-        dataset_id=dataset_of(client, ask.values).id, new_name=asked.name
-    )
-    return Reply({"id": client.operations.RenameDataset(request).id})
+    """Give a dataset another name, or move it to another group; null is the default group."""
+    if ask.versions:
+        raise QueryRefusal("a change of name or group has no version: leave If-Match out")
+    dataset = dataset_of(client, ask.values)
+    reference = resources_pb2.ResourceRef(kind=resources_pb2.RESOURCE_KIND_DATASET, id=dataset.id)
+    request = resources_pb2.GetResourceRequest(resource=reference)
+    current = client.resources.GetResource(request).resource
+    name = asked_new_name(ask.body, current.name, current.group)
+    renaming = ops.RenameDatasetRequest(dataset_id=dataset.id, new_name=name)
+    return Reply({"id": client.operations.RenameDataset(renaming).id})
 
 
 def show(client: MetaClient, ask: ManagementAsk) -> Reply:

@@ -166,7 +166,8 @@ def _with_columns(
 def _columns(item: Json, columns_of: Callable[[str, str], Columns]) -> Json | None:
     """Return an item's columns, or why they cannot be read; None if it has been deleted."""
     try:
-        columns = columns_of(str(item["id"]), str(item["name"]))
+        name = "/".join(str(item[part]) for part in ("group", "name") if item[part])
+        columns = columns_of(str(item["id"]), name)
     except NotFound:
         return None
     except (ViewUnreadable, KqlError) as error:

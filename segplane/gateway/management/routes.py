@@ -7,22 +7,25 @@ from dataclasses import replace
 from segplane.gateway.management import datasets, listings
 from segplane.gateway.management.rows import Row
 
-_DATASET = "/v1/datasets/{name}"
+_DATASET, _GROUP = "/v1/datasets/{name}", "/v1/groups/{name}"
+# All datasets, and those of a group.
+_LISTS = ("/v1/datasets", "/v1/groups/{group}/datasets")
 _CHANGED = ("schema", "records_per_month")
 
 
 def _datasets() -> Iterator[Row]:
     """Yield the rows of datasets themselves."""
-    yield replace(listings.DATASETS, run=listings.list_datasets)
-    yield Row(
-        "POST",
-        "/v1/datasets",
-        run=datasets.create,
-        about="Creates a dataset, with a schema and a quota if they are given.",
-        members=("name", *_CHANGED),
-        status=201,
-        then=_DATASET,
-    )
+    for path in _LISTS:
+        yield replace(listings.DATASETS, path=path, run=listings.list_datasets)
+        yield Row(
+            "POST",
+            path,
+            run=datasets.create,
+            about="Creates a dataset, with a schema and a quota if they are given.",
+            members=("name", *_CHANGED),
+            status=201,
+            then=_DATASET,
+        )
     yield Row(
         "GET",
         _DATASET,
@@ -36,12 +39,12 @@ def _datasets() -> Iterator[Row]:
         "PATCH",
         _DATASET,
         run=datasets.change,
-        about="Changes a dataset's schema and quota, or its name.",
+        about="Changes a dataset's schema and quota, or its name and group.",
         members=_CHANGED,
         then=_DATASET,
     )
     yield change
-    yield replace(change, run=datasets.rename, members=("name",))
+    yield replace(change, run=datasets.rename, members=("name", "group"))
     yield replace(
         change, method="POST", about="Like PATCH, which takes its place.", is_deprecated=True
     )
@@ -92,16 +95,26 @@ def _entries(noun: str, word: str) -> Iterator[Row]:
     yield Row("DELETE", path, f"catalog.Delete{word}")
 
 
+def _groups() -> Iterator[Row]:
+    """Yield the rows of groups."""
+    yield _listed("groups", "GROUP")
+    yield Row("POST", "/v1/groups", "resources.CreateGroup", status=201, then=_GROUP)
+    yield Row("PATCH", _GROUP, "resources.RenameGroup", then=_GROUP)
+    yield Row("DELETE", _GROUP, "resources.DeleteGroup")
+
+
 def _care(path: str, kind: str) -> Iterator[Row]:
     """Yield the rows of what every resource has: times, authors, note, labels and context."""
-    yield Row("GET", path, "resources.GetResource", shown="resource", kind=kind)
+    is_open = kind != "INGEST_TOKEN"
+    yield Row("GET", path, "resources.GetResource", shown="resource", kind=kind, is_open=is_open)
     change = Row(
         "PATCH", path, "resources.UpdateResource", shown="resource", kind=kind, part=-1, then=path
     )
     yield change
-    if kind != "INGEST_TOKEN":
+    if is_open:
         # A token's secret is in the one reply of its creation, which nothing may follow.
-        yield replace(change, method="POST", path=path.rpartition("/")[0])
+        for whole in _LISTS if kind == "DATASET" else (path.rpartition("/")[0],):
+            yield replace(change, method="POST", path=whole)
     lock = f"{path}/lock"
     yield Row("PUT", lock, "resources.LockResource", kind=kind)
     yield Row(
@@ -171,6 +184,7 @@ _OTHERS = (
 
 _KINDS = {
     _DATASET: "DATASET",
+    _GROUP: "GROUP",
     "/v1/schemas/{name}": "SCHEMA",
     "/v1/views/{name}": "VIEW",
     "/v1/projections/{name}": "PROJECTION",
@@ -182,6 +196,7 @@ def rows() -> Iterator[Row]:
     """Yield all rows."""
     yield from _datasets()
     yield from _settings()
+    yield from _groups()
     for noun, word in (("schemas", "Schema"), ("views", "View"), ("projections", "Projection")):
         yield from _entries(noun, word)
     yield from _OTHERS

@@ -81,6 +81,7 @@ BOUND_SCHEMA: Schema = {
 }
 MEMBERS: dict[str, Schema] = {
     "name": {"type": "string", "description": "Its name."},
+    "group": {"type": ["string", "null"], "description": "Its group; null = the default group."},
     "schema": BOUND_SCHEMA,
     "records_per_month": {
         "type": "integer",

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TypeVar
@@ -20,6 +20,7 @@ from segments.location import StoreLocation
 from segplane.gateway.http import metrics
 from segplane.gateway.http.bodies import body
 from segplane.gateway.http.callers import Caller, OwnTokens, identify
+from segplane.gateway.http.datasets import check_group
 from segplane.gateway.http.failures import failure_of
 from segplane.gateway.http.paths import values_of
 from segplane.gateway.http.readers import READING_ROLES, CatalogReaders
@@ -104,8 +105,8 @@ class QueryService:
         except NotAllowed:
             raise no_dataset(values.get("name") or values["id"]) from None
         name = values.get("name", "")
-        if not name:
-            name = await self.read_catalog(caller, partial(_name, values["id"]))
+        if not name or "group" in values:
+            name = await self.read_catalog(caller, partial(_name, values))
         return await self.run(request, caller, asked_preview(request, name))
 
     def deadline(self) -> float:
@@ -219,8 +220,12 @@ class QueryService:
         return run
 
 
-def _name(dataset_id: str, client: MetaClient) -> str:
-    return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset_id)).name
+def _name(values: Mapping[str, str], client: MetaClient) -> str:
+    """Return the name of the dataset that a path names by its id or group."""
+    check_group(client, values)
+    if "name" in values:
+        return values["name"]
+    return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=values["id"])).name
 
 
 async def _finish(stack: AsyncExitStack, outcome: str) -> None:

@@ -1,5 +1,7 @@
 """Locks over HTTP: PUT and DELETE .../lock, and what they refuse."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.support.gateway.server import GatewayServer
@@ -8,12 +10,15 @@ from tests.support.meta.schemas import make_projection, make_schema, make_view
 from tests.support.meta.server import MetaServer
 
 
-@pytest.mark.parametrize("noun", ["datasets", "schemas", "views", "projections", "tokens"])
+@pytest.mark.parametrize(
+    "noun", ["datasets", "groups", "schemas", "views", "projections", "tokens"]
+)
 def test_a_locked_resource_is_changed_after_its_token_ended_the_lock(
     gateway: GatewayServer, meta_server: MetaServer, noun: str
 ) -> None:
     client = meta_server.client
-    make = {
+    make: dict[str, Callable[[], object]] = {
+        "groups": lambda: gateway.send("POST", "v1/groups", {"name": "x"}),
         "datasets": lambda: CatalogDriver(client).dataset("x"),
         "schemas": lambda: make_schema(client, "x"),
         "views": lambda: make_view(client, "x"),

@@ -42,7 +42,7 @@ ExpectedVersion = Annotated[
 ]
 
 
-class State(Enum):
+class ListedState(Enum):
     """States of resources."""
 
     LIVE = "live"
@@ -66,7 +66,7 @@ def _filters(
         str | None,
         Option(metavar="KEY=VALUE", help="Only those whose context has this member."),
     ] = None,
-    state: Annotated[State | None, Option(help="Only those in this state.")] = None,
+    state: Annotated[ListedState | None, Option(help="Only those in this state.")] = None,
     name_from: Annotated[str | None, Option(help="Only names from this one on.")] = None,
     name_to: Annotated[str | None, Option(help="Only names below this one.")] = None,
     order: Annotated[Order | None, Option(help="Order, with one filter at most.")] = None,
@@ -199,7 +199,7 @@ def _list_request(
     *,
     label: str | None = None,
     context: str | None = None,
-    state: State | None = None,
+    state: ListedState | None = None,
     order: Order | None = None,
     **others: Any,
 ) -> "resources_pb2.ListResourcesRequest":

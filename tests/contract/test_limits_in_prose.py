@@ -73,6 +73,11 @@ NO_LIMITS = {
     "alone) and at most 3.5 MiB",
     "page has up to 1,000",
     "a client, at most 100 a",
+    # Members of a context beyond these are kept, and not filtered by.
+    "keys of more than 63 bytes",
+    "texts of more than 256 bytes",
+    # A page of a vacuum.
+    "of datasets, at most 100",
 }
 
 

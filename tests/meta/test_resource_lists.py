@@ -254,7 +254,7 @@ def test_a_page_reads_the_rows_that_it_shows(
         tx.exec_driver_sql(f"SET LOCAL plan_cache_mode = {mode}")
         page = resource_pages.read(tx, query, None, LIMIT, 3_670_016)
         after = (
-            resource_pages.Position(query.order.place(page.items[-1]), page.items[-1].id)
+            resource_pages.ResourcePosition(query.order.place(page.items[-1]), page.items[-1].id)
             if page.items
             else None
         )

@@ -8,8 +8,8 @@ from meta.store.catalog.resource_contexts import KEY_BYTES_MAX, VALUE_BYTES_MAX
 from meta.store.catalog.resource_pages import (
     MemberFilter,
     NameRange,
-    Position,
     ResourceOrder,
+    ResourcePosition,
     ResourceQuery,
 )
 from meta.store.catalog.resources import LabelSource, Resource, ResourceKind
@@ -94,12 +94,12 @@ def cursor(last: Resource, query: ResourceQuery) -> str:
     return cursors.encode(raw, _bound_to(raw, query))
 
 
-def position(after: str, query: ResourceQuery) -> Position | None:
+def position(after: str, query: ResourceQuery) -> ResourcePosition | None:
     """The position that a cursor of this list is of. Raises CursorInvalid."""
     if not after:
         return None
     raw = cursors.decode(after, None, lambda raw: _bound_to(raw, query), "after")
-    return Position(raw[_ID_BYTES:].decode(), UUID(bytes=raw[:_ID_BYTES]))
+    return ResourcePosition(raw[_ID_BYTES:].decode(), UUID(bytes=raw[:_ID_BYTES]))
 
 
 def _bound_to(raw: bytes, query: ResourceQuery) -> bytes:

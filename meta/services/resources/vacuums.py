@@ -9,7 +9,7 @@ from meta.services.server_parts import ServerParts
 from meta.store.access import server_state
 from meta.store.catalog import datasets
 from meta.store.deletion import vacuum_plans, vacuums
-from meta.store.deletion.vacuum_plans import DatasetPlan, Plan
+from meta.store.deletion.vacuum_plans import DatasetPlan, VacuumPlan
 from meta.store.deletion.vacuums import Orphans, Vacuum
 from meta.store.engine.pool import Transaction
 from meta.store.versions import upgrades
@@ -36,7 +36,7 @@ def vacuum_datasets(
     def work(tx: Transaction) -> tuple[list[DatasetPlan], bool, int]:
         upgrades.require_finished(tx, "a vacuum")
         only = None if name is None else datasets.get(tx, name).key
-        plan = Plan(older_than, grace_secs, vacuum_plans.key_of(tx, after), only)
+        plan = VacuumPlan(older_than, grace_secs, vacuum_plans.key_of(tx, after), only)
         if vacuum_id is None:
             planned = vacuum_plans.read(tx, vacuum_plans.keys(tx, plan), plan)
         else:

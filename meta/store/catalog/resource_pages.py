@@ -35,7 +35,7 @@ class ResourceOrder(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ResourcePosition:
     """The place of the resource after which a page begins, and its id."""
 
     place: str
@@ -91,11 +91,17 @@ class ResourcePage:
 
 
 def read(
-    tx: Transaction, query: ResourceQuery, after: Position | None, limit: int, bytes_max: int
+    tx: Transaction,
+    query: ResourceQuery,
+    after: ResourcePosition | None,
+    limit: int,
+    bytes_max: int,
 ) -> ResourcePage:
     """Read a page, which ends at the limit or at a size, but has at least one resource if any."""
     visible = resources.visible_ids(tx, query.kind)
-    start = after or Position(_ENDS[query.order][query.is_descending], _IDS[query.is_descending])
+    start = after or ResourcePosition(
+        _ENDS[query.order][query.is_descending], _IDS[query.is_descending]
+    )
     values: dict[str, object] = {
         "kind": query.kind,
         "is_live": query.is_live,

@@ -19,7 +19,7 @@ DATASETS_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class VacuumPlan:
     """A request, for a page of datasets; `only` is the key of the one that was named."""
 
     older_than_secs: int
@@ -134,7 +134,7 @@ _READ = text(f"""
 """)  # noqa: S608
 
 
-def keys(tx: Transaction, plan: Plan) -> list[int]:
+def keys(tx: Transaction, plan: VacuumPlan) -> list[int]:
     """The keys of a page of datasets that a vacuum takes."""
     return list(tx.execute(_KEYS, {"after": plan.after_key, "only": plan.only}).scalars())
 
@@ -144,13 +144,13 @@ def key_of(tx: Transaction, dataset_id: UUID | None) -> int:
     return int(tx.execute(_KEY, {"id": dataset_id}).scalar_one_or_none() or 0)
 
 
-def expire(tx: Transaction, dataset_keys: Sequence[int], plan: Plan) -> None:
+def expire(tx: Transaction, dataset_keys: Sequence[int], plan: VacuumPlan) -> None:
     """Expire the versions of datasets older than the time; the caller holds their horizons."""
     values = {"keys": pg_arrays.numbers(dataset_keys), "older_than": plan.older_than_secs}
     tx.execute(_EXPIRE, values)
 
 
-def read(tx: Transaction, dataset_keys: Sequence[int], plan: Plan) -> list[DatasetPlan]:
+def read(tx: Transaction, dataset_keys: Sequence[int], plan: VacuumPlan) -> list[DatasetPlan]:
     """The plans of a vacuum of this moment for some datasets."""
     values = {
         "keys": pg_arrays.numbers(dataset_keys),

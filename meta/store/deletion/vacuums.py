@@ -14,7 +14,7 @@ from sqlalchemy import text
 from meta.errors import NameTaken, QuotaExceeded
 from meta.store.access import audit
 from meta.store.deletion import vacuum_plans
-from meta.store.deletion.vacuum_plans import DatasetPlan, Plan
+from meta.store.deletion.vacuum_plans import DatasetPlan, VacuumPlan
 from meta.store.engine.pool import Transaction
 from meta.store.engine.timelines import IS_HELD
 from meta.store.iceberg import table_expiry
@@ -126,7 +126,7 @@ _SEEN = text("""
 """)
 
 
-def start(tx: Transaction, vacuum_id: UUID, plan: Plan) -> list[DatasetPlan]:
+def start(tx: Transaction, vacuum_id: UUID, plan: VacuumPlan) -> list[DatasetPlan]:
     """Expire the versions of a page of datasets, and make due what only they show.
 
     With the last page the vacuum is handed to janitors. Raises QuotaExceeded, NameTaken.
@@ -187,7 +187,7 @@ def janitor_seen_secs(tx: Transaction) -> int:
     return int(tx.execute(_SEEN, {"janitor": JANITOR}).scalar_one())
 
 
-def _note(tx: Transaction, vacuum_id: UUID, plan: Plan) -> None:
+def _note(tx: Transaction, vacuum_id: UUID, plan: VacuumPlan) -> None:
     """Write the row of a vacuum, unless an earlier page or call did."""
     values = {"id": vacuum_id, "only": plan.only, "older_than": plan.older_than_secs}
     row = tx.execute(_SAME, values).one_or_none()

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-import pyarrow.dataset as ds
 from pyarrow import fs
 
 from segments.keys import join_key
@@ -17,10 +16,6 @@ from segplane.read.errors import ReadError
 from segplane.read.files.files import DatasetFile
 
 DEFAULT_REGION = "us-east-1"
-# Arrow compares the checksum of each page.
-CHECKED_PARQUET = ds.ParquetFileFormat(
-    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-)
 _OTHERS: dict[str, fs.FileSystem] = {}
 
 
@@ -37,9 +32,19 @@ def path_of(file: DatasetFile) -> str:
     return join_key(store.bucket, store.path, file.key)
 
 
+@cache
+def checked_parquet() -> Any:
+    """Return Parquet as Arrow reads it with a comparison of each page's checksum."""
+    # The import takes pandas and much of a second, where it is installed.
+    import pyarrow.dataset as ds
+
+    options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    return ds.ParquetFileFormat(default_fragment_scan_options=options)
+
+
 def fragment_of(file: DatasetFile, **options: Any) -> Any:
     """Return a file, or some row groups of it, as Arrow scans it."""
-    return CHECKED_PARQUET.make_fragment(
+    return checked_parquet().make_fragment(
         path_of(file), filesystem(file.store), file_size=file.size_bytes, **options
     )
 

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 from segments.signals import SIGNALS
 from segplane.read.bounds import TimeBounds
 from segplane.read.files.files import DatasetFile
-from segplane.read.files.filesystems import CHECKED_PARQUET, fragment_of
+from segplane.read.files.filesystems import checked_parquet, fragment_of
 from segplane.read.files.nan_bounds import columns_in, divided, floating_in
 from segplane.read.pins import VersionPin
 from segplane.read.rows.columns import ReadColumns
@@ -53,10 +53,10 @@ class SegmentsDataset(ds.FileSystemDataset):
             )
             for file in plain
         ]
-        super().__init__(fragments, columns.all, CHECKED_PARQUET, None)
+        super().__init__(fragments, columns.all, checked_parquet(), None)
         self._has_files = bool(fragments)
         # Arrow tells the files of an unfiltered dataset only.
-        self._files = ds.FileSystemDataset(fragments, columns.all, CHECKED_PARQUET)
+        self._files = ds.FileSystemDataset(fragments, columns.all, checked_parquet())
         self._columns = columns
         self._converted = tuple(converted)
         self._pin = pin

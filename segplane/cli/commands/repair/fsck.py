@@ -128,7 +128,7 @@ def _check(
 
     cursor = check_cursor.load(path, begin, ("orphan_age_secs",)) if path else begin
     store = open_stores(ask_location(client, "fsck").stores)
-    pace = fsck_data.Pace()
+    pace = fsck_data.ProgressPace()
 
     def keep(cursor: "CatalogCursor") -> None:
         if not pace.is_due():

@@ -32,7 +32,7 @@ def run(client: MetaClient, sample: float, since: int, cursor_path: Path | None)
     cursor = DataCursor(sample=sample, since=since, seed=random.getrandbits(32))
     if cursor_path is not None:
         cursor = check_cursor.load(cursor_path, cursor, ("sample", "since"))
-    pace = Pace()
+    pace = ProgressPace()
 
     def keep(cursor: DataCursor, progress: DataProgress) -> None:
         if cursor_path is not None:
@@ -59,7 +59,7 @@ def all_withheld(client: MetaClient, store: ObjectStore) -> list[Withheld]:
     )
 
 
-class Pace:
+class ProgressPace:
     """Tells when it is time for progress: every few seconds."""
 
     def __init__(self) -> None:

@@ -1,6 +1,9 @@
 """Resources of all kinds with notes, contexts and labels; a fresh database is this release's alone."""
 
+from uuid import UUID
+
 from alembic import op
+from sqlalchemy import TextClause, text
 
 revision = "0068"
 down_revision = "0067"
@@ -103,25 +106,31 @@ CREATE OR REPLACE TRIGGER keep_labels AFTER UPDATE OF name, changed_at, deleted_
     EXECUTE FUNCTION keep_resource_labels();
 """
 
-# One transaction a table, so that it is locked for as long as its rows are copied, and never
-# together with another one: calls write two of them in either order.
-_COPY = """
-DO $do$ BEGIN
-    CREATE OR REPLACE TRIGGER keep_resource
-        AFTER INSERT OR DELETE OR UPDATE OF {columns} ON {table}
-        FOR EACH ROW EXECUTE FUNCTION keep_resource({kind});
-    INSERT INTO resources (id, kind, name, created_at, changed_at, deleted_at)
-    SELECT t.id, {kind}, t.name, t.created_at, greatest(t.created_at, a.updated_at), {ended}
-    FROM {table} t LEFT JOIN catalog_authors a ON a.entry_id = t.id
-    ON CONFLICT DO NOTHING;
-END $do$
+# The trigger precedes the copies, and each of them leaves rows that it has written: so the table is
+# locked for the trigger alone.
+_TRIGGER = """
+CREATE OR REPLACE TRIGGER keep_resource
+    AFTER INSERT OR DELETE OR UPDATE OF {columns} ON {table}
+    FOR EACH ROW EXECUTE FUNCTION keep_resource({kind})
 """
+_COPY = """
+WITH page AS (
+    SELECT id, name, created_at, {ended} AS ended_at FROM {table}
+    WHERE id > :last ORDER BY id LIMIT :most),
+copied AS (
+    INSERT INTO resources (id, kind, name, created_at, changed_at, deleted_at)
+    SELECT p.id, {kind}, p.name, p.created_at, greatest(p.created_at, a.updated_at), p.ended_at
+    FROM page p LEFT JOIN catalog_authors a ON a.entry_id = p.id
+    ON CONFLICT DO NOTHING)
+SELECT id FROM page ORDER BY id DESC LIMIT 1
+"""
+_ROWS_AT_ONCE = 5_000
 _KINDS = (
-    ("datasets", 1, "t.deleted_at", "name, deleted_at"),
-    ("schemas", 3, "NULL", "name"),
-    ("views", 4, "NULL", "name"),
-    ("projections", 5, "NULL", "name"),
-    ("ingest_tokens", 6, "t.revoked_at", "name, revoked_at"),
+    ("datasets", 1, "deleted_at", "name, deleted_at"),
+    ("schemas", 3, "cast(NULL AS timestamptz)", "name"),
+    ("views", 4, "cast(NULL AS timestamptz)", "name"),
+    ("projections", 5, "cast(NULL AS timestamptz)", "name"),
+    ("ingest_tokens", 6, "revoked_at", "name, revoked_at"),
 )
 _NOTE = """
 CREATE OR REPLACE TRIGGER note_resource_change
@@ -144,4 +153,13 @@ def upgrade() -> None:
     with op.get_context().autocommit_block():
         op.execute(_NOTE)
         for table, kind, ended, columns in _KINDS:
-            op.execute(_COPY.format(table=table, kind=kind, ended=ended, columns=columns))
+            op.execute(_TRIGGER.format(table=table, kind=kind, columns=columns))
+            _copy(text(_COPY.format(table=table, kind=kind, ended=ended)))
+
+
+def _copy(statement: TextClause) -> None:
+    """Copy the rows of a table in their order, a page a transaction."""
+    last: UUID | None = UUID(int=0)
+    while last is not None:
+        values = {"last": last, "most": _ROWS_AT_ONCE}
+        last = op.get_bind().execute(statement, values).scalar_one_or_none()

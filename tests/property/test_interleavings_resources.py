@@ -9,6 +9,7 @@ from meta.errors import MetaError
 from meta.store.catalog import dataset_names, resources
 from meta.store.catalog.resources import CarePatch, Resource, ResourceKind
 from meta.v1 import catalog_pb2
+from segments.dataset_names import DatasetName
 from tests.support.interleaving.in_process_calls import NO_CONTEXT, InProcessScene
 from tests.support.interleaving.interleaver import Interleaver, Work
 from tests.support.interleaving.operators import Operator
@@ -110,7 +111,7 @@ def test_labels_follow_a_resource_that_is_deleted_or_renamed_meanwhile(
 def _other(operator: Operator, what: str, id_: UUID) -> Work:
     if what == "delete":
         return lambda: operator.delete(id_)
-    name = uuid4().hex
+    name = DatasetName(None, uuid4().hex)
     return lambda: operator.scene.transactions.write(lambda tx: dataset_names.rename(tx, id_, name))
 
 

@@ -9,8 +9,17 @@ import meta.store
 STORED = {
     "JobState": {"RUNNING": 1, "PAUSED": 2, "DONE": 3, "CANCELLED": 4},
     "KeptFilesState": {"NONE": 0, "REQUESTED": 1, "NOTED": 2, "FORGOTTEN": 3},
+    "LabelSource": {"LABEL": 0, "CONTEXT": 1},
     "LossKind": {"BABY": 1, "SEGMENT": 2, "PAYLOAD": 3},
     "ReplayState": {"BEGUN": 1, "REPLAYED": 2, "DROPPED": 3},
+    "ResourceKind": {
+        "DATASET": 1,
+        "GROUP": 2,
+        "SCHEMA": 3,
+        "VIEW": 4,
+        "PROJECTION": 5,
+        "INGEST_TOKEN": 6,
+    },
     "State": {"REGISTERED": 1, "CONDEMNED": 2, "DELETED": 3},
     "TaskKind": {"MERGE": 1, "REWRITE": 2},
     "TaskState": {"OPEN": 1, "COMPLETED": 2, "CANCELLED": 3, "SPLIT": 4},

@@ -221,6 +221,13 @@ def test_a_waiting_call_on_a_busy_server_holds_up_its_subject_for_a_moment_only(
     in_loop(test)
 
 
+class _Untraced:
+    """The context of a call without metadata, which the function ignores."""
+
+    def invocation_metadata(self) -> tuple[()]:
+        return ()
+
+
 def test_a_call_that_computes_is_not_passed_on_a_busy_server() -> None:
     async def test(work: Work) -> None:
         await work.use("gateway", 0.5)
@@ -238,8 +245,7 @@ def test_a_call_that_computes_is_not_passed_on_a_busy_server() -> None:
         async def computing() -> None:
             cost = CallCost()
             async with work.shares.thread("gateway", cost):
-                # The function ignores its context.
-                await execute(b"", cast("Context", None), cost)
+                await execute(b"", cast("Context", _Untraced()), cost)
 
         task = asyncio.create_task(computing())
         await asyncio.to_thread(has_begun.wait)

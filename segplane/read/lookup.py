@@ -13,7 +13,7 @@ from segments.keys import join_key
 # One GetUsage takes as many.
 _USAGES_MAX = 1_000
 _UNREADABLE_PAGE = 1_000
-# Where refusals name a dataset.
+# Members of a refusal's metadata that name a dataset.
 _DATASET_KEYS = ("dataset_name", "dataset")
 
 

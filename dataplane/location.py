@@ -51,9 +51,9 @@ def ask_location(
     request = ingestion_pb2.DownloadConfigRequest(worker_id=worker_id, omit_datasets=True)
     reply = client.ingestion.DownloadConfig(request, timeout=deadline_secs)
     bucket = reply.cloud_object_prefix.bucket
-    named = tuple(NamedStore(store.name, location(store.bucket)) for store in reply.named_stores)
+    stores = tuple(NamedStore(store.name, location(store.bucket)) for store in reply.named_stores)
     return MetaLocation(
-        reply.config_version, bucket, location(bucket), reply.worker_settings, named
+        reply.config_version, bucket, location(bucket), reply.worker_settings, stores
     )
 
 
@@ -119,11 +119,11 @@ class Locator:
         """Ask meta now; raises MetaError."""
         answer = ask_location(self._client, self._worker_id, deadline_secs)
         with self._lock:
-            known, self._asked_at = self._known, self._monotonic()
-            if known is not None and known.config_version == answer.config_version:
+            former, self._asked_at = self._known, self._monotonic()
+            if former is not None and former.config_version == answer.config_version:
                 return
             self._known = answer
-        if known is not None and known.store != answer.store:
-            log.warning("objects_moved", was=known.store.url(), now=answer.store.url())
-        if known is not None and known.named != answer.named:
+        if former is not None and former.store != answer.store:
+            log.warning("objects_moved", was=former.store.url(), now=answer.store.url())
+        if former is not None and former.named != answer.named:
             log.info("named_stores_changed", stores=[store.name for store in answer.named])

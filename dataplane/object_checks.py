@@ -53,9 +53,9 @@ def check_each(
     unanswered: list[CheckedObject] = []
     for stored in objects:
         crc32c = stored.crc32c if stored.HasField("crc32c") else None
-        known = KnownObject(stored.object_key, stored.size_bytes, crc32c)
+        expected = KnownObject(stored.object_key, stored.size_bytes, crc32c)
         try:
-            reading = check_object(store, known, read_pages=read_pages, on_bytes=on_bytes)
+            reading = check_object(store, expected, read_pages=read_pages, on_bytes=on_bytes)
         except StoreUnusable:
             raise
         except StoreError as error:

@@ -123,9 +123,9 @@ def _delete_by_store(tools: Tools, permit: DeletionPermit, keys: dict[str, str])
     for segment_id, key in keys.items():
         by_store.setdefault(store_of(key), {})[segment_id] = key
     is_any, failure = False, None
-    for own in by_store.values():
+    for store_keys in by_store.values():
         try:
-            is_any = _delete_confirmed(tools, permit, own) or is_any
+            is_any = _delete_confirmed(tools, permit, store_keys) or is_any
         except StoreError as error:
             failure = error
     if failure is not None:

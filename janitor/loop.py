@@ -97,9 +97,9 @@ class Toolbox:
             if stores != self._probed:
                 store.probe()
                 self._probed = stores
-            known = self._locator.known
+            location = self._locator.known
             return Tools(
-                self._meta, store, known.stores, self._settings, self._shutdown, self._janitor_id
+                self._meta, store, location.stores, self._settings, self._shutdown, self._janitor_id
             )
 
 

@@ -58,7 +58,7 @@ class PrefixScan:
 
 @dataclass(slots=True)
 class SweepTotals:
-    """Totals of a sweep; `left` counts the orphans above the cap, left to the next sweep."""
+    """Totals of a sweep; `left` counts the orphans above the cap, which the next sweep deletes."""
 
     listed: int = 0
     foreign: int = 0
@@ -102,12 +102,12 @@ def sweep(
 
 
 def _by_owner(store: ObjectStore, dataset_id: str) -> Iterator[tuple[str, Iterator[ObjectInfo]]]:
-    own = f"{dataset_id}/" if dataset_id else ""
+    dataset_folder = f"{dataset_id}/" if dataset_id else ""
     # A baby segment holds records of many datasets.
-    roots = (TABLES_ROOT + own,) if own else (BABIES_ROOT, TABLES_ROOT)
+    roots = (TABLES_ROOT + dataset_folder,) if dataset_folder else (BABIES_ROOT, TABLES_ROOT)
     yield from by_owner(list_objects(store, *roots))
     # In any store, and last: one that is away holds up nothing of the default one.
-    yield from by_owner(list_objects(store, DATASETS_ROOT + own))
+    yield from by_owner(list_objects(store, DATASETS_ROOT + dataset_folder))
 
 
 def is_ours(key: str) -> bool:
@@ -144,8 +144,8 @@ def scan_prefix(
             break
         if len(orphans) <= DELETED_MAX:
             sizes = {info.key: info.size_bytes for info in some}
-            named = _only(list(sizes), condemn(list(sizes), dry_run=True))
-            orphans |= {key: sizes[key] for key in named}
+            orphan_keys = _only(list(sizes), condemn(list(sizes), dry_run=True))
+            orphans |= {key: sizes[key] for key in orphan_keys}
     return PrefixScan(listed, foreign, orphans)
 
 
@@ -173,5 +173,5 @@ def _delete(
 
 def _only(asked: Sequence[str], answered: Iterable[str]) -> list[str]:
     """The answered keys, without any that was not asked about."""
-    named = set(answered)
-    return [key for key in asked if key in named]
+    answered_keys = set(answered)
+    return [key for key in asked if key in answered_keys]

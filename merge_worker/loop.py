@@ -175,10 +175,10 @@ class Worker:
         """The stores of a task's objects, as the task says them."""
         prefixes = [info.cloud_object_prefix, *(s.cloud_object_key.prefix for s in info.segments)]
         places = {store_of(f"{p.prefix}/"): location(p.bucket) for p in prefixes}
-        named = tuple(NamedStore(name, at) for name, at in sorted(places.items()) if name)
+        named_stores = tuple(NamedStore(name, at) for name, at in sorted(places.items()) if name)
         # The default store is not used if every object is in a named one.
-        default = self.settings.object_store or places.get("") or named[0].location
-        return Stores(default, named)
+        default = self.settings.object_store or places.get("") or named_stores[0].location
+        return Stores(default, named_stores)
 
     def _complete(self, info: SegmentMergeTaskInfo, merged: Merged) -> str:
         """Report the outputs; returns meta's reason if it refuses them."""

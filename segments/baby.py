@@ -148,10 +148,10 @@ def pieces_crc32c(pieces: Sequence[bytes]) -> int:
 
     A stamped baby ends with that of everything before, so that its payloads are not read again.
     """
-    crc, rest = 0, pieces
+    crc, pieces_after = 0, pieces
     if len(pieces) > 1 and pieces[-2] == CRC_TAG:
-        crc, rest = int.from_bytes(pieces[-1], "little"), pieces[-2:]
-    for piece in rest:
+        crc, pieces_after = int.from_bytes(pieces[-1], "little"), pieces[-2:]
+    for piece in pieces_after:
         crc = google_crc32c.extend(crc, piece)
     return crc
 
@@ -198,10 +198,10 @@ def stamps_crc32c(token_stamps: Iterable[tuple[str, bytes]], stamp: pb.BabyStamp
     crc = 0
     for token_id, stamps in token_stamps:
         crc = google_crc32c.extend(google_crc32c.extend(crc, token_id.encode()), stamps)
-    own = pb.BabyStamp()
-    own.CopyFrom(stamp)
-    own.ClearField("stamps_crc32c")
-    return int(google_crc32c.extend(crc, own.SerializeToString()))
+    covered = pb.BabyStamp()
+    covered.CopyFrom(stamp)
+    covered.ClearField("stamps_crc32c")
+    return int(google_crc32c.extend(crc, covered.SerializeToString()))
 
 
 def _token_pieces(baby: Baby, token_stamps: list[tuple[str, bytes]]) -> Iterator[bytes]:
@@ -291,8 +291,8 @@ def _parts(message: pb.CombinedSignals, is_wanted: IsWanted) -> Iterator[TokenPa
                     stamped = Export(export.digest, export.received_at)
                     exports.setdefault(export.signal, []).append(stamped)
             counted = stamp.num_records, stamp.start_time, stamp.end_time
-            own = tuple(exports.get(kind, ()))
-            yield TokenPart(token_id, signal, tuple(slices), dataset_id, *counted, own)
+            stamps = tuple(exports.get(kind, ()))
+            yield TokenPart(token_id, signal, tuple(slices), dataset_id, *counted, stamps)
 
 
 def _stamp(entry: pb.TokenSignals, signal: Signal) -> pb.SignalStamp:

@@ -88,9 +88,9 @@ def _is_proven(candidate: bytes, damaged: bytes) -> bool:
         return False
     if any(part.damaged for part in baby.parts):
         return False
-    known = _payloads(damaged)
+    payloads = _payloads(damaged)
     return all(
-        (part.token_id, part.signal, body) in known
+        (part.token_id, part.signal, body) in payloads
         or _digest(part.token_id, part.signal, body) == export.digest
         for part in baby.parts
         for body, export in zip(part.slices, part.exports, strict=True)

@@ -28,8 +28,8 @@ class DatasetName:
 
 def parse(name: str) -> DatasetName:
     """Split a name at its first slash; one without a slash is of the default group."""
-    group, slash, own = name.partition("/")
-    return DatasetName(group, own) if slash else DatasetName(None, name)
+    group, slash, own_name = name.partition("/")
+    return DatasetName(group, own_name) if slash else DatasetName(None, name)
 
 
 def reserved(name: str) -> str:

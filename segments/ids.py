@@ -11,8 +11,8 @@ UUID_CHARACTERS = 36
 
 def new_uuid7() -> UUID:
     """Make a time-ordered UUID; ids of one process order by creation down to 0.25 microseconds."""
-    millis, rest = divmod(time.time_ns(), 1_000_000)
-    fraction = rest * 4096 // 1_000_000
+    millis, nanos = divmod(time.time_ns(), 1_000_000)
+    fraction = nanos * 4096 // 1_000_000
     random = int.from_bytes(os.urandom(8)) >> 2
     return UUID(int=millis << 80 | 7 << 76 | fraction << 64 | 2 << 62 | random)
 

@@ -34,7 +34,7 @@ class ObjectReading:
 
 def check_object(
     store: ObjectStore,
-    known: KnownObject,
+    expected: KnownObject,
     *,
     read_pages: bool,
     on_bytes: Callable[[int], None] = lambda _: None,
@@ -46,27 +46,27 @@ def check_object(
     it that is done for a baby whose checksum is not known. Raises StoreError if the store
     gives no answer: that proves nothing.
     """
-    reading = _read(store, known, on_bytes, read_pages=read_pages)
+    reading = _read(store, expected, on_bytes, read_pages=read_pages)
     if reading.damage:
-        reading = _read(store, known, on_bytes, read_pages=read_pages)
+        reading = _read(store, expected, on_bytes, read_pages=read_pages)
     return reading
 
 
 def _read(
-    store: ObjectStore, known: KnownObject, on_bytes: Callable[[int], None], *, read_pages: bool
+    store: ObjectStore, expected: KnownObject, on_bytes: Callable[[int], None], *, read_pages: bool
 ) -> ObjectReading:
     try:
-        body = _Body(store, known.key, on_bytes)
-        damage = _differs(known, body)
-        if not damage and (read_pages or known.crc32c is None):
-            _read_content(store, known.key, body, read_pages=read_pages)
+        body = _Body(store, expected.key, on_bytes)
+        damage = _differs(expected, body)
+        if not damage and (read_pages or expected.crc32c is None):
+            _read_content(store, expected.key, body, read_pages=read_pages)
     except ObjectMissing:
         return ObjectReading(0, 0, "the object is missing")
     except CorruptObject as error:
         return ObjectReading(body.size_bytes, body.crc32c, f"its content cannot be read: {error}")
     except OSError as error:
         if error.errno != errno.EIO:
-            raise StoreUnavailable(f"{known.key} cannot be read: {error}") from error
+            raise StoreUnavailable(f"{expected.key} cannot be read: {error}") from error
         return ObjectReading(0, 0, f"the disk cannot read it: {error}")
     return ObjectReading(body.size_bytes, body.crc32c, damage)
 
@@ -91,11 +91,11 @@ class _Body:
         self.baby = b"".join(blocks)
 
 
-def _differs(known: KnownObject, body: _Body) -> str:
-    if known.size_bytes and body.size_bytes != known.size_bytes:
-        return f"it has {body.size_bytes} bytes, {known.size_bytes} are registered"
-    if known.crc32c is not None and body.crc32c != known.crc32c:
-        return f"its CRC-32C is {body.crc32c:08x}, {known.crc32c:08x} is registered"
+def _differs(expected: KnownObject, body: _Body) -> str:
+    if expected.size_bytes and body.size_bytes != expected.size_bytes:
+        return f"it has {body.size_bytes} bytes, {expected.size_bytes} are registered"
+    if expected.crc32c is not None and body.crc32c != expected.crc32c:
+        return f"its CRC-32C is {body.crc32c:08x}, {expected.crc32c:08x} is registered"
     return ""
 
 

@@ -49,10 +49,10 @@ class EnforcedColumns:
 
     async def check_of(self, dataset_id: str, rejects_since: int) -> PayloadCheck | None:
         """Return the check of a dataset whose usage names a version; raises Refused."""
-        known = self._known.get(dataset_id)
-        if known is None or known.rejects_since < rejects_since:
-            known = await asyncio.shield(self._read(dataset_id))
-        return known.check
+        columns = self._known.get(dataset_id)
+        if columns is None or columns.rejects_since < rejects_since:
+            columns = await asyncio.shield(self._read(dataset_id))
+        return columns.check
 
     def _read(self, dataset_id: str) -> "asyncio.Task[_Columns]":
         task = self._reads.get(dataset_id)
@@ -76,11 +76,11 @@ class EnforcedColumns:
         except MetaError as error:
             log.warning("columns_not_read", reason=error.reason, error=error.message)
             raise unavailable("columns of the dataset cannot be read now") from error
-        known = _Columns(rejects_since, PayloadCheck(columns) if columns else None)
+        enforced = _Columns(rejects_since, PayloadCheck(columns) if columns else None)
         while len(self._known) >= DATASETS_MAX:
             del self._known[next(iter(self._known))]
-        self._known[dataset_id] = known
-        return known
+        self._known[dataset_id] = enforced
+        return enforced
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +124,18 @@ def reject_schema_violations(signal: Signal, payload: bytes, rules: RecordRules)
         _add_outside(misfits, rules.window.outside(payload))
     if not misfits.records:
         return PartialSuccess(payload)
-    rest, _ = divide(signal, payload, frozenset(misfits.records))
+    accepted, _ = divide(signal, payload, frozenset(misfits.records))
     causes = ["not of the schema of the dataset"] * bool(num_misfits)
     causes += ["outside the window of the dataset's events"] * bool(misfits.num_outside)
     cause = f"{', or '.join(causes)} ({misfits.text(NAMED_MAX)})"
-    return PartialSuccess(rest, len(misfits.records), cause, schema_violations=misfits)
+    return PartialSuccess(accepted, len(misfits.records), cause, schema_violations=misfits)
 
 
 def _add_outside(misfits: SchemaMisfits, outside: Mapping[int, tuple[str, str]]) -> None:
     """Add the records that are outside and no misfits; of all, the first by place are named."""
     added = sorted(outside.keys() - frozenset(misfits.records))
-    named = [ColumnMisfit(record, *outside[record]) for record in added[:MISFITS_MAX]]
-    misfits.misfits = sorted([*misfits.misfits, *named], key=lambda m: m.record)[:MISFITS_MAX]
+    reported = [ColumnMisfit(record, *outside[record]) for record in added[:MISFITS_MAX]]
+    misfits.misfits = sorted([*misfits.misfits, *reported], key=lambda m: m.record)[:MISFITS_MAX]
     misfits.records = sorted([*misfits.records, *added])
     misfits.num_outside = len(added)
 

@@ -145,12 +145,12 @@ class _Cutter:
         """Return a message, from the request (level 0) to the record, within the bounds."""
         if level == RECORD:
             return self._cut(_RECORDS[self._signal], body)
-        own, children = self._filter.split(body, CHILDREN[level])
+        own_fields, children = self._filter.split(body, CHILDREN[level])
         if (owner := _OWNERS[level]) is not None:
-            rest, parts = self._filter.split(own, _OWNER)
-            own = rest + b"".join(framed(_OWNER, self._cut(owner, part)) for part in parts)
+            others, parts = self._filter.split(own_fields, _OWNER)
+            own_fields = others + b"".join(framed(_OWNER, self._cut(owner, part)) for part in parts)
         kept = (framed(CHILDREN[level], self.within(level + 1, child)) for child in children)
-        return own + b"".join(kept)
+        return own_fields + b"".join(kept)
 
     def _cut(self, kind: type[Message], body: bytes) -> bytes:
         if len(body) <= self._bounds.part_bytes_min:

@@ -107,19 +107,19 @@ class RecordFilter:
         if level == RECORD:
             self._reject(level, body, self._count(level, body))
             return None
-        own, children = self.split(body, CHILDREN[level])
-        if not self._parses(level, own):
+        own_fields, children = self.split(body, CHILDREN[level])
+        if not self._parses(level, own_fields):
             num_records = sum(self._count(level + 1, child) for child in children)
-            self._reject(level, own, num_records)
+            self._reject(level, own_fields, num_records)
             return None
         kept: list[bytes] = []
-        for place, child in enumerate(children):
-            self._path.append(f"{member_name(TRAITS[self._signal].containers[level])}[{place}]")
+        for index, child in enumerate(children):
+            self._path.append(f"{member_name(TRAITS[self._signal].containers[level])}[{index}]")
             valid = self.valid_part(level + 1, child)
             self._path.pop()
             if valid is not None:
                 kept.append(framed(CHILDREN[level], valid))
-        return own + b"".join(kept)
+        return own_fields + b"".join(kept)
 
     def _reject(self, level: int, body: bytes, num_records: int) -> None:
         path, message = ".".join(self._path), ""
@@ -150,14 +150,14 @@ class RecordFilter:
 
     def split(self, body: bytes, number: int) -> tuple[bytes, list[bytes]]:
         """Part a message into its own fields and the contents of one repeated message field."""
-        own: list[bytes] = []
+        own_fields: list[bytes] = []
         children: list[bytes] = []
         for part in self.fields(body):
             if part.number == number and part.body is not None:
                 children.append(part.body)
             else:
-                own.append(part.whole)
-        return b"".join(own), children
+                own_fields.append(part.whole)
+        return b"".join(own_fields), children
 
     def fields(self, body: bytes) -> Iterator[WireField]:
         """The fields of a message; raises Refused if its frames are broken."""
@@ -194,10 +194,10 @@ class _WindowFilter(RecordFilter):
     def valid_part(self, level: int, body: bytes) -> bytes | None:
         """Return the message without the records outside the window."""
         if level < RECORD:
-            own, children = self.split(body, CHILDREN[level])
+            own_fields, children = self.split(body, CHILDREN[level])
             kept = (self.valid_part(level + 1, child) for child in children)
             parts = (framed(CHILDREN[level], child) for child in kept if child is not None)
-            return own + b"".join(parts)
+            return own_fields + b"".join(parts)
         if self._signal == "metrics":
             return self._points_inside(body)
         if self._is_inside(event_time(self._signal, body)):

@@ -22,8 +22,8 @@ def fault_of(descriptor: Any, body: bytes, depth: int = 0) -> tuple[str, str]:
             field = descriptor.fields_by_number.get(number)
             if field is None or not content:
                 continue
-            place = places[number] = places.get(number, -1) + 1
-            name = f".{field.json_name}[{place}]" if field.is_repeated else f".{field.json_name}"
+            index = places[number] = places.get(number, -1) + 1
+            name = f".{field.json_name}[{index}]" if field.is_repeated else f".{field.json_name}"
             if field.type == Fd.TYPE_STRING and not _is_utf_8(body[content:end]):
                 return name, "found text that is not UTF-8, expected UTF-8"
             if field.message_type is not None and not _parses(field, body[content:end]):

@@ -150,11 +150,11 @@ def _records(body: bytes, options: RecordOptions) -> Iterator[Any]:
     except _ERRORS as error:
         raise malformed(f"body is not JSON ({_cause(error)})") from error
     members = document if isinstance(document, Members) else Members()
-    named = dict(members)
-    records = named.pop("records", None)
-    dataset = named.pop(DATASET_ID, None)
+    by_name = dict(members)
+    records = by_name.pop("records", None)
+    dataset = by_name.pop(DATASET_ID, None)
     is_whole = len(members) == 1 + (dataset is not None)
-    if not isinstance(records, list) or named or not is_whole:
+    if not isinstance(records, list) or by_name or not is_whole:
         raise malformed(
             f'body is not {{"records": [...]}} with nothing beside the list but a {DATASET_ID}; for'
             " an object on each line, the content type is application/x-ndjson"

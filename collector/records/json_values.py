@@ -120,21 +120,21 @@ def _fill_nested(target: AnyValue, value: Any, path: str, depth: int) -> None:
             fill(entry.value, member, own_path, depth - 1)
         return
     target.array_value.CopyFrom(ArrayValue())
-    for place, element in enumerate(value):
-        fill(target.array_value.values.add(), element, f"{path}[{place}]", depth - 1)
+    for index, element in enumerate(value):
+        fill(target.array_value.values.add(), element, f"{path}[{index}]", depth - 1)
 
 
 def _pieces(value: Any) -> Iterator[str]:
     if isinstance(value, Members):
         yield "{"
-        for place, (name, member) in enumerate(value):
-            yield f"{',' if place else ''}{json.dumps(name, ensure_ascii=False)}:"
+        for index, (name, member) in enumerate(value):
+            yield f"{',' if index else ''}{json.dumps(name, ensure_ascii=False)}:"
             yield from _pieces(member)
         yield "}"
     elif isinstance(value, list):
         yield "["
-        for place, element in enumerate(value):
-            yield "," if place else ""
+        for index, element in enumerate(value):
+            yield "," if index else ""
             yield from _pieces(element)
         yield "]"
     elif isinstance(value, Number):

@@ -38,20 +38,20 @@ def inflate(body: bytes, size_bytes_max: int) -> bytes:
 def unzstd(body: bytes, size_bytes_max: int) -> bytes:
     """Decompress zstd, of several frames too; raises Refused."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES_MAX)
-    plain, rest = bytearray(), memoryview(body)
+    plain, remaining = bytearray(), memoryview(body)
     try:
-        while rest:
+        while remaining:
             frame = decompressor.decompressobj()
-            while rest and not frame.eof:
-                plain += frame.decompress(rest[:_ZSTD_FEED_BYTES])
+            while remaining and not frame.eof:
+                plain += frame.decompress(remaining[:_ZSTD_FEED_BYTES])
                 if len(plain) > size_bytes_max:
                     raise too_large(size_bytes_max)
-                rest = rest[_ZSTD_FEED_BYTES:]
+                remaining = remaining[_ZSTD_FEED_BYTES:]
             if not frame.eof:
                 raise malformed("zstd body is cut off")
             # Bytes of the last feed beyond this frame belong to the next one.
             unused = len(frame.unused_data)
-            rest = memoryview(body)[len(body) - len(rest) - unused :]
+            remaining = memoryview(body)[len(body) - len(remaining) - unused :]
     except zstandard.ZstdError as error:
         raise malformed("body is not zstd") from error
     return bytes(plain)
@@ -89,15 +89,15 @@ def _inflate(body: bytes, size_bytes_max: int, window_bits: int, name: str) -> b
 
 def _members(body: bytes, size_bytes_max: int, start: Callable[[], Any], name: str) -> bytes:
     """Decompress the members of a body, each by a decompressor that `start` makes."""
-    plain, rest = bytearray(), body
-    while rest:
+    plain, remaining = bytearray(), body
+    while remaining:
         member = start()
-        plain += member.decompress(rest, size_bytes_max + 1 - len(plain))
+        plain += member.decompress(remaining, size_bytes_max + 1 - len(plain))
         if len(plain) > size_bytes_max:
             raise too_large(size_bytes_max)
         if not member.eof:
             raise malformed(f"{name} body is cut off")
-        rest = member.unused_data or b""
+        remaining = member.unused_data or b""
     return bytes(plain)
 
 

@@ -74,6 +74,6 @@ class Bodies:
 def _encoding(request: web.Request) -> str:
     encoding = request.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in DECOMPRESSORS:
-        known = ", ".join(filter(None, DECOMPRESSORS))
-        raise malformed(f"content encoding is {encoding}, expected one of {known}")
+        supported = ", ".join(filter(None, DECOMPRESSORS))
+        raise malformed(f"content encoding is {encoding}, expected one of {supported}")
     return encoding

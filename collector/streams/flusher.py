@@ -198,8 +198,8 @@ class Flusher:
         """Register all tokens on one stream; None if a token was refused or the stream changed."""
         token_ids = {export.token_secret: export.token_id for export in exports}
         stream = self._stream
-        known = stream.registered_token_ids if stream else set()
-        missing = [secret for secret in token_secrets if token_ids[secret] not in known]
+        registered = stream.registered_token_ids if stream else set()
+        missing = [secret for secret in token_secrets if token_ids[secret] not in registered]
         if not missing:
             return stream
         for token_secret, refused in zip(

@@ -70,7 +70,7 @@ class DatasetColumns:
     @property
     def rows(self) -> int:
         """Number of rows of all signals."""
-        return sum(rows.stop - rows.start for own in self.tables.values() for rows in own)
+        return sum(rows.stop - rows.start for ranges in self.tables.values() for rows in ranges)
 
     @property
     def signals(self) -> tuple[Signal, ...]:

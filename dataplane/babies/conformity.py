@@ -131,8 +131,8 @@ class PassCheck:
         for payloads in self._payloads:
             if row < len(payloads):
                 payload = payloads[row]
-                place = row - bisect_left(payloads, payload)
-                return payload, self._places(payload, kind)[place] if kind else place
+                record = row - bisect_left(payloads, payload)
+                return payload, self._places(payload, kind)[record] if kind else record
             row -= len(payloads)
         raise AssertionError("the row is one of the pass")
 
@@ -145,8 +145,8 @@ class PassCheck:
         key = payload, kind
         if key not in self._points:
             kinds = point_kinds(self._bodies[payload])
-            for place, own in enumerate(kinds):
-                self._points.setdefault((payload, own), []).append(place)
+            for index, row_kind in enumerate(kinds):
+                self._points.setdefault((payload, row_kind), []).append(index)
         return self._points[key]
 
     @cached_property

@@ -62,7 +62,7 @@ def decode_pass(signal: Signal, routed: Sequence[RoutedPayload[Taker]]) -> PassR
     receipts = Receipts(decoded.slices, [item.payload for item in ordered])
     attributes = RecordAttributes(
         decoded.attributes,
-        [column.attribute for own in datasets.values() for column in own.work.spec.promoted],
+        [column.attribute for read in datasets.values() for column in read.work.spec.promoted],
     )
     # Messages of a pass in which no dataset has typed columns are not kept with its rows.
     decoded = replace(decoded, attributes=())
@@ -150,8 +150,8 @@ def _with_promoted(
         kept = typed if conforming is None else typed.filter(conforming)
         if events is not None:
             payloads = receipts.payloads(first_row, batch.num_rows)
-            own = payloads if conforming is None else payloads.filter(conforming)
-            kept = events.distinct(kept, own, receipts.baby_ids)
+            accepted = payloads if conforming is None else payloads.filter(conforming)
+            kept = events.distinct(kept, accepted, receipts.baby_ids)
         batches.append(kept)
         first_row += batch.num_rows
         unconverted.update({n: k for n, k in failures.items() if n not in spec.enforced and k})

@@ -23,9 +23,9 @@ class TooManyEvents(Exception):
 
 def hashes_of(values: pa.Array[Any] | pa.ChunkedArray[Any]) -> list[bytes | None]:
     """Hash the deduplication keys in a column; null is none."""
-    own = partial(blake2b, digest_size=HASH_BYTES)
+    digest_of = partial(blake2b, digest_size=HASH_BYTES)
     texts = values.cast(pa.string()).cast(pa.binary()).to_pylist()
-    return [None if text is None else own(text).digest() for text in texts]
+    return [None if text is None else digest_of(text).digest() for text in texts]
 
 
 class SeenEvents:
@@ -92,11 +92,11 @@ class SeenEvents:
     def _first(self, hashes: Sequence[bytes | None]) -> tuple[list[bool], dict[Any, None]]:
         """Mark the rows that stay, and name their deduplication keys; counts the others."""
         mask, first = [True] * len(hashes), dict[Any, None]()
-        for place, digest in enumerate(hashes):
+        for index, digest in enumerate(hashes):
             if digest is None:
                 self.without += 1
             elif digest in first or digest in self._hashes or digest in self._claimed:
-                mask[place] = False
+                mask[index] = False
                 self.duplicates += 1
             else:
                 first[digest] = None

@@ -73,8 +73,8 @@ class Receipts:
     @cached_property
     def _ids(self) -> pa.Array[Any]:
         places = make.array(list(map(_place, self._payloads)), pa.string())
-        own, rows = places.take(self._payload_of_row), self._row_in_payload().cast(pa.string())
-        return cast("pa.Array[Any]", pc.binary_join_element_wise(own, rows, "-"))
+        keys, rows = (places.take(self._payload_of_row), self._row_in_payload().cast(pa.string()))
+        return cast("pa.Array[Any]", pc.binary_join_element_wise(keys, rows, "-"))
 
     def _row_in_payload(self) -> Array:
         """Count the rows of each payload from 0; each slice has those of a payload together."""

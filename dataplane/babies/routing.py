@@ -89,10 +89,10 @@ class Router(Generic[Target]):
 
     def _find_owner(self, read: TaskRead, dataset_id: str | None) -> Target | None:
         key = (read.stream_id, dataset_id or "")
-        place = bisect_right(self._firsts.get(key, ()), read.offset)
-        if place == 0:
+        index = bisect_right(self._firsts.get(key, ()), read.offset)
+        if index == 0:
             return None
-        owned = self._owned[key][place - 1]
+        owned = self._owned[key][index - 1]
         return None if owned.last < read.offset else owned.dataset
 
 

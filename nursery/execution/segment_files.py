@@ -94,8 +94,8 @@ def _day_files(tables: Mapping[Signal, pa.Table]) -> Iterator[frozenset[int] | N
     largest_first = sorted(rows, key=lambda day: (-rows[day], -day))
     for day in sorted(largest_first[:DAY_FILES_MAX]):
         yield frozenset((day,))
-    if rest := largest_first[DAY_FILES_MAX:]:
-        yield frozenset(rest)
+    if smaller_days := largest_first[DAY_FILES_MAX:]:
+        yield frozenset(smaller_days)
 
 
 def _of_days(

@@ -67,12 +67,12 @@ class SmallBatch:
         self._sections: list[dict[Signal, SmallSection]] = [{} for _ in smalls]
         for signal in first.columns.signals:
             table, owners = _joined(signal, smalls)
-            for place, section in self._format.sections(signal, table, owners):
-                self._sections[place][signal] = section
+            for index, section in self._format.sections(signal, table, owners):
+                self._sections[index][signal] = section
 
-    def segment(self, place: int) -> SmallSegment | None:
+    def segment(self, index: int) -> SmallSegment | None:
         """Encode the file of one dataset; None if it needs several, one for each day."""
-        small, sections = self._smalls[place], self._sections[place]
+        small, sections = self._smalls[index], self._sections[index]
         if not _is_one_day(sections):
             return None
         batch = BatchPart(str(new_uuid7()), 1, 1)
@@ -87,19 +87,19 @@ def _joined(signal: Signal, smalls: Sequence[SmallDataset]) -> tuple[pa.Table, A
     """
     spans: dict[int, list[tuple[int, int, int]]] = {}
     sources: dict[int, pa.Table] = {}
-    for place, small in enumerate(smalls):
+    for index, small in enumerate(smalls):
         for rows in small.columns.tables[signal]:
             sources[id(rows.source)] = rows.source
-            spans.setdefault(id(rows.source), []).append((rows.start, rows.stop, place))
+            spans.setdefault(id(rows.source), []).append((rows.start, rows.stop, index))
     slices: list[pa.Table] = []
     places: list[int] = []
     ends: list[int] = []
     end = 0
     for number, source_spans in spans.items():
         source_spans.sort()
-        for start, stop, place in source_spans:
+        for start, stop, index in source_spans:
             end += stop - start
-            places.append(place)
+            places.append(index)
             ends.append(end)
         slices.extend(sources[number].slice(a, b - a) for a, b in _merged(source_spans))
     runs: Any = pa.RunEndEncodedArray

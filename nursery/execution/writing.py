@@ -31,19 +31,19 @@ def write_datasets(
 
     `is_last` is false if a baby of theirs continues in later files.
     """
-    rest = [(dataset, columns) for dataset, columns in held if columns.tables]
+    pending = [(dataset, columns) for dataset, columns in held if columns.tables]
     if is_last:
         smalls = [
             SmallDataset(dataset, columns)
-            for dataset, columns in rest
+            for dataset, columns in pending
             if dataset.batch is None and is_small(columns)
         ]
         done: set[int] = set()
         with ThreadPoolExecutor(UPLOADS) as pool:
             for batch in group_small(smalls):
                 done |= _write_small(store, batch, pool)
-        rest = [(dataset, columns) for dataset, columns in rest if dataset.index not in done]
-    for dataset, columns in rest:
+        pending = [(dataset, columns) for dataset, columns in pending if dataset.index not in done]
+    for dataset, columns in pending:
         try:
             _write_alone(store, folder, dataset, columns, is_last=is_last)
         except Exception as error:  # noqa: BLE001 - fails this dataset and no other
@@ -62,9 +62,9 @@ def _write_small(
         return set()
     done: set[int] = set()
     uploads: deque[tuple[DatasetExecution, Future[WrittenSegment]]] = deque()
-    for place, small in enumerate(smalls):
+    for index, small in enumerate(smalls):
         try:
-            segment = batch.segment(place)
+            segment = batch.segment(index)
         except Exception as error:  # noqa: BLE001 - fails this dataset and no other
             small.dataset.fail(error)
             done.add(small.dataset.index)

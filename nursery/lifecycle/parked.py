@@ -93,11 +93,11 @@ class ParkedStreams:
     def forget_passed(self, streams: Iterable[IngestStream], *, is_complete: bool) -> None:
         """Forget the streams that are past their baby, and those missing in a complete poll."""
         floors = {stream.stream_id: stream.merged_floor for stream in streams}
-        gone = float("inf") if is_complete else -1
+        forgotten_through = float("inf") if is_complete else -1
         self._waits = {
             stream_id: wait
             for stream_id, wait in self._waits.items()
-            if wait.offset > floors.get(stream_id, gone)
+            if wait.offset > floors.get(stream_id, forgotten_through)
         }
         if is_complete:
             self._skipped = {pair for pair in self._skipped if pair[0] in floors}

@@ -81,8 +81,8 @@ def with_events(
 def claim_order(results: Sequence[DatasetResult]) -> list[tuple[int, bytes, int]]:
     """List the keys in the order of the request: by day, each with its task's place first."""
     each = [
-        (place, digest, day)
-        for place, events in enumerate(map(events_of, results))
+        (index, digest, day)
+        for index, events in enumerate(map(events_of, results))
         if events is not None
         for digest, day in zip(events.each, events.days, strict=True)
     ]
@@ -178,6 +178,6 @@ def _all_events(results: Sequence[DatasetResult]) -> list[TaskEvents]:
 
 def _days(order: Sequence[tuple[int, bytes, int]]) -> list[nursery_pb2.DayKeys]:
     return [
-        nursery_pb2.DayKeys(day=day, hashes=b"".join([digest for _, digest, _ in own]))
-        for day, own in groupby(order, key=lambda item: item[2])
+        nursery_pb2.DayKeys(day=day, hashes=b"".join([digest for _, digest, _ in events_of_day]))
+        for day, events_of_day in groupby(order, key=lambda item: item[2])
     ]

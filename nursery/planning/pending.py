@@ -61,14 +61,14 @@ def pending_streams(
     pending = []
     for stream in streams:
         stop = blocked.get(stream.stream_id, stream.committed_offset + 1)
-        known = [baby for baby in stream.unmerged() if baby.offset < stop]
-        if known:
+        babies = [baby for baby in stream.unmerged() if baby.offset < stop]
+        if babies:
             reads = (
                 BabyRead(baby, readers)
-                for baby in known
+                for baby in babies
                 if (readers := stream.readers(baby)) is not None
             )
-            end = known[-1].offset
+            end = babies[-1].offset
             is_truncated = end + 1 < min(stop, stream.committed_offset + 1)
             pending.append(PendingStream(stream, tuple(reads), end, is_truncated))
     return pending
@@ -86,8 +86,8 @@ class Due:
 def due_datasets(pending: Sequence[PendingStream], limits: Limits, now_nanos: int) -> Due:
     """Tell which datasets are due by age, size or records, over all streams."""
     demands: dict[str, _Demand] = {}
-    for own in pending:
-        for read in own.reads:
+    for stream in pending:
+        for read in stream.reads:
             baby = read.baby
             # A commit names datasets, not their shares.
             sharers = max(1, len(baby.dataset_ids) or len(read.readers))

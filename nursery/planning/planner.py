@@ -68,11 +68,11 @@ def plan(
     reads = [StreamReads(share.stream, tuple(share.reads)) for share in shares if share.reads]
     tasks = plan_tasks(reads, specs, limits.tasks_max)
     is_cut = any(
-        share.is_cut or (bool(share.reads) and own.is_truncated)
-        for share, own in zip(shares, pending, strict=True)
+        share.is_cut or (bool(share.reads) and stream.is_truncated)
+        for share, stream in zip(shares, pending, strict=True)
     )
     moves = _moves(shares, tasks, limits, now_nanos)
-    is_partial = any(own.is_truncated for own in pending) or any(s.waiting for s in streams)
+    is_partial = any(stream.is_truncated for stream in pending) or any(s.waiting for s in streams)
     is_whole = due.is_all and not (due.is_large or is_cut or is_partial or blocked)
     return Plan(tasks, moves, is_cut, is_whole)
 
@@ -108,8 +108,8 @@ def _moves(
             spans.setdefault(dataset_id, []).append((span, is_read))
     return tuple(
         move
-        for dataset_id, own in sorted(spans.items())
-        for move in _moves_of(dataset_id, own, frozenset(needed[dataset_id]))
+        for dataset_id, dataset_spans in sorted(spans.items())
+        for move in _moves_of(dataset_id, dataset_spans, frozenset(needed[dataset_id]))
     )
 
 

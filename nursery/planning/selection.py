@@ -78,9 +78,9 @@ def choose(
 
     `once` are datasets that are deduplicated.
     """
-    shares = [_share(own, due) for own in pending]
-    for share, own in zip(shares, pending, strict=True):
-        _add_strays(share, own, limits, now_nanos)
+    shares = [_share(stream, due) for stream in pending]
+    for share, stream in zip(shares, pending, strict=True):
+        _add_strays(share, stream, limits, now_nanos)
     _apply_limits(shares, limits, once)
     for share in shares:
         if share.is_cut:
@@ -88,37 +88,37 @@ def choose(
     return shares
 
 
-def _share(own: PendingStream, due: frozenset[str]) -> StreamShare:
-    pending = own.dataset_ids()
+def _share(stream: PendingStream, due: frozenset[str]) -> StreamShare:
+    pending = stream.dataset_ids()
     chosen = pending & due
     # The rest of a truncated list is seen only once its beginning is merged. If most datasets are
     # due, a second read for the others would cost more than their files.
-    is_whole = own.stream.is_stopped or own.is_truncated or 2 * len(chosen) >= len(pending)
+    is_whole = stream.stream.is_stopped or stream.is_truncated or 2 * len(chosen) >= len(pending)
     if is_whole:
         chosen = pending
-    complete_through = own.end if is_whole else _complete_through(own, chosen)
+    complete_through = stream.end if is_whole else _complete_through(stream, chosen)
     reads = []
-    for read in own.reads:
+    for read in stream.reads:
         if read.baby.offset <= complete_through:
             if read.readers:
-                is_first = not own.stream.is_partly_merged(read.baby)
+                is_first = not stream.stream.is_partly_merged(read.baby)
                 reads.append(replace(read, readers_max=READERS_MAX if is_first else 1))
         elif readers := read.readers & chosen:
             reads.append(BabyRead(read.baby, readers))
-    return StreamShare(own.stream, chosen, pending, reads, own.end, complete_through)
+    return StreamShare(stream.stream, chosen, pending, reads, stream.end, complete_through)
 
 
-def _complete_through(own: PendingStream, chosen: frozenset[str]) -> int:
+def _complete_through(stream: PendingStream, chosen: frozenset[str]) -> int:
     """The last baby that would be read a second time; -1 if there is none."""
-    for read in reversed(own.reads):
-        if not read.readers.isdisjoint(chosen) and own.stream.is_partly_merged(read.baby):
+    for read in reversed(stream.reads):
+        if not read.readers.isdisjoint(chosen) and stream.stream.is_partly_merged(read.baby):
             return read.baby.offset
     return -1
 
 
-def _add_strays(share: StreamShare, own: PendingStream, limits: Limits, now_nanos: int) -> None:
+def _add_strays(share: StreamShare, stream: PendingStream, limits: Limits, now_nanos: int) -> None:
     """Read babies without readers, for the quarantine, just before all datasets pass them."""
-    strays = [read for read in own.reads if not read.readers]
+    strays = [read for read in stream.reads if not read.readers]
     if strays:
         floor = _floor(share, limits, now_nanos)
         share.reads += [read for read in strays if read.baby.offset <= floor]

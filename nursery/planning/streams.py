@@ -68,11 +68,11 @@ class IngestStream:
         mergeable = self.mergeable()
         if not mergeable:
             return
-        known = {baby.offset: baby for baby in self.babies}
+        babies = {baby.offset: baby for baby in self.babies}
         first = min(mergeable.values()) + 1
-        last = max(known, default=first + _UNKNOWN_BABIES_MAX - 1)
+        last = max(babies, default=first + _UNKNOWN_BABIES_MAX - 1)
         for offset in range(first, min(last, self.committed_offset) + 1):
-            yield known.get(offset) or BabyFacts(offset, UNKNOWN_BABY_BYTES, 0, frozenset())
+            yield babies.get(offset) or BabyFacts(offset, UNKNOWN_BABY_BYTES, 0, frozenset())
 
     def oldest_wait(self) -> int | None:
         """Commit time of the oldest baby that a dataset has yet to merge; None if there is none."""

@@ -94,17 +94,17 @@ def _groups(reads: Sequence[_Read], count: int) -> Iterator[tuple[Sequence[_Read
     for read in reads:
         by_readers.setdefault(read.read.readers_max, []).append(read)
     total = sum(read.size_bytes for read in reads)
-    left = count
+    free = count
     for position, (readers_max, alike) in enumerate(sorted(by_readers.items())):
         size_bytes = sum(read.size_bytes for read in alike)
         later = len(by_readers) - position - 1
-        own = left if later == 0 else min(left - later, max(1, round(count * size_bytes / total)))
-        left -= own
+        cut = free if later == 0 else min(free - later, max(1, round(count * size_bytes / total)))
+        free -= cut
         datasets = len(frozenset().union(*(read.read.readers for read in alike)))
         groups_max = max(1, size_bytes // (_FILE_BYTES_MIN * max(1, datasets)))
-        groups = min(-(-own // readers_max), groups_max)
+        groups = min(-(-cut // readers_max), groups_max)
         yield from _divide(
-            alike, [own // groups + (n < own % groups) for n in range(groups)], readers_max
+            alike, [cut // groups + (n < cut % groups) for n in range(groups)], readers_max
         )
 
 
@@ -115,16 +115,16 @@ def _divide(
     total = sum(read.size_bytes for read in reads)
     group: list[_Read] = []
     taken = goal = 0.0
-    rest = list(shares)
-    goal = total * rest[0] / sum(shares)
+    remaining = list(shares)
+    goal = total * remaining[0] / sum(shares)
     for read in reads:
-        if group and len(rest) > 1 and taken + read.size_bytes / 2 > goal:
-            yield group, min(rest.pop(0), readers_max)
+        if group and len(remaining) > 1 and taken + read.size_bytes / 2 > goal:
+            yield group, min(remaining.pop(0), readers_max)
             group = []
-            goal += total * rest[0] / sum(shares)
+            goal += total * remaining[0] / sum(shares)
         group.append(read)
         taken += read.size_bytes
-    yield group, min(rest[0], readers_max)
+    yield group, min(remaining[0], readers_max)
 
 
 def _group_tasks(
@@ -152,7 +152,7 @@ def _items(group: Iterable[_Read], fair_bytes: float) -> list[_Item]:
         weight = baby.size_bytes / max(1, len(baby.dataset_ids) or len(readers))
         for dataset_id in sorted(readers):
             weights.setdefault(dataset_id, []).append((read.baby_id, weight))
-    return [item for d, own in weights.items() for item in _pieces(d, own, fair_bytes)]
+    return [item for d, babies in weights.items() for item in _pieces(d, babies, fair_bytes)]
 
 
 def _pieces(
@@ -215,5 +215,5 @@ def _works(items: Sequence[_Item], specs: Mapping[str, SegmentSpec]) -> Iterator
         for stream_id, offset in item.reads:
             by_stream.setdefault(stream_id, []).append(offset)
     for dataset_id, by_stream in sorted(offsets.items()):
-        spans = (span for s, own in sorted(by_stream.items()) for span in spans_of(s, own))
+        spans = (span for s, numbers in sorted(by_stream.items()) for span in spans_of(s, numbers))
         yield DatasetWork(dataset_id, specs.get(dataset_id, SegmentSpec()), tuple(spans))

@@ -65,12 +65,12 @@ class EventRegistrations:
             order = claim_order(move.results)
             excluded: list[set[bytes]] = [set() for _ in move.results]
             for position in answer.claimed:
-                place, digest, _ = order[position]
-                excluded[place].add(digest)
-            left = self._without(move, excluded)
-            if left is None:
+                result_index, digest, _ = order[position]
+                excluded[result_index].add(digest)
+            remaining = self._without(move, excluded)
+            if remaining is None:
                 break
-            move = left
+            move = remaining
             (answer,) = self._registrations.register(bucket_of, [move])
         if answer.claimed:
             # The next cycle merges the babies again.
@@ -83,11 +83,11 @@ class EventRegistrations:
             return move
         lowest: dict[bytes, tuple[tuple[str, int], int]] = {}
         excluded: list[set[bytes]] = [set() for _ in move.results]
-        for place, events in enumerate(map(events_of, move.results)):
+        for result_index, events in enumerate(map(events_of, move.results)):
             if events is None:
                 continue
             for digest, baby in zip(events.each, events.babies, strict=True):
-                mine = events.baby_ids[baby], place
+                mine = events.baby_ids[baby], result_index
                 first = lowest.setdefault(digest, mine)
                 if first != mine:
                     excluded[max(first, mine)[1]].add(digest)
@@ -102,8 +102,8 @@ class EventRegistrations:
         try:
             with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
                 results = [
-                    _left(store, result, gone, Path(folder)) if gone else result
-                    for result, gone in zip(move.results, excluded, strict=True)
+                    _left(store, result, digests, Path(folder)) if digests else result
+                    for result, digests in zip(move.results, excluded, strict=True)
                 ]
         except SegmentsError as error:
             # The next cycle merges the babies again.
@@ -113,22 +113,22 @@ class EventRegistrations:
 
 
 def _left(
-    store: ObjectStore, result: DatasetResult, gone: Collection[bytes], folder: Path
+    store: ObjectStore, result: DatasetResult, excluded: Collection[bytes], folder: Path
 ) -> DatasetResult:
     """Write the segments of one task without some events."""
     events = events_of(result)
     assert events is not None
     work = DatasetWork(result.dataset_id, events.spec, ())
-    places = [place for place, digest in enumerate(events.each) if digest not in gone]
+    places = [event for event, digest in enumerate(events.each) if digest not in excluded]
     each = events.each
     return with_events(
         result,
-        _without_events(store, work, result.segments, gone, folder),
+        _without_events(store, work, result.segments, excluded, folder),
         replace(
             events,
-            hashes=b"".join([each[place] for place in places]),
-            days=[events.days[place] for place in places],
-            babies=[events.babies[place] for place in places],
+            hashes=b"".join([each[event] for event in places]),
+            days=[events.days[event] for event in places],
+            babies=[events.babies[event] for event in places],
             duplicates=events.duplicates + events.number - len(places),
         ),
     )
@@ -153,19 +153,19 @@ def _without_events(
         batches.setdefault(batch_id, []).append(segment)
         footers.setdefault(batch_id, []).append(footer)
     written: list[WrittenSegment] = []
-    for batch_id, own in batches.items():
-        kept = list(_kept_rows(store, work, own, excluded))
-        if sum(kept) == sum(segment.facts.rows for segment in own):
-            written += own
+    for batch_id, batch_segments in batches.items():
+        kept = list(_kept_rows(store, work, batch_segments, excluded))
+        if sum(kept) == sum(segment.facts.rows for segment in batch_segments):
+            written += batch_segments
             continue
-        left = [segment for segment, rows in zip(own, kept, strict=True) if rows]
-        if not left:
+        remaining = [segment for segment, rows in zip(batch_segments, kept, strict=True) if rows]
+        if not remaining:
             # Never registered: meta refused the call that named them, or was not asked yet.
-            store.delete([segment.key for segment in own])
+            store.delete([segment.key for segment in batch_segments])
             continue
         # A file that is left out may be the only one of a baby.
         footer = merged_footer(work.dataset_id, PRODUCER, footers[batch_id])
-        written += _rewritten(store, work, left, excluded, footer, folder)
+        written += _rewritten(store, work, remaining, excluded, footer, folder)
     return tuple(written)
 
 
@@ -203,9 +203,9 @@ def _filtered(
     """Leave out log records with some deduplication keys, and sections without rows."""
     deduplication = work.spec.deduplication
     assert deduplication is not None
-    left = dict(tables)
-    if "logs" in left:
-        hashes = hashes_of(left["logs"].column(deduplication.column))
+    remaining = dict(tables)
+    if "logs" in remaining:
+        hashes = hashes_of(remaining["logs"].column(deduplication.column))
         mask = pa.array([digest not in excluded for digest in hashes], pa.bool_())
-        left["logs"] = left["logs"].filter(mask)
-    return {signal: table for signal, table in left.items() if table.num_rows}
+        remaining["logs"] = remaining["logs"].filter(mask)
+    return {signal: table for signal, table in remaining.items() if table.num_rows}

@@ -26,8 +26,8 @@ class RefusedDatasets:
 
     def refuse(self, dataset_id: str, reason: str) -> None:
         """Let a dataset wait, twice as long as the time before."""
-        known = self._refusals.get(dataset_id)
-        wait_secs = min(RETRY_SECS_MAX, known.wait_secs * 2) if known else RETRY_SECS
+        refusal = self._refusals.get(dataset_id)
+        wait_secs = min(RETRY_SECS_MAX, refusal.wait_secs * 2) if refusal else RETRY_SECS
         due_at = self._monotonic() + wait_secs
         self._refusals[dataset_id] = _Refusal(reason, wait_secs, due_at)
 

@@ -91,7 +91,7 @@ class Registrations:
         request = operations_pb2.RegisterMergedSegmentsRequest(
             registrations=[registration.request for registration in registrations]
         )
-        secs = sum(part.timeout_secs(own) for own in request.registrations for part in PARTS)
+        secs = sum(part.timeout_secs(item) for item in request.registrations for part in PARTS)
         try:
             results = self._client.operations.RegisterMergedSegments(
                 request, timeout=secs or None

@@ -18,18 +18,18 @@ class TokenIndexPlace(Feature):
         """Read the kind, the first byte and the length."""
         if ENTRY not in texts:
             return {}
-        place = json.loads(texts[ENTRY])
-        kind, offset, length = place
-        if not all(isinstance(number, int) for number in place):
-            raise TypeError(f"{place} are not whole numbers")
+        entry = json.loads(texts[ENTRY])
+        kind, offset, length = entry
+        if not all(isinstance(number, int) for number in entry):
+            raise TypeError(f"{entry} are not whole numbers")
         return footer_entry(offset, length) if kind == KIND_BLOCKS else {}
 
     def state(self, footer: FooterView, facts: WrittenFacts) -> None:
         """Set the place that the entry names."""
-        place = footer.entries.get(ENTRY)
-        if isinstance(place, list):
+        entry = footer.entries.get(ENTRY)
+        if isinstance(entry, list):
             index = facts.token_index
-            index.kind, index.offset, index.length = place
+            index.kind, index.offset, index.length = entry
 
     def fault(self, facts: WrittenFacts, object_bytes: int) -> str:
         """Refuse an index outside its object; one of a kind that is not known yet is kept."""

@@ -116,14 +116,14 @@ def parsed_values(
 
     A column is text of JSON, or of a nested type. None if there is nothing.
     """
-    known: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     objects: list[Any] = []
     others: list[Any] = []
     for value in json_values(column):
         if isinstance(value, str):
-            if value not in known:
-                known[value] = _parsed(value, kind)
-            parsed = known[value]
+            if value not in values:
+                values[value] = _parsed(value, kind)
+            parsed = values[value]
         else:
             parsed = value if isinstance(value, kind) else None
         objects.append(parsed)

@@ -24,7 +24,7 @@ _Array = Any  # A pa.Array of any type.
 def text_paths(metadata: pq.FileMetaData) -> list[str]:
     """Return the paths of the columns, nested ones too, that may have a dictionary of texts."""
     schema = metadata.schema
-    columns = (schema.column(place) for place in range(len(schema)))
+    columns = (schema.column(index) for index in range(len(schema)))
     return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
 
 
@@ -75,5 +75,5 @@ def _as_plain(array: _Array, type_: pa.DataType) -> _Array:
     if isinstance(array.type, pa.DictionaryType):
         return array.dictionary_decode().cast(type_)
     # A slice of a list shares the values of all rows, and a cast would write all of them out.
-    own = array.take(pa.array(range(len(array)), pa.int64()))
-    return own.cast(type_)
+    decoded = array.take(pa.array(range(len(array)), pa.int64()))
+    return decoded.cast(type_)

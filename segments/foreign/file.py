@@ -126,10 +126,10 @@ class ForeignFile:
     def batches(self, signal: Signal, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Read the rows of a signal in file order, as columns in memory."""
         for batch in self._read(batch_rows, None):
-            own = _of_signal(batch, signal, self._mapping)
-            if own.num_rows:
+            rows_of_signal = _of_signal(batch, signal, self._mapping)
+            if rows_of_signal.num_rows:
                 with corruption_found(f"rows of {signal} cannot be read"):
-                    mapped = self._mapped(own, signal)
+                    mapped = self._mapped(rows_of_signal, signal)
                 yield mapped
 
     def _mapped(self, rows: pa.RecordBatch, signal: Signal) -> pa.RecordBatch:
@@ -176,12 +176,12 @@ class ForeignFile:
         names = [mapping.time_column, f"{mapping.time_column}_nanos", "signal"]
         for batch in self._read(_BATCH_ROWS, [name for name in names if name in schema.names]):
             for signal in signals or mapping.columns:
-                own = _of_signal(batch, signal, mapping)
-                if own.num_rows:
-                    times = mapping.times(own)
+                rows_of_signal = _of_signal(batch, signal, mapping)
+                if rows_of_signal.num_rows:
+                    times = mapping.times(rows_of_signal)
                     if times.null_count:
                         raise NotMappable(f"{times.null_count} rows have no time")
-                    counts[signal] = counts.get(signal, 0) + own.num_rows
+                    counts[signal] = counts.get(signal, 0) + rows_of_signal.num_rows
                     bounds[signal] = widened_bounds(bounds.get(signal), times, None)
         _check_bounds(registered, bounds)
         return mapping, {s: SectionContent(counts[s], *bounds[s]) for s in SIGNALS if s in counts}
@@ -213,8 +213,8 @@ def _check_groups(metadata: pq.FileMetaData) -> None:
                 f"a row group has {size} bytes before compression, at most {GROUP_BYTES_MAX} are"
                 " read: write smaller ones"
             )
-        for place in range(metadata.num_columns):
-            chunk = metadata.row_group(number).column(place)
+        for index in range(metadata.num_columns):
+            chunk = metadata.row_group(number).column(index)
             plain, packed = chunk.total_uncompressed_size, chunk.total_compressed_size
             if plain > CHUNK_BYTES_MAX and plain > packed * COMPRESSION_MAX:
                 raise NotMappable(

@@ -78,66 +78,66 @@ class ForeignMapping:
         by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
         rows = batch.num_rows
         # Values that are left are attributes.
-        left = {name: column for name, column in by_name.items() if name != self.time_column}
+        unmapped = {name: column for name, column in by_name.items() if name != self.time_column}
         arrays: list[AnyArray] = []
         others: dict[str, list[Any]] = {}
         for column in section_columns(signal):
             if column.name == "signal":
                 array: AnyArray = pa.array([signal] * rows, pa.string())
                 if self.signal is None:
-                    left.pop("signal", None)
+                    unmapped.pop("signal", None)
             elif column.name == TIME_COLUMN:
-                array = _time(by_name, self.time_column, left)
+                array = _time(by_name, self.time_column, unmapped)
             elif column.name not in self.columns[signal] or column.name == "attributes":
                 array = make.nulls(rows, column.type)
             else:
-                array = self._column(column, by_name, left, others)
+                array = self._column(column, by_name, unmapped, others)
             arrays.append(array)
-        named = dict(zip((c.name for c in section_columns(signal)), arrays, strict=True))
-        named["attributes"] = self._attributes(named, left, others, rows)
+        format_columns = dict(zip((c.name for c in section_columns(signal)), arrays, strict=True))
+        format_columns["attributes"] = self._attributes(format_columns, unmapped, others, rows)
         fields = [
             pa.field(c.name, c.type, nullable=not c.is_required) for c in section_columns(signal)
         ]
         return pa.record_batch(
-            [_as(named[f.name], f.type) for f in fields], schema=pa.schema(fields)
+            [_as(format_columns[f.name], f.type) for f in fields], schema=pa.schema(fields)
         )
 
     def _column(
         self,
         column: Column,
         by_name: dict[str, AnyArray],
-        left: dict[str, AnyArray],
+        unmapped: dict[str, AnyArray],
         others: dict[str, list[Any]],
     ) -> AnyArray:
         source = by_name[column.name]
-        left.pop(column.name, None)
+        unmapped.pop(column.name, None)
         if column.name in _OBJECTS or column.name in _LISTS:
             kind: type[Any] = dict if column.name in _OBJECTS else list
             parsed, others[column.name] = attributes.parsed_values(source, kind)
             return attributes.json_texts(parsed)
         if column.type == TIMESTAMP:
-            return _time(by_name, column.name, left)
+            return _time(by_name, column.name, unmapped)
         if not attributes.is_valid_text(source):
             raise NotMappable(f"column {column.name} holds text that is not UTF-8")
         return source
 
     def _attributes(
         self,
-        named: dict[str, AnyArray],
-        left: dict[str, AnyArray],
+        format_columns: dict[str, AnyArray],
+        unmapped: dict[str, AnyArray],
         others: dict[str, list[Any]],
         rows: int,
     ) -> AnyArray:
         objects = None
-        if (own := left.pop("attributes", None)) is not None:
-            objects, others["attributes"] = attributes.parsed_values(own, dict)
-        for name, column in left.items():
+        if (file_attributes := unmapped.pop("attributes", None)) is not None:
+            objects, others["attributes"] = attributes.parsed_values(file_attributes, dict)
+        for name, column in unmapped.items():
             if not attributes.is_valid_text(column):
                 raise NotMappable(f"column {name} holds text that is not UTF-8")
             others[name] = attributes.json_values(column)
         for words in READABLE_COLUMNS:
-            if words.name in others and words.source in named:
-                numbers = _as(named[words.source], pa.int32())
+            if words.name in others and words.source in format_columns:
+                numbers = _as(format_columns[words.source], pa.int32())
                 others[words.name] = attributes.null_where(others[words.name], words.read(numbers))
         return attributes.merged_texts(rows, objects, others)
 
@@ -215,9 +215,9 @@ def _is_time(type_: pa.DataType) -> bool:
     return pa.types.is_timestamp(type_) or pa.types.is_date(type_)
 
 
-def _time(by_name: dict[str, AnyArray], name: str, left: dict[str, AnyArray]) -> AnyArray:
+def _time(by_name: dict[str, AnyArray], name: str, unmapped: dict[str, AnyArray]) -> AnyArray:
     """Return times as nanoseconds of UTC, with the remainder of an export of ours added."""
-    left.pop(name, None)
+    unmapped.pop(name, None)
     column = by_name[name]
     try:
         nanos = (
@@ -230,7 +230,7 @@ def _time(by_name: dict[str, AnyArray], name: str, left: dict[str, AnyArray]) ->
         if remainder is not None and pa.types.is_integer(remainder.type):
             bounds: Any = pc.min_max(remainder).as_py()
             if bounds["min"] is None or 0 <= bounds["min"] <= bounds["max"] < 1_000:
-                left.pop(f"{name}_nanos", None)
+                unmapped.pop(f"{name}_nanos", None)
                 added = pc.fill_null(remainder.cast(pa.int64()), 0)
                 times = pc.add_checked(times, added)
     except pa.ArrowInvalid as error:

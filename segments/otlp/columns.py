@@ -54,7 +54,7 @@ def log_columns(parsed: Frame, received_at: Sequence[int]) -> Columns:
     records = parsed.records
     observed = times(field(records, "observed_time_unix_nano"))
     bodies, body_types = json_text.bodies(field(records, "body"))
-    own: Columns = {
+    columns: Columns = {
         "timestamp": pc.coalesce(times(field(records, "time_unix_nano")), observed),
         "observed_timestamp": observed,
         "trace_id": hex_ids(field(records, "trace_id")),
@@ -66,7 +66,7 @@ def log_columns(parsed: Frame, received_at: Sequence[int]) -> Columns:
         "body_type": body_types,
         **record_columns(records),
     }
-    return finished(own, parsed, parsed.record_scopes, received_at)
+    return finished(columns, parsed, parsed.record_scopes, received_at)
 
 
 def span_columns(parsed: Frame, received_at: Sequence[int]) -> Columns:
@@ -77,7 +77,7 @@ def span_columns(parsed: Frame, received_at: Sequence[int]) -> Columns:
         times(field(spans, "end_time_unix_nano")),
     )
     status = field(spans, "status")
-    own: Columns = {
+    columns: Columns = {
         "timestamp": start,
         "end_timestamp": end,
         "duration_ns": pc.subtract(end.cast(pa.int64()), start.cast(pa.int64())),
@@ -95,7 +95,7 @@ def span_columns(parsed: Frame, received_at: Sequence[int]) -> Columns:
         "dropped_links_count": signed(field(spans, "dropped_links_count")),
         **record_columns(spans),
     }
-    return finished(own, parsed, parsed.record_scopes, received_at)
+    return finished(columns, parsed, parsed.record_scopes, received_at)
 
 
 def names(texts: Array) -> Array:
@@ -118,14 +118,14 @@ def attribute_columns(records: Array) -> Columns:
     return {ATTRIBUTE_LISTS: lists, "attributes": json_text.attributes(lists)}
 
 
-def finished(own: Columns, parsed: Frame, scope_of: Array, received_at: Sequence[int]) -> Columns:
+def finished(base: Columns, parsed: Frame, scope_of: Array, received_at: Sequence[int]) -> Columns:
     """Add the columns of resource and scope, and a time where a record has none.
 
     `scope_of` is each row's scope.
     """
     resource_of = parsed.scope_resources.take(scope_of)
     columns = {
-        **own,
+        **base,
         **_resource_columns(parsed.resources, resource_of),
         **_scope_columns(parsed.scopes, scope_of),
     }

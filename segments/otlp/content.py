@@ -95,11 +95,11 @@ def _record_lists(
     """Per list on the way down: how many other parts are in it, its records, whose list it is."""
     resources = RecordCounts.FromString(payload).resources
     yield len(resources), (), b""
-    for place, resource in enumerate(resources):
+    for index, resource in enumerate(resources):
         yield len(resource.scopes), (), resource.resource
         for scope_place, scope in enumerate(resource.scopes):
             if records := scope.records:
-                first_records.look(place, scope_place, records[0])
+                first_records.look(index, scope_place, records[0])
             yield 0, records, scope.scope
 
 
@@ -108,11 +108,11 @@ def _point_lists(
 ) -> Iterator[tuple[int, Sequence[bytes], bytes]]:
     resources = PointCounts.FromString(payload).resources
     yield len(resources), (), b""
-    for place, resource in enumerate(resources):
+    for index, resource in enumerate(resources):
         yield len(resource.scopes), (), resource.resource
         for scope_place, scope in enumerate(resource.scopes):
             if scope.metrics:
-                first_records.look_at_fields(place, scope_place, scope.metrics[0])
+                first_records.look_at_fields(index, scope_place, scope.metrics[0])
             yield len(scope.metrics), (), scope.scope
             for metric in scope.metrics:
                 kind = metric.WhichOneof("data")

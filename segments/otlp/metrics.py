@@ -74,7 +74,7 @@ def _points(
     points, metric_of = lists.flatten(), parents(lists)
     if len(points) == 0:
         return None
-    own: Columns = {
+    columns: Columns = {
         "timestamp": times(field(points, "time_unix_nano")),
         "start_timestamp": times(field(points, "start_time_unix_nano")),
         "metric_type": constant(kind, len(points)),
@@ -86,8 +86,8 @@ def _points(
     }
     for name in ("aggregation_temporality", "is_monotonic"):
         if _has(body, name):
-            own[name] = field(body, name).take(metric_of)
-    return finished(own, parsed, parsed.record_scopes.take(metric_of), received_at)
+            columns[name] = field(body, name).take(metric_of)
+    return finished(columns, parsed, parsed.record_scopes.take(metric_of), received_at)
 
 
 def _values(points: Array) -> Columns:

@@ -61,14 +61,14 @@ class RecordAttributes:
         `batch` has the attribute columns of these rows. Values that did not convert are counted by
         column.
         """
-        own = [column for column in columns if SOURCES[column.scope] == SOURCES["record"]]
-        if batch.num_rows < ROWS_MIN or not own:
+        promoted = [column for column in columns if SOURCES[column.scope] == SOURCES["record"]]
+        if batch.num_rows < ROWS_MIN or not promoted:
             return promote(batch, columns)
-        others = [column for column in columns if column not in own]
+        others = [column for column in columns if column not in promoted]
         arrays, failures = promote(batch, others)
         values = dict(zip(others, arrays, strict=True))
         entries = self._entries(start, batch.num_rows)
-        for column in own:
+        for column in promoted:
             typed, failed = (entries.exact if column.is_automatic else entries.typed)(column)
             values[column] = cast("pa.Array[Any]", typed)
             failures[column.name] += failed
@@ -111,12 +111,12 @@ class _Entries:
             kept = make.concat_arrays([make.array([True]), pc.invert(is_repeated)])
             places, rows = places.filter(kept), rows.filter(kept)
         values, failures = _typed(self._values, places, column)
-        place = None
+        value_of_row = None
         if len(rows) < self._rows:
-            place = pc.inverse_permutation(rows, max_index=self._rows - 1)
+            value_of_row = pc.inverse_permutation(rows, max_index=self._rows - 1)
         if is_dictionary:
-            return _dictionary(values, place), failures
-        return values if place is None else values.take(place), failures
+            return _dictionary(values, value_of_row), failures
+        return values if value_of_row is None else values.take(value_of_row), failures
 
     def exact(self, column: PromotedColumn) -> tuple[Array, int]:
         """Return an automatic column's values, one a row; of an unusable one nulls, and 1."""
@@ -152,26 +152,26 @@ def _runs(
         places = make.concat_arrays(pieces) if pieces else make.array([], pa.uint64())
         return places, dict(zip(codes, pairwise(ends), strict=True))
     places = pc.array_sort_indices(keys)
-    ordered, own = keys.take(places), make.array(codes, pa.int32())
-    starts = pc.search_sorted(ordered, own, side="left").to_pylist()
-    ends = pc.search_sorted(ordered, own, side="right").to_pylist()
+    ordered, row_codes = keys.take(places), make.array(codes, pa.int32())
+    starts = pc.search_sorted(ordered, row_codes, side="left").to_pylist()
+    ends = pc.search_sorted(ordered, row_codes, side="right").to_pylist()
     return places, dict(zip(codes, zip(starts, ends, strict=True), strict=True))
 
 
-def _dictionary(values: Array, place: Array | None) -> Array:
-    """Make a dictionary array of texts; `place` is each row's among them, None = its own.
+def _dictionary(values: Array, value_of_row: Array | None) -> Array:
+    """Make a dictionary array of texts; `value_of_row` is each row's index, None = its position.
 
     The dictionary has texts that hardly repeat as they come: their file has none, and to hash them
     takes ten times as long as to move them.
     """
     if values.null_count or not is_unrepeated(cast("pa.Array[Any]", values), _SAMPLE_VALUES):
         encoded = values.dictionary_encode()
-        if place is None:
+        if value_of_row is None:
             return encoded
-        return dictionary(encoded.indices.take(place), encoded.dictionary)
-    if place is None:
-        place = make.arange(0, len(values))
-    return dictionary(place.cast(pa.int32()), values)
+        return dictionary(encoded.indices.take(value_of_row), encoded.dictionary)
+    if value_of_row is None:
+        value_of_row = make.arange(0, len(values))
+    return dictionary(value_of_row.cast(pa.int32()), values)
 
 
 def _codes(lists: Array, names: Sequence[str]) -> dict[str, int]:
@@ -194,10 +194,10 @@ def _typed(anys: Array, places: Array, column: PromotedColumn) -> tuple[Array, i
     parsed, failures = converted(
         [json.loads(text, object_pairs_hook=first_of_each) for text in texts], column
     )
-    rest = cast(Array, parsed)
+    unparsed = cast(Array, parsed)
     if typed is None or len(others) == len(typed):
-        return rest, failures
-    return pc.coalesce(typed, spread(pc.is_null(typed), rest)), failures
+        return unparsed, failures
+    return pc.coalesce(typed, spread(pc.is_null(typed), unparsed)), failures
 
 
 def _as_is(values: Array) -> Array:

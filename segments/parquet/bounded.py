@@ -28,8 +28,8 @@ def has_bounds(metadata: pq.FileMetaData, names: Collection[str]) -> bool:
     """
     places = [n for n in range(metadata.num_columns) if metadata.schema.column(n).path in names]
     return any(
-        (statistics := metadata.row_group(group).column(place).statistics) is not None
+        (statistics := metadata.row_group(group).column(index).statistics) is not None
         and statistics.has_min_max
         for group in range(metadata.num_row_groups)
-        for place in places
+        for index in places
     )

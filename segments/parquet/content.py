@@ -72,10 +72,10 @@ def _counted(metadata: pq.FileMetaData, stored: StoredFooter) -> SegmentContent 
         if any(part.is_shared for part in parts):
             return None
         bounds = [_time_bounds(metadata.row_group(part.row_group)) for part in parts]
-        known = [pair for pair in bounds if pair is not None]
-        if len(known) < len(bounds):
+        pairs = [pair for pair in bounds if pair is not None]
+        if len(pairs) < len(bounds):
             return None
-        start, end = min(low for low, _ in known), max(high for _, high in known)
+        start, end = min(low for low, _ in pairs), max(high for _, high in pairs)
         sections[signal] = SectionContent(stored.rows_by_signal[signal], start, end)
     return SegmentContent(FORMAT_NANOSECONDS, sections) if _agrees(sections, stored) else None
 

@@ -50,8 +50,8 @@ def _entry(column: PromotedColumn) -> list[str | int]:
 def _column(
     entry: list[object], bound: Collection[str], automatic: Collection[str]
 ) -> PromotedColumn:
-    name, kql_type, scope, attribute, *rest = entry
-    field_id = rest[0] if rest else None
+    name, kql_type, scope, attribute, *options = entry
+    field_id = options[0] if options else None
     if field_id is not None and not isinstance(field_id, int):
         raise TypeError(f"{field_id!r} is not a whole number")
     return PromotedColumn(

@@ -153,9 +153,9 @@ class ParquetLayout:
 
     def write_beside(self, content: bytes) -> int:
         """Write bytes between row groups, which Parquet's readers skip; returns their place."""
-        place = self._buffered.tell()
+        start = self._buffered.tell()
         self._buffered.write(content)
-        return place
+        return start
 
     @property
     def size_bytes(self) -> int:

@@ -119,14 +119,14 @@ class SegmentFile:
 
         Times of the file's own format stay as they are.
         """
-        own, target = self.columns(signal), self.columns(signal, format_version)
+        stored, target = self.columns(signal), self.columns(signal, format_version)
         with corruption_found(f"rows of {signal} cannot be read"):
-            for batch in self._batches(signal, own, batch_rows):
-                if own.is_split == target.is_split:
-                    own.check(batch)
+            for batch in self._batches(signal, stored, batch_rows):
+                if stored.is_split == target.is_split:
+                    stored.check(batch)
                     yield batch
                 else:
-                    yield target.split_batch(own.join(batch))
+                    yield target.split_batch(stored.join(batch))
 
     def columns(self, signal: Signal, format_version: int | None = None) -> StoredColumns:
         """Return the columns of a section, as the file or a format stores them."""
@@ -146,11 +146,11 @@ class SegmentFile:
                 columns=[c.name for c in stored.kept if c.name in self._present],
                 use_threads=False,
             ):
-                own = part.of(batch, position, signal)
+                part_rows = part.of(batch, position, signal)
                 position += batch.num_rows
-                rows += own.num_rows
-                if own.num_rows:
-                    yield own
+                rows += part_rows.num_rows
+                if part_rows.num_rows:
+                    yield part_rows
         if rows != self.rows(signal):
             raise CorruptObject(
                 f"section {signal} gave {rows} rows, its footer says {self.rows(signal)}"

@@ -56,13 +56,13 @@ def sections_of(
     sections: dict[Signal, tuple[GroupRows, ...]] = {}
     index = 0
     for signal in SIGNALS:
-        left, groups = stored.rows_by_signal.get(signal, 0), list[GroupRows]()
-        while left > 0 and index < metadata.num_row_groups:
+        remaining_rows, groups = stored.rows_by_signal.get(signal, 0), list[GroupRows]()
+        while remaining_rows > 0 and index < metadata.num_row_groups:
             rows = metadata.row_group(index).num_rows
             groups.append(GroupRows(index, 0, rows))
-            left -= rows
+            remaining_rows -= rows
             index += 1
-        if left != 0:
+        if remaining_rows != 0:
             raise CorruptObject(f"row groups of {signal} do not hold the rows that the footer says")
         if groups:
             sections[signal] = tuple(groups)

@@ -148,14 +148,14 @@ class SmallFormat:
         return SmallSegment(body, SegmentFacts.of(stored, plain_bytes(metadata), len(body), crc32c))
 
     def _settings_for(self, rows: int) -> WriterSettings:
-        fitting = (own for rows_max, own in self._settings.items() if rows <= rows_max)
+        fitting = (settings for rows_max, settings in self._settings.items() if rows <= rows_max)
         return next(fitting, self._settings[SMALL_ROWS_MAX])
 
     def _widened(self, table: pa.Table) -> pa.Table:
         """Bring one section's rows to the columns of the file; absent ones are null."""
         chunks = (column.chunk(0) for column in table.columns)
-        own = self._stored.split(dict(zip(table.schema.names, chunks, strict=True)))
-        present = self._stored.with_words(own)
+        stored_columns = self._stored.split(dict(zip(table.schema.names, chunks, strict=True)))
+        present = self._stored.with_words(stored_columns)
         room = TEXT_BYTES_MAX
         columns: list[Any] = []
         for field in self._schema:

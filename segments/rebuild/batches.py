@@ -85,15 +85,15 @@ def settle(
     by_id = {batch.batch_id: batch for batch in batches}
     reasons = dict(_overlapped(ground, batches))
     reasons |= _incomplete(ground, [b for b in batches if b.batch_id not in reasons])
-    left = {i: ground.atoms[i] for i in by_id if i not in reasons}
-    required_atoms = {atom for atoms in left.values() for atom in atoms}
+    unsettled = {i: ground.atoms[i] for i in by_id if i not in reasons}
+    required_atoms = {atom for atoms in unsettled.values() for atom in atoms}
     # Beyond a gap that no choice fills: not to be chosen in another batch's place.
-    ahead = _ahead(ground, set(left), required_atoms)
-    left = {i: atoms for i, atoms in left.items() if i not in ahead}
+    ahead = _ahead(ground, set(unsettled), required_atoms)
+    unsettled = {i: atoms for i, atoms in unsettled.items() if i not in ahead}
     chosen: set[str] = set()
-    for group in components(left):
-        chosen |= _of_component(ground, {i: left[i] for i in group})
-    reasons |= {i: "duplicate" for i in left if i not in chosen}
+    for group in components(unsettled):
+        chosen |= _of_component(ground, {i: unsettled[i] for i in group})
+    reasons |= {i: "duplicate" for i in unsettled if i not in chosen}
     ahead |= _ahead(ground, chosen, required_atoms)
     reasons |= dict.fromkeys(ahead, "ahead of babies that are not merged")
     chosen -= ahead
@@ -117,12 +117,12 @@ def _ground(
     tails: Mapping[str, Tail],
     stamps: Mapping[str, Stamps],
 ) -> _Ground:
-    known = coalesce(proven)
+    proven_atoms = coalesce(proven)
     cuts = {stream_id: {tail.first} for stream_id, tail in tails.items()}
-    for span in (*known, *(r for batch in batches for r in batch.ranges)):
+    for span in (*proven_atoms, *(r for batch in batches for r in batch.ranges)):
         cuts[span.stream_id] |= {span.start, span.end + 1}
     ends: dict[str, int] = {}
-    for span in known:
+    for span in proven_atoms:
         ends[span.stream_id] = max(ends.get(span.stream_id, -1), span.end)
     for stream_id, end in ends.items():
         cuts[stream_id].add(end + 1)
@@ -130,7 +130,7 @@ def _ground(
     return _Ground(
         dataset_id,
         {batch.batch_id: _cut(batch.ranges, ordered) for batch in batches},
-        _cut(known, ordered),
+        _cut(proven_atoms, ordered),
         ends,
         tails,
         stamps,
@@ -140,8 +140,8 @@ def _ground(
 def _cut(ranges: Iterable[OffsetSpan], cuts: Mapping[str, Sequence[int]]) -> frozenset[OffsetSpan]:
     atoms = []
     for span in ranges:
-        own = cuts[span.stream_id]
-        inner = own[bisect_right(own, span.start) : bisect_right(own, span.end)]
+        bounds = cuts[span.stream_id]
+        inner = bounds[bisect_right(bounds, span.start) : bisect_right(bounds, span.end)]
         starts = (span.start, *inner)
         ends = (*(start - 1 for start in inner), span.end)
         atoms += [OffsetSpan(span.stream_id, a, b) for a, b in zip(starts, ends, strict=True)]
@@ -278,8 +278,8 @@ class _Covered:
         return {stream_id: spans[-1].end for stream_id, spans in self.ranges.items()}
 
     def holds(self, stream_id: str, offset: int) -> bool:
-        place = bisect_right(self.starts.get(stream_id, ()), offset)
-        return place > 0 and self.ranges[stream_id][place - 1].end >= offset
+        index = bisect_right(self.starts.get(stream_id, ()), offset)
+        return index > 0 and self.ranges[stream_id][index - 1].end >= offset
 
 
 def _covered(ground: _Ground, chosen: Iterable[str]) -> _Covered:

@@ -30,12 +30,12 @@ class Offsets:
             batches = batch_ids(segment)
             for span in segment.footer.ranges:
                 low = lowest.get(span.stream_id, span.end + 1)
-                own = self._batches.setdefault(span.stream_id, {})
+                stream_batches = self._batches.setdefault(span.stream_id, {})
                 for offset in range(max(span.start, low), span.end + 1):
-                    before = own.get(offset, batches)
+                    before = stream_batches.get(offset, batches)
                     if before.isdisjoint(batches):
                         self._twice.add((span.stream_id, offset))
-                    own[offset] = before | batches
+                    stream_batches[offset] = before | batches
 
     def hold(self, stream_id: str, offset: int) -> bool:
         """True if segments hold the records of a baby, and none of them is missing."""
@@ -65,9 +65,9 @@ class Offsets:
 
     def has_merged_anew(self, segment: SegmentFound) -> bool:
         """True if babies of a segment are in others, and in none of its own lineage."""
-        own = batch_ids(segment)
+        ids = batch_ids(segment)
         return any(
-            own.isdisjoint(self._batches.get(stream_id, {}).get(offset, own))
+            ids.isdisjoint(self._batches.get(stream_id, {}).get(offset, ids))
             for stream_id, offset in babies_of(segment.footer.ranges)
         )
 

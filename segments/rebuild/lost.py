@@ -70,13 +70,13 @@ def choose_lost(
     chosen = tuple(segment for segment in usable if segment.key in history.live_keys)
     kept = [segment for segment in live if segment.key in history.live_keys]
     replaced = [segment for segment in live if segment.key not in history.live_keys]
-    rest = [segment for segment in usable if segment.key not in history.live_keys]
+    candidates = [segment for segment in usable if segment.key not in history.live_keys]
     others = _without(lost, chosen)
     reason = (
         next(iter(history.warnings), "")
         or _doubt(dataset_id, chosen, replaced, runs, Offsets([*live, *chosen], lowest))
         or _unmerged(dataset_id, kept, chosen, at, present, merged)
-        or _contest(chosen, Offsets([*kept, *chosen], lowest), Offsets(rest, lowest), partial)
+        or _contest(chosen, Offsets([*kept, *chosen], lowest), Offsets(candidates, lowest), partial)
         or _remainder(chosen, others, days_of([*kept, *chosen]))
     )
     if reason:
@@ -152,7 +152,7 @@ def _ends(segments: Iterable[SegmentFound]) -> dict[str, int]:
 
 
 def _contest(
-    chosen: Iterable[SegmentFound], after: Offsets, rest: Offsets, partial: frozenset[str]
+    chosen: Iterable[SegmentFound], after: Offsets, others: Offsets, partial: frozenset[str]
 ) -> str:
     """The reason for which two lineages of the same baby cannot be told apart; "" if none is.
 
@@ -162,7 +162,7 @@ def _contest(
     for segment in chosen:
         is_partial = not batch_ids(segment).isdisjoint(partial)
         for stream_id, offset in babies_of(segment.footer.ranges):
-            is_of_others = is_partial and rest.is_of_others(stream_id, offset, segment)
+            is_of_others = is_partial and others.is_of_others(stream_id, offset, segment)
             if is_of_others or after.is_twice(stream_id, offset):
                 return f"the baby {offset} of stream {stream_id} is in two batches"
     return ""
@@ -187,9 +187,9 @@ def _gone(
 
 def _remainder(chosen: Iterable[SegmentFound], others: Iterable[SegmentFound], days: Days) -> str:
     """The reason for which a batch would come back in part; "" if none would."""
-    own = {batch_id for segment in chosen for batch_id in batch_ids(segment)}
+    chosen_ids = {batch_id for segment in chosen for batch_id in batch_ids(segment)}
     for segment in others:
-        if not is_covered([b for b in segment.footer.batches if b.batch_id in own], days):
+        if not is_covered([b for b in segment.footer.batches if b.batch_id in chosen_ids], days):
             return f"{segment.key} holds a part of what comes back, and cannot"
     return ""
 

@@ -27,7 +27,7 @@ def disjoint(
     # If nothing is missing, outputs are chosen: they have more parts than their inputs.
     contested = sorted(_contested(proven), key=lambda key: (-len(proven[key]), key))
     held = _days({key: proven[key] for key in contested})
-    order = {key: place for place, key in enumerate(held)}
+    order = {key: index for index, key in enumerate(held)}
     live = {key for key in proven if key not in held}
     warnings = []
     for group in components(held):
@@ -69,8 +69,8 @@ def _days(proven: Mapping[str, Sequence[BatchPart]]) -> dict[str, frozenset[Days
     cuts: dict[tuple[str, int], set[int]] = {}
     for batches in proven.values():
         for batch in batches:
-            own = cuts.setdefault((batch.batch_id, batch.part), set())
-            own.update((batch.first_day, batch.last_day + 1))
+            part_cuts = cuts.setdefault((batch.batch_id, batch.part), set())
+            part_cuts.update((batch.first_day, batch.last_day + 1))
     ordered = {part: sorted(days) for part, days in cuts.items()}
     return {
         key: frozenset(

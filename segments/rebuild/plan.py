@@ -169,12 +169,12 @@ def settle_dataset(
     footers = {i: [file.footer for file in files] for i, files in batches.items()}
     reasons = settle_replays([file.footer for file in proven], footers, tails)
     duplicates = [Dropped(f.key, why) for i, why in sorted(reasons.items()) for f in batches[i]]
-    left = {i: files for i, files in sorted(batches.items()) if i not in reasons}
-    known = [file.footer for file in (*proven, *(f for files in left.values() for f in files))]
-    passed = [span for span in replayed_babies(known) if span.stream_id in tails]
+    unsettled = {i: files for i, files in sorted(batches.items()) if i not in reasons}
+    kept = [file.footer for file in (*proven, *(f for files in unsettled.values() for f in files))]
+    passed = [span for span in replayed_babies(kept) if span.stream_id in tails]
     history = settle(
         dataset_id,
-        [_batch(batch_id, files) for batch_id, files in left.items()],
+        [_batch(batch_id, files) for batch_id, files in unsettled.items()],
         [*(r for segment in proven for r in segment.footer.ranges), *passed],
         tails,
         {s: {b.offset: b.dataset_ids for b in run} for s, run in runs.items()},

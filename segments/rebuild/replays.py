@@ -25,22 +25,22 @@ def settle_replays(
     `proven` are the files that merges prove. A replay followed from a registration, so it is kept,
     unless the batch alone has records of further babies that are gone. Merged records stay.
     """
-    replays = {i: own for i, own in batches.items() if not any(file.ranges for file in own)}
+    replays = {i: parts for i, parts in batches.items() if not any(file.ranges for file in parts)}
     merged = _verdicts(proven)
-    replayed = _verdicts(file for own in replays.values() for file in own)
+    replayed = _verdicts(file for parts in replays.values() for file in parts)
     contradicted: dict[str, set[BabyId]] = {}
-    for batch_id, own in batches.items():
-        named = _verdicts(own)
-        spans = coalesce(span for file in own for span in file.ranges)
+    for batch_id, parts in batches.items():
+        replay_verdicts = _verdicts(parts)
+        spans = coalesce(span for file in parts for span in file.ranges)
         babies = {
             baby
             for registered in (merged, replayed)
             for baby in _within(spans, registered)
-            if named.get(baby, frozenset()).isdisjoint(registered[baby])
+            if replay_verdicts.get(baby, frozenset()).isdisjoint(registered[baby])
         }
         if babies:
             contradicted[batch_id] = babies
-    others = [file for i, own in batches.items() if i not in contradicted for file in own]
+    others = [file for i, parts in batches.items() if i not in contradicted for file in parts]
     held = coalesce(span for file in (*proven, *others) for span in file.ranges)
     kept = {
         batch_id
@@ -50,8 +50,8 @@ def settle_replays(
     instead = {baby for batch_id in kept for baby in contradicted[batch_id]}
     return dict.fromkeys(contradicted.keys() - kept, "duplicate of a replay") | {
         batch_id: "duplicate: a batch has the replayed records"
-        for batch_id, own in replays.items()
-        if not _verdicts(own).keys().isdisjoint(instead)
+        for batch_id, parts in replays.items()
+        if not _verdicts(parts).keys().isdisjoint(instead)
     }
 
 
@@ -66,8 +66,8 @@ def replayed_babies(files: Footers) -> list[OffsetSpan]:
         for file in files
         for span in quarantined(file)
         if not any(
-            span.stream_id == own.stream_id and span.start <= own.end and own.start <= span.end
-            for own in covered
+            span.stream_id == run.stream_id and span.start <= run.end and run.start <= span.end
+            for run in covered
         )
     ]
 
@@ -108,13 +108,13 @@ def _holds_more(
     passed: dict[str, int] = {}
     for stream_id, offset in babies:
         passed[stream_id] = max(passed.get(stream_id, -1), offset)
-    known = {*babies}
+    offsets = {*babies}
     for span in (span for file in batch for span in file.ranges):
         first_free = max(tails[span.stream_id].first, passed.get(span.stream_id, -1) + 1)
         for offset in range(span.start, min(span.end, first_free - 1) + 1):
             is_held = any(
-                own.stream_id == span.stream_id and own.start <= offset <= own.end for own in held
+                run.stream_id == span.stream_id and run.start <= offset <= run.end for run in held
             )
-            if not is_held and (span.stream_id, offset) not in known:
+            if not is_held and (span.stream_id, offset) not in offsets:
                 return True
     return False

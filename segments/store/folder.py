@@ -197,18 +197,18 @@ class FolderStore:
 
     def _walk(self, folder: str, prefix: str, start_after: str) -> Iterator[ObjectInfo]:
         after = os.fsencode(start_after)
-        named: list[tuple[bytes, str, os.DirEntry[str] | None]] = []
+        entries: list[tuple[bytes, str, os.DirEntry[str] | None]] = []
         for entry in _scan(self.root / folder):
             if entry.is_dir(follow_symlinks=False):
                 below = folder + entry.name + "/"
                 if below != TEMPORARY_FOLDER + "/" and _may_hold(below, prefix, after):
-                    named.append((os.fsencode(below), below, None))
+                    entries.append((os.fsencode(below), below, None))
             elif entry.is_file(follow_symlinks=False):
                 key = folder + entry.name
                 if key.startswith(prefix) and os.fsencode(key) > after:
-                    named.append((os.fsencode(key), key, entry))
+                    entries.append((os.fsencode(key), key, entry))
         # A folder sorts by its name with the slash, as the keys below it do.
-        for _, name, listed in sorted(named, key=lambda item: item[0]):
+        for _, name, listed in sorted(entries, key=lambda item: item[0]):
             if listed is None:
                 yield from self._walk(name, prefix, start_after)
                 continue
@@ -245,14 +245,14 @@ def _holds_no_key(folder: str) -> bool:
 
 def _write_whole(path: Path, pieces: Sequence[bytes | memoryview]) -> None:
     # Joining them would hold up all other threads; one call a piece would wait for them each time.
-    left = [memoryview(piece) for piece in pieces if len(piece)]
+    remaining = [memoryview(piece) for piece in pieces if len(piece)]
     with path.open("xb", buffering=0) as file:
-        while left:
-            written = os.writev(file.fileno(), left[:WRITEV_PIECES])
-            while left and written >= len(left[0]):
-                written -= len(left.pop(0))
+        while remaining:
+            written = os.writev(file.fileno(), remaining[:WRITEV_PIECES])
+            while remaining and written >= len(remaining[0]):
+                written -= len(remaining.pop(0))
             if written:
-                left[0] = left[0][written:]
+                remaining[0] = remaining[0][written:]
         os.fsync(file.fileno())
 
 

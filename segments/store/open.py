@@ -83,8 +83,8 @@ class SeveralStores:
 
     def list(self, prefix: str, start_after: str = "") -> Iterator[ObjectInfo]:
         """List the objects of all stores that may have keys with the prefix, in one order."""
-        named = store_of(prefix)
-        names = [named] if named else list(self.stores.names())
+        store = store_of(prefix)
+        names = [store] if store else list(self.stores.names())
         if not (prefix.startswith(DATASETS_ROOT) or DATASETS_ROOT.startswith(prefix)):
             names = [""]
         listings = [self._list_own(name, prefix, start_after) for name in names]
@@ -102,9 +102,9 @@ class SeveralStores:
         for key in keys:
             by_store.setdefault(store_of(key), []).append(key)
         failures: list[StoreError] = []
-        for name, own in by_store.items():
+        for name, store_keys in by_store.items():
             try:
-                self._open(name).delete(own)
+                self._open(name).delete(store_keys)
             except StoreError as error:
                 failures.append(error)
         if failures:

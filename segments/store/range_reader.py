@@ -51,8 +51,8 @@ class RangeReader(io.RawIOBase):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Read up to size bytes; fewer only at the object's end."""
-        rest = max(0, self._size - self._position)
-        requested = rest if size is None or size < 0 else min(size, rest)
+        remaining_bytes = max(0, self._size - self._position)
+        requested = remaining_bytes if size is None or size < 0 else min(size, remaining_bytes)
         is_sequential = self._position == self._read_end
         pieces = []
         while requested:

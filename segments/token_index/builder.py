@@ -77,7 +77,7 @@ class TokenIndexBuilder:
             size = max(0, min(ideal, FILTER_BYTES_MAX, share // spans))
         self._groups.append((group.num_rows, size))
         if terms is not None and size:
-            self._filters += [_filled(own, size) for own in terms]
+            self._filters += [_filled(group_terms, size) for group_terms in terms]
         self._block_bytes += size * spans
 
     def content(self) -> bytes:

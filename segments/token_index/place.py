@@ -66,6 +66,6 @@ def block_of(term_hash: int) -> int:
 
 def is_valid(offset: int, length: int, size_bytes: int) -> bool:
     """Return whether an object of a size can have an index at a place."""
-    block_bytes, rest = divmod(length, NUM_BLOCKS)
-    is_whole = not rest and 1 <= block_bytes <= BLOCK_BYTES_MAX
+    block_bytes, remainder = divmod(length, NUM_BLOCKS)
+    is_whole = not remainder and 1 <= block_bytes <= BLOCK_BYTES_MAX
     return is_whole and 0 < offset <= size_bytes - length

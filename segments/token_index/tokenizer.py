@@ -121,9 +121,9 @@ def _is_escaped(places: Places, backslashes: Places) -> npt.NDArray[np.bool_]:
     is_first = np.diff(backslashes, prepend=-2) != 1
     first = backslashes[is_first][np.cumsum(is_first) - 1]
     number = np.searchsorted(backslashes, places) - 1
-    known = np.maximum(number, 0)
-    is_beside = (number >= 0) & (backslashes[known] == places - 1)
-    odd: npt.NDArray[np.bool_] = np.where(is_beside, places - first[known], 0) % 2 == 1
+    row_number = np.maximum(number, 0)
+    is_beside = (number >= 0) & (backslashes[row_number] == places - 1)
+    odd: npt.NDArray[np.bool_] = np.where(is_beside, places - first[row_number], 0) % 2 == 1
     return odd
 
 

@@ -62,8 +62,8 @@ class SchemaMisfits:
     def text(self, misfits_max: int) -> str:
         """The first misfits in one line, and how many records there are beyond them."""
         shown = self.misfits[:misfits_max]
-        rest = len(self.records) - len({misfit.record for misfit in shown})
-        lines = [misfit.text() for misfit in shown] + [f"and {rest} further records"] * bool(rest)
+        more = len(self.records) - len({misfit.record for misfit in shown})
+        lines = [misfit.text() for misfit in shown] + [f"and {more} further records"] * bool(more)
         return "; ".join(lines)
 
 

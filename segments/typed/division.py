@@ -20,8 +20,8 @@ def divide(signal: Signal, payload: bytes, chosen: Container[int]) -> tuple[byte
     Records are counted from 0 in the order of the payload, data points as records. A log record or
     span keeps its bytes. Raises MalformedWire.
     """
-    rest, taken = _Division(signal, chosen).parts(0, payload)
-    return rest or b"", taken or b""
+    others, taken = _Division(signal, chosen).parts(0, payload)
+    return others or b"", taken or b""
 
 
 def point_kinds(payload: bytes) -> list[str]:
@@ -46,20 +46,20 @@ class _Division:
         """Divide a message, from the payload (level 0) to the record or metric."""
         if level == len(_CHILDREN):
             return self._points(body) if self._signal == "metrics" else self._record(body)
-        own: list[bytes] = []
+        own_fields: list[bytes] = []
         divided: tuple[list[bytes], list[bytes]] = ([], [])
         for number, start, content, end in fields(body):
             if number != _CHILDREN[level] or not content:
-                own.append(body[start:end])
+                own_fields.append(body[start:end])
                 continue
             for side, part in zip(divided, self.parts(level + 1, body[content:end]), strict=True):
                 if part is not None:
                     side.append(length_prefix(number, len(part)) + part)
         if not divided[1]:
             return body, None
-        head = b"".join(own)
-        rest, taken = (head + b"".join(side) if side else None for side in divided)
-        return rest, taken
+        head = b"".join(own_fields)
+        others, taken = (head + b"".join(side) if side else None for side in divided)
+        return others, taken
 
     def _record(self, body: bytes) -> _Parts:
         index = self._next

@@ -51,15 +51,15 @@ class PayloadCheck:
     def schema_violations(self, signal: Signal, payload: bytes) -> SchemaMisfits:
         """Find the records of a valid payload that violate the schema."""
         result, first = SchemaMisfits(), 0
-        own = self._lists["record"]
+        record_check = self._lists["record"]
         for resource, scope, records in _lists(signal, payload):
             shared = [*self._lists["resource"].reasons(resource)]
             shared += self._lists["scope"].reasons(scope)
-            if shared or own.has_columns:
+            if shared or record_check.has_columns:
                 for index, record in enumerate(records, first):
                     attributes = record.attributes
-                    if shared or own.may_misfit(attributes):
-                        reasons = shared + own.reasons(attributes)
+                    if shared or record_check.may_misfit(attributes):
+                        reasons = shared + record_check.reasons(attributes)
                         if reasons:
                             result.add(index, reasons)
             first += len(records)
@@ -91,7 +91,7 @@ class _ListCheck:
             # Every value has a JSON text.
             if column.kql_type != "dynamic":
                 by_key.setdefault(column.attribute.encode(), []).append(column)
-        self._rules = {key: _rule(own) for key, own in by_key.items()}
+        self._rules = {key: _rule(key_columns) for key, key_columns in by_key.items()}
         self.has_columns = bool(by_key)
 
     def may_misfit(self, attributes: Sequence[bytes]) -> bool:

@@ -33,7 +33,7 @@ class WindowCheck:
     def outside(self, payload: bytes) -> dict[int, tuple[str, str]]:
         """Find the records of a valid payload that are outside, by place, each with a reason."""
         reasons: dict[int, tuple[str, str]] = {}
-        place = 0
+        index = 0
         for resource in LogsData.FromString(payload).resource_logs:
             for scope in resource.scope_logs:
                 shared = {"resource": resource.resource.attributes, "scope": scope.scope.attributes}
@@ -44,8 +44,8 @@ class WindowCheck:
                     attributes = shared.get(self.column.scope, record.attributes)
                     is_timed = 0 < time < _TIME_END
                     if is_timed and not self._has(time) and self._is_identified(attributes):
-                        reasons[place] = outside_reason(time, self.window)
-                    place += 1
+                        reasons[index] = outside_reason(time, self.window)
+                    index += 1
         return reasons
 
     def _has(self, time_nanos: int) -> bool:

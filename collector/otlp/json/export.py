@@ -246,8 +246,8 @@ def _require_content(signal: Signal, tree: Mapping[str, object], read: _Read) ->
         return
     if read.faults.num_rejected:
         raise _refused(signal, read.faults.text())
-    known = _reader_of(OFFICIAL_CLASSES[signal].DESCRIPTOR).below
-    if tree and known.keys().isdisjoint(tree):
+    readers = _reader_of(OFFICIAL_CLASSES[signal].DESCRIPTOR).below
+    if tree and readers.keys().isdisjoint(tree):
         name = next(iter(tree))
         raise malformed(
             f"body has no member of an OTLP/JSON {signal} export: found {_quoted(name)}, expected"
@@ -273,9 +273,9 @@ def _spelling_of(tree: Mapping[str, object], unknown: UnknownMembers) -> str:
     """Return where the first suspicious member is and what it may mean; "" if there is none."""
     if unknown.suspect is None:
         return ""
-    owner, name, meant = unknown.suspect
-    place = "".join(_path_to(tree, owner)).removeprefix(".")
-    return f"{place + ': ' if place else ''}{_quoted(name)} is unknown, did you mean {meant}?"
+    owner, name, spelling = unknown.suspect
+    path = "".join(_path_to(tree, owner)).removeprefix(".")
+    return f"{path + ': ' if path else ''}{_quoted(name)} is unknown, did you mean {spelling}?"
 
 
 def _path_to(tree: object, owner: Mapping[str, object]) -> list[str]:

@@ -86,9 +86,9 @@ class MessageReader:
         """Count a member that the schema does not know."""
         unknown.count += 1
         if unknown.suspect is None:
-            known = self.spellings.meant_by(name)
-            if known:
-                unknown.suspect = (tree, name, known)
+            spelling = self.spellings.meant_by(name)
+            if spelling:
+                unknown.suspect = (tree, name, spelling)
 
     def _check_names(self, tree: Mapping[str, object]) -> None:
         for name in self.second_names.intersection(tree):

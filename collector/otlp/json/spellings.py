@@ -51,13 +51,13 @@ class Spellings:
     @classmethod
     def of(cls, descriptor: Descriptor) -> "Spellings":
         """Return the spellings of a message's members, those of older OTLP included."""
-        known = {_folded(each.json_name): each.json_name for each in descriptor.fields}
+        spellings = {_folded(each.json_name): each.json_name for each in descriptor.fields}
         for older, newer in _OLDER.get(descriptor.name, {}).items():
-            known.setdefault(_folded(older), newer)
+            spellings.setdefault(_folded(older), newer)
         if any(descriptor.name == traits.messages[0] for traits in TRAITS.values()):
             for traits in TRAITS.values():
-                known.setdefault(_folded(traits.json_name), f"an export to {traits.http_path}")
-        return cls(known)
+                spellings.setdefault(_folded(traits.json_name), f"an export to {traits.http_path}")
+        return cls(spellings)
 
     def meant_by(self, name: str) -> str:
         """Return the member that an unknown name may mean; "" if it resembles none."""

@@ -72,10 +72,10 @@ def _of_few(
 ) -> pa.Array[Any] | None:
     values: list[object] = []
     for members in objects:
-        own = members.get(column.attribute, [None])
-        if column.attribute in members and not (len(own) == 1 and _is_exact(own[0], column)):
+        items = members.get(column.attribute, [None])
+        if column.attribute in members and not (len(items) == 1 and _is_exact(items[0], column)):
             return None
-        values.append(own[0])
+        values.append(items[0])
     plain = pa.array(values, pa.int64() if column.kql_type == "long" else pa.string())
     return _as_stored(plain, column)
 

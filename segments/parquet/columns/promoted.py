@@ -47,13 +47,13 @@ def promote(
     promoted, failures = _automatic(batch, automatic_columns(columns))
     others = [column for column in columns if not column.is_automatic]
     for scope in dict.fromkeys(column.scope for column in others):
-        own = [column for column in others if column.scope == scope]
+        scope_columns = [column for column in others if column.scope == scope]
         source = batch.column(SOURCES[scope])
         texts = source.dictionary if isinstance(source, pa.DictionaryArray) else source
-        arrays, failed = _of_scope(texts, own)
+        arrays, failed = _of_scope(texts, scope_columns)
         if isinstance(source, pa.DictionaryArray):
             arrays = [values.take(source.indices) for values in arrays]
-        promoted.update(zip(own, arrays, strict=True))
+        promoted.update(zip(scope_columns, arrays, strict=True))
         failures.update(failed)
     return [promoted[column] for column in columns], failures
 
@@ -92,8 +92,8 @@ def _of_scope(
         arrays[column] = values
     parsed = [column for column in columns if column not in read]
     if parsed:
-        own, unfit = _parsed(texts, parsed)
-        arrays.update(zip(parsed, own, strict=True))
+        record_texts, unfit = _parsed(texts, parsed)
+        arrays.update(zip(parsed, record_texts, strict=True))
         failures.update(unfit)
     return [_dictionary(arrays[column], column) for column in columns], failures
 
@@ -110,16 +110,16 @@ def _parsed(
     mentions = _mentions(texts, columns)
     mentioning: Any = texts if mentions is None else texts.filter(mentions)
     objects = [members(text) if text is not None else {} for text in mentioning.to_pylist()]
-    place: Any = None
+    index: Any = None
     if mentions is not None:
         # Row i's place among the mentioning rows is how many of them come up to it, less one.
-        place = pc.subtract(pc.cumulative_sum(mentions.cast(pa.int32())), pa.scalar(1, pa.int32()))
-        place = pc.if_else(mentions, place, pa.scalar(None, pa.int32()))
+        index = pc.subtract(pc.cumulative_sum(mentions.cast(pa.int32())), pa.scalar(1, pa.int32()))
+        index = pc.if_else(mentions, index, pa.scalar(None, pa.int32()))
     arrays = []
     failures = Counter[str]()
     for column in columns:
         dense, failed = converted([item.get(column.attribute) for item in objects], column)
-        arrays.append(dense if place is None else dense.take(place))
+        arrays.append(dense if index is None else dense.take(index))
         failures[column.name] += failed
     return arrays, failures
 
@@ -131,8 +131,8 @@ def _mentions(texts: pa.Array[Any], columns: Sequence[PromotedColumn]) -> pa.Arr
     mentions: pa.Array[Any] | None = None
     for column in columns:
         key = f"{_encode_key(column.attribute)}:"
-        own: Any = pc.match_substring(texts, key).fill_null(False)
-        mentions = own if mentions is None else cast("pa.Array[Any]", pc.or_(mentions, own))
+        has_key: Any = pc.match_substring(texts, key).fill_null(False)
+        mentions = has_key if mentions is None else cast("pa.Array[Any]", pc.or_(mentions, has_key))
     return mentions
 
 

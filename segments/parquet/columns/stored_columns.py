@@ -115,9 +115,9 @@ class StoredColumns:
         schema = batch.schema
         for name, remainder in self.remainders.items():
             # Columns are found by place: making all names took as long as reading the values.
-            place = schema.get_field_index(name)
-            if place >= 0:
-                check_time(batch.column(place), batch.column(remainder), name)
+            index = schema.get_field_index(name)
+            if index >= 0:
+                check_time(batch.column(index), batch.column(remainder), name)
 
     def join(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Turn stored columns into those in memory; raises CorruptObject for bad times."""

@@ -162,8 +162,8 @@ class AzureRequests:
 
 
 def _credential(location: StoreLocation) -> Any:
-    if own := credentials.text_of(location):
-        return own
+    if configured := credentials.text_of(location):
+        return configured
     given = os.environ.get("AZURE_STORAGE_KEY") or os.environ.get("AZURE_STORAGE_SAS_TOKEN")
     if not given and location.endpoint.startswith("http://"):
         raise StoreUnusable(

@@ -25,12 +25,12 @@ class AzureSigner:
 
     def __init__(self, location: StoreLocation) -> None:
         self._location = location
-        own = credentials.text_of(location)
-        if own is not None and "sig=" in own:
+        configured = credentials.text_of(location)
+        if configured is not None and "sig=" in configured:
             raise CannotSign(
                 f"the file of {credentials.setting_of(location)} holds a signature itself"
             )
-        self._account_key = own or os.environ.get("AZURE_STORAGE_KEY", "")
+        self._account_key = configured or os.environ.get("AZURE_STORAGE_KEY", "")
         if not self._account_key and os.environ.get("AZURE_STORAGE_SAS_TOKEN"):
             raise CannotSign(
                 "AZURE_STORAGE_SAS_TOKEN is a signature itself: set AZURE_STORAGE_KEY, or give the"

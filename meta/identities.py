@@ -96,8 +96,8 @@ def _rules(env: Environment, name: str) -> tuple[tuple[str, Role], ...]:
         try:
             rules.append((value, Role(role)))
         except ValueError:
-            known = ", ".join(role.value for role in Role)
-            raise ConfigError(f"{env.prefix}{name}: {role!r} is not one of {known}") from None
+            roles = ", ".join(role.value for role in Role)
+            raise ConfigError(f"{env.prefix}{name}: {role!r} is not one of {roles}") from None
     return tuple(rules)
 
 

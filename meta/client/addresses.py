@@ -31,10 +31,10 @@ def is_loopback_host(host: str) -> bool:
 
 def host_of(peer: str) -> str:
     """The host of gRPC's name of a peer, such as `ipv4:10.0.0.1:5000`; of IPv6 its network."""
-    kind, _, rest = peer.partition(":")
+    kind, _, host = peer.partition(":")
     if kind not in ("ipv4", "ipv6"):
         return kind
-    address = rest.rpartition(":")[0]
+    address = host.rpartition(":")[0]
     return network_of(unquote(address).strip("[]"))
 
 

@@ -127,24 +127,24 @@ class MetaServers:
         self._resolved_at = time.monotonic()
 
     def _set(self, targets: Sequence[ServerTarget]) -> None:
-        known = {endpoint.target: endpoint for endpoint in self._endpoints}
-        named = [
+        former = {endpoint.target: endpoint for endpoint in self._endpoints}
+        resolved = [
             ServerTarget(target.target, self._server_name or target.server_name)
             for target in dict.fromkeys(targets)
         ]
         endpoints = [
-            known.pop(target)
-            if target in known
+            former.pop(target)
+            if target in former
             else Endpoint(target, self._credentials, self._drain_secs)
-            for target in named
+            for target in resolved
         ]
         self._endpoints = endpoints
-        if known:
+        if former:
             if self._preferred not in endpoints:
                 self._preferred = random.choice(endpoints)
-            for endpoint in known.values():
+            for endpoint in former.values():
                 endpoint.leave()
             with self._lock:
-                self._left += known.values()
+                self._left += former.values()
         if self.closed.is_set():
             self.close()

@@ -38,7 +38,7 @@ class SentChanges:
             for change in changes
             if change.version > reply.through_version
         )
-        rest: operations_pb2.WatchDatasetRequest = type(request)()
-        rest.CopyFrom(request)
-        rest.since_version = max(request.since_version, reply.through_version)
-        return rest
+        remainder: operations_pb2.WatchDatasetRequest = type(request)()
+        remainder.CopyFrom(request)
+        remainder.since_version = max(request.since_version, reply.through_version)
+        return remainder

@@ -216,7 +216,7 @@ class Committer(Generic[Request, Answer, Session]):
         if len(self._running) >= self._places:
             return []
         batch: list[_Call[Request, Answer]] = []
-        left: deque[_Call[Request, Answer]] = deque()
+        remaining: deque[_Call[Request, Answer]] = deque()
         keys = self._running_keys()
         weight, self._num_held, self._free_weight = 0, 0, 0
         for call in self._waiting:
@@ -227,7 +227,7 @@ class Committer(Generic[Request, Answer, Session]):
                 batch.append(call)
                 weight += call.weight
             else:
-                left.append(call)
+                remaining.append(call)
                 self._num_held += not is_free
                 self._free_weight += call.weight if is_free else 0
             keys.update(call.keys)
@@ -237,7 +237,7 @@ class Committer(Generic[Request, Answer, Session]):
             # It waits for more calls, or for a batch to end.
             self._free_weight += weight
             return []
-        self._waiting = left
+        self._waiting = remaining
         if batch:
             self._running.append(batch)
         return batch

@@ -73,6 +73,4 @@ def _weight(merge: Merge) -> int:
 def _are_alone(merges: Sequence[Merge]) -> list[bool]:
     """Whether each call is large, or waits for others, and so has a transaction of its own."""
     keys = parts.conflict_keys(merges)
-    return [
-        len(merge.moves) > QUICK_MOVES or bool(own) for merge, own in zip(merges, keys, strict=True)
-    ]
+    return [len(m.moves) > QUICK_MOVES or bool(held) for m, held in zip(merges, keys, strict=True)]

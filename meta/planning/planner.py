@@ -146,9 +146,9 @@ def _plan_day(segments: list[Candidate], policy: Policy, now_ns: int) -> Iterato
     outputs_small = 0
     by_time = sorted(segments, key=_time_order)
     for _, tier in groupby(sorted(by_time, key=_size_tier), key=_size_tier):
-        full, rest = _full_groups(tier, policy)
+        full, smaller = _full_groups(tier, policy)
         outputs_small += sum(group.size_bytes < policy.target_bytes for group in full)
-        remaining += rest
+        remaining += smaller
         yield from full
     remaining.sort(key=lambda c: (c.compressed_size_bytes, *_time_order(c)))
     files_max = policy.files_quiet if is_quiet else policy.files_max

@@ -88,7 +88,7 @@ class Environment:
     def _find(self, name: str) -> str:
         """The variable that holds a setting or names its file; "" = none is set."""
         names = names_of(self.prefix, name)
-        variables = (variable for known in names for variable in (known, f"{known}_FILE"))
+        variables = (variable for setting in names for variable in (setting, f"{setting}_FILE"))
         return next((variable for variable in variables if variable in self.values), "")
 
     def _content(self, variable: str, file: str) -> str:

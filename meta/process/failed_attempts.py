@@ -49,9 +49,9 @@ class FailedAttempts:
         self._hosts[host] = allowance
         if len(self._hosts) > HOSTS_MAX:
             del self._hosts[next(iter(self._hosts))]
-        left = allowance.refill(now, HOST_PER_SEC, HOST_BURST)
+        attempts = allowance.refill(now, HOST_PER_SEC, HOST_BURST)
         total = self._total_of(allowance)
-        if left < 1 or total.refill(now, TOTAL_PER_SEC, TOTAL_BURST) < 1:
+        if attempts < 1 or total.refill(now, TOTAL_PER_SEC, TOTAL_BURST) < 1:
             return False
         allowance.left -= 1
         total.left -= 1

@@ -45,11 +45,11 @@ class LibraryLogs(logging.Handler):
         LIBRARY_MESSAGES.labels(record.levelname.lower()).inc()
         error = _error_of(record)
         name = error[0].__name__ if error else ""
-        place = f"{_short(record.pathname)}:{record.lineno}"
-        suppressed = self._admit((record.name, place, name))
+        source_line = f"{_short(record.pathname)}:{record.lineno}"
+        suppressed = self._admit((record.name, source_line, name))
         if suppressed is None:
             return
-        fields: dict[str, object] = {"logger": record.name, "place": place}
+        fields: dict[str, object] = {"logger": record.name, "place": source_line}
         if error:
             fields |= {"error": name, "frames": _frames(error[2])}
         if suppressed:

@@ -114,25 +114,25 @@ class NameProblem:
 
 
 def find_problems(
-    values: Mapping[str, str], prefixes: Collection[str], known: Collection[str]
+    values: Mapping[str, str], prefixes: Collection[str], settings: Collection[str]
 ) -> Iterator[NameProblem]:
     """Variables with these prefixes or SEGPLANE_ that are not read under that name.
 
-    `known` are the names that the processes with these prefixes read.
+    `settings` are the names that the processes with these prefixes read.
     """
-    own = (*prefixes, COMMON)
-    known = {*known, *(COMMON + name for name in SHARED | COMMON_ONLY)}
+    own_prefixes = (*prefixes, COMMON)
+    settings = {*settings, *(COMMON + name for name in SHARED | COMMON_ONLY)}
     today = {before: name for name, before in RENAMED.items()}
-    for variable in sorted(name for name in values if name.startswith(own)):
-        name = variable if variable in known else variable.removesuffix("_FILE")
-        if name in known or name.startswith(CREDENTIALS) or _is_service_link(variable, values):
+    for variable in sorted(name for name in values if name.startswith(own_prefixes)):
+        name = variable if variable in settings else variable.removesuffix("_FILE")
+        if name in settings or name.startswith(CREDENTIALS) or _is_service_link(variable, values):
             continue
         if name in today:
             yield NameProblem("setting_renamed", variable, variable.replace(name, today[name]))
         elif name in REMOVED:
             yield NameProblem("setting_removed", variable, REMOVED[name])
         else:
-            closest = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
+            closest = get_close_matches(name, sorted(settings), n=1, cutoff=0.7)
             yield NameProblem("setting_unknown", variable, "".join(closest))
 
 

@@ -63,13 +63,13 @@ class AccessTokens:
         assert self._hash is not None
         read_at = self._read_at
         digests = self._hash(plaintext)
-        known = next(filter(None, map(self._valid.get, digests.all())), None)
-        if known is None:
+        entry = next(filter(None, map(self._valid.get, digests.all())), None)
+        if entry is None:
             # It may be new.
-            known = await self._look_up(digests)
-        if known is None:
+            entry = await self._look_up(digests)
+        if entry is None:
             return None
-        access, principal = known
+        access, principal = entry
         if self._hash.needs_rehash(digests, access.digest, access.fingerprint):
             await self._rehash(access, digests.current)
         # A newer snapshot may know that it was revoked since.
@@ -82,11 +82,11 @@ class AccessTokens:
         access = await self._lookups.find(digests)
         if access is None:
             return None
-        known = access, _principal(access)
+        entry = access, _principal(access)
         # A newer snapshot may know that it was revoked since.
         if read_at == self._read_at:
-            self._valid[access.digest] = known
-        return known
+            self._valid[access.digest] = entry
+        return entry
 
     async def _rehash(self, access: ValidAccess, digest: bytes) -> None:
         """Store a token under the current pepper; its call does not depend on that."""

@@ -58,19 +58,19 @@ class Admission:
             raise Overloaded(f"the server runs {kind.running} {name} at once, its maximum")
         subject, has_own = principal.subject, not principal.is_shared
         if has_own:
-            own = kind.by_subject.get(subject, 0)
-            if own >= kind.subject_most:
+            count = kind.by_subject.get(subject, 0)
+            if count >= kind.subject_most:
                 count_restricted(SUBJECT, name)
-                raise Overloaded(f"{subject!r} has {own} {name} at once, the most of one subject")
-            kind.by_subject[subject] = own + 1
+                raise Overloaded(f"{subject!r} has {count} {name} at once, the most of one subject")
+            kind.by_subject[subject] = count + 1
         kind.running += 1
         try:
             yield
         finally:
             kind.running -= 1
             if has_own:
-                left = kind.by_subject[subject] - 1
-                if left:
-                    kind.by_subject[subject] = left
+                remaining = kind.by_subject[subject] - 1
+                if remaining:
+                    kind.by_subject[subject] = remaining
                 else:
                     del kind.by_subject[subject]

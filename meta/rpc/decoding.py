@@ -68,12 +68,12 @@ class LargeRequests:
     @contextmanager
     def _counted(self, subject: str, size_bytes: int) -> Iterator[None]:
         """Count the bytes of a request while it is kept."""
-        own = self._bytes.get(subject, 0) + size_bytes
-        is_beyond = bool(subject) and own > BYTES_MAX // BYTES_SHARE
+        subject_bytes = self._bytes.get(subject, 0) + size_bytes
+        is_beyond = bool(subject) and subject_bytes > BYTES_MAX // BYTES_SHARE
         if is_beyond or sum(self._bytes.values()) + size_bytes > BYTES_MAX:
             count_restricted(SUBJECT if subject else EVERYBODY, "bytes")
             raise Overloaded("large requests wait for one another, and more would not fit")
-        self._bytes[subject] = own
+        self._bytes[subject] = subject_bytes
         try:
             yield
         finally:

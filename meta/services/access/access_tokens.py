@@ -91,8 +91,8 @@ def _role(name: str) -> Role:
         # Bounded: the refusal below quotes it, and a status of gRPC is small.
         return Role(checks.name(name, "role"))
     except ValueError:
-        known = ", ".join(role.value for role in Role)
-        raise InvalidArgument(f"role is {name!r}, not one of {known}", field="role") from None
+        roles = ", ".join(role.value for role in Role)
+        raise InvalidArgument(f"role is {name!r}, not one of {roles}", field="role") from None
 
 
 def _dataset_names(request: pb.CreateAccessTokenRequest, role: Role) -> list[str]:

@@ -39,8 +39,8 @@ class AutomaticSetting:
         old = _of(stored)
         if self == old:
             return
-        known = {(column.attribute, column.type) for column in stored.columns}
-        if len(known | set(self.columns)) > NUMBERED_MAX:
+        stored_columns = {(column.attribute, column.type) for column in stored.columns}
+        if len(stored_columns | set(self.columns)) > NUMBERED_MAX:
             raise QuotaExceeded(
                 f"the dataset would have had more than {NUMBERED_MAX} automatic columns",
                 limit=NUMBERED_MAX,

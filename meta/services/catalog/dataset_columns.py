@@ -145,9 +145,9 @@ def set_record_ids(tx: Transaction, dataset_id: UUID, *, has_ids: bool) -> None:
     audit.note(tx, "SetDatasetSettings", dataset_id, f"record_ids: {str(has_ids).lower()}")
 
 
-def lock_followers(tx: Transaction, named: UUID | str) -> Sequence[UUID]:
+def lock_followers(tx: Transaction, identifier: UUID | str) -> Sequence[UUID]:
     """Lock the datasets that follow a schema, ahead of the schema, in the order of locks."""
-    schema = SCHEMAS.find(tx, named)
+    schema = SCHEMAS.find(tx, identifier)
     if schema is None:
         return ()
     followers = bindings.followers(tx, schema.id, FOLLOWERS_MAX)
@@ -212,14 +212,14 @@ def _bound(tx: Transaction, binding: Binding) -> list[PromotedColumnRow]:
     if binding.version not in (None, schema.version):
         columns = schema_versions.read(tx, schema.id, binding.version or 0)
     record = common_pb2.ATTRIBUTE_SCOPE_RECORD
-    own = {column.name: BoundAttribute(column.name, record, column.name) for column in columns}
-    own |= {attribute.column: attribute for attribute in binding.attributes}
+    bound = {column.name: BoundAttribute(column.name, record, column.name) for column in columns}
+    bound |= {attribute.column: attribute for attribute in binding.attributes}
     return [
         PromotedColumnRow(
             column.name,
             column.kql_type,
-            own[column.name].scope,
-            own[column.name].attribute,
+            bound[column.name].scope,
+            bound[column.name].attribute,
             is_of_schema=True,
         )
         for column in columns
@@ -274,10 +274,10 @@ def _check_former(
 def _replace(tx: Transaction, columns: dict[UUID, list[PromotedColumnRow]]) -> Version:
     """Store the columns of datasets; readers see them from one version on."""
     before = {dataset_id: current(tx, dataset_id) for dataset_id in columns}
-    for dataset_id, own in columns.items():
-        link_columns.check_promoted(tx, dataset_id, own)
-        deduplication_setting.check_kept(tx, dataset_id, own)
-        dataset_layouts.replace_promoted_columns(tx, dataset_id, own)
+    for dataset_id, dataset_columns in columns.items():
+        link_columns.check_promoted(tx, dataset_id, dataset_columns)
+        deduplication_setting.check_kept(tx, dataset_id, dataset_columns)
+        dataset_layouts.replace_promoted_columns(tx, dataset_id, dataset_columns)
     # Nurseries read the columns: equal response_seq must mean equal columns.
     version = versions.allocate(tx)
     for dataset_id in columns:

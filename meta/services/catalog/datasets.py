@@ -53,10 +53,10 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.GetDatasetRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetDatasetResponse:
         """Read a dataset by id or name."""
-        named = checks.identifier(request)
+        identifier = checks.identifier(request)
         at_version = checks.optional_count(request, "at_version")
         dataset, by = self._transactions.read(
-            lambda tx: authors.of(tx, _get(tx, named, at_version))
+            lambda tx: authors.of(tx, _get(tx, identifier, at_version))
         )
         return catalog_pb2.GetDatasetResponse(id=str(dataset.id), name=dataset.name, authors=by)
 
@@ -80,7 +80,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.DeleteDatasetRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.DeleteDatasetResponse:
         """Delete a dataset that no token routes to and no stream has unmerged records of."""
-        named = checks.identifier(request)
+        identifier = checks.identifier(request)
         keeps_files = request.keep_files
         if keeps_files and not self._settings.keeps_witness:
             raise InvalidArgument(
@@ -89,7 +89,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
                 field="keep_files",
             )
         success = self._transactions.write(
-            lambda tx: dataset_deletion.delete(tx, named, keeps_files=keeps_files)
+            lambda tx: dataset_deletion.delete(tx, identifier, keeps_files=keeps_files)
         )
         return catalog_pb2.DeleteDatasetResponse(
             success=success, keeps_files=success and keeps_files
@@ -99,10 +99,10 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.SetShardingFieldsRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.SetShardingFieldsResponse:
         """Replace the list of sharding fields."""
-        named = checks.identifier(request)
+        identifier = checks.identifier(request)
         fields = convert.sharding_fields(request.fields, "fields")
         expected = entry_versions.expected(request)
-        self._transactions.write(lambda tx: _set_sharding_fields(tx, named, fields, expected))
+        self._transactions.write(lambda tx: _set_sharding_fields(tx, identifier, fields, expected))
         return catalog_pb2.SetShardingFieldsResponse(
             fields=convert.sharding_messages(fields), version=entry_versions.of(_content(fields))
         )
@@ -111,10 +111,10 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.GetShardingFieldsRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetShardingFieldsResponse:
         """Read the list of sharding fields."""
-        named = checks.identifier(request)
+        identifier = checks.identifier(request)
 
         def work(tx: Transaction) -> tuple[ShardingField, ...]:
-            dataset = datasets.get(tx, named)
+            dataset = datasets.get(tx, identifier)
             return dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields
 
         fields = self._transactions.read(work)
@@ -125,11 +125,11 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
 
 def _set_sharding_fields(
     tx: Transaction,
-    named: UUID | str,
+    identifier: UUID | str,
     fields: tuple[ShardingField, ...],
     expected: str | None,
 ) -> None:
-    dataset = datasets.lock_settings(tx, named)
+    dataset = datasets.lock_settings(tx, identifier)
     layout = dataset_layouts.read(tx, [dataset.id])[dataset.id]
     before = layout.sharding_fields
     entry_versions.check(expected, _content(before), is_in_effect=before == fields)
@@ -141,17 +141,17 @@ def _set_sharding_fields(
         datasets.stamp(tx, dataset.id, versions.allocate(tx))
 
 
-def _get(tx: Transaction, named: UUID | str, at_version: int | None) -> Dataset:
+def _get(tx: Transaction, identifier: UUID | str, at_version: int | None) -> Dataset:
     """A dataset by id, by name, or by the name that it had at a version. Raises NotFound."""
-    if at_version is not None and isinstance(named, str):
-        dataset = dataset_names.find_at(tx, named, at_version)
+    if at_version is not None and isinstance(identifier, str):
+        dataset = dataset_names.find_at(tx, identifier, at_version)
     else:
-        dataset = datasets.find_either(tx, named)
+        dataset = datasets.find_either(tx, identifier)
     if dataset is not None:
         return dataset
-    if isinstance(named, str):
-        raise dataset_names.missing(tx, named)
-    raise NotFound("there is no such dataset", dataset=named)
+    if isinstance(identifier, str):
+        raise dataset_names.missing(tx, identifier)
+    raise NotFound("there is no such dataset", dataset=identifier)
 
 
 def rename_dataset(
@@ -171,10 +171,10 @@ def _check_columns(fields: tuple[ShardingField, ...], layout: Layout) -> None:
     """
     promoted = (column.name for column in layout.promoted_columns)
     kept = (field.field_name for field in layout.sharding_fields)
-    known = {*FORMAT_COLUMNS, *promoted, *kept}
-    for place, field in enumerate(fields):
-        if field.field_name not in known:
-            at = f"fields[{place}].field_name"
+    column_names = {*FORMAT_COLUMNS, *promoted, *kept}
+    for index, field in enumerate(fields):
+        if field.field_name not in column_names:
+            at = f"fields[{index}].field_name"
             raise InvalidArgument(
                 f"{at} {field.field_name!r} is no column of the dataset's files; an attribute is"
                 " one once it is promoted",

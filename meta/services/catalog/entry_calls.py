@@ -57,8 +57,8 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
 
     def get(self, request: Message, context: grpc.ServicerContext) -> Message:
         """Read an entry by id or name."""
-        named, reads = checks.identifier(request), self.reader(request)
-        entry, by = self._transactions.read(lambda tx: authors.of(tx, reads(tx, named)))
+        identifier, reads = checks.identifier(request), self.reader(request)
+        entry, by = self._transactions.read(lambda tx: authors.of(tx, reads(tx, identifier)))
         return self._reply(request, entry, by)
 
     def list_page(self, request: _List, context: grpc.ServicerContext) -> Message:
@@ -76,15 +76,15 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
 
     def update(self, request: Update, context: grpc.ServicerContext) -> Message:
         """Change the given parts of an entry."""
-        changes, named = self.changes(request), checks.identifier(request)
+        changes, key = self.changes(request), checks.identifier(request)
         expected = entry_versions.expected(request)
-        entry = self._write(request, named, lambda tx: self.change(tx, named, changes, expected))
+        entry = self._write(request, key, lambda tx: self.change(tx, key, changes, expected))
         return self._reply(request, entry)
 
     def delete(self, request: Message, context: grpc.ServicerContext) -> Message:
         """Delete an entry and its links; without success if there is none."""
-        named = checks.identifier(request)
-        success = self._write(request, named, lambda tx: self.entries.remove(tx, named))
+        identifier = checks.identifier(request)
+        success = self._write(request, identifier, lambda tx: self.entries.remove(tx, identifier))
         return _reply_kind(request)(success=success)
 
     @abstractmethod
@@ -101,7 +101,7 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
 
     @abstractmethod
     def change(
-        self, tx: Transaction, named: UUID | str, changes: Asked, expected: str | None
+        self, tx: Transaction, identifier: UUID | str, changes: Asked, expected: str | None
     ) -> Entry:
         """Change an entry of the expected version."""
 
@@ -118,13 +118,13 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
         return {}
 
     def lock(
-        self, tx: Transaction, named: UUID | str, changes: Asked, expected: str | None
+        self, tx: Transaction, identifier: UUID | str, changes: Asked, expected: str | None
     ) -> tuple[Entry, bool]:
         """Lock an entry of the expected version; True if the changes are those of a repeated call.
 
         Raises NotFound, and RaceLost for another version.
         """
-        entry = self.entries.lock(tx, named, changes.schema_id)
+        entry = self.entries.lock(tx, identifier, changes.schema_id)
         is_in_effect = changes.is_of(entry)
         content = self.content(entry)
         entry_versions.check(expected, content, is_in_effect=is_in_effect)
@@ -132,15 +132,15 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
         return entry, is_in_effect and expected not in (None, entry_versions.of(content))
 
     def _write(
-        self, request: Message, named: UUID | str, change: Callable[[Transaction], Result]
+        self, request: Message, identifier: UUID | str, change: Callable[[Transaction], Result]
     ) -> Result:
-        """Make a change of the entry `named`, and leave a record unless nothing changed by it."""
+        """Make a change of the entry `identifier`, and leave a record unless nothing changed by it."""
 
         def work(tx: Transaction) -> Result:
-            before = self.entries.find(tx, named)
+            before = self.entries.find(tx, identifier)
             result = change(tx)
             # It may have another name now.
-            after = self.entries.find(tx, named if before is None else before.id)
+            after = self.entries.find(tx, identifier if before is None else before.id)
             entry = before or after
             if before != after and entry is not None:
                 audit.note(tx, _rpc(request), entry.id, _words(entry, before, after))

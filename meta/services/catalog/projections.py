@@ -60,10 +60,10 @@ class ProjectionCalls(
         return PROJECTIONS.create(tx, content)
 
     def change(
-        self, tx: Transaction, named: UUID | str, changes: Content, expected: str | None
+        self, tx: Transaction, identifier: UUID | str, changes: Content, expected: str | None
     ) -> Projection:
         """Change a projection whose links still hold afterwards."""
-        projection, _ = self.lock(tx, named, changes, expected)
+        projection, _ = self.lock(tx, identifier, changes, expected)
         changed = PROJECTIONS.change(tx, projection, changes)
         if "expression" in changes.values:
             projection_types.check_text(tx, changed.expression, changed.schema_id)
@@ -82,13 +82,13 @@ def _retype_links(tx: Transaction, projection: Projection) -> None:
             blockers=f"{LINKS_MAX} links",
         )
     # Views often link a projection to the same dataset; its lock keeps the answer valid.
-    known: dict[tuple[UUID, links.Ends], TypedLink] = {}
+    typed_links: dict[tuple[UUID, links.Ends], TypedLink] = {}
     for link_id, link in used:
         ends = links.lock_ends(tx, link)
         key = (link.dataset_id, ends)
         try:
-            if key not in known:
-                known[key] = projection_types.typed_link(
+            if key not in typed_links:
+                typed_links[key] = projection_types.typed_link(
                     tx, ends.text, link.dataset_id, ends.schema_ids
                 )
         except InvalidArgument as refusal:
@@ -98,4 +98,4 @@ def _retype_links(tx: Transaction, projection: Projection) -> None:
                 dataset_id=link.dataset_id,
                 view_id=link.view_id,
             ) from None
-        link_columns.replace(tx, link_id, known[key])
+        link_columns.replace(tx, link_id, typed_links[key])

@@ -46,14 +46,14 @@ class SchemaCalls(EntryCalls[Schema, CreateSchemaRequest, UpdateSchemaRequest, S
     def reader(self, request: Message) -> Callable[[Transaction, UUID | str], Schema]:
         """Read a schema with the columns of its newest version or of another."""
         number = checks.optional_count(request, "number", low=1)
-        return lambda tx, named: _at(tx, SCHEMAS.get(tx, named), number)
+        return lambda tx, identifier: _at(tx, SCHEMAS.get(tx, identifier), number)
 
     def change(
-        self, tx: Transaction, named: UUID | str, changes: SchemaChange, expected: str | None
+        self, tx: Transaction, identifier: UUID | str, changes: SchemaChange, expected: str | None
     ) -> Schema:
         """Change a schema that all links of its users yield afterwards."""
-        locked = dataset_columns.lock_followers(tx, named)
-        schema, is_repetition = self.lock(tx, named, changes, expected)
+        locked = dataset_columns.lock_followers(tx, identifier)
+        schema, is_repetition = self.lock(tx, identifier, changes, expected)
         if is_repetition:
             return schema
         changed = SCHEMAS.change(tx, schema, changes)

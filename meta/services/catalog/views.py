@@ -31,10 +31,10 @@ class ViewCalls(EntryCalls[View, CreateViewRequest, UpdateViewRequest, Content])
         return Content(checks.new_names(request) | _parts(request))
 
     def change(
-        self, tx: Transaction, named: UUID | str, changes: Content, expected: str | None
+        self, tx: Transaction, identifier: UUID | str, changes: Content, expected: str | None
     ) -> View:
         """Change a view whose links yield its schema afterwards."""
-        view, _ = self.lock(tx, named, changes, expected)
+        view, _ = self.lock(tx, identifier, changes, expected)
         changed = VIEWS.change(tx, view, changes)
         if "schema_id" in changes.values:
             projection_types.check_schema_of(tx, changed.schema_id, view_id=changed.id)

@@ -143,12 +143,12 @@ def _difference(row: StoredObject, listed: pb.ListedObject | None) -> Finding | 
 def _ledger(server: ServerParts) -> Iterator[list[pb.Finding]]:
     """Findings among the rows, page by page; a page is a snapshot of its own."""
     for kind in ledger_checks.KINDS:
-        left, position = ledger_checks.FINDINGS_MAX, None
-        while left:
-            read = partial(ledger_checks.read_page, kind=kind, position=position, most=left)
+        findings_max, position = ledger_checks.FINDINGS_MAX, None
+        while findings_max:
+            read = partial(ledger_checks.read_page, kind=kind, position=position, most=findings_max)
             page = server.transactions.read(read)
             yield list(map(_message, page.findings))
-            left -= len(page.findings)
+            findings_max -= len(page.findings)
             position = page.next_position
             if position is None:
                 break

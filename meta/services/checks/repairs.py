@@ -37,6 +37,6 @@ def _repair(server: ServerParts, kind: pb.FindingKind.ValueType, subject_id: UUI
 
 def _checked(repair: pb.Repair, field: str) -> tuple[pb.FindingKind.ValueType, UUID]:
     if repair.kind not in _REPAIRS:
-        known = ", ".join(pb.FindingKind.Name(kind) for kind in _REPAIRS)
-        raise InvalidArgument(f"{field}.kind must be one of {known}", field=f"{field}.kind")
+        kinds = ", ".join(pb.FindingKind.Name(kind) for kind in _REPAIRS)
+        raise InvalidArgument(f"{field}.kind must be one of {kinds}", field=f"{field}.kind")
     return repair.kind, checks.uuid(repair.subject_id, f"{field}.subject_id")

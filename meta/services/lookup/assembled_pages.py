@@ -135,8 +135,8 @@ class AssembledPages:
         part = first = self._read_part(checked, query)
         page.add(part, query.limit, self._encoder)
         while part.last_key is not None and not page.has_more:
-            known = self._known(checked, part.last_key)
-            query = query.behind_dataset(part, known)
+            known_classes = self._known(checked, part.last_key)
+            query = query.behind_dataset(part, known_classes)
             part = self._read_part(checked, query)
             page.add(part, query.limit, self._encoder)
         return self._reply(checked, page, first)

@@ -71,15 +71,15 @@ class SegmentEncoder:
             key_end = prefix_end + length + 2 if length < 128 else field_end(message, prefix_end)
             if self._named:
                 bucket = self._bucket_of(message, prefix_end)
-            rest = _tagged(_CREATED, created_version) + ending
+            numbers = _tagged(_CREATED, created_version) + ending
             if tombstone_version is not None:
-                rest += _tagged(_TOMBSTONE, tombstone_version)
+                numbers += _tagged(_TOMBSTONE, tombstone_version)
             if crc32c is not None:
-                rest += _CRC32C + crc32c.to_bytes(4, "little")
+                numbers += _CRC32C + crc32c.to_bytes(4, "little")
             if foreign_file:
-                rest += _tagged(_FOREIGN, len(foreign_file)) + foreign_file
-            head = _head(bucket, prefix_end, key_end, len(message) + len(rest))
-            pieces += (head, message, rest)
+                numbers += _tagged(_FOREIGN, len(foreign_file)) + foreign_file
+            head = _head(bucket, prefix_end, key_end, len(message) + len(numbers))
+            pieces += (head, message, numbers)
         return pieces
 
     def _bucket_of(self, message: bytes, prefix_end: int) -> bytes:

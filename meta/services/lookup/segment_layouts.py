@@ -47,11 +47,11 @@ class KnownLayouts:
         The keys differ.
         """
         history = counter // VERSION_JUMP
-        known = {key: self._known.get((history, key)) for key in keys}
+        layouts = {key: self._known.get((history, key)) for key in keys}
         missing: dict[Key, Sequence[int]] = {}
         leading: list[Key] = []
         num_columns = 0
-        for key, layout in known.items():
+        for key, layout in layouts.items():
             if layout is None:
                 missing[key] = common_pb2.SegmentFacts.FromString(key[1]).promoted_field_ids
                 num_columns += len(missing[key])
@@ -64,8 +64,8 @@ class KnownLayouts:
         if missing:
             new = self._read(transactions, missing, dataset_id)
             self._remember(history, new)
-            known |= new
-        return [layout for key in leading if (layout := known[key]) is not None]
+            layouts |= new
+        return [layout for key in leading if (layout := layouts[key]) is not None]
 
     @staticmethod
     def _read(

@@ -88,15 +88,15 @@ def _reply(
         info = convert.baby_info(row)
         stream_id = str(row.stream_id)
         if not reply.streams or reply.streams[-1].stream_id != stream_id:
-            place = convert.stream_place(location, row.stream_id)
-            size_bytes += place.ByteSize() + 64
+            prefix = convert.stream_place(location, row.stream_id)
+            size_bytes += prefix.ByteSize() + 64
         size_bytes += info.ByteSize() + 8
         if index == limit or (index and size_bytes > REPLY_BYTES_MAX):
             last = babies[index - 1]
             reply.next_cursor = _encode(_behind(cursor, last), dataset_id)
             break
         if not reply.streams or reply.streams[-1].stream_id != stream_id:
-            reply.streams.add(stream_id=stream_id, cloud_object_prefix=place)
+            reply.streams.add(stream_id=stream_id, cloud_object_prefix=prefix)
         reply.streams[-1].babies.append(info)
     return reply
 
@@ -119,18 +119,18 @@ def _routing(
         for row in rows
         if dataset_id in (row.routing.logs, row.routing.traces, row.routing.metrics)
     }
-    own = [row for row in rows if (row.stream_id, row.token_id) in sending]
-    if len(own) > PERIODS_MAX:
-        raise ReplyTooLarge(f"{len(own)} routing periods exceed the {PERIODS_MAX} of one page")
-    return poll_reply.periods(own)
+    periods = [row for row in rows if (row.stream_id, row.token_id) in sending]
+    if len(periods) > PERIODS_MAX:
+        raise ReplyTooLarge(f"{len(periods)} routing periods exceed the {PERIODS_MAX} of one page")
+    return poll_reply.periods(periods)
 
 
 def _behind(cursor: BabyCursor, last: BabyRow) -> BabyCursor:
     """The rest of a cut behind a baby."""
     index = next(n for n, cut in enumerate(cursor.cuts) if cut.stream_id == last.stream_id)
     begun = cursor.cuts[index]
-    left = (OffsetCut(begun.stream_id, last.offset, begun.last), *cursor.cuts[index + 1 :])
-    return BabyCursor(cursor.version, cursor.began_secs, left)
+    cuts = (OffsetCut(begun.stream_id, last.offset, begun.last), *cursor.cuts[index + 1 :])
+    return BabyCursor(cursor.version, cursor.began_secs, cuts)
 
 
 def _encoded_bytes(cursor: BabyCursor) -> int:

@@ -79,19 +79,19 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         rewrite = self._transactions.write(
             lambda tx: rewrite_all.resume(tx, dataset_filter, only, name)
         )
-        left = self._transactions.read(lambda tx: rewrite_all.datasets_left(tx, only, rewrite))
+        remaining = self._transactions.read(lambda tx: rewrite_all.datasets_left(tx, only, rewrite))
         created = 0
-        while left and time.monotonic() < deadline:
+        while remaining and time.monotonic() < deadline:
             more = self._transactions.write(
                 lambda tx: merge_planning.create_rewrites(
-                    tx, left[0], lambda: rewrite_all.unplanned(tx, left[0], rewrite)
+                    tx, remaining[0], lambda: rewrite_all.unplanned(tx, remaining[0], rewrite)
                 )
             )
             created += more
             if not more:
-                left.pop(0)
+                remaining.pop(0)
         return janitor_pb2.RewriteAllSegmentsResponse(
-            tasks_created=created, segments_included=created, all_planned=not left
+            tasks_created=created, segments_included=created, all_planned=not remaining
         )
 
     def GetSegmentSizeStats(

@@ -118,7 +118,7 @@ def _explain(
 def _explained(
     rows: list[ExplainedRow], candidates: list[Candidate], policy: Policy, now_ns: int
 ) -> list[_Explained]:
-    known = {
+    reasons = {
         str(candidate.segment_id): (candidate, eligibility)
         for candidate, eligibility in eligibilities(candidates, policy, now_ns)
     }
@@ -132,8 +132,8 @@ def _explained(
             )
         elif row.task_id is not None:
             answer = pb.MERGE_ELIGIBILITY_IN_TASK, "it is an input of an open task"
-        elif row.segment.id in known:
-            answer = _by_plan(*known[row.segment.id], day_counts, policy)
+        elif row.segment.id in reasons:
+            answer = _by_plan(*reasons[row.segment.id], day_counts, policy)
         else:
             answer = _not_mergeable(row.segment, policy)
         explained.append((row, *answer))

@@ -176,10 +176,10 @@ def checked_outputs(
 
     Raises InvalidArgument.
     """
-    named = [("merged_segment", request.merged_segment)]
-    named += [(f"more_segments[{n}]", s) for n, s in enumerate(request.more_segments)]
+    segments = [("merged_segment", request.merged_segment)]
+    segments += [(f"more_segments[{n}]", s) for n, s in enumerate(request.more_segments)]
     checks.at_most(request.more_segments, "more_segments", OUTPUTS_MAX - 1)
-    outputs = tuple(convert.new_segment(stores, segment, field) for field, segment in named)
+    outputs = tuple(convert.new_segment(stores, segment, field) for field, segment in segments)
     checks.distinct([output.object_key for output in outputs], "more_segments")
     if len({output.dataset_id for output in outputs}) > 1:
         raise InvalidArgument("the outputs are of several datasets", field="more_segments")

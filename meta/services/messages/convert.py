@@ -60,8 +60,8 @@ def stream_place(location: StoreLocation, stream_id: object) -> common_pb2.Cloud
 
 def object_key(stores: Stores, prefix: str, name: str) -> common_pb2.CloudObjectKey:
     """The key of one object."""
-    place = object_prefix(place_of(stores, prefix), prefix)
-    return common_pb2.CloudObjectKey(prefix=place, key=name)
+    bucket_prefix = object_prefix(place_of(stores, prefix), prefix)
+    return common_pb2.CloudObjectKey(prefix=bucket_prefix, key=name)
 
 
 def new_segment(stores: Stores, message: common_pb2.CreateSegment, field: str) -> NewSegment:
@@ -152,10 +152,10 @@ def add_segments(
     """
     templates: dict[object, tuple[bytes, str]] = {}
     for segment in segments:
-        place = segment.dataset_id, store_of(f"{segment.prefix}/")
-        shared = templates.get(place)
+        table = segment.dataset_id, store_of(f"{segment.prefix}/")
+        shared = templates.get(table)
         if shared is None:
-            shared = templates[place] = _template(stores, segment)
+            shared = templates[table] = _template(stores, segment)
         template, prefix = shared
         info = target.add()
         info.MergeFromString(template)
@@ -277,9 +277,9 @@ def time_text(moment: datetime | None) -> str:
 
 def nanos_text(nanos: int) -> str:
     """RFC 3339 in UTC with microseconds, of nanoseconds since the unix epoch."""
-    seconds, rest = divmod(nanos, 1_000_000_000)
+    seconds, nanos_of_second = divmod(nanos, 1_000_000_000)
     moment = datetime.fromtimestamp(seconds, UTC)
-    return time_text(moment.replace(microsecond=rest // 1_000))
+    return time_text(moment.replace(microsecond=nanos_of_second // 1_000))
 
 
 def _check_bucket(location: StoreLocation, message: common_pb2.CloudBucket, field: str) -> None:

@@ -258,13 +258,13 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         infos = dict(zip([s.id for s in streams], self._streams(tx, streams), strict=True))
         answers = []
         for version, ids in batch:
-            own = [infos[i] for i in sorted(ids & infos.keys())]
+            dataset_infos = [infos[i] for i in sorted(ids & infos.keys())]
             reply = nursery_pb2.RegisterMergedSegmentResponse(
-                segment_version=version, response_seq=seq, streams=own
+                segment_version=version, response_seq=seq, streams=dataset_infos
             )
             if not replies.is_within_bound(reply):
                 reply.ClearField("streams")
-                reply.streams.extend(map(replies.offsets_only, own))
+                reply.streams.extend(map(replies.offsets_only, dataset_infos))
             answers.append(reply)
         return answers
 

@@ -39,9 +39,9 @@ def checked_merge(
     elif further:
         raise InvalidArgument("more_segments without a segment", field="segment")
     if further:
-        named = [(f"more_segments[{n}]", s) for n, s in enumerate(further)]
-        checks.at_most([*new, *named], "more_segments", SEGMENTS_MAX)
-        new += tuple([convert.new_segment(stores, s, name) for name, s in named])
+        segments = [(f"more_segments[{n}]", s) for n, s in enumerate(further)]
+        checks.at_most([*new, *segments], "more_segments", SEGMENTS_MAX)
+        new += tuple([convert.new_segment(stores, s, name) for name, s in segments])
         checks.distinct([segment.object_key for segment in new], "more_segments")
     dataset_id = (new[0] if new else moves[0]).dataset_id
     named_ids = [*[s.dataset_id for s in new], *[m.dataset_id for m in moves]]

@@ -11,7 +11,7 @@ def get_dataset_numbers(
     server: ServerParts, request: pb.GetDatasetNumbersRequest
 ) -> pb.GetDatasetNumbersResponse:
     """Count the records and segments that a version shows, with their first and last time."""
-    named = checks.identifier(request)
+    identifier = checks.identifier(request)
     version = checks.optional_count(request, "version")
-    numbers = server.transactions.read(lambda tx: dataset_numbers.read(tx, named, version))
+    numbers = server.transactions.read(lambda tx: dataset_numbers.read(tx, identifier, version))
     return filled(pb.GetDatasetNumbersResponse, numbers)

@@ -27,18 +27,18 @@ def create_group(server: ServerParts, request: pb.CreateGroupRequest) -> pb.Crea
 
 def rename_group(server: ServerParts, request: pb.RenameGroupRequest) -> pb.RenameGroupResponse:
     """Rename a group; versions of before keep the former name."""
-    named = checks.identifier(request)
+    identifier = checks.identifier(request)
     new_name = checks.new_group_name(request.new_name, "new_name")
     most = checks.NAME_CHARACTERS_MAX
     group = server.transactions.write(
-        lambda tx: groups.rename(tx, named, new_name, characters_max=most)
+        lambda tx: groups.rename(tx, identifier, new_name, characters_max=most)
     )
     return pb.RenameGroupResponse(id=str(group.id), name=group.name)
 
 
 def delete_group(server: ServerParts, request: pb.DeleteGroupRequest) -> pb.DeleteGroupResponse:
     """Delete an empty group; without success if there is none."""
-    named = checks.identifier(request)
+    identifier = checks.identifier(request)
     return pb.DeleteGroupResponse(
-        success=server.transactions.write(lambda tx: groups.delete(tx, named))
+        success=server.transactions.write(lambda tx: groups.delete(tx, identifier))
     )

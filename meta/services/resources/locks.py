@@ -28,13 +28,13 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 def lock_resource(server: ServerParts, request: pb.LockResourceRequest) -> pb.LockResourceResponse:
     """Refuse every change and deletion of a resource; the token is in this reply only."""
-    kind, named = _target(request.resource)
+    kind, identifier = _target(request.resource)
     reason, ends_nanos = _reason(request.reason), checks.optional_count(request, "ends_at_nanos")
     plaintext = token_secrets.new_plaintext(token_secrets.LOCK_PREFIX)
 
     def prepare(tx: Transaction) -> ResourceLock:
         require_finished(tx, "the first lock")
-        resource_id = resources.id_of(tx, kind, named)
+        resource_id = resources.id_of(tx, kind, identifier)
         resource_locks.check_free(tx, kind, resource_id)
         now = _moment(clock.now_nanos(tx))
         return ResourceLock(
@@ -74,11 +74,11 @@ def unlock_resource(
     server: ServerParts, request: pb.UnlockResourceRequest
 ) -> pb.UnlockResourceResponse:
     """End a lock by its token; a repeated call notes its end in the bucket again."""
-    kind, named = _target(request.resource)
+    kind, identifier = _target(request.resource)
     shown = _digest(checks.some(request.token, "token", lines=False))
 
     def work(tx: Transaction) -> tuple[ResourceLock, pb.Resource | None]:
-        lock = _last(tx, kind, named)
+        lock = _last(tx, kind, identifier)
         if not is_same(shown, lock.digest):
             raise LockTokenWrong("the token is not that of the lock", resource_id=lock.resource_id)
         if resource_locks.end(tx, lock):
@@ -92,11 +92,11 @@ def unlock_resource(
 
 def break_lock(server: ServerParts, request: pb.BreakLockRequest) -> pb.BreakLockResponse:
     """End a lock without its token; the audit log has who did it, and whose lock it was."""
-    kind, named = _target(request.resource)
+    kind, identifier = _target(request.resource)
     reason = _reason(request.reason)
 
     def work(tx: Transaction) -> tuple[ResourceLock, pb.Resource | None]:
-        lock = _last(tx, kind, named)
+        lock = _last(tx, kind, identifier)
         if resource_locks.end(tx, lock):
             whose = f"lock of {lock.locked_by!r}: {lock.reason}"
             audit.note(tx, "BreakLock", lock.resource_id, f"{reason}; {kind.noun}, {whose}")
@@ -143,9 +143,9 @@ def _moment(nanos: int) -> datetime:
     return _EPOCH + timedelta(microseconds=nanos // 1_000)
 
 
-def _last(tx: Transaction, kind: ResourceKind, named: UUID | str) -> ResourceLock:
+def _last(tx: Transaction, kind: ResourceKind, target: UUID | str) -> ResourceLock:
     """The lock of a resource, or its last one; the database may not know the resource itself."""
-    resource_id = named if isinstance(named, UUID) else resources.id_of(tx, kind, named)
+    resource_id = target if isinstance(target, UUID) else resources.id_of(tx, kind, target)
     lock = resource_locks.last(tx, kind, resource_id)
     if lock is None:
         raise NotFound(f"the {kind.noun} has no lock", resource_id=resource_id)

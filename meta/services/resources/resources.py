@@ -31,8 +31,8 @@ def get_resource(
 ) -> resources_pb2.GetResourceResponse:
     """Read a resource."""
     kind = checked_kind(request.resource.kind, "resource.kind")
-    named = checks.identifier(request.resource)
-    resource = server.transactions.read(lambda tx: resources.get(tx, kind, named))
+    identifier = checks.identifier(request.resource)
+    resource = server.transactions.read(lambda tx: resources.get(tx, kind, identifier))
     return resources_pb2.GetResourceResponse(resource=message(resource))
 
 
@@ -44,10 +44,10 @@ def update_resource(
     kind = checked_kind(request.resource.kind, "resource.kind")
     if request.HasField("title") and kind is not ResourceKind.DATASET:
         raise InvalidArgument(f"a {kind.noun} has no title", field="title")
-    named, patch = checks.identifier(request.resource), _patch(request)
+    identifier, patch = checks.identifier(request.resource), _patch(request)
     expected = checks.filter_name(request, "expected_version")
     resource = server.transactions.write(
-        lambda tx: resources.change(tx, kind, named, patch, expected)
+        lambda tx: resources.change(tx, kind, identifier, patch, expected)
     )
     return resources_pb2.UpdateResourceResponse(resource=message(resource))
 

@@ -48,11 +48,11 @@ def set_segment_facts(
     """Record missing facts; refuses all if one disagrees with its segment."""
     items = checks.each(request.segments, "segments", READ_MAX, _named)
     checks.distinct([segment_id for segment_id, _ in items], "segments")
-    named = dict(items)
+    by_id = dict(items)
 
     def work(tx: Transaction) -> int:
-        locked = unread_segments.lock(tx, list(named))
-        rows = [_facts_row(row, *named[UUID(row.id)]) for row in locked]
+        locked = unread_segments.lock(tx, list(by_id))
+        rows = [_facts_row(row, *by_id[UUID(row.id)]) for row in locked]
         unread_segments.store(tx, rows)
         return len(rows)
 

@@ -71,8 +71,8 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         worker_id = checks.text(request.worker_id, "worker_id")
 
         def work(tx: Transaction) -> tuple[ingestion_pb2.DownloadConfigResponse, bool]:
-            place = self._place if request.omit_datasets else self._place_and_datasets
-            return known_workers.add_settings(tx, place(tx), worker_id)
+            reply_of = self._place if request.omit_datasets else self._place_and_datasets
+            return known_workers.add_settings(tx, reply_of(tx), worker_id)
 
         reply, is_noted = self._transactions.read(work)
         if not is_noted:
@@ -95,8 +95,8 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             raise InvalidArgument("segments must not be empty", field="segments")
         stores = self._settings.stores
         new = convert.new_segments(stores, request.segments, "segments", SEGMENTS_MAX)
-        named = saved_segments.checked_claims(request, new)
-        ids = self._transactions.write(lambda tx: saved_segments.save(tx, new, named))
+        event_claims = saved_segments.checked_claims(request, new)
+        ids = self._transactions.write(lambda tx: saved_segments.save(tx, new, event_claims))
         return ingestion_pb2.SaveSegmentsResponse(ids=[str(i) for i in ids])
 
     def RegisterForStream(
@@ -120,8 +120,8 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         reply = self._transactions.write(work)
         # Its first commit then needs no query.
         self._callers.remember(UUID(reply.stream_id))
-        place = convert.stream_place(self._settings.location, reply.stream_id)
-        reply.config.cloud_object_prefix.CopyFrom(place)
+        prefix = convert.stream_place(self._settings.location, reply.stream_id)
+        reply.config.cloud_object_prefix.CopyFrom(prefix)
         reply.config.flush_timeout_ms = self._settings.stream.flush_timeout_ms
         reply.config.max_segment_size_bytes = self._settings.stream.max_segment_size_bytes
         return reply

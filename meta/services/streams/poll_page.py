@@ -48,8 +48,8 @@ class StreamItem:
 
     def messages(self) -> list[Message]:
         """Everything that has to be on one page."""
-        own = (self.known.get(entry.dataset_id) for entry in self.info.datasets)
-        return [self.info, *self.periods, *(info for info in own if info is not None)]
+        infos = (self.known.get(entry.dataset_id) for entry in self.info.datasets)
+        return [self.info, *self.periods, *(info for info in infos if info is not None)]
 
     def shorten(self) -> bool:
         """Leave out half of the baby segments and of the entries that none of the rest needs.
@@ -93,8 +93,8 @@ def _needed(
     in_force: dict[str, int] = {}
     for period in periods:
         if period.from_offset <= first:
-            known = in_force.get(period.token_id, -1)
-            in_force[period.token_id] = max(known, period.from_offset)
+            version = in_force.get(period.token_id, -1)
+            in_force[period.token_id] = max(version, period.from_offset)
     return [
         period
         for period in periods

@@ -81,29 +81,29 @@ class Pages:
     ) -> None:
         """Fill `reply`, which holds what stands on every page. Raises CursorInvalid."""
         current = reply.response_seq
-        place = _decode(asked) if asked.cursor else PagePosition(seq=current)
-        if place.seq != current and (place.seq > current or versions.is_lost(tx, place.seq)):
+        start = _decode(asked) if asked.cursor else PagePosition(seq=current)
+        if start.seq != current and (start.seq > current or versions.is_lost(tx, start.seq)):
             continuity.look_soon(tx.info)
             raise VersionExpired("the poll began before a failover; start again with since_seq 0")
-        reply.response_seq = place.seq
+        reply.response_seq = start.seq
         page = PollPage(reply)
-        while place.section < len(self._sections):
-            next_place = self._sections[place.section](tx, asked, place, page)
-            has_whole = place.has_whole or page.has_whole
+        while start.section < len(self._sections):
+            next_place = self._sections[start.section](tx, asked, start, page)
+            has_whole = start.has_whole or page.has_whole
             if next_place is not None:
                 reply.next_page_cursor = _encode(next_place._replace(has_whole=has_whole), asked)
                 return
-            place = PagePosition(place.seq, place.section + 1, has_whole=has_whole)
+            start = PagePosition(start.seq, start.section + 1, has_whole=has_whole)
 
     def _add_streams(
         self,
         tx: Transaction,
         asked: PageRequest,
-        place: PagePosition,
+        position: PagePosition,
         page: PollPage,
     ) -> PagePosition | None:
         """Add streams; returns the beginning of the next page, None once all are there."""
-        after = place.last_id
+        after = position.last_id
         while True:
             rows = stream_reads.read_streams(
                 tx, asked.scope, self._grace_secs, after, STREAMS_PER_READ
@@ -118,7 +118,7 @@ class Pages:
             if added:
                 after = rows[added - 1].id
             if added < len(rows):
-                return place._replace(last_id=after)
+                return position._replace(last_id=after)
             if len(rows) < STREAMS_PER_READ:
                 return None
 
@@ -163,22 +163,22 @@ class Pages:
         `passed` is None if all entries are asked for.
         """
         ids = {row.id for row in rows}
-        own = [entry for entry in entries if entry.stream_id in ids]
+        chosen = [entry for entry in entries if entry.stream_id in ids]
         detail = DETAIL if passed is None else UNMERGED_DETAIL
-        infos = replies.build_streams(tx, self._stores, rows, own, detail)
+        infos = replies.build_streams(tx, self._stores, rows, chosen, detail)
         history: dict[str, list[nursery_pb2.RoutingPeriod]] = {}
         for period in replies.periods(stream_reads.read_periods(tx, rows, BABIES_MAX)):
             history.setdefault(period.stream_id, []).append(period)
-        known: dict[str, DatasetInfo] = {}
+        facts: dict[str, DatasetInfo] = {}
         if passed is not None:
-            own_ids = {entry.dataset_id for entry in own if entry.stream_id not in passed.whole}
-            known = replies.dataset_infos(tx, self._stores, datasets.list_some(tx, own_ids))
+            own_ids = {entry.dataset_id for entry in chosen if entry.stream_id not in passed.whole}
+            facts = replies.dataset_infos(tx, self._stores, datasets.list_some(tx, own_ids))
         for count, (row, info) in enumerate(zip(rows, infos, strict=True)):
             if passed is not None and row.has_entries and row.id not in passed.whole:
                 info.merged_entries_omitted = True
                 info.foreign_dataset_ids.extend(map(str, passed.foreign.get(row.id, ())))
             is_whole = passed is not None and row.id in passed.whole
-            item = StreamItem(info, history.get(info.stream_id, []), {} if is_whole else known)
+            item = StreamItem(info, history.get(info.stream_id, []), {} if is_whole else facts)
             if not page.has_room(*item.messages()):
                 if page.reply.streams:
                     return count
@@ -193,11 +193,11 @@ class Pages:
         self,
         tx: Transaction,
         asked: PageRequest,
-        place: PagePosition,
+        position: PagePosition,
         page: PollPage,
     ) -> PagePosition | None:
-        after = place.last_id
-        if asked.scope.omits_merged and not place.has_whole:
+        after = position.last_id
+        if asked.scope.omits_merged and not position.has_whole:
             return None
         # -1: also what never changed since it was created by release 0.1.0.
         since = -1 if asked.scope.omits_merged else asked.catalog_since or -1
@@ -206,7 +206,7 @@ class Pages:
             infos = replies.dataset_infos(tx, self._stores, rows)
             for row, info in zip(rows, infos.values(), strict=True):
                 if not page.has_room(info):
-                    return place._replace(last_id=after)
+                    return position._replace(last_id=after)
                 page.add(page.reply.datasets, info)
                 after = row.id
             if len(rows) < DATASETS_PER_READ:
@@ -216,17 +216,17 @@ class Pages:
         self,
         tx: Transaction,
         asked: PageRequest,
-        place: PagePosition,
+        position: PagePosition,
         page: PollPage,
     ) -> PagePosition | None:
-        after = place.last_id
+        after = position.last_id
         if asked.scope.omits_merged:
             return None
         while True:
             rows = tokens.list_routed(tx, asked.catalog_since, after, TOKENS_PER_READ)
             for row, message in zip(rows, replies.token_routing(rows), strict=True):
                 if not page.has_room(message):
-                    return place._replace(last_id=after)
+                    return position._replace(last_id=after)
                 page.add(page.reply.token_routing, message)
                 after = row.id
             if len(rows) < TOKENS_PER_READ:
@@ -243,9 +243,9 @@ def _backlogs(rows: Sequence[StreamRow], scope: StreamScope) -> Backlogs:
     return Backlogs({row.id: row.merged_floor for row in rows}, BABIES_MAX)
 
 
-def _encode(place: PagePosition, asked: PageRequest) -> str:
-    section = place.section | (_HAS_WHOLE if place.has_whole else 0)
-    packed = _POSITION.pack(place.seq, section, place.last_id.bytes)
+def _encode(position: PagePosition, asked: PageRequest) -> str:
+    section = position.section | (_HAS_WHOLE if position.has_whole else 0)
+    packed = _POSITION.pack(position.seq, section, position.last_id.bytes)
     return cursors.encode(packed, _bound_to(packed, asked))
 
 

@@ -71,11 +71,11 @@ def build_streams(
     infos: dict[UUID, list[nursery_pb2.IngestStreamDatasetInfo]] = {}
     of_stream = {stream.id: stream for stream in streams}
     for entry in entries:
-        place = places.get(entry.dataset_id) or convert.merged_place(
+        prefix = places.get(entry.dataset_id) or convert.merged_place(
             stores, entry.dataset_id, placed.get(entry.dataset_id, "")
         )
-        places[entry.dataset_id] = place
-        info = _entry(of_stream[entry.stream_id], entry, place)
+        places[entry.dataset_id] = prefix
+        info = _entry(of_stream[entry.stream_id], entry, prefix)
         info.offset_checkpoints.extend(checkpoints.get((entry.stream_id, entry.dataset_id), ()))
         infos.setdefault(entry.stream_id, []).append(info)
     babies: dict[UUID, list[nursery_pb2.BabySegmentInfo]] = {}
@@ -102,16 +102,16 @@ def affordable(
 
 def _fixed_bytes(location: StoreLocation, streams: int, entries: int) -> int:
     """Estimate, rounded up, of streams and entries without checkpoints and babies."""
-    place = convert.bucket(location).ByteSize() + _PLACE_BYTES
-    return streams * (_STREAM_BYTES + place) + entries * (_ENTRY_BYTES + place)
+    path = convert.bucket(location).ByteSize() + _PLACE_BYTES
+    return streams * (_STREAM_BYTES + path) + entries * (_ENTRY_BYTES + path)
 
 
 def estimate(location: StoreLocation, row: StreamRow, num_entries: int, detail: Detail) -> int:
     """Upper bound of a stream's bytes but for babies of many stamps."""
-    place = convert.bucket(location).ByteSize() + _PLACE_BYTES
-    entry = _ENTRY_BYTES + place + detail.checkpoints * _CHECKPOINT_BYTES
+    path = convert.bucket(location).ByteSize() + _PLACE_BYTES
+    entry = _ENTRY_BYTES + path + detail.checkpoints * _CHECKPOINT_BYTES
     babies = min(detail.babies, max(0, row.committed_offset - row.merged_floor))
-    stream = _STREAM_BYTES + place + len(row.collector_id.encode()) + len(row.principal.encode())
+    stream = _STREAM_BYTES + path + len(row.collector_id.encode()) + len(row.principal.encode())
     return stream + num_entries * entry + babies * _BABY_BYTES
 
 
@@ -222,7 +222,7 @@ def _stream(
 
 
 def _entry(
-    stream: StreamRow, row: EntryRow, place: common_pb2.CloudObjectPrefix
+    stream: StreamRow, row: EntryRow, prefix: common_pb2.CloudObjectPrefix
 ) -> nursery_pb2.IngestStreamDatasetInfo:
     return nursery_pb2.IngestStreamDatasetInfo(
         dataset_id=str(row.dataset_id),
@@ -231,7 +231,7 @@ def _entry(
         deleted_offset=stream.deleted_offset,
         deleted_ingest_time_nanos=stream.deleted_ingest_time_nanos,
         created_at_nanos=row.created_at_nanos,
-        cloud_merged_segments_prefix=place,
+        cloud_merged_segments_prefix=prefix,
         base_offset=row.base_offset if row.base_offset > stream.deleted_offset else None,
     )
 

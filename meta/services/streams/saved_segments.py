@@ -34,17 +34,17 @@ def checked_claims(
     return claims
 
 
-def save(tx: Transaction, new: Sequence[NewSegment], named: EventClaims | None) -> list[UUID]:
+def save(tx: Transaction, new: Sequence[NewSegment], events: EventClaims | None) -> list[UUID]:
     """Register segments that are not registered, with the deduplication keys of their events.
 
     A repetition claims nothing. Raises the refusals of keys, ForeignRefused, LayoutChanged,
     EventsClaimed, DeduplicationKeysRequired.
     """
-    stated = {} if named is None else {deduplication.FIELD: named}
+    stated = {} if events is None else {deduplication.FIELD: events}
     by_dataset: dict[UUID, list[NewSegment]] = {}
     for segment in new:
         by_dataset.setdefault(segment.dataset_id, []).append(segment)
-    merges = [Merge(key, tuple(own), (), stated=stated) for key, own in by_dataset.items()]
+    merges = [Merge(key, tuple(group), (), stated=stated) for key, group in by_dataset.items()]
     claims = registrations.register_alone(tx, merges, [DeduplicatedEvents])
     if saved := [claimed for claimed in claims if claimed.registered_at is None]:
         segments.insert(tx, claims, versions.allocate(tx))
@@ -61,10 +61,10 @@ def note(tx: Transaction, saved: list[Claim]) -> None:
     unread = {c.segment_id: c.new.dataset_id for c in saved if c.new.facts is None}
     foreign_files.mark_unread(tx, unread)
     for dataset_id in dict.fromkeys(c.new.dataset_id for c in saved):
-        own = [c for c in saved if c.new.dataset_id == dataset_id]
+        claims = [c for c in saved if c.new.dataset_id == dataset_id]
         detail = {
-            "segments": len(own),
-            "without_facts": sum(c.segment_id in unread for c in own),
-            "first": {"id": str(own[0].segment_id), "object_key": own[0].new.object_key},
+            "segments": len(claims),
+            "without_facts": sum(c.segment_id in unread for c in claims),
+            "first": {"id": str(claims[0].segment_id), "object_key": claims[0].new.object_key},
         }
         audit.note(tx, "SaveSegments", dataset_id, json.dumps(detail))

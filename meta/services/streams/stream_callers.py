@@ -26,8 +26,8 @@ class StreamCallers:
         caller = access.current.get()
         if caller.role is not Role.INGEST:
             return
-        known = (stream_id, caller.subject)
-        if known in self._subjects:
+        key = (stream_id, caller.subject)
+        if key in self._subjects:
             return
         await asyncio.to_thread(
             self._transactions.read, lambda tx: streams.check_owner(tx, stream_id)

@@ -80,7 +80,7 @@ def locate_offset(
         committed=whereabouts.is_committed,
         reaped=whereabouts.is_reaped,
         baby=None if whereabouts.baby is None else convert.baby_info(whereabouts.baby),
-        locations=[_place(server, place) for place in whereabouts.places],
+        locations=[_place(server, location) for location in whereabouts.places],
     )
 
 
@@ -179,10 +179,10 @@ def _add_windows(
         if dataset is None:
             continue
         columns = layouts[dataset.id].promoted_columns
-        named = [column for column in columns if column.name == dataset.deduplication_column]
+        matching = [column for column in columns if column.name == dataset.deduplication_column]
         deduplication = deduplication_keys.deduplication_message(dataset, windows[dataset.key])
         used.deduplication.CopyFrom(deduplication)
-        used.deduplication_column.CopyFrom(convert.promoted_messages(named)[0])
+        used.deduplication_column.CopyFrom(convert.promoted_messages(matching)[0])
 
 
 def _enforced(tx: Transaction, dataset_id: UUID) -> list[common_pb2.PromotedColumn]:
@@ -190,12 +190,12 @@ def _enforced(tx: Transaction, dataset_id: UUID) -> list[common_pb2.PromotedColu
     return convert.promoted_messages([column for column in columns if column.is_enforced])
 
 
-def _place(server: ServerParts, place: Place) -> operations_pb2.OffsetLocation:
+def _place(server: ServerParts, location: Place) -> operations_pb2.OffsetLocation:
     stores = server.settings.stores
     return operations_pb2.OffsetLocation(
-        dataset_id=str(place.dataset_id),
-        merged=place.is_merged,
-        segments=[convert.segment_info(stores, s) for s in place.segments],
+        dataset_id=str(location.dataset_id),
+        merged=location.is_merged,
+        segments=[convert.segment_info(stores, s) for s in location.segments],
     )
 
 

@@ -51,12 +51,12 @@ def list_worker_settings(
 ) -> pb.ListWorkerSettingsResponse:
     """The settings of all names, or those that apply to one worker."""
     if not request.worker_id:
-        named = server.transactions.read(settings.list_all)
-        return pb.ListWorkerSettingsResponse(named=map(_named, named))
+        entries = server.transactions.read(settings.list_all)
+        return pb.ListWorkerSettingsResponse(named=map(_named, entries))
     worker_id = checks.text(request.worker_id, "worker_id")
-    named = server.transactions.read(lambda tx: settings.list_applying(tx, worker_id))
+    entries = server.transactions.read(lambda tx: settings.list_applying(tx, worker_id))
     return pb.ListWorkerSettingsResponse(
-        named=map(_named, named), in_force=worker_settings.message(settings.in_force(named))
+        named=map(_named, entries), in_force=worker_settings.message(settings.in_force(entries))
     )
 
 

@@ -98,12 +98,12 @@ class TokenHasher:
         """The digests of plaintexts under each pepper."""
         if self._function is None:
             peppers = self._peppers
-            own = b""
+            pepper = b""
             if not peppers.current or peppers.previous == DATABASE_PEPPER:
-                own = bytes(tx.execute(_PEPPER).scalar_one())
+                pepper = bytes(tx.execute(_PEPPER).scalar_one())
             is_own = peppers.previous == DATABASE_PEPPER
             self._function = HashFunction(
-                peppers.current or own, peppers.upcoming, own if is_own else peppers.previous
+                peppers.current or pepper, peppers.upcoming, pepper if is_own else peppers.previous
             )
         return self._function
 

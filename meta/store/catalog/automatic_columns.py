@@ -69,7 +69,7 @@ def read_written(
     """The columns that new segments of datasets have; those without any are missing."""
     ids = list(dataset_ids)
     columns = _read(tx, ids, with_all=False) if ids else {}
-    return {dataset_id: own.written for dataset_id, own in columns.items() if own.written}
+    return {dataset_id: item.written for dataset_id, item in columns.items() if item.written}
 
 
 def switch(tx: Transaction, dataset_id: UUID, *, is_enabled: bool) -> None:

@@ -162,11 +162,11 @@ def read(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, Layout]:
     """The layout of every given dataset; an empty one if nothing is stored."""
     ids = list(dataset_ids)
     fields: dict[UUID, list[ShardingField]] = {}
-    for dataset_id, *rest in tx.execute(_FIELDS, {"ids": ids}):
-        fields.setdefault(dataset_id, []).append(ShardingField(*rest))
+    for dataset_id, *values in tx.execute(_FIELDS, {"ids": ids}):
+        fields.setdefault(dataset_id, []).append(ShardingField(*values))
     columns: dict[UUID, list[PromotedColumnRow]] = {}
-    for dataset_id, *rest in tx.execute(_COLUMNS, {"ids": ids}):
-        columns.setdefault(dataset_id, []).append(PromotedColumnRow(*rest))
+    for dataset_id, *values in tx.execute(_COLUMNS, {"ids": ids}):
+        columns.setdefault(dataset_id, []).append(PromotedColumnRow(*values))
     return {i: Layout(tuple(fields.get(i, ())), tuple(columns.get(i, ()))) for i in ids}
 
 
@@ -247,8 +247,8 @@ def _allocate_field_ids(
     numbered = list_numbered(tx, dataset_id)
     last = numbered[-1].field_id if numbered else None
     next_id = FIELD_ID_MIN if last is None else last - last % _FIELD_ID_STEP + _FIELD_ID_STEP
-    known = set(numbered)
-    new = [column for column in columns if column not in known]
+    names = set(numbered)
+    new = [column for column in columns if column not in names]
     rows = [
         {"dataset_id": dataset_id, "field_id": next_id + _FIELD_ID_STEP * n, **column.definition}
         for n, column in enumerate(new)

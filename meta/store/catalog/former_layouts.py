@@ -56,8 +56,8 @@ def at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[PromotedColumnR
     if row is None:
         return now
     keys = [(str(dataset_id), field_id) for field_id in row.field_ids]
-    known = dataset_layouts.find_columns(tx, keys)
-    then = tuple(known[key] for key in keys if key in known)
+    found_columns = dataset_layouts.find_columns(tx, keys)
+    then = tuple(found_columns[key] for key in keys if key in found_columns)
     if row.bound_ids is not None:
         # A column that was bound since then was computed from the attributes at that time.
         then = tuple(replace(c, is_bound=c.field_id in row.bound_ids) for c in then)

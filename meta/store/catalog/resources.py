@@ -287,10 +287,10 @@ def _write_rows(
     after: Mapping[str, str],
 ) -> None:
     """Replace the rows that differ."""
-    gone = [key for key in before if before[key] != after.get(key)]
+    deleted = [key for key in before if before[key] != after.get(key)]
     added = {key: value for key, value in after.items() if before.get(key) != value}
-    if gone:
-        tx.execute(_REMOVE, {**ref, "source": source, "keys": gone})
+    if deleted:
+        tx.execute(_REMOVE, {**ref, "source": source, "keys": deleted})
     if added:
         values = {"keys": list(added), "values": list(added.values())}
         tx.execute(_ADD, {**ref, "source": source, **values})

@@ -32,8 +32,8 @@ def at(dataset: str, interval: str, version: str) -> str:
     group = (
         f"CASE WHEN {interval}.name IS NULL THEN {dataset}.group_id ELSE {interval}.group_id END"
     )
-    own = f"coalesce({interval}.name, {dataset}.name)"
-    return f"(coalesce(group_prefix({group}, {version}), '') || {own})"
+    name = f"coalesce({interval}.name, {dataset}.name)"
+    return f"(coalesce(group_prefix({group}, {version}), '') || {name})"
 
 
 def is_live(dataset: str, name: str) -> str:

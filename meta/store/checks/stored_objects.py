@@ -28,9 +28,9 @@ _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 def stream_bound(key: str, otherwise: UUID) -> UUID:
     """The stream that a key lies in, if the key is within a stream; else no bound."""
-    rest = key.removeprefix(BABIES_ROOT)[:36]
-    is_bound = key.startswith(BABIES_ROOT) and _UUID.fullmatch(rest)
-    return UUID(rest) if is_bound else otherwise
+    stream_id = key.removeprefix(BABIES_ROOT)[:36]
+    is_bound = key.startswith(BABIES_ROOT) and _UUID.fullmatch(stream_id)
+    return UUID(stream_id) if is_bound else otherwise
 
 
 def baby_position(key: str) -> tuple[UUID, int]:

@@ -59,9 +59,9 @@ def hide(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> tuple[Seg
     segment = get(tx, segment_id)
     cancelled = cancel_task(tx, segment_id)
     row = lock(tx, segment_id)
-    known = losses.of_segment(tx, segment_id)
-    if row.is_hidden and known:
-        return segment, known[-1]
+    recorded = losses.of_segment(tx, segment_id)
+    if row.is_hidden and recorded:
+        return segment, recorded[-1]
     if not row.is_live:
         raise _not_live(segment_id)
     audit.note(tx, "HideSegment", segment_id, f"{acceptance.actor}: {acceptance.reason}")
@@ -174,7 +174,7 @@ def _check_same(
     if not registered_spans:
         return
     for span in ranges:
-        if not any(_covers(known, span) for known in registered_spans):
+        if not any(_covers(span_of_row, span) for span_of_row in registered_spans):
             raise InvalidArgument(
                 f"offsets {span.start} to {span.end} of stream {span.stream_id} are none of the"
                 " segment's",
@@ -190,8 +190,8 @@ def _check_checksum(segment: SegmentRow, new: NewSegment) -> None:
         )
 
 
-def _covers(known: OffsetSpan, span: OffsetSpan) -> bool:
-    return known.stream_id == span.stream_id and known.start <= span.start and span.end <= known.end
+def _covers(outer: OffsetSpan, span: OffsetSpan) -> bool:
+    return outer.stream_id == span.stream_id and outer.start <= span.start and span.end <= outer.end
 
 
 def lost(segment: SegmentRow) -> Lost:

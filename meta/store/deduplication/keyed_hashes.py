@@ -35,9 +35,9 @@ def keyed(secret: bytes, hashes: bytes) -> KeptHashes:
         # secret nobody can choose one.
         encryptor = Cipher(algorithms.AES(secret), modes.ECB()).encryptor()
         return unpacked(encryptor.update(hashes) + encryptor.finalize())
-    own = partial(blake2b, key=secret, digest_size=HASH_BYTES)
+    hash_of = partial(blake2b, key=secret, digest_size=HASH_BYTES)
     starts = range(0, len(hashes), HASH_BYTES)
-    return unpacked(b"".join([own(hashes[at : at + HASH_BYTES]).digest() for at in starts]))
+    return unpacked(b"".join([hash_of(hashes[at : at + HASH_BYTES]).digest() for at in starts]))
 
 
 def unpacked(hashes: bytes) -> KeptHashes:

@@ -89,10 +89,10 @@ def delete(tx: Transaction, identifier: UUID | str, *, keeps_files: bool = False
     segments: nothing of it is read at versions from now on. Its tasks are dead from then on too,
     and are closed in pages by `cancel_tasks`.
     """
-    named = datasets.find_either(tx, identifier)
-    if named is None:
+    matching = datasets.find_either(tx, identifier)
+    if matching is None:
         return False
-    row = tx.execute(_LOCK, {"dataset": named.id}).one_or_none()
+    row = tx.execute(_LOCK, {"dataset": matching.id}).one_or_none()
     if row is None:
         return False
     dataset = Dataset(*row)

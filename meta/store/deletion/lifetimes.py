@@ -241,10 +241,10 @@ def _aged(name: str, statement: str, age: str, floor: str = "") -> ExpiryRule:
     """The rule of rows of an age; `floor` is the version below which they would be missed."""
 
     def run(tx: Transaction, ages: Ages) -> int:
-        gone = tx.execute(text(statement), {"age": getattr(ages, age), "most": ROWS_MAX})
+        deleted = tx.execute(text(statement), {"age": getattr(ages, age), "most": ROWS_MAX})
         if not floor:
-            return gone.rowcount
-        versions = gone.scalars().all()
+            return deleted.rowcount
+        versions = deleted.scalars().all()
         if versions:
             tx.execute(text(_RAISE_FLOOR.format(floor=floor)), {"version": max(versions)})
         return len(versions)

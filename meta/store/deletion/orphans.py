@@ -63,8 +63,8 @@ def condemn(tx: Transaction, question: Question, *, is_dry_run: bool) -> Judgeme
     # A baby or an object of a table that is an orphan stays one, so only segments need an identity.
     dead, unknown = _judge_babies(tx, babies)
     garbage = dead | table_expiry.orphans(tx, tables)
-    known = object_keys.find(tx, merged + _abandoned(tx, attempts))
-    strangers = [k for k in merged + _abandoned(tx, attempts) if k not in known]
+    registered = object_keys.find(tx, merged + _abandoned(tx, attempts))
+    strangers = [k for k in merged + _abandoned(tx, attempts) if k not in registered]
     # No row distinguishes the objects that stay from objects that writers left in the same folder.
     kept = kept_files.keys_among(tx, strangers)
     strangers = [key for key in strangers if key not in kept]
@@ -72,11 +72,11 @@ def condemn(tx: Transaction, question: Question, *, is_dry_run: bool) -> Judgeme
     if not is_dry_run:
         object_keys.condemn(tx, proven)
         # A writer may have registered one since.
-        known |= object_keys.find(tx, proven)
-        proven = [key for key in proven if known[key].state is not State.REGISTERED]
-    garbage |= {k for k, identity in known.items() if identity.state is not State.REGISTERED}
+        registered |= object_keys.find(tx, proven)
+        proven = [key for key in proven if registered[key].state is not State.REGISTERED]
+    garbage |= {k for k, identity in registered.items() if identity.state is not State.REGISTERED}
     garbage |= set(proven)
-    unknown |= {key for key in strangers if key not in known} - garbage
+    unknown |= {key for key in strangers if key not in registered} - garbage
     return Judgement(
         tuple(key for key in parsed if key in garbage),
         tuple(key for key in parsed if key in unknown),

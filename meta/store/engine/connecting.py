@@ -37,10 +37,10 @@ def parameters(url: URL, application_name: str, options: str = "") -> dict[str, 
 
     `options` are added to those of the URL and win over them.
     """
-    named = {**_DEFAULTS, "application_name": application_name, **database_url.parameters(url)}
+    keywords = {**_DEFAULTS, "application_name": application_name, **database_url.parameters(url)}
     if options:
-        named["options"] = f"{named.get('options', '')} {options}".strip()
-    return named
+        keywords["options"] = f"{keywords.get('options', '')} {options}".strip()
+    return keywords
 
 
 def ask(connection: "psycopg.Connection[object]", statements: str, secs: float) -> str:

@@ -29,8 +29,8 @@ def normalized(url: str) -> URL:
 
 def parameters(url: URL) -> dict[str, str]:
     """The parameters of libpq for a normalized URL."""
-    named = url.translate_connect_args(username="user", database="dbname")
-    return {name: str(value) for name, value in {**named, **url.query}.items()}
+    keywords = url.translate_connect_args(username="user", database="dbname")
+    return {name: str(value) for name, value in {**keywords, **url.query}.items()}
 
 
 def shown(url: URL) -> str:
@@ -58,14 +58,14 @@ def is_encrypted(url: str, default_mode: str = "") -> bool:
 
 def _several_hosts(url: str) -> URL:
     """Read libpq's own form, `user@a:1,b:2/name`, which SQLAlchemy does not know."""
-    scheme, separator, rest = url.partition("://")
-    named = conninfo_to_dict(f"postgresql{separator}{rest}")
+    scheme, separator, tail = url.partition("://")
+    keywords = conninfo_to_dict(f"postgresql{separator}{tail}")
     return URL.create(
         scheme,
-        username=_text(named.pop("user", None)),
-        password=_text(named.pop("password", None)),
-        database=_text(named.pop("dbname", None)),
-        query={name: str(value) for name, value in named.items() if value is not None},
+        username=_text(keywords.pop("user", None)),
+        password=_text(keywords.pop("password", None)),
+        database=_text(keywords.pop("dbname", None)),
+        query={name: str(value) for name, value in keywords.items() if value is not None},
     )
 
 

@@ -112,8 +112,8 @@ def _refused_by_constraint(cause: psycopg.errors.IntegrityError) -> MetaError:
     if name in _NOUNS:
         return NameTaken(f"another {_NOUNS[name]} has this name")
     if isinstance(cause, psycopg.errors.ForeignKeyViolation):
-        gone = re.search(r"is not present", cause.diag.message_detail or "")
-        if gone:
+        is_missing = re.search(r"is not present", cause.diag.message_detail or "")
+        if is_missing:
             return NotFound("a referenced row is gone", constraint=name)
         return StillReferenced("other rows refer to it", constraint=name)
     return RaceLost("another call changed the same rows", constraint=name)

@@ -77,8 +77,8 @@ class _UuidsDumper(Dumper):
         # Strides of bytes: value by value it takes six times as long.
         elements = bytearray(number * _ELEMENT_BYTES)
         elements[3::_ELEMENT_BYTES] = bytes([_UUID_BYTES]) * number
-        for place in range(_UUID_BYTES):
-            elements[4 + place :: _ELEMENT_BYTES] = obj.values[place::_UUID_BYTES]
+        for index in range(_UUID_BYTES):
+            elements[4 + index :: _ELEMENT_BYTES] = obj.values[index::_UUID_BYTES]
         return struct.pack("!5i", 1, 0, _UUID.oid, number, 1) + elements
 
 

@@ -152,5 +152,5 @@ def orphans(tx: Transaction, epochs: dict[str, int]) -> set[str]:
     """Keys, given with their epochs, that no row names and that nothing registers any more."""
     keys = list(epochs)
     values = {"epochs": [epochs[key] for key in keys], "age": ORPHAN_AGE_SECS}
-    old = {keys[place - 1] for place in tx.execute(_OLD, values).scalars()}
+    old = {keys[index - 1] for index in tx.execute(_OLD, values).scalars()}
     return old - set(tx.execute(_REGISTERED, {"keys": list(old)}).scalars())

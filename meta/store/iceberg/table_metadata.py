@@ -171,20 +171,20 @@ def put_objects(
     new = {table_object.digest: table_object for table_object in objects if table_object.object_key}
     if new:
         _check_keys(tx, dataset_id, [table_object.object_key for table_object in new.values()])
-        named = {
+        parameters = {
             "key": dataset_key,
             "digests": list(new),
             "keys": [table_object.object_key for table_object in new.values()],
             "sizes": [table_object.size_bytes for table_object in new.values()],
         }
-        if (taken := tx.execute(_KEYS_IN_USE, named).scalar_one_or_none()) is not None:
+        if (taken := tx.execute(_KEYS_IN_USE, parameters).scalar_one_or_none()) is not None:
             raise KeyTaken("the key is registered with another digest", object_key=taken)
-        tx.execute(_INSERT_OBJECTS, named)
+        tx.execute(_INSERT_OBJECTS, parameters)
     tx.execute(_TOUCH_OBJECTS, values)
-    known = {bytes(row[0]): row for row in tx.execute(_BY_DIGEST, values)}
+    stored = {bytes(row[0]): row for row in tx.execute(_BY_DIGEST, values)}
     return [
-        TableObject(table_object.digest, *known[table_object.digest][1:])
-        if table_object.digest in known
+        TableObject(table_object.digest, *stored[table_object.digest][1:])
+        if table_object.digest in stored
         else TableObject(table_object.digest, "", 0)
         for table_object in objects
     ]

@@ -138,8 +138,8 @@ def read(
 
 def _first_version(batch: ChangeBatch) -> ChangeBatch:
     first = batch.changes[0].version
-    own = tuple(change for change in batch.changes if change.version == first)
-    return ChangeBatch(own, first)
+    changes = tuple(change for change in batch.changes if change.version == first)
+    return ChangeBatch(changes, first)
 
 
 def _read(

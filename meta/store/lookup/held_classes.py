@@ -69,9 +69,9 @@ class HeldClasses:
         """
         if len(self._known) > SENT_MAX:
             # The copy is one step for other threads.
-            known = sorted(self._known.copy().items())
-            begin = bisect_left(known, first_key, key=itemgetter(0))
-            return _as_literals(known[begin : begin + SENT_MAX])
+            classes = sorted(self._known.copy().items())
+            begin = bisect_left(classes, first_key, key=itemgetter(0))
+            return _as_literals(classes[begin : begin + SENT_MAX])
         literals = self._literals
         if literals is None:
             literals = self._literals = _as_literals(list(self._known.items()))
@@ -79,11 +79,11 @@ class HeldClasses:
 
     def learn(self, masks: Iterable[tuple[int, int]], version: int) -> None:
         """Remember keys with the masks of their classes up to a version."""
-        known = {key: (version, mask) for key, mask in masks}
-        if known:
-            if len(self._known) + len(known) > DATASETS_MAX:
+        classes = {key: (version, mask) for key, mask in masks}
+        if classes:
+            if len(self._known) + len(classes) > DATASETS_MAX:
                 self._known.clear()
-            self._known.update(known)
+            self._known.update(classes)
             self._literals = None
 
 
@@ -95,9 +95,9 @@ def read(tx: Transaction, keys: Sequence[int]) -> dict[int, int]:
     return masks
 
 
-def _as_literals(known: Sequence[tuple[int, tuple[int, int]]]) -> KnownClasses:
+def _as_literals(classes: Sequence[tuple[int, tuple[int, int]]]) -> KnownClasses:
     return KnownClasses(
-        pg_arrays.numbers([key for key, _ in known]),
-        pg_arrays.numbers([version for _, (version, _) in known]),
-        pg_arrays.numbers([mask for _, (_, mask) in known]),
+        pg_arrays.numbers([key for key, _ in classes]),
+        pg_arrays.numbers([version for _, (version, _) in classes]),
+        pg_arrays.numbers([mask for _, (_, mask) in classes]),
     )

@@ -48,7 +48,7 @@ class PageQuery:
     names: Sequence[str] = ()
     known: KnownClasses = NONE_KNOWN
 
-    def behind_dataset(self, part: "PagePart", known: KnownClasses) -> "PageQuery":
+    def behind_dataset(self, part: "PagePart", classes: KnownClasses) -> "PageQuery":
         """The rest of a page, behind the datasets of its part."""
         assert part.last_key is not None
         return replace(
@@ -56,7 +56,7 @@ class PageQuery:
             limit=self.limit - len(part.pairs),
             behind=Position(part.last_key + 1, -1, INT64_MIN, ID_MAX),
             requested=part.version,
-            known=known,
+            known=classes,
         )
 
 

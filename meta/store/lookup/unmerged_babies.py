@@ -80,9 +80,9 @@ def read(tx: Transaction, dataset_id: UUID, cuts: Sequence[OffsetCut], most: int
     Raises VersionExpired for an unstamped baby that is merged: its routing may be forgotten.
     """
     babies: list[BabyRow] = []
-    left = list(cuts)
-    while left and len(babies) < most:
-        batch, left = left[:STREAMS_AT_ONCE], left[STREAMS_AT_ONCE:]
+    remaining = list(cuts)
+    while remaining and len(babies) < most:
+        batch, remaining = remaining[:STREAMS_AT_ONCE], remaining[STREAMS_AT_ONCE:]
         values = {
             "streams": [cut.stream_id for cut in batch],
             "afters": [cut.after for cut in batch],

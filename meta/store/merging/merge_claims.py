@@ -124,14 +124,14 @@ def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> li
     ]
     tasks: dict[int, MergeTaskRow] = {}
     for is_oldest_first in (False, True):
-        own = [
+        poll_tasks = [
             n
             for n, poll in enumerate(polls)
             if answers[n] is not None and poll.is_oldest_first == is_oldest_first
         ]
-        claims = _claim(tx, _FRESH[is_oldest_first], [polls[n] for n in own], lease_secs)
+        claims = _claim(tx, _FRESH[is_oldest_first], [polls[n] for n in poll_tasks], lease_secs)
         # There may be fewer tasks than polls.
-        tasks.update(zip(own, (task for task, _ in claims), strict=False))
+        tasks.update(zip(poll_tasks, (task for task, _ in claims), strict=False))
     broken = []
     for number, claimed in zip(tasks, _load(tx, list(tasks.values())), strict=True):
         if _is_whole(claimed):

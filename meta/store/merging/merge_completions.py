@@ -88,8 +88,8 @@ def complete_batch(
         version = versions.allocate(tx)
         for swap in swaps:
             _apply(tx, swap, version)
-    gone = [answer.task for answer in prepared.values() if isinstance(answer, InputsGone)]
-    stats.add(tx, merge_tasks.cancel(tx, gone))
+    tasks = [answer.task for answer in prepared.values() if isinstance(answer, InputsGone)]
+    stats.add(tx, merge_tasks.cancel(tx, tasks))
     return [_answer(prepared[completion.task_id]) for completion in batch]
 
 
@@ -168,8 +168,8 @@ def _completed_before(
 ) -> Done | Rejected:
     # The keys decide: the outputs may be merged away or even deleted by now.
     keys = [output.object_key for output in outputs]
-    known = object_keys.find(tx, keys)
-    ids = [known[key].segment_id if key in known else None for key in keys]
+    registered = object_keys.find(tx, keys)
+    ids = [registered[key].segment_id if key in registered else None for key in keys]
     if ids == [task.output_segment_id, *(task.more_output_ids or ())]:
         return Done()
     return Rejected("TASK_NOT_OPEN", "the task was completed with another output")

@@ -117,13 +117,13 @@ def _add_page(
     tx: Transaction, tiers: dict[int, SizeTier], behind: _Creation, values: dict[str, object]
 ) -> _Creation | None:
     """Add a page of a dataset's segments to the tiers; the place of the next page, if any."""
-    place = {"after_at": behind.created_at, "after_id": behind.segment_id}
-    rows = tx.execute(_READ, {**values, **place}).all()
+    after = {"after_at": behind.created_at, "after_id": behind.segment_id}
+    rows = tx.execute(_READ, {**values, **after}).all()
     for row in rows:
         if row[3] is not None:
             tier = SizeTier(*row[3:])
-            known = tiers.get(tier.tier)
-            tiers[tier.tier] = tier if known is None else known.plus(tier)
+            segments = tiers.get(tier.tier)
+            tiers[tier.tier] = tier if segments is None else segments.plus(tier)
     if not rows or rows[0].num_rows < values["most"]:
         return None
     return _Creation(rows[0].created_at, rows[0].id)

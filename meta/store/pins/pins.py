@@ -59,10 +59,10 @@ _HELD_BY_OTHERS = text(
 
 def check_number(tx: Transaction, principal: str, owner: str, limits: PinLimits) -> None:
     """Raise QuotaExceeded if the caller, or all together, have as many pins as they may."""
-    total, own = tx.execute(_COUNT, {"principal": principal, "owner": owner}).one()
-    if own >= limits.per_owner:
+    total, owned = tx.execute(_COUNT, {"principal": principal, "owner": owner}).one()
+    if owned >= limits.per_owner:
         raise QuotaExceeded(
-            f"{principal or owner!r} has {own} pins already", limit=limits.per_owner
+            f"{principal or owner!r} has {owned} pins already", limit=limits.per_owner
         )
     if total >= limits.total:
         raise QuotaExceeded(f"there are {total} pins already", limit=limits.total)
@@ -308,8 +308,8 @@ def renew(tx: Transaction, pin_id: UUID, lease_secs: float, limits: PinLimits) -
 
 def release(tx: Transaction, pin_id: UUID) -> Released | None:
     """End a pin at once; None if there is none that the caller may end."""
-    own = access.current.get().subject
-    values = {"id": pin_id, "is_operator": is_operator(), "own": own}
+    subject = access.current.get().subject
+    values = {"id": pin_id, "is_operator": is_operator(), "own": subject}
     row = tx.execute(_RELEASE, values).one_or_none()
     return None if row is None else Released(*row)
 

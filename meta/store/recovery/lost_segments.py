@@ -154,8 +154,8 @@ def add_dataset(tx: Transaction, dataset_id: str) -> None:
 def bring_back(tx: Transaction, returned: Returned) -> Version:
     """Register all that comes back. Raises RaceLost if it was planned from another state."""
     _compare(tx, returned)
-    known = [stream for stream in returned.streams if stream.before is not None]
-    rows = [EndedStream(str(stream.id), -1, -1, (), stream.babies) for stream in known]
+    streams = [stream for stream in returned.streams if stream.before is not None]
+    rows = [EndedStream(str(stream.id), -1, -1, (), stream.babies) for stream in streams]
     restored_streams.write_babies(tx, rows)
     claims = segments.claim(tx, [segment.new for segment in returned.segments])
     segments.raise_refusal(claims)
@@ -164,8 +164,8 @@ def bring_back(tx: Transaction, returned: Returned) -> Version:
     version = versions.allocate(tx)
     for count in sorted({segment.merge_count for segment in returned.segments}):
         pairs = zip(claims, returned.segments, strict=True)
-        own = [claim for claim, segment in pairs if segment.merge_count == count]
-        segments.insert(tx, own, version, merge_count=count)
+        same_count = [claim for claim, segment in pairs if segment.merge_count == count]
+        segments.insert(tx, same_count, version, merge_count=count)
     ids = {claim.new.object_key: claim.segment_id for claim in claims}
     rebuild.fill_segments(tx, [(item, ids[item.new.object_key]) for item in returned.segments])
     _write_registrations(tx, returned, ids, version)

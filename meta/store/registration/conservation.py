@@ -91,8 +91,8 @@ def is_counted(merge: Merge) -> bool:
 def _taken(tx: Transaction, merge: Merge, events: int, records: int) -> ExcessEvents | None:
     """Take the excess from the allowance of the dataset; the audit log names the caller."""
     dataset_id, excess = merge.dataset_id, events - records
-    left = take_allowance(tx, dataset_id, excess)
-    if left is None:
+    remaining = take_allowance(tx, dataset_id, excess)
+    if remaining is None:
         name = datasets.get(tx, dataset_id).name
         return ExcessEvents(
             f"the segments hold {events} events, their baby segments {records} records: if a"
@@ -101,8 +101,8 @@ def _taken(tx: Transaction, merge: Merge, events: int, records: int) -> ExcessEv
             dataset_id=dataset_id,
             excess_events=excess,
         )
-    detail = f"{excess} excess events of the {excess + left} allowed"
+    detail = f"{excess} excess events of the {excess + remaining} allowed"
     audit.note(tx, "RegisterMergedSegment", dataset_id, detail, merge.caller)
     metrics.ALLOWED_EXCESS_EVENTS.inc(excess)
-    log.warning("excess_events_allowed", dataset_id=str(dataset_id), events=excess, left=left)
+    log.warning("excess_events_allowed", dataset_id=str(dataset_id), events=excess, left=remaining)
     return None

@@ -200,7 +200,7 @@ def _find_claimed(
 
     claimed, first = list[int](), 0
     for days in parts:
-        claimed += [first + place for place in claiming.find_claimed(tx, window, days)]
+        claimed += [first + index for index in claiming.find_claimed(tx, window, days)]
         first += sum(day.number for day in days)
     return claimed
 
@@ -236,18 +236,18 @@ def claim_rows(
             "events have other deduplication keys now, or none", dataset_id=dataset_id
         )
     claimed = set(claiming.find_claimed(tx, window, claims.days))
-    left, position = [], 0
+    remaining, position = [], 0
     for day in claims.days:
-        own = [
-            day.hashes[place * HASH_BYTES : (place + 1) * HASH_BYTES]
-            for place in range(day.number)
-            if position + place not in claimed
+        row_digests = [
+            day.hashes[index * HASH_BYTES : (index + 1) * HASH_BYTES]
+            for index in range(day.number)
+            if position + index not in claimed
         ]
         position += day.number
-        if own and window.has(day.day):
-            left.append(DayKeys(day.day, b"".join(own)))
-    claiming.claim(tx, window, left)
-    return sum(day.number for day in left)
+        if row_digests and window.has(day.day):
+            remaining.append(DayKeys(day.day, b"".join(row_digests)))
+    claiming.claim(tx, window, remaining)
+    return sum(day.number for day in remaining)
 
 
 def _claimed(dataset_id: UUID, claimed: Sequence[int]) -> EventsClaimed:

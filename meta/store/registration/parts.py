@@ -23,8 +23,8 @@ def conflict_keys(merges: Sequence[Merge]) -> list[list[Hashable]]:
     """Return the keys of parts for each call."""
     keys: list[list[Hashable]] = [[] for _ in merges]
     for part in PARTS:
-        for own, added in zip(keys, part.conflict_keys(merges), strict=True):
-            own.extend(added)
+        for call_keys, added in zip(keys, part.conflict_keys(merges), strict=True):
+            call_keys.extend(added)
     return keys
 
 

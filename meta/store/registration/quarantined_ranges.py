@@ -82,13 +82,13 @@ def add(
 ) -> None:
     """Count the quarantined records of the streams among some spans that have a verdict."""
     for verdict in sorted(set(verdicts.values())):
-        own = [span for span in spans if verdicts.get(UUID(span.stream_id)) == verdict]
+        verdict_spans = [span for span in spans if verdicts.get(UUID(span.stream_id)) == verdict]
         values = {
             "verdict": verdict,
             "dataset": dataset_id,
-            "streams": pg_arrays.uuids([UUID(span.stream_id) for span in own]),
-            "starts": pg_arrays.numbers([span.start for span in own]),
-            "ends": pg_arrays.numbers([span.end for span in own]),
+            "streams": pg_arrays.uuids([UUID(span.stream_id) for span in verdict_spans]),
+            "starts": pg_arrays.numbers([span.start for span in verdict_spans]),
+            "ends": pg_arrays.numbers([span.end for span in verdict_spans]),
         }
         tx.execute(_ADD, values)
 
@@ -128,4 +128,4 @@ def are_counted(tx: Transaction, names: Sequence[QuarantineKey]) -> list[bool]:
         "offsets": [name.offset for name in names],
     }
     counted = {number - 1 for number in tx.execute(_COUNTED, values).scalars()} if names else set()
-    return [name.verdict is None or place in counted for place, name in enumerate(names)]
+    return [name.verdict is None or index in counted for index, name in enumerate(names)]

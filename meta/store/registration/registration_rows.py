@@ -65,7 +65,7 @@ def write(tx: Transaction, fresh: Fresh) -> Version:
 
     The counter is the last of all locks but the statistics.
     """
-    claims = [claimed for _, own in fresh for claimed in own]
+    claims = [claimed for _, call_claims in fresh for claimed in call_claims]
     changes = segments.counted(claims)
     values = _columns(fresh, claims)
     num_moves = sum(len(moves) for moves, _ in fresh)
@@ -80,12 +80,12 @@ def write(tx: Transaction, fresh: Fresh) -> Version:
 
 
 def _columns(fresh: Fresh, claims: Sequence[Claim]) -> dict[str, object]:
-    moves = [move for own, _ in fresh for move in own]
+    moves = [move for call_claims, _ in fresh for move in call_claims]
     firsts: list[UUID | None] = []
     further: list[tuple[UUID, UUID]] = []
-    for own_moves, own in fresh:
-        firsts += [own[0].segment_id if own else None] * len(own_moves)
-        further += [(own[0].segment_id, claimed.segment_id) for claimed in own[1:]]
+    for own_moves, call_claims in fresh:
+        firsts += [call_claims[0].segment_id if call_claims else None] * len(own_moves)
+        further += [(call_claims[0].segment_id, claimed.segment_id) for claimed in call_claims[1:]]
     return {
         **move_columns(moves),
         **segments.columns(claims),

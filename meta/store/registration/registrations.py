@@ -165,15 +165,15 @@ def _refused_moves(tx: Transaction, call: BatchCall) -> MetaError | None:
     ]
     if moved:
         # gRPC refuses metadata above 8 KiB.
-        named = moved[:CURRENT_VALUES_MAX]
+        listed = moved[:CURRENT_VALUES_MAX]
         current: dict[UUID, object] = {
             entry.stream_id: entry.merged_offset
-            for entry in merged_offsets.read(tx, Backlogs.whole(named), [merge.dataset_id])
+            for entry in merged_offsets.read(tx, Backlogs.whole(listed), [merge.dataset_id])
         }
         return OffsetConflict(
             f"{len(moved)} of {len(merge.moves)} merged offsets are not what they were",
             dataset_id=merge.dataset_id,
-            **{f"merged_offset.{i}": current.get(i, "no entry") for i in named},
+            **{f"merged_offset.{i}": current.get(i, "no entry") for i in listed},
         )
     for move, committed in zip(merge.moves, call.committed, strict=True):
         if committed is not None and move.offsets.end > committed:

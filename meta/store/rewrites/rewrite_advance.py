@@ -143,8 +143,8 @@ def _create_tasks(
         merge_planning.create_tasks(
             tx, [[row.id] for row in chosen], TaskKind.REWRITE, merges_added=0, rewrite_id=job_id
         )
-        place = {"cursor_at": chosen[-1].created_at, "cursor_id": chosen[-1].id}
-        return _Step(place, planned_bytes=sum(row.compressed_size_bytes for row in chosen))
+        position = {"cursor_at": chosen[-1].created_at, "cursor_id": chosen[-1].id}
+        return _Step(position, planned_bytes=sum(row.compressed_size_bytes for row in chosen))
     if cursor["cursor_id"] != UUID(int=0):
         # Inputs of a merge may be free again.
         return _Step(_CURSOR_START)

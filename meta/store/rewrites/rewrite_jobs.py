@@ -89,8 +89,8 @@ class RewriteJobRow:
         """Seconds that the rest takes at the speed so far; None while there is no speed."""
         if self.state != JobState.RUNNING or not self.bytes_done:
             return None
-        left = max(0, self.bytes_total - self.bytes_done)
-        return left * self.active_ms // self.bytes_done // 1_000
+        bytes_left = max(0, self.bytes_total - self.bytes_done)
+        return bytes_left * self.active_ms // self.bytes_done // 1_000
 
 
 _LIVE = "s.dataset_key = :key AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL"
@@ -189,9 +189,9 @@ def create(tx: Transaction, new: NewRewriteJob) -> RewriteJobRow:
 
     Raises NotFound, RewriteUnfinished.
     """
-    known = find(tx, new.id)
-    if known is not None:
-        return known
+    job = find(tx, new.id)
+    if job is not None:
+        return job
     key = _dataset_key(tx, new.dataset_id)
     dataset = datasets.lock_settings(tx, new.dataset_id) if new.store is not None else None
     # Alone with the planning of the dataset: the count is that of the first task's time.

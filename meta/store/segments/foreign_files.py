@@ -43,8 +43,8 @@ _READ_AGAIN = text("""
 def unread_file(time_column: str = "") -> bytes:
     """A serialized ForeignFile that nobody has read."""
     name = time_column.encode()
-    named = length_prefix(_TIME_COLUMN, len(name)) + name if name else b""
-    return varint(_STATE << 3 | VARINT) + varint(UNREAD) + named
+    column_field = length_prefix(_TIME_COLUMN, len(name)) + name if name else b""
+    return varint(_STATE << 3 | VARINT) + varint(UNREAD) + column_field
 
 
 def mark_unread(tx: Transaction, saved: Mapping[UUID, UUID]) -> None:

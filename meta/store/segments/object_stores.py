@@ -30,15 +30,15 @@ def configure(tx: Transaction, urls: Mapping[str, str]) -> Sequence[str]:
 
     Stores that it does not name are forgotten, except those in use, whose names are returned.
     """
-    known = {row.name: row.url for row in tx.execute(_KNOWN)}
+    stored = {row.name: row.url for row in tx.execute(_KNOWN)}
     in_use = []
-    for name in known.keys() - urls.keys():
+    for name in stored.keys() - urls.keys():
         if tx.execute(_IS_USED, {"name": name, "folder": store_folder(name)[:-1]}).scalar_one():
             in_use.append(name)
         else:
             tx.execute(_FORGET, {"name": name})
     for name, url in sorted(urls.items()):
-        if known.get(name) != url:
+        if stored.get(name) != url:
             remember(tx, name, url)
     return sorted(in_use)
 

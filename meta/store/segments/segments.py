@@ -211,14 +211,14 @@ def claim(
         keys = datasets.lock_shared(tx, [segment.dataset_id for segment in new])
     ids = [new_uuid7() for _ in new]
     mine = object_keys.register(tx, [segment.object_key for segment in new], ids)
-    known = object_keys.find(tx, [s.object_key for s in new if s.object_key not in mine])
-    known_ids = [i.segment_id for i in known.values() if i.segment_id]
+    registered = object_keys.find(tx, [s.object_key for s in new if s.object_key not in mine])
+    known_ids = [i.segment_id for i in registered.values() if i.segment_id]
     rows = {UUID(row.id): row for row in get_many(tx, known_ids)}
     claims = []
     for segment, segment_id in zip(new, ids, strict=True):
         claimed = Claim(segment, segment_id, keys[segment.dataset_id])
         if segment.object_key not in mine:
-            claimed = _known(claimed, known.get(segment.object_key), rows)
+            claimed = _known(claimed, registered.get(segment.object_key), rows)
         claims.append(claimed)
     return tuple(claims)
 

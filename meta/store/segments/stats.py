@@ -98,9 +98,9 @@ def columns(changes: Iterable[Change]) -> dict[str, object] | None:
     """The parameters of ADD; None = there is nothing to add."""
     sums: dict[int, list[int]] = {}
     for change in changes:
-        key, *own = change
+        key, *values = change
         total = sums.get(key)
-        sums[key] = own if total is None else list(map(add_numbers, total, own))
+        sums[key] = values if total is None else list(map(add_numbers, total, values))
     if not sums:
         return None
     totals = zip(*sums.values(), strict=True)

@@ -140,7 +140,7 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
     """
     # Datasets come first in the order of locks.
     live = stream_datasets.lock_live_datasets(tx, commit.dataset_ids)
-    gone = tuple(d for d in commit.dataset_ids if d not in live)
+    deleted = tuple(d for d in commit.dataset_ids if d not in live)
     heads = streams.lock_heads(tx, [commit.stream_id])
     if commit.stream_id not in heads:
         raise NotFound("there is no such stream", stream_id=commit.stream_id)
@@ -148,21 +148,21 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
     foreign = stream_datasets.find_foreign(tx, commit.stream_id, live)
     foreign_ids = tuple(d for d in commit.dataset_ids if d in foreign)
     if commit.offset <= head.committed_offset and _is_replay(tx, commit):
-        return Committed(head.committed_offset, gone, foreign_ids)
+        return Committed(head.committed_offset, deleted, foreign_ids)
     refusal = _refusal(commit, head)
     if refusal is not None:
         continuity.look_soon(tx.info)
         raise refusal
-    own = live - foreign
-    entries = [NewEntry(commit.stream_id, d, commit.offset - 1) for d in sorted(own)]
+    followed = live - foreign
+    entries = [NewEntry(commit.stream_id, d, commit.offset - 1) for d in sorted(followed)]
     made = stream_datasets.create_missing(tx, entries)
     _write(tx, commit)
     shares = zip(commit.dataset_ids, _shares(commit), strict=True)
-    usage.add(tx, {dataset_id: n for dataset_id, n in shares if dataset_id in own})
+    usage.add(tx, {dataset_id: n for dataset_id, n in shares if dataset_id in followed})
     continuity.note_change(tx.info)
     if made:
         stream_datasets.stamp(tx, made, versions.allocate(tx))
-    return Committed(commit.offset, gone, foreign_ids)
+    return Committed(commit.offset, deleted, foreign_ids)
 
 
 def list_flushes(
@@ -233,5 +233,5 @@ def _shares(commit: OffsetCommit) -> tuple[int, ...]:
     """Records per stamped dataset: as the collector counted them, else spread evenly."""
     if commit.dataset_records or not commit.dataset_ids:
         return commit.dataset_records
-    share, rest = divmod(commit.num_records, len(commit.dataset_ids))
-    return tuple(share + (index < rest) for index in range(len(commit.dataset_ids)))
+    share, remainder = divmod(commit.num_records, len(commit.dataset_ids))
+    return tuple(share + (index < remainder) for index in range(len(commit.dataset_ids)))

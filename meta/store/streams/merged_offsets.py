@@ -241,7 +241,7 @@ def read(
 
 
 def read_unmerged(
-    tx: Transaction, backlogs: Backlogs, named: Sequence[tuple[UUID, UUID]] = ()
+    tx: Transaction, backlogs: Backlogs, pairs: Sequence[tuple[UUID, UUID]] = ()
 ) -> list[EntryRow]:
     """The entries with something to merge, and those that are named.
 
@@ -249,8 +249,8 @@ def read_unmerged(
     """
     values = {
         **backlogs.values(),
-        "named_streams": [stream_id for stream_id, _ in named],
-        "named_datasets": [dataset_id for _, dataset_id in named],
+        "named_streams": [stream_id for stream_id, _ in pairs],
+        "named_datasets": [dataset_id for _, dataset_id in pairs],
     }
     return [EntryRow(*row) for row in tx.execute(_READ_UNMERGED, values)]
 

@@ -169,11 +169,11 @@ def lock(tx: Transaction, stream_id: UUID) -> tuple[Head, StoredStream]:
 
 def _finish(tx: Transaction, stream: StoredStream, removed: UUID | None = None) -> None:
     """Retire the stream if it is drained, draw the version, and tell pollers what went."""
-    gone = [removed] if removed is not None else []
+    removed_streams = [removed] if removed is not None else []
     if streams.retire_if_drained(tx, stream.id):
-        gone.append(WHOLE_STREAM)
+        removed_streams.append(WHOLE_STREAM)
     version = versions.allocate(tx)
     streams.stamp(tx, [stream.id], version)
-    for dataset_id in gone:
+    for dataset_id in removed_streams:
         values = {"version": version, "stream": stream.id, "dataset": dataset_id}
         tx.execute(_REMOVED, {**values, "shard_hash": stream.shard_hash})

@@ -120,18 +120,18 @@ def compare(side: Side, view: WitnessView) -> Verdict | Superseded:
 
 def _is_original(side: Side, view: WitnessView, newest: Mark) -> bool:
     """True for a database that lost nothing, and of which a restored copy began a history."""
-    own = view.own
-    has_all = own is not None and side.has_begun(own) and own.tick <= side.tick
+    mark = view.own
+    has_all = mark is not None and side.has_begun(mark) and mark.tick <= side.tick
     return has_all and newest.history > (side.history or 0)
 
 
 def _loss(side: Side, newest: Mark | None) -> str:
     """The reason why the database counts as restored, "" if it does not."""
-    known, history = side.history or 0, newest.history if newest else 0
-    if newest is None or history < known:
-        return LOST if known else ""
-    if history > known:
-        return "the bucket has a newer history" if known else "the bucket has a witness already"
+    local, history = side.history or 0, newest.history if newest else 0
+    if newest is None or history < local:
+        return LOST if local else ""
+    if history > local:
+        return "the bucket has a newer history" if local else "the bucket has a witness already"
     if newest.number < side.number:
         return BEHIND
     if newest.tick > side.tick:

@@ -75,10 +75,10 @@ def list_applying(tx: Transaction, worker_id: str) -> list[NamedSettings]:
     return _read(tx.execute(_APPLYING, {"id": worker_id, "limit": NAMES_MAX}))
 
 
-def in_force(named: Sequence[NamedSettings]) -> WorkerSettings:
+def in_force(entries: Sequence[NamedSettings]) -> WorkerSettings:
     """Each setting from the last of the names that sets it."""
     merged = NOTHING
-    for entry in named:
+    for entry in entries:
         merged = replace(merged, **entry.settings.given())
     return merged
 
@@ -112,7 +112,7 @@ def _read(rows: Any) -> list[NamedSettings]:
 
 def _settings(stored: Mapping[str, Any]) -> WorkerSettings:
     # A server of a later release may have stored more.
-    known = {name: stored[name] for name in WorkerSettings.__slots__ if name in stored}
-    if "dataset_ids" in known:
-        known["dataset_ids"] = tuple(known["dataset_ids"])
-    return WorkerSettings(**known)
+    settings = {name: stored[name] for name in WorkerSettings.__slots__ if name in stored}
+    if "dataset_ids" in settings:
+        settings["dataset_ids"] = tuple(settings["dataset_ids"])
+    return WorkerSettings(**settings)

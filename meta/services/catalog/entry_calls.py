@@ -134,7 +134,7 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
     def _write(
         self, request: Message, identifier: UUID | str, change: Callable[[Transaction], Result]
     ) -> Result:
-        """Make a change of the entry `identifier`, and leave a record unless nothing changed by it."""
+        """Change the entry `identifier`, and leave a record unless nothing changed by it."""
 
         def work(tx: Transaction) -> Result:
             before = self.entries.find(tx, identifier)

@@ -154,15 +154,15 @@ def dataset_table(
     Links do not show computed columns, since their output must not change; they may name them.
     """
     promoted_columns = tuple(columns)
-    own: dict[str, KqlType] = {}
+    typed: dict[str, KqlType] = {}
     for column in promoted_columns:
-        own[column.name] = column.type
+        typed[column.name] = column.type
         if column.type == "datetime":
-            own[f"{column.name}_nanos"] = "int"
-    own |= {column.name: column.type for column in promoted_columns}
+            typed[f"{column.name}_nanos"] = "int"
+    typed |= {column.name: column.type for column in promoted_columns}
     # On a case-insensitive clash, the format's columns win: SQL takes such names for one.
-    taken = {name.lower() for name in own}
-    types = {name: type_ for name, type_ in FORMAT_COLUMNS.items() if name not in taken} | own
+    taken = {name.lower() for name in typed}
+    types = {name: type_ for name, type_ in FORMAT_COLUMNS.items() if name not in taken} | typed
     computed = {
         name: expression
         for name, (sources, expression) in COMPUTED.items()

@@ -59,7 +59,7 @@ def _signatures(function: Function) -> str:
 
 def _columns() -> str:
     names = {type_: [n for n, t in FORMAT_COLUMNS.items() if t == type_] for type_ in TYPES}
-    rows = ((f"`{t}`", ", ".join(f"`{n}`" for n in own)) for t, own in names.items() if own)
+    rows = ((f"`{t}`", ", ".join(f"`{n}`" for n in items)) for t, items in names.items() if items)
     return _table("Type | Columns", rows)
 
 

@@ -127,8 +127,8 @@ def compile_view(branches: Iterable[CheckedQuery], schema: Columns) -> CheckedQu
     """
     states = list(branches)
     if not schema:
-        first, *rest = (state.columns for state in states)
-        schema = {n: t for n, t in first.items() if all(c.get(n) == t for c in rest)}
+        first, *others = (state.columns for state in states)
+        schema = {n: t for n, t in first.items() if all(c.get(n) == t for c in others)}
     relations_ = []
     for state in states:
         values = {
@@ -165,8 +165,8 @@ def _over(operator: syntax.Operator, state: CheckedQuery, context: Context) -> C
     """Return the output of an operator, with the queries in its expressions joined before it."""
     check = _CHECKS[operator.name]
     if operator.name in _WINDOWED and windows.are_in(operator):
-        rest, with_values = windows.computed(operator, state, context)
-        return _shown(_over(rest, with_values, context), with_values, state)
+        remaining, with_values = windows.computed(operator, state, context)
+        return _shown(_over(remaining, with_values, context), with_values, state)
     if not subqueries.are_in(operator, state, context):
         return check(operator, state, context)
     if operator.name == "where":
@@ -241,8 +241,8 @@ def _of_signal(name: syntax.Name, context: Context) -> CheckedQuery | None:
     every = _rows_of(table)
     tested = Apply("eq", (ColumnValue("signal", "string"), Constant(signal, "string")), "bool")
     records = every.over(RowFilter(every.relation, tested, table.columns))
-    own = {p.name for p in table.promoted}
-    values = {n: v for n, v in records.everything().items() if n in own or n not in of_others}
+    promoted = {p.name for p in table.promoted}
+    values = {n: v for n, v in records.everything().items() if n in promoted or n not in of_others}
     return records.select(values, name.offset)
 
 

@@ -50,14 +50,14 @@ def levels(relation: Relation) -> int:
     return below if isinstance(relation, RowFilter) else below + 1
 
 
-def written_size(expression: Expression, known: dict[int, tuple[Expression, int]]) -> int:
+def written_size(expression: Expression, sizes: dict[int, tuple[Expression, int]]) -> int:
     """Return how many nodes an expression has when parts that it shares are written out.
 
-    `known` has the sizes of expressions walked before, by identity, and keeps them alive.
+    `sizes` has the sizes of expressions walked before, by identity, and keeps them alive.
     """
-    known_size = known.get(id(expression))
+    known_size = sizes.get(id(expression))
     if known_size is not None:
         return known_size[1]
-    size = 1 + sum(written_size(part, known) for part in parts(expression))
-    known[id(expression)] = (expression, size)
+    size = 1 + sum(written_size(part, sizes) for part in parts(expression))
+    sizes[id(expression)] = (expression, size)
     return size

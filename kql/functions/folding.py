@@ -79,5 +79,5 @@ def variants(character: str) -> str:
 
 
 def _character_pattern(character: str) -> str:
-    known = variants(character)
-    return f"[{known}]" if len(known) > 1 else escape(character)
+    cases = variants(character)
+    return f"[{cases}]" if len(cases) > 1 else escape(character)

@@ -23,11 +23,11 @@ def normalized(value: Expression) -> Expression:
         return value
     if value.template in ("dcount", "dcountif"):
         # The accuracy of Kusto's estimate is not needed: the count is exact.
-        first, *rest = (a for a in value.arguments if not _is_size(a, value))
+        first, *others = (a for a in value.arguments if not _is_size(a, value))
         if first.type == "dynamic":
             first = convert(first, "string", value.offset, value.source)
         first = or_empty(first) if first.type == "string" else first
-        return _of_rows(replace(value, arguments=(first, *rest)))
+        return _of_rows(replace(value, arguments=(first, *others)))
     if value.template in _CONDITIONAL:
         value = _of_rows(value)
     if value.template in ("make_list", "make_set"):

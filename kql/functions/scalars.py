@@ -202,12 +202,12 @@ def _built_in(call: syntax.Call, scope: Scope) -> Expression:
     return normalized(typed)
 
 
-def _as_type(call: syntax.Call, named: syntax.Literal, scope: Scope) -> Expression:
+def _as_type(call: syntax.Call, type_name: syntax.Literal, scope: Scope) -> Expression:
     """Return what extract() finds, as the type that typeof() names."""
-    type_ = ALIASES.get(str(named.value))
+    type_ = ALIASES.get(str(type_name.value))
     if call.name != "extract" or type_ is None:
         hint = "write extract(regex, 1, text, typeof(long))"
-        raise KqlError(named.offset, f"typeof({named.value}) does not stand here", hint)
+        raise KqlError(type_name.offset, f"typeof({type_name.value}) does not stand here", hint)
     return convert(check(call, scope), type_, call.offset, call.name)
 
 
@@ -320,10 +320,10 @@ def _equal_texts(left: Argument, right: Argument, name: str, offset: int) -> Exp
         if side.type not in ("string", "dynamic"):
             given.fail(f"{name} compares texts, not {side.type}", "use ==")
     constants = [str(v.value) if isinstance(v, Constant) else None for v in sides]
-    known = next((text for text in constants if text is not None), None)
+    constant = next((text for text in constants if text is not None), None)
     a, b = (
         Argument(
-            folded_value(convert(value, "string", offset, name), known, offset, name)
+            folded_value(convert(value, "string", offset, name), constant, offset, name)
             if text is None
             else folded_constant(text),
             offset,

@@ -31,8 +31,8 @@ def value(call: syntax.Call, scope: Scope, check: CheckValue) -> Expression:
     for parameter in function.parameters:
         argument = given.get(parameter.name)
         # A default has the function's scope, and no row.
-        place = outer if argument is None else scope
-        bound[parameter.name] = _bound(call.name, parameter, argument, place, check, call.offset)
+        frame = outer if argument is None else scope
+        bound[parameter.name] = _bound(call.name, parameter, argument, frame, check, call.offset)
     return check(function.body, Scope({}, replace(context, names=function.names, bound=bound)))
 
 
@@ -69,8 +69,8 @@ def table(
         else:
             state = _table_of(call, parameter, argument, context)
             tables[parameter.name] = _fitting(parameter, state, call.offset)
-    named = {n: p for n, p in function.names.tables.items() if n not in tables}
-    names = replace(function.names, tables=named)
+    tables_of = {n: p for n, p in function.names.tables.items() if n not in tables}
+    names = replace(function.names, tables=tables_of)
     inner = replace(context, tables={**context.tables, **tables}, names=names, bound=bound)
     assert isinstance(function.body, syntax.QueryPipeline)
     return inner.pipeline(function.body)
@@ -82,15 +82,15 @@ def _given(
     """Return the arguments by their parameters' names."""
     given: dict[str, syntax.Expression] = {}
     names = [parameter.name for parameter in function.parameters]
-    for place, item in enumerate(items):
-        if place >= len(names):
+    for index, item in enumerate(items):
+        if index >= len(names):
             hint = f"its parameters are {', '.join(names) or 'none'}"
             raise KqlError(offset, f"{name} takes {len(names)} arguments", hint)
-        own = item.name or names[place]
-        if own not in names or own in given:
-            what = f"{name} has no parameter {quoted(own)} left"
+        parameter_name = item.name or names[index]
+        if parameter_name not in names or parameter_name in given:
+            what = f"{name} has no parameter {quoted(parameter_name)} left"
             raise KqlError(item.expression.offset, what, f"there are {', '.join(names)}")
-        given[own] = item.expression
+        given[parameter_name] = item.expression
     return given
 
 

@@ -38,8 +38,8 @@ def values(items: tuple[syntax.Item, ...], scope: Scope) -> dict[str, Expression
 
 def project(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     """Keep columns, in their order."""
-    named = values(operator.items, state.scope(context))
-    return state.select(named, operator.offset, is_named=True)
+    columns = values(operator.items, state.scope(context))
+    return state.select(columns, operator.offset, is_named=True)
 
 
 def extend(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
@@ -223,5 +223,5 @@ def _wanted(
     if not isinstance(expression, syntax.Star):
         checked = argument(expression, scope)
         return [(implied_name(expression), checked.value)]
-    own = key.name if isinstance(key, ColumnValue) else ""
-    return [(n, ColumnValue(n, t)) for n, t in scope.columns.items() if n != own and n not in by]
+    source = key.name if isinstance(key, ColumnValue) else ""
+    return [(n, ColumnValue(n, t)) for n, t in scope.columns.items() if n != source and n not in by]

@@ -130,8 +130,8 @@ def union(operator: syntax.Operator, state: CheckedQuery | None, context: Contex
     inputs = [*([state] if state else []), *map(context.pipeline, operator.sources)]
     if column := operator.parameters.get("withsource"):
         names = [*(["union_arg0"] if state else []), *map(_source_name, operator.sources)]
-        named = (name or f"union_arg{place}" for place, name in enumerate(names))
-        inputs = [_with_source(i, column, n, operator) for i, n in zip(inputs, named, strict=True)]
+        items = (name or f"union_arg{index}" for index, name in enumerate(names))
+        inputs = [_with_source(i, column, n, operator) for i, n in zip(inputs, items, strict=True)]
     columns: dict[str, KqlType] = {}
     for each in inputs:
         for name, type_ in each.columns.items():

@@ -57,13 +57,13 @@ def _together(operator: syntax.Operator, state: CheckedQuery, context: Context) 
     arrays = {fresh(f"$array{n}", shown): item for n, item in enumerate(operator.items)}
     for item in operator.items:
         _array(item, state, context)
-    named = tuple(Item(item.expression, name) for name, item in arrays.items())
-    state = columns.extend(replace(operator, name="extend", items=named), state, context)
+    items = tuple(Item(item.expression, name) for name, item in arrays.items())
+    state = columns.extend(replace(operator, name="extend", items=items), state, context)
     places = argument(_places(list(arrays), operator), state.scope(context)).value
     index = operator.parameters.get("with_itemindex", _INDEX)
     state = _expanded(state, index, places, offset)
-    place = combining.converted(ColumnValue(index, "dynamic"), "long", offset, "mv-expand")
-    state = state.select({**state.everything(), index: place}, offset)
+    index_column = combining.converted(ColumnValue(index, "dynamic"), "long", offset, "mv-expand")
+    state = state.select({**state.everything(), index: index_column}, offset)
     elements = replace(operator, name="extend", items=tuple(_elements(arrays, index, offset)))
     state = columns.extend(elements, state, context)
     values = state.everything()
@@ -96,6 +96,6 @@ def _places(arrays: list[str], operator: syntax.Operator) -> syntax.Expression:
 def _elements(arrays: dict[str, Item], index: str, offset: int) -> Iterator[Item]:
     names = ItemNames()
     for array, item in arrays.items():
-        place = Name(offset, index)
-        part = Call(offset, "array_slice", (Name(offset, array), place, place))
+        index_name = Name(offset, index)
+        part = Call(offset, "array_slice", (Name(offset, array), index_name, index_name))
         yield Item(syntax.Path(offset, part, 0), names.of(item))

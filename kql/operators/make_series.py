@@ -91,9 +91,9 @@ def make_series(operator: syntax.Operator, state: CheckedQuery, context: Context
 
 def _names(items: tuple[Item, ...]) -> list[str]:
     names: dict[str, None] = {}
-    named = ItemNames()
+    item_names = ItemNames()
     for item in items:
-        names[fresh(named.of(item), names)] = None
+        names[fresh(item_names.of(item), names)] = None
     return list(names)
 
 
@@ -114,7 +114,7 @@ def _points(operator: syntax.Operator, context: Context) -> tuple[list[int | flo
     if not 1 <= count <= POINTS_MAX:
         hint = f"at most {POINTS_MAX:,} and at least one are computed: choose from, to and step"
         step.fail(f"the series has {count:,} steps", hint)
-    points = [start + place * width for place in range(count)]
+    points = [start + number * width for number in range(count)]
     return points if type_ == "real" else [int(point) for point in points], type_
 
 
@@ -127,9 +127,9 @@ def _grouped(operator: syntax.Operator, state: CheckedQuery, context: Context) -
     )
     condition = argument(inside, state.scope(context)).value
     rows = state.over(RowFilter(state.relation, condition, state.relation.columns))
-    place = Item(Call(offset, "bin_at", (axis, step, first)), _STEP)
+    bin_item = Item(Call(offset, "bin_at", (axis, step, first)), _STEP)
     aggregates = operator.items[::2]
-    by = (*operator.by, place)
+    by = (*operator.by, bin_item)
     return columns.summarize(replace(operator, items=aggregates, by=by), rows, context)
 
 
@@ -158,10 +158,10 @@ def _filled(
     """Return the values of each group and step, with the defaults of those without rows."""
     step = grouped.columns[_STEP]
     types: dict[str, KqlType] = {**keys, _STEP: step, **values, _HAS: "long"}
-    own: Values = {n: ColumnValue(n, t) for n, t in grouped.columns.items()}
-    with_rows = Select(grouped.relation, {n: own.get(n, Constant(1, "long")) for n in types}, types)
+    base: Values = {n: ColumnValue(n, t) for n, t in grouped.columns.items()}
+    existing = Select(grouped.relation, {n: base.get(n, Constant(1, "long")) for n in types}, types)
     steps: Relation = ConstantRows(tuple((Constant(p, step),) for p in points), {_STEP: step})
-    groups = Distinct(Select(grouped.relation, {n: own[n] for n in keys}, keys), (), keys)
+    groups = Distinct(Select(grouped.relation, {n: base[n] for n in keys}, keys), (), keys)
     outputs: dict[str, tuple[Side, str]] = {n: ("left", n) for n in keys}
     outputs[_STEP] = ("right", _STEP)
     steps = Join(groups, steps, "inner", (), outputs, {**keys, _STEP: step})
@@ -170,7 +170,7 @@ def _filled(
     without = Select(steps, {**every, **nothing, _HAS: Constant(0, "long")}, types)
     merged: Values = {n: Apply("max", (ColumnValue(n, t),), t) for n, t in values.items()}
     merged[_HAS] = Apply("max", (ColumnValue(_HAS, "long"),), "long")
-    both = Aggregate(Union((with_rows, without), types), every, merged, types)
+    both = Aggregate(Union((existing, without), types), every, merged, types)
     has = Apply("eq", (ColumnValue(_HAS, "long"), Constant(1, "long")), "bool")
     chosen: Values = {
         n: Choice(((has, ColumnValue(n, t)),), defaults[n], t) for n, t in values.items()

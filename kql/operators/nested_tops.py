@@ -38,11 +38,11 @@ def top_nested(operator: syntax.Operator, state: CheckedQuery, context: Context)
     """Return a row for each value of the last column that is kept."""
     levels, state = _levels(operator, replace(state, order=()), context)
     kept: CheckedQuery | None = None
-    for place, level in enumerate(levels):
-        by = tuple(Item(Name(operator.offset, each.column)) for each in levels[: place + 1])
+    for index, level in enumerate(levels):
+        by = tuple(Item(Name(operator.offset, each.column)) for each in levels[: index + 1])
         summarized = replace(operator, name="summarize", items=(level.aggregate,), by=by, keys=())
         grouped = columns.summarize(summarized, state, context)
-        parents = [each.column for each in levels[:place]]
+        parents = [each.column for each in levels[:index]]
         joined = grouped if kept is None else _joined(kept, grouped, parents, operator, context)
         kept = _first(joined, level, parents, operator, context)
     assert kept is not None
@@ -71,8 +71,8 @@ def _levels(
     if made:
         state = columns.extend(replace(operator, items=tuple(made), keys=()), state, context)
     for name, count, aggregate, key in zip(names, counts, aggregates, operator.keys, strict=True):
-        named = Item(aggregate.expression, aggregate.name or f"aggregated_{name}")
-        levels.append(_Level(name, named, count.expression, key.is_descending))
+        aggregate_item = Item(aggregate.expression, aggregate.name or f"aggregated_{name}")
+        levels.append(_Level(name, aggregate_item, count.expression, key.is_descending))
     return levels, state
 
 
@@ -102,12 +102,12 @@ def _key(
     """Return a value as a text that null has as well: groups of null are joined too."""
     if state.columns[name] == "string":
         return or_empty(ColumnValue(name, "string"))
-    offset, own = operator.offset, Name(operator.offset, name)
+    offset, column = operator.offset, Name(operator.offset, name)
     text = Call(
-        offset, "strcat", (Literal(offset, "=", "string"), Call(offset, "tostring", (own,)))
+        offset, "strcat", (Literal(offset, "=", "string"), Call(offset, "tostring", (column,)))
     )
     empty = Literal(offset, "", "string")
-    written = Call(offset, "iff", (Call(offset, "isnull", (own,)), empty, text))
+    written = Call(offset, "iff", (Call(offset, "isnull", (column,)), empty, text))
     return argument(written, state.scope(context)).value
 
 
@@ -122,8 +122,8 @@ def _first(
     if not level.has_count:
         return state
     offset = operator.offset
-    own = Key(Name(offset, str(level.aggregate.name)), level.is_descending)
-    keys = (*(Key(Name(offset, n), is_descending=False) for n in parents), own)
+    key = Key(Name(offset, str(level.aggregate.name)), level.is_descending)
+    keys = (*(Key(Name(offset, n), is_descending=False) for n in parents), key)
     ordered = rowsets.sort(replace(operator, name="sort", items=(), keys=keys), state, context)
     if not parents:
         counted = replace(operator, name="take", items=(Item(level.count),), keys=())

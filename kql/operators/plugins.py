@@ -46,8 +46,8 @@ def _bag_unpack(
     value = argument(bag.expression, state.scope(context))
     if value.value.type != "dynamic":
         value.fail(f"bag_unpack takes a dynamic value, this is {value.value.type}", "parse_json()")
-    own = bag.expression.name if isinstance(bag.expression, Name) else ""
-    kept = {n: v for n, v in state.everything().items() if n != own}
+    bag_name = bag.expression.name if isinstance(bag.expression, Name) else ""
+    kept = {n: v for n, v in state.everything().items() if n != bag_name}
     values: dict[str, Expression] = {}
     for part in operator.parts:
         if not isinstance(part, Capture):

@@ -72,8 +72,8 @@ def joined(
 def _where(
     operator: syntax.Operator, condition: syntax.Infix, parts: tuple[syntax.Expression, ...]
 ) -> syntax.Operator:
-    first, *rest = parts
-    whole = replace(condition, left=first, right=tuple(rest)) if rest else first
+    first, *others = parts
+    whole = replace(condition, left=first, right=tuple(others)) if others else first
     return replace(operator, items=(syntax.Item(whole),))
 
 
@@ -170,9 +170,9 @@ class _Rewriter:
 
     def _scalar(self, query: syntax.Subquery) -> syntax.Call:
         """Join the first value of the first row; null if there is no row."""
-        known = self._scalars.get(id(query))
-        if known is not None:
-            return known
+        scalar = self._scalars.get(id(query))
+        if scalar is not None:
+            return scalar
         inner = self.context.pipeline(query.pipeline)
         first = next(iter(inner.columns))
         row = Limit(inner.relation, 1, inner.order, inner.relation.columns)
@@ -190,8 +190,8 @@ class _Rewriter:
         keys: Relation = Select(inner.relation, {_KEY: key}, {_KEY: key.type})
         if key.type == "real":
             # NaN equals nothing in KQL, and itself in SQL.
-            own = ColumnValue(_KEY, key.type)
-            keys = RowFilter(keys, Apply("eq_real", (own, own), "bool"), keys.columns)
+            key_column = ColumnValue(_KEY, key.type)
+            keys = RowFilter(keys, Apply("eq_real", (key_column, key_column), "bool"), keys.columns)
         each = Distinct(keys, (), keys.columns)
         hit: dict[str, Expression] = {
             _KEY: ColumnValue(_KEY, key.type),
@@ -215,7 +215,7 @@ class _Rewriter:
         state = self.state
         name = fresh(_NAME, state.relation.columns)
         type_ = right.columns[column]
-        outputs = {own: ("left", own) for own in state.relation.columns}
+        outputs = {left_column: ("left", left_column) for left_column in state.relation.columns}
         relation = Join(
             state.relation,
             right,

@@ -121,11 +121,11 @@ class _Windows:
             return self.state
         state, pending = self.state, self._pending
         self._pending = {}
-        own = {n: ColumnValue(n, t) for n, t in state.relation.columns.items()}
+        columns = {n: ColumnValue(n, t) for n, t in state.relation.columns.items()}
         types = {name: value.type for name, value in pending.items()}
         relation = Select(
             state.relation,
-            {**own, **pending},
+            {**columns, **pending},
             {**state.relation.columns, **types},
             is_windowed=True,
         )

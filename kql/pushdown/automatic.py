@@ -137,11 +137,11 @@ class _Hiding:
             return condition
         if isinstance(condition, Logic):
             return rebuilt(condition, lambda part: self._condition(part, sources, used))
-        own: dict[str, KqlType] = {}
-        rewritten = self._rewritten(condition, sources, own)
-        used |= own
-        before = prefilter(condition) if own else None
-        hidden = {c.name: (table, c) for (table, _), c in self.hidden.items() if c.name in own}
+        types: dict[str, KqlType] = {}
+        rewritten = self._rewritten(condition, sources, types)
+        used |= types
+        before = prefilter(condition) if types else None
+        hidden = {c.name: (table, c) for (table, _), c in self.hidden.items() if c.name in types}
         attributes = {(table, column.columns) for table, column in hidden.values()}
         if before is None or len(attributes) != 1:
             return rewritten
@@ -166,8 +166,8 @@ class _Hiding:
                 arguments=(Member(base=ColumnValue() as base, keys=(str() as key,), flat=()),),
             ) if template in _CONVERSIONS and base.name in sources:
                 table, attributes = sources[base.name]
-                named = (p for p in table.automatic if (p.base, p.attribute) == (attributes, key))
-                if columns := tuple(named):
+                keyed = (p for p in table.automatic if (p.base, p.attribute) == (attributes, key))
+                if columns := tuple(keyed):
                     member = Member(ColumnValue(attributes, "dynamic"), (key,))
                     value = Apply(template, (member,), expression.type)
                     name = self._name(table.name, value, columns)
@@ -213,15 +213,15 @@ def _sources(relation: Relation) -> _Sources:
             # Of the few rows that are left the JSON costs less than a column of all rows.
             return {}
         case RowFilter() | Numbered() | Limit() | Expand():
-            own = _sources(relation.input)
+            sources = _sources(relation.input)
             changed = relation.name if isinstance(relation, Numbered | Expand) else ""
-            return {name: source for name, source in own.items() if name != changed}
+            return {name: source for name, source in sources.items() if name != changed}
         case Select():
-            own = _sources(relation.input)
+            sources = _sources(relation.input)
             return {
-                name: own[value.name]
+                name: sources[value.name]
                 for name, value in relation.values.items()
-                if isinstance(value, ColumnValue) and value.name in own
+                if isinstance(value, ColumnValue) and value.name in sources
             }
         case _:
             return {}

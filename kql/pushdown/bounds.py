@@ -57,8 +57,8 @@ def time_bounds(
     bounds: dict[str, Interval] = {}
     for table, times in reads(relation, _Times(needed or {})):
         interval = times.intervals.get(time_column, ANY)
-        known = bounds.get(table.name)
-        bounds[table.name] = interval if known is None else known.hull(interval)
+        table_bounds = bounds.get(table.name)
+        bounds[table.name] = interval if table_bounds is None else table_bounds.hull(interval)
     return bounds
 
 
@@ -76,14 +76,14 @@ def intervals(condition: Expression) -> Intervals:
                 bounds = _met(bounds, intervals(part))
             return bounds
         case Logic(operator="or"):
-            first, *rest = (intervals(part) for part in condition.parts)
-            for other in rest:
+            first, *others = (intervals(part) for part in condition.parts)
+            for other in others:
                 first = {n: i.hull(other[n]) for n, i in first.items() if n in other}
             return first
         case Among(value=ColumnValue(name=name, type="datetime")):
             times = [o.value for o in condition.options if isinstance(o, Constant)]
-            known = [t for t in times if isinstance(t, int)]
-            return {name: Interval(min(known), max(known))} if known else {}
+            whole_times = [t for t in times if isinstance(t, int)]
+            return {name: Interval(min(whole_times), max(whole_times))} if whole_times else {}
         case Apply(arguments=(left, right)):
             return _compared(condition.template, left, right)
         case _:
@@ -117,5 +117,5 @@ _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 def _of(choose: Callable[[list[int]], int], left: int | None, right: int | None) -> int | None:
     """Return the one that is known, or the choice of two."""
-    known = [value for value in (left, right) if value is not None]
-    return choose(known) if known else None
+    values = [value for value in (left, right) if value is not None]
+    return choose(values) if values else None

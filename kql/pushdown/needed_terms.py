@@ -79,13 +79,13 @@ class _Terms:
     def renamed(self, values: Mapping[str, Expression]) -> "_Terms":
         """Keep the choices of which every term is somewhere below."""
 
-        def moved(place: TextPlace) -> tuple[TextPlace, ...]:
-            if place.column not in values:
+        def moved(text_place: TextPlace) -> tuple[TextPlace, ...]:
+            if text_place.column not in values:
                 return ()
-            sources = _places(values[place.column])
-            if place.key is None:
+            sources = _places(values[text_place.column])
+            if text_place.key is None:
                 return sources
-            return tuple(TextPlace(p.column, place.key) for p in sources if p.key is None)
+            return tuple(TextPlace(p.column, text_place.key) for p in sources if p.key is None)
 
         kept = []
         for choice in self.choices:
@@ -103,9 +103,9 @@ def needed_terms(relation: Relation) -> dict[str, tuple[int, ...]]:
     choices: dict[str, Choice] = {}
     for table, needed in reads(relation, _Terms()):
         stored = _Terms(tuple(_stored(choice, table) for choice in needed.choices))
-        known, best = choices.get(table.name), _best(stored.choices)
+        former, best = choices.get(table.name), _best(stored.choices)
         # The files of a table serve all of its reads.
-        choices[table.name] = best if known is None else (best and known and best | known)
+        choices[table.name] = best if former is None else (best and former and best | former)
     return {name: tuple(sorted(t.hash for t in choice)) for name, choice in choices.items()}
 
 
@@ -118,8 +118,8 @@ def _stored(choice: Choice, table: Table) -> Choice:
     for term in choice:
         column, key = term.place
         stored = TextPlace(table.stored.get(column, column), key)
-        place = promoted.get(column, stored) if key is None else stored
-        term = term._replace(place=place)
+        text_place = promoted.get(column, stored) if key is None else stored
+        term = term._replace(place=text_place)
         if column in table.computed or not term.text:
             return frozenset()
         terms.add(term)
@@ -145,8 +145,8 @@ def _choices(condition: Expression) -> tuple[Choice, ...]:
                 (value,) = value.arguments
             if not isinstance(value, ColumnValue):
                 return ()
-            place = TextPlace(value.name)
-            return tuple(frozenset([NeededTerm(place, term)]) for term in condition.terms)
+            text_place = TextPlace(value.name)
+            return tuple(frozenset([NeededTerm(text_place, term)]) for term in condition.terms)
         case _:
             return ()
 
@@ -156,7 +156,7 @@ def _equal(value: Expression, other: Expression) -> Choice:
     if not isinstance(other, Constant) or not isinstance(other.value, str):
         return frozenset()
     term = max(searched_terms(other.value), key=len, default="")
-    return frozenset(NeededTerm(place, term, other.value) for place in _places(value))
+    return frozenset(NeededTerm(text_place, term, other.value) for text_place in _places(value))
 
 
 def _places(value: Expression) -> tuple[TextPlace, ...]:
@@ -180,7 +180,7 @@ def _member_places(member: Member) -> Iterator[TextPlace]:
 
 def _best(choices: tuple[Choice, ...]) -> Choice:
     """Return the choice that leaves out most: the one whose shortest term is longest."""
-    known = [choice for choice in choices if 0 < len(choice) <= CHOICES_MAX]
+    short = [choice for choice in choices if 0 < len(choice) <= CHOICES_MAX]
     return max(
-        known, key=lambda choice: min(len(t.value or t.term) for t in choice), default=frozenset()
+        short, key=lambda choice: min(len(t.value or t.term) for t in choice), default=frozenset()
     )

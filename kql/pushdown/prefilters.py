@@ -68,8 +68,8 @@ def _among(value: Expression, options: tuple[Expression, ...]) -> Expression | N
             searches = (*options, Constant("\\", "string"))
             return Logic("or", tuple(Apply("contains", (base, s), "bool") for s in searches))
     whole, bounds = _whole(value), [_truncated(option) for option in options]
-    known = tuple(bound for bound in bounds if bound is not None)
-    return Among(whole, known) if whole is not None and len(known) == len(bounds) else None
+    bounded = tuple(bound for bound in bounds if bound is not None)
+    return Among(whole, bounded) if whole is not None and len(bounded) == len(bounds) else None
 
 
 def _whole(value: Expression) -> Expression | None:

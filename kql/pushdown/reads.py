@@ -93,8 +93,8 @@ def _needs(relation: Relation, needed: Names) -> tuple[Relation, Names, list[Nam
             values = _only(relation.values, needed)
             return replace(relation, values=values), needed, [_references(values.values())]
         case Numbered() | Limit():
-            own = frozenset([relation.name] if isinstance(relation, Numbered) else [])
-            return relation, needed | own, [(needed - own) | {o.column for o in relation.order}]
+            nums = frozenset([relation.name] if isinstance(relation, Numbered) else [])
+            return (relation, needed | nums, [(needed - nums) | {o.column for o in relation.order}])
         case Expand(name=name):
             return relation, needed | {name}, [(needed - {name}) | references(relation.array)]
         case Aggregate():
@@ -108,9 +108,9 @@ def _needs(relation: Relation, needed: Names) -> tuple[Relation, Names, list[Nam
         case Join():
             outputs = _only(relation.outputs, needed)
             sides = [
-                _references(pair[place] for pair in relation.keys)
+                _references(pair[index] for pair in relation.keys)
                 | {column for of, column in outputs.values() if of == side}
-                for place, side in enumerate(("left", "right"))
+                for index, side in enumerate(("left", "right"))
             ]
             return replace(relation, outputs=outputs), needed, sides
         case ConstantRows():

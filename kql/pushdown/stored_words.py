@@ -55,7 +55,7 @@ def words_of(relation: Relation) -> Words:
             return _of_values(relation.by, words_of(relation.input))
         case Join():
             sides = {"left": words_of(relation.left), "right": words_of(relation.right)}
-            pairs = ((n, sides[side].get(own)) for n, (side, own) in relation.outputs.items())
+            pairs = ((n, sides[side].get(source)) for n, (side, source) in relation.outputs.items())
             return {name: words for name, words in pairs if words is not None}
         case Union():
             return _of_all(relation.columns, [words_of(each) for each in relation.inputs])
@@ -89,8 +89,8 @@ def _of_all(names: Iterable[str], each: list[Words]) -> Words:
     """Return the words that a column has in all inputs but those where it is always null."""
     common: dict[str, tuple[str, ...]] = {}
     for name in names:
-        own = {words.get(name) for words in each} - {()}
-        if len(own) == 1 and (words := own.pop()) is not None:
+        column_words = {words.get(name) for words in each} - {()}
+        if len(column_words) == 1 and (words := column_words.pop()) is not None:
             common[name] = words
     return common
 

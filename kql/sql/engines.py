@@ -49,8 +49,8 @@ def _of_trino(patterns: Mapping[str, str]) -> dict[str, str]:
     """Return patterns with Trino's names of functions and types."""
 
     def written(text: str) -> str:
-        for word, own in trino.WORDS.items():
-            text = text.replace(word, own)
+        for word, word_of_trino in trino.WORDS.items():
+            text = text.replace(word, word_of_trino)
         return text
 
     return {name: written(text) for name, text in patterns.items()}

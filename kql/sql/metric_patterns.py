@@ -137,8 +137,8 @@ def exponential_quantile(*arguments: str) -> str:
 
 def _written(pattern: str, arguments: tuple[str, ...]) -> str:
     pattern = with_unique_parameters(duckdb_lists(pattern))
-    for place, argument in enumerate(arguments):
-        pattern = pattern.replace(f"<{place}>", argument)
+    for index, argument in enumerate(arguments):
+        pattern = pattern.replace(f"<{index}>", argument)
     return pattern
 
 

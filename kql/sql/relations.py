@@ -136,8 +136,8 @@ class _Writer:
         return exp.Select(expressions=shown).from_(values_of_rows, copy=False)
 
     def _filter(self, relation: RowFilter) -> exp.Query:
-        own = {n: ColumnValue(n, type_) for n, type_ in relation.columns.items()}
-        return self._select(Select(relation, own, relation.columns))
+        columns = {n: ColumnValue(n, type_) for n, type_ in relation.columns.items()}
+        return self._select(Select(relation, columns, relation.columns))
 
     def _select(self, relation: Select) -> exp.Query:
         conditions, below = list[Expression](), relation.input

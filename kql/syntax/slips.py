@@ -75,23 +75,23 @@ def behind(token: str, before: str, first: str) -> str | None:
 
 def operator(name: str, names: Iterable[str]) -> str:
     """Return a hint for an operator that is not there."""
-    known = list(names)
-    if name.lower() in known:
+    operators = list(names)
+    if name.lower() in operators:
         return f"operators are written in lower case: {name.lower()}"
     return _OPERATORS.get(name.lower()) or suggestion(
-        name, known, "docs/kql.md lists those there are"
+        name, operators, "docs/kql.md lists those there are"
     )
 
 
 def function(name: str, names: Iterable[str]) -> str:
     """Return a hint for a function that is not there."""
-    known = list(names)
-    if name.lower() in known:
+    functions = list(names)
+    if name.lower() in functions:
         return f"did you mean {name.lower()!r}?"
     instead = _FUNCTIONS.get(name.lower())
     if instead is not None:
         return f"write {instead}"
-    return suggestion(name, known, "docs/kql.md lists those there are")
+    return suggestion(name, functions, "docs/kql.md lists those there are")
 
 
 def column(name: str) -> str | None:

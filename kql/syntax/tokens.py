@@ -219,11 +219,11 @@ class TokenStream:
     def behind_bracket(self) -> str:
         """Return the text behind the bracket that opens here; "" if it does not close."""
         depth = 0
-        for place, token in enumerate(self._tokens[self._index :], self._index):
+        for index, token in enumerate(self._tokens[self._index :], self._index):
             if token.kind == "operator":
                 depth += (token.text in _OPENING) - (token.text in _CLOSING)
             if depth <= 0:
-                return self._tokens[min(place + 1, len(self._tokens) - 1)].text
+                return self._tokens[min(index + 1, len(self._tokens) - 1)].text
         return ""
 
     def take(self) -> Token:

@@ -243,8 +243,8 @@ class Names:
 Named = TypeVar("Named")
 
 
-def _before(named: Mapping[str, Named], name: str) -> dict[str, Named]:
-    return dict(takewhile(lambda item: item[0] != name, named.items()))
+def _before(functions: Mapping[str, Named], name: str) -> dict[str, Named]:
+    return dict(takewhile(lambda item: item[0] != name, functions.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,8 @@ def _condemn(client: MetaClient, store: ObjectStore, keys: Sequence[str]) -> Ite
 
 def _by_meta(client: MetaClient, findings: Sequence[Sequence[str]]) -> Iterator[str]:
     rows = [(kind, subject, message) for kind, _, subject, message, _ in findings]
-    known = [row for row in rows if row[0] in _BY_META]
-    for batch in batches(known, REPAIRS_PER_CALL):
+    by_meta = [row for row in rows if row[0] in _BY_META]
+    for batch in batches(by_meta, REPAIRS_PER_CALL):
         repairs = [
             pb.Repair(kind=pb.FindingKind.Value(f"FINDING_KIND_{kind}"), subject_id=subject)
             for kind, subject, _ in batch

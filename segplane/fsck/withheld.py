@@ -64,11 +64,11 @@ class Withheld:
         return [self._line(), *(f"{self.reason}: {name}" for name in self.names)]
 
     def _line(self) -> str:
-        known = f"{self.records} records"
+        records = f"{self.records} records"
         if self.uncounted:
-            known = f"{self.records} records and those of {self.uncounted} that do not say"
+            records = f"{self.records} records and those of {self.uncounted} that do not say"
         return (
-            f"{self.reason}: {self.objects} objects, {known}: {self.invariant} is in question,"
+            f"{self.reason}: {self.objects} objects, {records}: {self.invariant} is in question,"
             f" see `{self.look_at}`"
         )
 
@@ -114,15 +114,15 @@ def _named(segment: SegmentInfo) -> str:
 
 def _quarantined(client: MetaClient, store: ObjectStore) -> Iterator[tuple[bool, int | None]]:
     """Whether each payload counts, and its number of records; None if its note does not say."""
-    left = NOTES_MAX
+    notes_left = NOTES_MAX
     with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
         for group in batches(list_payloads(store), _GROUP):
             judged = [info.key for info, name in group if name.verdict is not None]
             request = pb.CheckQuarantinedRequest(object_keys=judged)
             reply = client.operations.CheckQuarantined(request) if judged else None
             uncounted = frozenset(reply.uncounted if reply else ())
-            notes = pool.map(lambda item: read_note(store, item[0].key), group[:left])
+            notes = pool.map(lambda item: read_note(store, item[0].key), group[:notes_left])
             for (info, _), note in zip(group, chain(notes, repeat(_NO_NOTE)), strict=False):
                 records = note.get("records")
                 yield info.key not in uncounted, records if isinstance(records, int) else None
-            left = max(0, left - len(group))
+            notes_left = max(0, notes_left - len(group))

@@ -60,8 +60,8 @@ class Settings(ProcessSettings):
         """
         if self.hosts is not None or self.auth_token:
             return self.hosts
-        own = f"[{self.host}]" if ":" in self.host else self.host
-        return host_names((own, *_LOCAL_NAMES))
+        own_host = f"[{self.host}]" if ":" in self.host else self.host
+        return host_names((own_host, *_LOCAL_NAMES))
 
 
 def load(env: Environment) -> Settings:

@@ -73,11 +73,11 @@ def build(
         ScanPlanner(meta, tables),
         refresh_secs=settings.refresh_secs,
     )
-    own = OwnTokens(settings.auth_token, settings.auth_token_file)
-    readers = CatalogReaders(meta, own, has_credential=_has_credential(settings))
+    own_tokens = OwnTokens(settings.auth_token, settings.auth_token_file)
+    readers = CatalogReaders(meta, own_tokens, has_credential=_has_credential(settings))
     queries = QueryService(
         settings.queries,
-        own,
+        own_tokens,
         readers,
         partial(_client, settings),
         settings.object_store,
@@ -178,8 +178,8 @@ def http_server(
 def listen(settings: Settings) -> socket.socket:
     """Open the gateway's port. Raises ConfigError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    place, is_v6 = (settings.host, settings.port), family is socket.AF_INET6
+    address, is_v6 = (settings.host, settings.port), family is socket.AF_INET6
     try:
-        return socket.create_server(place, family=family, backlog=_BACKLOG, dualstack_ipv6=is_v6)
+        return socket.create_server(address, family=family, backlog=_BACKLOG, dualstack_ipv6=is_v6)
     except OSError as error:
         raise ConfigError(f"GATEWAY_BIND {settings.bind} cannot be had: {error}") from error

@@ -156,7 +156,7 @@ def _is_done(running: Future[Result]) -> bool:
 @contextmanager
 def opened_query(
     plan: QueryPlan,
-    place: QueryPlace,
+    query_place: QueryPlace,
     limits: QueryLimits | None = None,
     progress: Progress | None = None,
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
@@ -173,7 +173,7 @@ def opened_query(
         if connection is None:
             connection = stack.enter_context(opened_connection(limits))
         with _refusals(limits):
-            sources = open_sources(connection, plan.reads, place, stack)
+            sources = open_sources(connection, plan.reads, query_place, stack)
             if prepare is not None:
                 prepare(connection)
             _lock(connection, sources)

@@ -53,19 +53,19 @@ class FileGroup:
 
 def groups_of(files: Iterable[DatasetFile], hidden: Sequence[HiddenColumn]) -> list[FileGroup]:
     """Group files; those of rare sets of columns join the files whose JSON is read."""
-    known = dict.fromkeys(column for item in hidden for column in item.columns)
+    columns = dict.fromkeys(column for item in hidden for column in item.columns)
     groups: dict[tuple[Promoted, ...], list[DatasetFile]] = {}
     for file in files:
-        usable = usable_ids(file.written) if known else ()
-        own = tuple(column for column in known if field_id_of(column) in usable)
-        groups.setdefault(own, []).append(file)
-    rows = {own: sum(file.rows for file in items) for own, items in groups.items()}
-    largest = sorted((own for own in groups if own), key=lambda own: -rows[own])
-    for own in largest[GROUPS_MAX - 1 :]:
-        groups.setdefault((), []).extend(groups.pop(own))
+        usable = usable_ids(file.written) if columns else ()
+        key = tuple(column for column in columns if field_id_of(column) in usable)
+        groups.setdefault(key, []).append(file)
+    rows = {key: sum(file.rows for file in items) for key, items in groups.items()}
+    largest = sorted((key for key in groups if key), key=lambda key: -rows[key])
+    for key in largest[GROUPS_MAX - 1 :]:
+        groups.setdefault((), []).extend(groups.pop(key))
     return [
-        FileGroup(own, tuple(_with_columns(file, own) for file in items))
-        for own, items in groups.items()
+        FileGroup(key, tuple(_with_columns(file, key) for file in items))
+        for key, items in groups.items()
     ]
 
 
@@ -89,8 +89,8 @@ def selected(
     from kql.sql.hidden import hidden_sql
 
     for item in hidden:
-        own = next((column for column in item.columns if column in automatic), None)
-        values.append(f"{hidden_sql(item, own, 'duckdb')} AS {quoted(item.name)}")
+        hidden_column = next((column for column in item.columns if column in automatic), None)
+        values.append(f"{hidden_sql(item, hidden_column, 'duckdb')} AS {quoted(item.name)}")
     return ", ".join(values)
 
 

@@ -82,8 +82,8 @@ def plan_over(
 
 def run(client: MetaClient, text: str, ask: Ask, now: datetime, file: IO[bytes] | None) -> None:
     """Run a query and write its result, to standard output without a file. Raises QueryError."""
-    place = ask.place
-    planned = plan(client, text, ask.language, now, as_of=place.as_of, is_fresh=place.is_fresh)
+    target = ask.place
+    planned = plan(client, text, ask.language, now, as_of=target.as_of, is_fresh=target.is_fresh)
     for text_of_warning in planned.warnings:
         warnings.warn(text_of_warning, QueryWarning, stacklevel=2)
     with (

@@ -82,7 +82,7 @@ class QueryPlace:
 def open_sources(
     connection: duckdb.DuckDBPyConnection,
     reads: Sequence[DatasetRead],
-    place: QueryPlace,
+    query_place: QueryPlace,
     stack: ExitStack,
 ) -> tuple[DatasetSource, ...]:
     """Open datasets at one version, and name a table after each. Raises QueryError.
@@ -90,40 +90,40 @@ def open_sources(
     The version is that of the first one, or the last one that any of them had at a time.
     """
     sources: list[DatasetSource] = []
-    as_of = _version(reads, place, stack)
+    as_of = _version(reads, query_place, stack)
     for read in reads:
         try:
-            opened = stack.enter_context(_open(read, place, as_of))
+            opened = stack.enter_context(_open(read, query_place, as_of))
             as_of = opened.version
             source = _source(opened, read)
-            _create(connection, opened, source, place.bounds)
+            _create(connection, opened, source, query_place.bounds)
         except ReadError as error:
             raise QueryError(str(error)) from None
         sources.append(source)
     return tuple(sources)
 
 
-def _version(reads: Sequence[DatasetRead], place: QueryPlace, stack: ExitStack) -> int | None:
+def _version(reads: Sequence[DatasetRead], query_place: QueryPlace, stack: ExitStack) -> int | None:
     """Return the version to read, None for the current one. Raises QueryError."""
     try:
         names = [read.name for read in reads]
-        return stack.enter_context(version_at(names, place.as_of, place.address))
+        return stack.enter_context(version_at(names, query_place.as_of, query_place.address))
     except ReadError as error:
         raise QueryError(str(error)) from None
 
 
-def _open(read: DatasetRead, place: QueryPlace, as_of: int | None) -> OpenDataset:
-    bounds = place.bounds.within(*read.nanos())
-    if place.opener is not None:
-        return place.opener(read, bounds, as_of)
+def _open(read: DatasetRead, query_place: QueryPlace, as_of: int | None) -> OpenDataset:
+    bounds = query_place.bounds.within(*read.nanos())
+    if query_place.opener is not None:
+        return query_place.opener(read, bounds, as_of)
     return open_dataset(
         read.name,
         start=bounds.start,
         end=bounds.end,
         columns=read.columns,
         as_of=as_of,
-        fresh=place.is_fresh,
-        meta_address=place.address,
+        fresh=query_place.is_fresh,
+        meta_address=query_place.address,
     )
 
 
@@ -179,9 +179,9 @@ def _create(
         columns = selected(source.read.columns, source.read.hidden, having.columns)
         table = f"$read{number or ''} {source.read.name}"
         fresh = source.fresh if having.is_plain else None
-        own = having.read_columns(opened.columns, opened.promoted_columns)
-        rest = segments_dataset(own, opened.bounds, having.files, fresh, opened.pin)
-        connection.register(table, rest)
+        read_columns = having.read_columns(opened.columns, opened.promoted_columns)
+        segments = segments_dataset(read_columns, opened.bounds, having.files, fresh, opened.pin)
+        connection.register(table, segments)
         selects.append(f"SELECT {columns} FROM {quoted(table)}")  # noqa: S608
     body = " UNION ALL ".join(selects)
     if source.read.words:
@@ -232,10 +232,10 @@ def _within(bounds: TimeBounds) -> list[str]:
     conditions = []
     for operator, nanos in ((">", bounds.start), ("<", bounds.end)):
         if nanos is not None:
-            micros, rest = divmod(nanos, _NANOS_PER_MICRO)
+            micros, nanos_of_micro = divmod(nanos, _NANOS_PER_MICRO)
             time = f"make_timestamptz({micros})"
             inclusive = ">=" if operator == ">" else "<"
-            exact = f"timestamp = {time} AND timestamp_nanos {inclusive} {rest}"
+            exact = f"timestamp = {time} AND timestamp_nanos {inclusive} {nanos_of_micro}"
             # The first term is what row groups are pruned by.
             conditions.append(
                 f"timestamp {operator}= {time} AND (timestamp {operator} {time} OR ({exact}))"

@@ -34,8 +34,8 @@ def read_usages(
             request = operations_pb2.GetUsageRequest(dataset_ids=page, with_rows=True)
             yield from client.operations.GetUsage(request).usage
         except NotFound as gone:
-            left = [dataset_id for dataset_id in page if dataset_id != gone.metadata["dataset_id"]]
-            yield from read_usages(client, left)
+            kept = [dataset_id for dataset_id in page if dataset_id != gone.metadata["dataset_id"]]
+            yield from read_usages(client, kept)
 
 
 def settings_at(

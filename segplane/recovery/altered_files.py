@@ -41,8 +41,8 @@ def stale_columns(file: Path) -> list[str]:
     stale = set[str]()
     with SegmentFile(file) as segment:
         unusable = segment.stored.footer.unusable
-        own = automatic_columns(segment.stored.promoted)
-        usable = [column for column in own if column.name not in unusable]
+        columns = automatic_columns(segment.stored.promoted)
+        usable = [column for column in columns if column.name not in unusable]
         for signal in segment.signals if usable else ():
             for batch in segment.batches(signal, _BATCH_ROWS):
                 read = exact_values(batch.column("attributes"), usable)
@@ -60,9 +60,9 @@ def _registered(segment: common_pb2.SegmentInfo, new: SegmentFile) -> Iterator[s
         ("end time", new.stored.end_time, segment.time_range.end_time),
     ]
     if segment.HasField("facts"):
-        known = {int(fact.signal): fact.number_of_events for fact in segment.facts.signals}
+        counts = {int(fact.signal): fact.number_of_events for fact in segment.facts.signals}
         pairs += [
-            (f"rows of {signal}", new.rows(signal), known.get(TRAITS[signal].kind, 0))
+            (f"rows of {signal}", new.rows(signal), counts.get(TRAITS[signal].kind, 0))
             for signal in SIGNALS
         ]
     for name, in_file, registered in pairs:

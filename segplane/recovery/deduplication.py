@@ -87,8 +87,8 @@ def _claim(
     deduplication_keys = nursery_pb2.DeduplicationKeys(
         rule=deduplication.rule,
         days=[
-            nursery_pb2.DayKeys(day=day, hashes=b"".join([digest for digest, _ in own]))
-            for day, own in by_day
+            nursery_pb2.DayKeys(day=day, hashes=b"".join([digest for digest, _ in day_events]))
+            for day, day_events in by_day
         ],
     )
     request = pb.ClaimEventsRequest(dataset_id=dataset_id, deduplication_keys=deduplication_keys)

@@ -81,20 +81,20 @@ def settle_gone(
     locked = transactions.read(
         lambda tx: resource_locks.in_force(tx, ResourceKind.DATASET, list(map(UUID, ids)))
     )
-    for dataset_id, own in sorted(ids.items()):
+    for dataset_id, segment_ids in sorted(ids.items()):
         live = transactions.read(partial(gone_segments.count_live, dataset_id=dataset_id))
-        gone = GoneSegments(
+        missing = GoneSegments(
             dataset_id,
             names[dataset_id],
-            len(own),
+            len(segment_ids),
             records[dataset_id],
             live,
             is_locked=UUID(dataset_id) in locked,
         )
-        is_accepted = not gone.is_locked and decide(gone)
+        is_accepted = not missing.is_locked and decide(missing)
         if is_accepted and not is_dry_run:
-            _hide(transactions, own, acceptance, progress)
-        outcomes.append(replace(gone, is_accepted=is_accepted))
+            _hide(transactions, segment_ids, acceptance, progress)
+        outcomes.append(replace(missing, is_accepted=is_accepted))
     return tuple(outcomes)
 
 

@@ -73,20 +73,20 @@ def return_segments(
 ) -> SegmentsOutcome:
     """Bring lost segments back. Raises MetaError (RaceLost: run it again), StoreError."""
     by_dataset, hidden = find_segments(transactions, store)
-    left: dict[str, str] = {}
+    remaining: dict[str, str] = {}
     datasets: list[Planned] = []
     for dataset_id, keys in sorted(by_dataset.items()):
         progress(f"dataset {dataset_id}: {len(keys)} segments are not known")
-        planned = _plan(transactions, store, dataset_id, keys, left)
+        planned = _plan(transactions, store, dataset_id, keys, remaining)
         if planned is not None:
             datasets.append(planned)
     datasets = _without_doubtful(datasets)
-    left.update({f.key: d.choice.reason for d in datasets if d.choice.reason for f in d.lost})
+    remaining.update({f.key: d.choice.reason for d in datasets if d.choice.reason for f in d.lost})
     kept = [d for d in datasets if not d.choice.reason]
     returning = [d for d in kept if d.choice.chosen]
     streams, refused = streams_of(transactions, store, returning, tail_of)
     if refused:
-        left.update({s.key: refused for d in returning for s in d.choice.chosen})
+        remaining.update({s.key: refused for d in returning for s in d.choice.chosen})
         returning = []
     new = tuple(
         d.dataset_id
@@ -94,7 +94,7 @@ def return_segments(
         if not transactions.read(partial(lost_segments.is_known_dataset, dataset_id=d.dataset_id))
     )
     returned = _returned(returning, streams)
-    garbage = _garbage(transactions, store, kept, left)
+    garbage = _garbage(transactions, store, kept, remaining)
     if not is_dry_run:
         for dataset_id in new:
             transactions.write(partial(lost_segments.add_dataset, dataset_id=dataset_id))
@@ -108,7 +108,7 @@ def return_segments(
         tuple(k for d in returning for k, i in d.live_ids.items() if i in returned.replaced_ids),
         tuple(garbage),
         tuple(hidden),
-        left,
+        remaining,
         new,
         {str(s.id): tail_of(str(s.id)) for s in returned.streams if s.before is None},
         tuple(filter(None, (_unclaimed(transactions, d) for d in returning))),
@@ -120,19 +120,19 @@ def _plan(
     store: ObjectStore,
     dataset_id: str,
     keys: Sequence[str],
-    left: dict[str, str],
+    remaining: dict[str, str],
 ) -> Planned | None:
     lost: list[SegmentFound] = []
     for key in keys:
         try:
             segment = find_segment(store, store.head(key))
         except (CorruptObject, ObjectMissing) as error:
-            left[key] = f"unreadable: {error}"
+            remaining[key] = f"unreadable: {error}"
             continue
         if segment.footer.dataset_id != dataset_id or not segment.footer.batches:
-            left[key] = "its footer does not say what it was made of"
+            remaining[key] = "its footer does not say what it was made of"
         elif not segment.footer.ranges:
-            left[key] = "it holds a payload of the quarantine: replay it again"
+            remaining[key] = "it holds a payload of the quarantine: replay it again"
         else:
             lost.append(segment)
     # Read before the segments: babies merged in between count as not merged, and are left.
@@ -141,7 +141,7 @@ def _plan(
     merged = {s: state.merged.get(dataset_id, -1) for s, state in states.items()}
     rows = transactions.read(lambda tx: lost_segments.live_keys(tx, dataset_id))
     if rows is None:
-        left.update({segment.key: "its dataset is deleted" for segment in lost})
+        remaining.update({segment.key: "its dataset is deleted" for segment in lost})
         return None
     live: list[SegmentFound] = []
     missing: dict[UUID, Sequence[tuple[str, int, int]]] = {}
@@ -152,15 +152,15 @@ def _plan(
             spans_of = partial(lost_segments.spans_of, segment_id=row.id)
             missing[row.id] = transactions.read(spans_of)
         except CorruptObject as error:
-            left.update({segment.key: f"{row.object_key}: {error}" for segment in lost})
+            remaining.update({segment.key: f"{row.object_key}: {error}" for segment in lost})
             return None
     present = _present(store, lost)
-    gone: dict[str, list[tuple[int, int]]] = {}
+    gaps: dict[str, list[tuple[int, int]]] = {}
     for stream_id, first, last in (span for spans in missing.values() for span in spans):
-        gone.setdefault(stream_id, []).append((first, last))
-    choice = choose_lost(dataset_id, live, lost, present, merged, gone)
+        gaps.setdefault(stream_id, []).append((first, last))
+    choice = choose_lost(dataset_id, live, lost, present, merged, gaps)
     live_ids = {row.object_key: row.id for row in rows}
-    return Planned(dataset_id, tuple(lost), choice, tuple(live), live_ids, missing, gone)
+    return Planned(dataset_id, tuple(lost), choice, tuple(live), live_ids, missing, gaps)
 
 
 def _present(store: ObjectStore, lost: Sequence[SegmentFound]) -> dict[str, dict[int, BabyFound]]:
@@ -216,7 +216,7 @@ def _garbage(
     transactions: Transactions,
     store: ObjectStore,
     datasets: Iterable[Planned],
-    left: dict[str, str],
+    remaining: dict[str, str],
 ) -> list[str]:
     """The unknown segments whose records are held elsewhere, and that nobody is about to register.
 
@@ -227,10 +227,10 @@ def _garbage(
     for dataset in datasets:
         chosen = {segment.key for segment in dataset.choice.chosen}
         for segment in dataset.lost:
-            if segment.key in chosen or segment.key in left:
+            if segment.key in chosen or segment.key in remaining:
                 continue
             if segment.key not in dataset.choice.held:
-                left[segment.key] = "some of its babies are gone, and others were merged again"
+                remaining[segment.key] = "some of its babies are gone, and others were merged again"
             elif restored_at and segment.modified_at_nanos < restored_at - _SKEW_NANOS:
                 garbage.append(segment.key)
     return garbage
@@ -258,8 +258,8 @@ def _replaced_by(dataset: Planned, segment: SegmentFound) -> Iterator[UUID]:
     """The live segments that were merged into a returned one."""
     batches = {(batch.batch_id, batch.part) for batch in segment.footer.batches}
     for other in dataset.live:
-        own = {(batch.batch_id, batch.part) for batch in other.footer.batches}
-        if other.key in dataset.choice.replaced_keys and not own.isdisjoint(batches):
+        replaced = {(batch.batch_id, batch.part) for batch in other.footer.batches}
+        if other.key in dataset.choice.replaced_keys and not replaced.isdisjoint(batches):
             yield dataset.live_ids[other.key]
     for segment_id, spans in dataset.missing.items():
         if any(

@@ -73,7 +73,7 @@ class ReconcileReport:
     @property
     def is_complete(self) -> bool:
         """True if nothing is left, nor to decide."""
-        return self.is_all_back and all(gone.is_accepted for gone in self.gone)
+        return self.is_all_back and all(missing.is_accepted for missing in self.gone)
 
 
 def check_bucket(transactions: Transactions, store: ObjectStore) -> None:
@@ -101,11 +101,11 @@ def check_stores(transactions: Transactions, store: ObjectStore) -> None:
     Without one of them its lost segments would be left out unnoticed, and meta cannot answer
     segments of one that it does not know.
     """
-    names, known = store_names(store), transactions.read(object_stores.names)
-    if sorted(names) != sorted(known):
+    names, stored = store_names(store), transactions.read(object_stores.names)
+    if sorted(names) != sorted(stored):
         raise ReconcileRefused(
             f"the named stores are {', '.join(names) or 'none'}, and meta is configured with"
-            f" {', '.join(known) or 'none'}: give --object-stores as meta has META_OBJECT_STORES"
+            f" {', '.join(stored) or 'none'}: give --object-stores as meta has META_OBJECT_STORES"
         )
 
 
@@ -146,7 +146,7 @@ def run(
         )
         for stream_id, tail in segments.streams.items():
             outcomes[stream_id] = _outcome(stream_id, tail)
-        gone = settle_gone(
+        missing = settle_gone(
             transactions,
             store,
             decide=decide,
@@ -155,7 +155,7 @@ def run(
             progress=progress,
         )
         revoked = transactions.read(lambda tx: gone_segments.revoked_again(tx, REVOKED_MAX))
-        report = ReconcileReport(tuple(outcomes.values()), segments, gone, tuple(revoked))
+        report = ReconcileReport(tuple(outcomes.values()), segments, missing, tuple(revoked))
         if report.is_all_back and not is_dry_run:
             transactions.write(partial(_note_reconciled, restored_at=restored_at))
     return report

@@ -45,21 +45,21 @@ def streams_of(
 ) -> tuple[list[ReturnedStream], str]:
     """The streams of the segments that come back; a reason if one cannot be brought to it."""
     ends: dict[str, dict[str, int]] = {}
-    gone: dict[str, int] = {}
+    missing: dict[str, int] = {}
     for dataset in returning:
         for stream_id, end in dataset.choice.ends.items():
             ends.setdefault(stream_id, {})[dataset.dataset_id] = end
             last = dataset.choice.gone.get(stream_id, -1)
-            gone[stream_id] = max(gone.get(stream_id, -1), last)
+            missing[stream_id] = max(missing.get(stream_id, -1), last)
     states = transactions.read(lambda tx: lost_segments.read_states(tx, sorted(ends)))
     try:
         for dataset in returning:
             _check_reaped(dataset, states)
         return [
-            _known_stream(store, s, states[s], gone[s], own)
+            _known_stream(store, s, states[s], missing[s], stream_ends)
             if s in states
-            else _unknown_stream(s, gone[s], own, tail_of)
-            for s, own in sorted(ends.items())
+            else _unknown_stream(s, missing[s], stream_ends, tail_of)
+            for s, stream_ends in sorted(ends.items())
         ], ""
     except _StreamLeft as error:
         return [], str(error)
@@ -86,31 +86,31 @@ def _check_reaped(dataset: Planned, states: Mapping[str, StreamState]) -> None:
 
 
 def _known_stream(
-    store: ObjectStore, stream_id: str, state: StreamState, gone: int, ends: Mapping[str, int]
+    store: ObjectStore, stream_id: str, state: StreamState, missing: int, ends: Mapping[str, int]
 ) -> ReturnedStream:
-    committed = max(state.committed, gone, *ends.values())
+    committed = max(state.committed, missing, *ends.values())
     if state.is_retired or committed > (committed if state.stopped is None else state.stopped):
         raise _StreamLeft(f"stream {stream_id} had ended before the backup")
-    above = max(state.committed, gone)
+    above = max(state.committed, missing)
     babies = [baby for baby, _ in read_babies(store, stream_id, above + 1, committed)]
     if len(babies) != committed - above:
         raise _StreamLeft(f"stream {stream_id} lacks babies between {above} and {committed}")
-    deleted = max(state.deleted, gone)
+    deleted = max(state.deleted, missing)
     return ReturnedStream(UUID(stream_id), state, committed, deleted, tuple(babies), ends)
 
 
 def _unknown_stream(
-    stream_id: str, gone: int, ends: Mapping[str, int], tail_of: TailOf
+    stream_id: str, missing: int, ends: Mapping[str, int], tail_of: TailOf
 ) -> ReturnedStream:
     tail = tail_of(stream_id)
     if tail.reason:
         raise _StreamLeft(f"stream {stream_id}: {tail.reason}")
     babies = tail.babies
-    if babies and babies[0].offset != gone + 1:
-        raise _StreamLeft(f"stream {stream_id} lacks the baby {gone + 1}")
-    committed = gone + len(babies)
+    if babies and babies[0].offset != missing + 1:
+        raise _StreamLeft(f"stream {stream_id} lacks the baby {missing + 1}")
+    committed = missing + len(babies)
     if committed < max(ends.values()):
         raise _StreamLeft(f"stream {stream_id} ends at {committed}, before its segments do")
     stamped = {d for baby in babies for d in baby.dataset_ids or ()}
-    merged = {**dict.fromkeys(sorted(stamped), gone), **ends}
-    return ReturnedStream(UUID(stream_id), None, committed, gone, babies, merged)
+    merged = {**dict.fromkeys(sorted(stamped), missing), **ends}
+    return ReturnedStream(UUID(stream_id), None, committed, missing, babies, merged)

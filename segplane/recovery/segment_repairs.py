@@ -216,8 +216,8 @@ def _is_altered(
     """
     registered = segment.crc32c if segment.HasField("crc32c") else None
     is_live = not segment.HasField("tombstone_version")
-    known = KnownObject(key, segment.compressed_size_bytes, registered)
-    reading = check_object(store, known, read_pages=registered is None)
+    expected = KnownObject(key, segment.compressed_size_bytes, registered)
+    reading = check_object(store, expected, read_pages=registered is None)
     if registered is None:
         # A copy of a whole object is the only file that is known to be the same.
         if reading.damage or reading.crc32c != facts.crc32c:

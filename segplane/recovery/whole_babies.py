@@ -140,8 +140,8 @@ def replay_baby(
 
 
 def _key(payload: "Payload") -> str:
-    place = payload.stream_id, payload.offset
-    return quarantine_key(*place, payload.token_id, payload.signal, payload.slice_index)
+    baby_id = payload.stream_id, payload.offset
+    return quarantine_key(*baby_id, payload.token_id, payload.signal, payload.slice_index)
 
 
 def _payloads(name: QuarantineKey, part: TokenPart, received_at: int) -> Iterator["Payload"]:

@@ -60,12 +60,12 @@ def _index_of(call: CheckedCall) -> Expression:
         number = convert(value.value, "real", value.offset, call.name)
         position = call.apply("array_index_of_number", "long", array, number)
         is_nan = call.apply("isnan", "bool", number)
-        place: Expression = Choice(((is_nan, Constant(-1, "long")),), position, "long")
+        index: Expression = Choice(((is_nan, Constant(-1, "long")),), position, "long")
     else:
-        place = call.apply("array_index_of", "long", array, as_json(call.name, value))
+        index = call.apply("array_index_of", "long", array, as_json(call.name, value))
     if call.name == "array_index_of":
-        return place
-    return call.apply("ge", "bool", place, Constant(0, "long"))
+        return index
+    return call.apply("ge", "bool", index, Constant(0, "long"))
 
 
 def _turn(call: CheckedCall) -> Expression:
@@ -191,10 +191,10 @@ def _bag(
     return _pieces(call, "{", shown, "}")
 
 
-def split_at(value: Apply, place: Expression) -> Expression:
+def split_at(value: Apply, index: Expression) -> Expression:
     """Return the array of one part of a split text; an empty one if there is no such part."""
-    assert isinstance(place, Constant)
-    number = int(place.value or 0)
+    assert isinstance(index, Constant)
+    number = int(index.value or 0)
     if number < 0:
         raise KqlError(value.offset, f"there is no part {number}", "parts are counted from 0 on")
     part = Member(value, (number,))

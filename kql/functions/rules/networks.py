@@ -62,8 +62,8 @@ def _masked(number: Expression, prefix: Expression) -> Expression:
         width = _call("binary_shift_left", "long", whole(1), bits)
         mask = _call("subtract", "long", whole(0), width)
     if isinstance(number, Constant) and isinstance(mask, Constant):
-        known = None if number.value is None else int(number.value) & int(mask.value or 0)
-        return whole(known)
+        address = None if number.value is None else int(number.value) & int(mask.value or 0)
+        return whole(address)
     return _call("binary_and", "long", number, mask)
 
 
@@ -79,11 +79,11 @@ def _suffix(call: CheckedCall) -> Expression:
 
 
 def _shortest(prefixes: list[Expression]) -> Expression:
-    known = [int(p.value or 0) for p in prefixes if isinstance(p, Constant)]
+    lengths = [int(p.value or 0) for p in prefixes if isinstance(p, Constant)]
     others = [p for p in prefixes if not isinstance(p, Constant)]
     if not others:
-        return whole(min(known))
-    values = [*others, *([whole(min(known))] if known else [])]
+        return whole(min(lengths))
+    values = [*others, *([whole(min(lengths))] if lengths else [])]
     return values[0] if len(values) == 1 else _call("least", "long", *values)
 
 

@@ -36,19 +36,19 @@ def _indexof(call: CheckedCall) -> Expression:
     elif start:
         searched = call.apply("substring", "string", subject, whole(start))
     if call.name == "indexof":
-        place: Expression = call.apply("position", "long", searched, lookup)
+        index: Expression = call.apply("position", "long", searched, lookup)
     else:
         is_match = call.apply("match", "bool", searched, before)
         head = call.apply("extract", "string", before, whole(1), searched)
         after = call.apply("add", "long", call.apply("strlen", "long", head), whole(1))
-        place = Choice(((is_match, after),), whole(0), "long")
+        index = Choice(((is_match, after),), whole(0), "long")
     shift: Expression = whole(start - 1)
     if start < 0:
         end = call.apply("add", "long", call.apply("strlen", "long", subject), whole(start))
         at_least = call.apply("greatest", "long", end, whole(0))
         shift = call.apply("subtract", "long", at_least, whole(1))
-    is_absent = call.apply("eq", "bool", place, whole(0))
-    return Choice(((is_absent, whole(-1)),), call.apply("add", "long", place, shift), "long")
+    is_absent = call.apply("eq", "bool", index, whole(0))
+    return Choice(((is_absent, whole(-1)),), call.apply("add", "long", index, shift), "long")
 
 
 def _countof(call: CheckedCall) -> Expression:
@@ -96,8 +96,8 @@ def _strrep(call: CheckedCall) -> Expression:
     unit = value
     if len(call.arguments) == 3:
         unit = call.apply("strcat", "string", call.arguments[2].value, value)
-    rest = call.apply("repeat", "string", unit, whole(count - 1))
-    return call.apply("strcat", "string", value, rest)
+    repeated = call.apply("repeat", "string", unit, whole(count - 1))
+    return call.apply("strcat", "string", value, repeated)
 
 
 def _translate(call: CheckedCall) -> Expression:

@@ -133,8 +133,8 @@ class _Demo:
 
         def is_merged() -> bool:
             streams = read_streams(self.client)
-            own = [e for stream in streams for e in stream.datasets if e.dataset_id == dataset_id]
-            return sum(entry.merged_offset + 1 for entry in own) >= goal
+            items = [e for stream in streams for e in stream.datasets if e.dataset_id == dataset_id]
+            return sum(entry.merged_offset + 1 for entry in items) >= goal
 
         self._wait(f"merging {goal} babies", is_merged)
 

@@ -64,7 +64,7 @@ class Caller:
         return not self.token or self.token.startswith(_ACCESS_PREFIX)
 
 
-def identify(header: str, own: OwnTokens) -> Caller:
+def identify(header: str, own_tokens: OwnTokens) -> Caller:
     """Return the caller of a request by its Authorization header. Raises NotKnown.
 
     A token of the gateway's stands for its own rights in meta. Any other is a token of meta, which
@@ -72,13 +72,13 @@ def identify(header: str, own: OwnTokens) -> Caller:
     """
     scheme, _, token = header.strip().partition(" ")
     token = token.strip()
-    if not header and not own.are_required:
+    if not header and not own_tokens.are_required:
         return Caller(_OWN)
     if scheme.lower() != "bearer" or not token or not token.isascii() or not token.isprintable():
         raise NotKnown(
             "the request has no token: send `Authorization: Bearer` with the gateway's token, or"
             " with one that `segplane access create --role reader` made"
         )
-    if own.include(token):
+    if own_tokens.include(token):
         return Caller(_OWN)
     return Caller(token_name(token), token)

@@ -27,9 +27,9 @@ _WAYS = {
 
 def ways_of(path: str) -> Iterator[str]:
     """Yield a path such as /v1/datasets/{name}/preview, by each way to what it names."""
-    for named, ways in _WAYS.items():
-        if path == named or path.startswith(f"{named}/"):
-            yield from (way + path.removeprefix(named) for way in ways)
+    for kind, ways in _WAYS.items():
+        if path == kind or path.startswith(f"{kind}/"):
+            yield from (way + path.removeprefix(kind) for way in ways)
             return
     yield path
 

@@ -66,13 +66,13 @@ class CatalogReaders:
     def __init__(
         self,
         meta: MetaClient,
-        own: OwnTokens,
+        own_tokens: OwnTokens,
         monotonic: Callable[[], float] = time.monotonic,
         *,
         has_credential: bool = True,
     ) -> None:
         self._meta = meta
-        self._own = own
+        self._own = own_tokens
         # False if the gateway has no rights in meta that others have not.
         self._has_credential = has_credential
         self._monotonic = monotonic
@@ -182,9 +182,9 @@ class CatalogReaders:
         """Return what both the caller and the gateway may read."""
         if not caller.dataset_ids:
             return ALL_DATASETS
-        own = await self._ask(None)
+        meta = await self._ask(None)
         ids = frozenset(caller.dataset_ids)
-        return DatasetScope(ids & frozenset(own.dataset_ids) if own.dataset_ids else ids)
+        return DatasetScope(ids & frozenset(meta.dataset_ids) if meta.dataset_ids else ids)
 
     async def _check_strangers(self) -> None:
         """Raise NotKnown unless meta refuses tokens that it does not know.

@@ -173,11 +173,11 @@ class Tables:
             contents, publisher = followed.contents, followed.publisher
             contents.check_readable(self._meta)
             self._adopt_version(contents, table)
-            known = [s for s in table.snapshots if s.version <= contents.version]
-            if not known or known[-1].version != contents.version:
-                known.append(publisher.publish(contents, schema, table.epoch))
+            snapshots = [s for s in table.snapshots if s.version <= contents.version]
+            if not snapshots or snapshots[-1].version != contents.version:
+                snapshots.append(publisher.publish(contents, schema, table.epoch))
             left_out = contents.note_left_out()
-            return self._hand_out(publisher, table, dataset_name, schema, known, left_out)
+            return self._hand_out(publisher, table, dataset_name, schema, snapshots, left_out)
 
     def _follow(self, table: pb.GetDatasetTableResponse, dataset_name: str) -> _Followed:
         """The dataset's segments at the current version."""

@@ -84,8 +84,8 @@ def view_metadata(
         "trino": _sql([TRINO_CATALOG, namespace], name, columns, '"'),
     }
     view_id = str(uuid5(UUID(dataset_id), name.signal))
-    place = f"{dataset_id}/{name.signal}"
-    return view_document(view_id, place, namespace, _VERSION_ID, schema, texts)
+    location = f"{dataset_id}/{name.signal}"
+    return view_document(view_id, location, namespace, _VERSION_ID, schema, texts)
 
 
 def representations(texts: Mapping[str, str]) -> list[dict[str, str]]:
@@ -95,7 +95,7 @@ def representations(texts: Mapping[str, str]) -> list[dict[str, str]]:
 
 def view_document(
     view_id: str,
-    place: str,
+    location: str,
     namespace: str,
     version_id: int,
     schema: Mapping[str, Any],
@@ -114,7 +114,7 @@ def view_document(
     return {
         "view-uuid": view_id,
         "format-version": 1,
-        "location": f"segplane:{place}",
+        "location": f"segplane:{location}",
         "current-version-id": version_id,
         "versions": [version],
         "version-log": [{"version-id": version_id, "timestamp-ms": 0}],
@@ -172,7 +172,7 @@ def _places(meta: MetaClient, state: CheckedQuery, namespace: str) -> Mapping[st
 def _texts(name: str, state: CheckedQuery, places: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return the SQL of each engine that can run the view; raises TableRefused for none."""
     refused, texts = "", dict[str, str]()
-    names, schemas = ({n: place[i] for n, place in places.items()} for i in (1, 0))
+    names, schemas = ({n: pair[i] for n, pair in places.items()} for i in (1, 0))
     for dialect in _DIALECTS:
         catalog = TRINO_CATALOG if dialect == "trino" else ""
         try:

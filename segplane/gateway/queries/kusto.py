@@ -149,7 +149,7 @@ async def _asked(request: Request) -> tuple[str, str]:
 def _parameters(properties: Any) -> bool:
     """Return whether a request's properties, which may be JSON in a text, have parameters."""
     try:
-        known = json.loads(properties) if isinstance(properties, str) else properties
+        parsed = json.loads(properties) if isinstance(properties, str) else properties
     except (ValueError, RecursionError):
         raise QueryRefusal("properties are no JSON") from None
-    return isinstance(known, Mapping) and bool(known.get("Parameters"))
+    return isinstance(parsed, Mapping) and bool(parsed.get("Parameters"))

@@ -158,9 +158,9 @@ class QueryRun:
 
     def _count(self) -> None:
         before, now = self._read_before, self._process.read_bytes()
-        own = 0 if before is None else now - before
+        used = 0 if before is None else now - before
         # Nothing can be read of a process that has ended.
-        self._scanned = max(self._scanned, own + self._broker.read_bytes)
+        self._scanned = max(self._scanned, used + self._broker.read_bytes)
 
 
 def _serve_within(context: Context, broker: Broker, lane: socket.socket) -> None:

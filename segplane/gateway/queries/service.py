@@ -60,14 +60,14 @@ class QueryService:
     def __init__(
         self,
         settings: QuerySettings,
-        own: OwnTokens,
+        own_tokens: OwnTokens,
         readers: CatalogReaders,
         connect: Callable[[str], MetaClient],
         store: StoreLocation | None,
         pool: ProcessPool,
     ) -> None:
         self._settings = settings
-        self._own = own
+        self._own = own_tokens
         self._readers = readers
         self._connect = connect
         self.store = store
@@ -152,14 +152,14 @@ class QueryService:
     async def run(self, request: Request, caller: Caller, task: QueryTask) -> Response:
         """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone."""
         deadline = time.monotonic() + self._settings.secs
-        gone = asyncio.create_task(_gone(request))
+        hangup = asyncio.create_task(_gone(request))
         outcome = "failed"
         async with AsyncExitStack() as stack:
-            stack.callback(gone.cancel)
+            stack.callback(hangup.cancel)
             try:
                 admission = stack.enter_async_context(self._accounts.admitted(caller))
-                account = await _unless(gone, admission)
-                starting = partial(self._started, stack, gone, caller, account, task, deadline)
+                account = await _unless(hangup, admission)
+                starting = partial(self._started, stack, hangup, caller, account, task, deadline)
                 run = await starting()
                 try:
                     head = await run.head()
@@ -171,7 +171,7 @@ class QueryService:
                 finish = partial(_finish, stack.pop_all())
                 return ResultResponse(head, run, media_type, finish)
             except QueryRefusal as refusal:
-                outcome = "gone" if gone.done() else refusal.type
+                outcome = "gone" if hangup.done() else refusal.type
                 raise
             finally:
                 if outcome != "failed":
@@ -180,7 +180,7 @@ class QueryService:
     async def _started(
         self,
         stack: AsyncExitStack,
-        gone: "asyncio.Task[None]",
+        hangup: "asyncio.Task[None]",
         caller: Caller,
         account: Account,
         task: QueryTask,
@@ -215,7 +215,7 @@ class QueryService:
 
         stack.push_async_callback(lambda: asyncio.shield(asyncio.ensure_future(close())))
         # Nobody reads the result any more.
-        gone.add_done_callback(lambda _: run.stop("the caller has left"))
+        hangup.add_done_callback(lambda _: run.stop("the caller has left"))
         await run.start(task)
         return run
 
@@ -240,10 +240,10 @@ async def _gone(request: Request) -> None:
         pass
 
 
-async def _unless(gone: "asyncio.Task[None]", work: Awaitable[Value]) -> Value:
+async def _unless(hangup: "asyncio.Task[None]", work: Awaitable[Value]) -> Value:
     """Wait for something, unless the caller leaves before; raises CallerGone."""
     task = asyncio.ensure_future(work)
-    await asyncio.wait({gone, task}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({hangup, task}, return_when=asyncio.FIRST_COMPLETED)
     if not task.done():
         task.cancel()
         await asyncio.wait({task})

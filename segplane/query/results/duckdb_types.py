@@ -31,10 +31,10 @@ def with_arrow_types(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelati
         return relation
     names = unique_names(relation.columns)
     columns = [
-        f"#{place} AS {quoted(name)}"
+        f"#{index} AS {quoted(name)}"
         if target == str(type_)
-        else f"CAST(#{place} AS {target}) AS {quoted(name)}"
-        for place, (name, type_, target) in enumerate(
+        else f"CAST(#{index} AS {target}) AS {quoted(name)}"
+        for index, (name, type_, target) in enumerate(
             zip(names, relation.types, targets, strict=True), 1
         )
     ]
@@ -86,7 +86,7 @@ def _form(type_: _Type, stored: Any) -> Any:
             return pa.map_(key_form, item_form)
         case "struct":
             return pa.struct(
-                pa.field(name, _form(child, stored.field(place).type))
-                for place, (name, child) in enumerate(children)
+                pa.field(name, _form(child, stored.field(index).type))
+                for index, (name, child) in enumerate(children)
             )
     return stored

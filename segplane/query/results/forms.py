@@ -192,9 +192,9 @@ _NOT_FINITE = frozenset(["NaN", "Infinity", "-Infinity"])
 
 def timespan_text(nanos: int) -> str:
     """Write a timespan as Kusto does, with nanoseconds: [-][d.]hh:mm:ss[.fffffffff]."""
-    days, rest = divmod(abs(nanos), DAY_NANOS)
+    days, remainder = divmod(abs(nanos), DAY_NANOS)
     text = f"{days}." if days else ""
-    return ("-" if nanos < 0 else "") + text + clock_text(rest, 9, is_fraction_always=False)
+    return ("-" if nanos < 0 else "") + text + clock_text(remainder, 9, is_fraction_always=False)
 
 
 def interval_text(months: int, days: int, nanos: int) -> str:
@@ -280,7 +280,7 @@ def _fields(form: Any) -> Iterator[tuple[int, Any]]:
 
 def _chosen(column: Array, form: Any, members: Sequence[Sequence[str | None]]) -> list[str | None]:
     """Return the text of each row's member of a sparse union, as DuckDB has them."""
-    places = {code: place for place, code in enumerate(form.type_codes)}
+    places = {code: index for index, code in enumerate(form.type_codes)}
     codes = column.type_codes.to_pylist()
     return [members[places[code]][row] for row, code in enumerate(codes)]
 

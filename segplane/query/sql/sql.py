@@ -49,16 +49,16 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
     signals: dict[tuple[str, str], tuple[str, ...]] = {}
     names: dict[str, None] = {}
     named_tables: dict[str, Table | CheckedQuery] = {}
-    for named in tables_of(text):
-        name = named.schema or named.name
+    for table_name in tables_of(text):
+        name = table_name.schema or table_name.name
         table = named_tables[name] = _table(name, tables)
         names.update(dict.fromkeys(table.columns))
         if isinstance(table, Table):
             read = _read(table, mentioned, where_times(tree, name), own_names)
             reads.append(read)
-            if named.schema:
-                signals[name, _signal(named)] = _of_signal(table, read, _signal(named))
-        elif named.schema:
+            if table_name.schema:
+                signals[name, _signal(table_name)] = _of_signal(table, read, _signal(table_name))
+        elif table_name.schema:
             raise QueryError(f"{name[:80]!r} is a view: only datasets have tables of signals")
         else:
             views[name] = to_sql(table, "duckdb")
@@ -67,13 +67,13 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
     return QueryPlan(text, _merged(reads), None, views, signals, tuple(names), has_flags, warnings)
 
 
-def _signal(named: NamedTable) -> str:
+def _signal(table: NamedTable) -> str:
     """Return the signal of a dataset that a table names as web.logs."""
-    signal = named.name.lower()
+    signal = table.name.lower()
     if signal in SIGNAL_COLUMNS:
         return signal
-    shown = f"{named.schema}.{named.name}"
-    signals = ", ".join(f"{named.schema}.{name}" for name in SIGNAL_COLUMNS)
+    shown = f"{table.schema}.{table.name}"
+    signals = ", ".join(f"{table.schema}.{name}" for name in SIGNAL_COLUMNS)
     raise QueryError(f"there is no table {shown[:80]!r}: of that dataset there are {signals[:200]}")
 
 
@@ -164,21 +164,21 @@ def _read(
 
 def _of_signal(table: Table, read: DatasetRead, signal: str) -> tuple[str, ...]:
     """Return the columns of a signal among those that are read."""
-    own = set().union(*SIGNAL_COLUMNS.values()) - SIGNAL_COLUMNS[signal]
+    other_columns = set().union(*SIGNAL_COLUMNS.values()) - SIGNAL_COLUMNS[signal]
     promoted = set(table.columns) - set(FORMAT_COLUMNS) - set(COMPUTED)
     every = (*read.columns, *read.words)
-    return tuple(n for n in every if n not in own or n in promoted)
+    return tuple(n for n in every if n not in other_columns or n in promoted)
 
 
 def _merged(reads: list[DatasetRead]) -> tuple[DatasetRead, ...]:
     """Return one read a dataset: all columns, and the hull of the times."""
     merged: dict[str, DatasetRead] = {}
     for read in reads:
-        known = merged.get(read.name)
-        if known is not None:
-            columns = tuple(dict.fromkeys((*known.columns, *read.columns)))
-            words = tuple(dict.fromkeys((*known.words, *read.words)))
-            read = DatasetRead(read.name, columns, known.times.hull(read.times), words)
+        former = merged.get(read.name)
+        if former is not None:
+            columns = tuple(dict.fromkeys((*former.columns, *read.columns)))
+            words = tuple(dict.fromkeys((*former.words, *read.words)))
+            read = DatasetRead(read.name, columns, former.times.hull(read.times), words)
         merged[read.name] = read
     return tuple(merged.values())
 

@@ -112,15 +112,15 @@ _TABLE_FUNCTIONS = _names(
 )
 
 
-def is_allowed(name: str, kind: Kind, own: frozenset[str]) -> bool:
-    """Return whether a query may call a function; `own` are those that we define."""
+def is_allowed(name: str, kind: Kind, macros: frozenset[str]) -> bool:
+    """Return whether a query may call a function; `macros` are those that we define."""
     name = name.lower()
     if kind == "table":
         return name in _TABLE_FUNCTIONS
     return (
         name in _ROW_FUNCTIONS
         or name in _OPERATORS
-        or name in own
+        or name in macros
         or name in _OF_TREES
         or name.startswith(_COLLATIONS)
     )

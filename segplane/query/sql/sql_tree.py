@@ -83,11 +83,11 @@ def _tables(node: Any, common: _Names) -> Iterator[NamedTable]:
         common |= {str(entry["key"]).lower()}
     if node.get("type") == "BASE_TABLE":
         yield from _base_table(node, common)
-    own = frozenset([str(node["cte_name"]).lower()]) if _is_recursive(node) else _NONE
+    recursive_names = frozenset([str(node["cte_name"]).lower()]) if _is_recursive(node) else _NONE
     for key, value in node.items():
         if key != "cte_map":
             # The first part of a recursive table is its beginning, and does not see it.
-            yield from _tables(value, common if key == "left" else common | own)
+            yield from _tables(value, common if key == "left" else common | recursive_names)
 
 
 def _is_recursive(node: dict[str, Any]) -> bool:

@@ -26,9 +26,9 @@ def common_words(tables: Mapping[str, Table | CheckedQuery]) -> Words:
 
 def warnings_of(tree: exp.Expr, words: Words) -> tuple[str, ...]:
     """Return a sentence for each comparison with a word that no record has, a few at most."""
-    named = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}
-    known = {name: own for name, own in words.items() if name not in named}
-    return first(_all(tree, known))
+    aliases = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}
+    column_words = {name: texts for name, texts in words.items() if name not in aliases}
+    return first(_all(tree, column_words))
 
 
 def _all(tree: exp.Expr, words: Words) -> Iterator[str]:

@@ -148,9 +148,9 @@ def file_of(
     if segment.HasField("facts"):
         facts = {_NAMES[f.signal]: f for f in segment.facts.signals if f.signal in _NAMES}
         present, counts = tuple(facts), tuple(f.number_of_events for f in facts.values())
-        own = [facts[signal] for signal in signals if signal in facts]
-        if own and len(signals) == 1:
-            times, rows = own[0].time_range, own[0].number_of_events
+        stored = [facts[signal] for signal in signals if signal in facts]
+        if stored and len(signals) == 1:
+            times, rows = stored[0].time_range, stored[0].number_of_events
     return DatasetFile(
         segment.id,
         segment_url(segment),

@@ -28,7 +28,7 @@ def files_with(terms: Sequence[int], files: Sequence[DatasetFile]) -> tuple[Data
     if not terms:
         return tuple(files)
     places = ((file, place_of(file.written)) for file in files)
-    indexed = [(file, place) for file, place in places if place is not None]
+    indexed = [(file, index) for file, index in places if index is not None]
     if not indexed:
         return tuple(files)
     if len(indexed) == 1:

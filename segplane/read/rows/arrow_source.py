@@ -100,24 +100,24 @@ class SegmentsDataset(ds.FileSystemDataset):
         self._pin.check()
         names = list(self._columns.names) if columns is None else columns
         where = _both(self._where, filter)
-        own = super().scanner(columns=names, filter=filter, **options)
+        inner = super().scanner(columns=names, filter=filter, **options)
         schema = self._columns.all
         floating = floating_in(where, schema)
         plain, bounded = divided(self._files.get_fragments(where) if floating else (), floating)
         if self.is_arrows_own and not bounded:
-            return own
+            return inner
         sources = [(source, where) for source in self._converted]
         if self._searched is not None:
             unsearched = _both(self._unsearched, filter)
             needed = _needed(names, unsearched, schema)
             sources.append((partial(self._searched, needed), unsearched))
         if bounded:
-            own = self._of(plain).scanner(columns=names, filter=where, **options)
+            inner = self._of(plain).scanner(columns=names, filter=where, **options)
             needed = _needed(names, where, schema)
             exact = _both(self._exact, filter if not floating_in(filter, schema) else None)
             read = partial(self._of(bounded).scanner, columns=needed, filter=exact, **options)
             sources.append((lambda: read().to_batches(), where))
-        return JoinedRows(own.projected_schema, lambda: self._rows(own, sources, names))
+        return JoinedRows(inner.projected_schema, lambda: self._rows(inner, sources, names))
 
     def sort_by(self, sorting: Any, **options: Any) -> ds.InMemoryDataset:
         """Return the rows in another order."""
@@ -147,12 +147,12 @@ class SegmentsDataset(ds.FileSystemDataset):
 
     def _rows(
         self,
-        own: ds.Scanner,
+        inner: ds.Scanner,
         sources: Sequence[tuple[BatchSource, pc.Expression | None]],
         columns: Any,
     ) -> Iterator[pa.RecordBatch]:
         # A scan of nothing waits for Arrow's threads too.
-        yield from own.to_batches() if self._has_files else ()
+        yield from inner.to_batches() if self._has_files else ()
         in_memory: Any = ds.InMemoryDataset
         for batches, where in sources:
             self._pin.check()

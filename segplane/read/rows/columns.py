@@ -92,22 +92,22 @@ class ReadColumns:
 
     def _are_same(self, promoted: Sequence[common_pb2.PromotedColumn]) -> bool:
         try:
-            own = read_layout((), promoted).promoted
+            typed = read_layout((), promoted).promoted
         except UnknownLayout:
             return False
-        ids = {c.name: c.field_id for c in wide_stored(SIGNALS, own, FORMAT_MICROSECONDS).columns}
+        ids = {c.name: c.field_id for c in wide_stored(SIGNALS, typed, FORMAT_MICROSECONDS).columns}
         return all(
             self._ids[name] is not None and ids.get(name) == self._ids[name]
             for name in {*self.names, *FILTER_COLUMNS}
         )
 
 
-def _checked(names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+def _checked(names: Sequence[str], column_names: Sequence[str]) -> tuple[str, ...]:
     if isinstance(names, str) or not names:
         raise ReadError(f"columns is {names!r}, expected a list of names")
     for name in names:
-        if name not in known:
-            closest = get_close_matches(str(name), known, n=1)
+        if name not in column_names:
+            closest = get_close_matches(str(name), column_names, n=1)
             hint = f": did you mean {closest[0]!r}?" if closest else ""
             raise ReadError(f"there is no column {name!r}{hint}")
     if len(set(names)) < len(names):

@@ -99,11 +99,11 @@ class FreshReading:
 
     def _stored(self, signal: Signal, batch: pa.RecordBatch) -> pa.RecordBatch:
         stored = section_stored(signal, self._columns.promoted, FORMAT_MICROSECONDS)
-        known = {field.name for field in section_schema(signal, self._columns.promoted)}
+        names = {field.name for field in section_schema(signal, self._columns.promoted)}
         by_name: dict[str, Any] = {
             name: column
             for name, column in zip(batch.schema.names, batch.columns, strict=True)
-            if name in known
+            if name in names
         }
         return conformed(stored.with_words(stored.split(by_name)), batch.num_rows, self._columns)
 
@@ -121,7 +121,7 @@ def _work(fresh: FreshRecords, spec: SegmentSpec) -> DatasetWork:
     offsets: dict[str, list[int]] = defaultdict(list)
     for baby in fresh.babies:
         offsets[baby.stream_id].append(baby.offset)
-    spans = (span for stream, own in offsets.items() for span in spans_of(stream, own))
+    spans = (span for stream, numbers in offsets.items() for span in spans_of(stream, numbers))
     return DatasetWork(fresh.dataset_id, spec, tuple(spans))
 
 

@@ -84,11 +84,11 @@ def _condition(expression: pl.Expr, schema: pa.Schema, depth: int) -> pc.Express
     for combine in (operator.and_, operator.or_):
         if expression.meta.eq(combine(left, right)):
             sides = [_condition(side, schema, depth - 1) for side in (left, right)]
-            known = [side for side in sides if side is not None]
-            if len(known) == 2:
-                both: pc.Expression = reduce(combine, known)
+            conditions = [side for side in sides if side is not None]
+            if len(conditions) == 2:
+                both: pc.Expression = reduce(combine, conditions)
                 return both
-            return known[0] if known and combine is operator.and_ else None
+            return conditions[0] if conditions and combine is operator.and_ else None
     for compare in _OPERATORS:
         if expression.meta.eq(compare(left, right)):
             if left.meta.is_literal():
@@ -117,10 +117,10 @@ def _membership(
     if not 1 <= len(values) <= _OPTIONS_MAX:
         return None
     equal = [_comparison(column, pl.lit(v), operator.eq, schema) for v in values.to_list()]
-    known = [condition for condition in equal if condition is not None]
-    if len(known) < len(equal):
+    conditions = [condition for condition in equal if condition is not None]
+    if len(conditions) < len(equal):
         return None
-    any_of: pc.Expression = reduce(operator.or_, known)
+    any_of: pc.Expression = reduce(operator.or_, conditions)
     return any_of
 
 

@@ -133,8 +133,8 @@ class AddedFiles:
         if not segment.HasField("facts"):
             return None
         columns = [self._promoted.get(field_id) for field_id in segment.facts.promoted_field_ids]
-        known = tuple(column for column in columns if column is not None)
-        return known if len(known) == len(columns) else None
+        promoted = tuple(column for column in columns if column is not None)
+        return promoted if len(promoted) == len(columns) else None
 
 
 def _by_version(

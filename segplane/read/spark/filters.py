@@ -92,8 +92,8 @@ def expression(terms: Sequence[Term], schema: pa.Schema) -> pc.Expression | None
     where: pc.Expression | None = None
     for term in terms:
         field, type_ = pc.field(term.column), schema.field(term.column).type
-        own = _compare(field, term.operator, term.value, type_)
-        where = own if where is None else where & own
+        comparison = _compare(field, term.operator, term.value, type_)
+        where = comparison if where is None else where & comparison
     return where
 
 

@@ -62,13 +62,13 @@ class SourceOptions:
 
 def read_options(options: Mapping[str, str]) -> SourceOptions:
     """Read Spark's options; raises ReadError for one that is unknown or has no such value."""
-    known = {_camel(field.name).lower(): field.name for field in fields(SourceOptions)}
+    options_by_name = {_camel(field.name).lower(): field.name for field in fields(SourceOptions)}
     values: dict[str, object] = {}
     for key, value in options.items():
-        name = "dataset" if key.lower() == "path" else known.get(key.lower())
+        name = "dataset" if key.lower() == "path" else options_by_name.get(key.lower())
         if name is None:
-            closest = get_close_matches(key.lower(), known, n=1)
-            hint = f": did you mean {_camel(known[closest[0]])!r}?" if closest else ""
+            closest = get_close_matches(key.lower(), options_by_name, n=1)
+            hint = f": did you mean {_camel(options_by_name[closest[0]])!r}?" if closest else ""
             raise ReadError(f"there is no option {key!r}{hint}")
         values[name] = _value(name, value)
     if values.get("view"):
@@ -102,5 +102,5 @@ def _moment(text: str | None) -> str | int | None:
 
 
 def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.title() for word in rest)
+    first, *others = name.split("_")
+    return first + "".join(word.title() for word in others)

@@ -52,8 +52,8 @@ def spark_schema(columns: ReadColumns) -> StructType:
 
 def check_schema(schema: StructType, columns: ReadColumns) -> None:
     """Raise ReadError unless a schema has columns of ours with their types."""
-    own = to_arrow_schema(schema, timezone="UTC")
-    for field in own:
+    arrow_schema = to_arrow_schema(schema, timezone="UTC")
+    for field in arrow_schema:
         expected = columns.schema.field(field.name).type
         if field.type != expected:
             raise ReadError(f"column {field.name!r} is {expected}, not {field.type}")
@@ -95,10 +95,10 @@ def read_slices(
     """Read the rows asked for as batches of Spark's schema. Raises ReadError."""
     target = to_arrow_schema(schema, timezone="UTC")
     for piece in slices:
-        own = row_filter(columns, bounds, [piece.file])
-        own = where if own is None else own if where is None else own & where
+        bound = row_filter(columns, bounds, [piece.file])
+        bound = where if bound is None else bound if where is None else bound & where
         try:
-            for batch in _batches(piece, columns, own):
+            for batch in _batches(piece, columns, bound):
                 if batch.num_rows:
                     yield _conformed(batch, target)
         except (OSError, pa.ArrowException, SegmentsError) as error:

@@ -113,8 +113,8 @@ class ViewReader(DataSourceReader):
         self._snapshot = snapshot
         self._target = to_arrow_schema(schema, timezone="UTC")
         for field in self._target:
-            place = snapshot.schema.get_field_index(field.name)
-            if place < 0 or snapshot.schema.field(place).type != field.type:
+            index = snapshot.schema.get_field_index(field.name)
+            if index < 0 or snapshot.schema.field(index).type != field.type:
                 raise ReadError(f"the view has no column {field.name!r} of type {field.type}")
 
     def partitions(self) -> Sequence[InputPartition]:

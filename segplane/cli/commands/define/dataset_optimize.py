@@ -49,16 +49,16 @@ def _merged(client: MetaClient, name: str) -> int:
 
 def _follow(client: MetaClient, name: str, total: int) -> bool:
     """Show a bar until no task is open; false if none was. Raises a refusal if none is claimed."""
-    left = last = _open_tasks(client, name)
-    is_any, moved_at = left > 0, time.monotonic()
-    while left:
-        _show(total - left, total)
-        if left != last or _is_claimed(client, name):
-            last, moved_at = left, time.monotonic()
+    open_tasks = last = _open_tasks(client, name)
+    is_any, moved_at = open_tasks > 0, time.monotonic()
+    while open_tasks:
+        _show(total - open_tasks, total)
+        if open_tasks != last or _is_claimed(client, name):
+            last, moved_at = open_tasks, time.monotonic()
         elif time.monotonic() - moved_at > _IDLE_SECS:
-            raise refusal(f"no merge worker takes the {left} open tasks: they stay planned")
+            raise refusal(f"no merge worker takes the {open_tasks} open tasks: they stay planned")
         time.sleep(_FOLLOW_SECS)
-        left = _open_tasks(client, name)
+        open_tasks = _open_tasks(client, name)
     if is_any:
         _show(total, total)
     return is_any
@@ -86,6 +86,6 @@ def _show(done: int, total: int) -> None:
 def _grace_secs(client: MetaClient, name: str) -> int:
     """The dataset's grace, or the server's."""
     request = operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id(client, name))
-    own = client.operations.GetDatasetSettings(request).settings.tombstone_grace.seconds
+    grace_secs = client.operations.GetDatasetSettings(request).settings.tombstone_grace.seconds
     state = client.operations.GetServerState(operations_pb2.GetServerStateRequest())
-    return max(own or state.tombstone_grace.seconds, _AGE_SECS_MIN)
+    return max(grace_secs or state.tombstone_grace.seconds, _AGE_SECS_MIN)

@@ -66,10 +66,10 @@ def carried_out(client: MetaClient, dataset: str | None, age_secs: int) -> Answe
     vacuum_id = str(uuid4())
     planned = list(_pages(client, dataset, age_secs, vacuum_id))
     done = _followed(client, vacuum_id, sum(item.segments for item in planned))
-    left = [item for item in _planned(client, dataset, age_secs) if _is_left(item)]
-    data = message_dict(done) | {"left": [message_dict(item) for item in left]}
+    unfinished = [item for item in _planned(client, dataset, age_secs) if _is_left(item)]
+    data = message_dict(done) | {"left": [message_dict(item) for item in unfinished]}
     # Others may have become old enough meanwhile.
-    return Answer(data, [*_totals(done), *_left_lines(left)])
+    return Answer(data, [*_totals(done), *_left_lines(unfinished)])
 
 
 def plan_answer(plan: "Sequence[pb.DatasetVacuum]") -> Answer:

@@ -61,8 +61,8 @@ def query(
     _check_options(format_, kql, sql, output)
     language: Language | None = "kql" if kql else "sql" if sql else None
     limits = QueryLimits(memory * 2**20, timeout)
-    place = _place(address, as_of, start, end, is_fresh=fresh)
-    ask = Ask(language, cast("Format", format_), place, limits, max_rows, explain)
+    query_place = _place(address, as_of, start, end, is_fresh=fresh)
+    ask = Ask(language, cast("Format", format_), query_place, limits, max_rows, explain)
     if text is None:
         from segplane.query.shell import shell
 

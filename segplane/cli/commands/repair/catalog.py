@@ -58,7 +58,7 @@ def rebuild(
         raise usage("say what to rebuild from: --from-bucket")
     store = store_of_options(object_store_url, object_stores, data_dir)
     plan = rebuilding.read_plan(store)
-    named = rebuilding.name_datasets(plan, rebuilding.read_names(names) if names else {})
+    name_of = rebuilding.name_datasets(plan, rebuilding.read_names(names) if names else {})
     version = None
     if is_applied and not plan.dataset_ids:
         raise usage(f"no object of Segplane is in {store.location.url()}")
@@ -68,19 +68,19 @@ def rebuild(
                 preflight.make_data_dir(data_dir)
                 postgres = EmbeddedPostgres(data_dir / "postgres")
                 database_url = exits.enter_context(postgres).url
-            version = _apply(database_url, plan, named)
-    return Answer(_as_json(plan, named, version), _lines(plan, named, version))
+            version = _apply(database_url, plan, name_of)
+    return Answer(_as_json(plan, name_of, version), _lines(plan, name_of, version))
 
 
-def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
+def _apply(database_url: str, plan: "Rebuild", name_of: dict[str, str]) -> int:
     from segplane.recovery import rebuild as rebuilding
 
     default = environment("META_").text("DEFAULT_DATASET", "default")
     with open_database(database_url) as database:
-        return rebuilding.apply(database, plan, named, default)
+        return rebuilding.apply(database, plan, name_of, default)
 
 
-def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Iterator[str]:
+def _lines(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> Iterator[str]:
     from segplane.fsck.lost_deduplication_keys import once_again
 
     segments, rows, sizes = Counter[str](), Counter[str](), Counter[str]()
@@ -90,7 +90,7 @@ def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Itera
         sizes[live.footer.dataset_id] += live.compressed_size_bytes
     yield from table(
         ("dataset", "name", "segments", "events", "size"),
-        [(d, named[d], segments[d], rows[d], size_text(sizes[d])) for d in plan.dataset_ids],
+        [(d, name_of[d], segments[d], rows[d], size_text(sizes[d])) for d in plan.dataset_ids],
     )
     for dataset_id, spec in sorted(plan.specs.items()):
         if spec.sharding_fields or spec.promoted:
@@ -123,7 +123,7 @@ def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Itera
     for warning in plan.warnings:
         yield (f"warning: {warning}")
     for dataset_id, column in sorted(plan.deduplication_keys.items()):
-        yield (once_again(dataset_id, named[dataset_id], column))
+        yield (once_again(dataset_id, name_of[dataset_id], column))
     yield (NOT_IN_THE_BUCKET)
     if version is None:
         yield ("Nothing was changed; --apply does it.")
@@ -132,12 +132,12 @@ def _lines(plan: "Rebuild", named: dict[str, str], version: int | None) -> Itera
         yield ("`segplane fsck --deep`, then `segplane deletion --release`.")
 
 
-def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dict[str, object]:
+def _as_json(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> dict[str, object]:
     from segplane.fsck.lost_deduplication_keys import once_again
 
     return {
         "version": version,
-        "datasets": [{"id": d, "name": named[d]} for d in plan.dataset_ids],
+        "datasets": [{"id": d, "name": name_of[d]} for d in plan.dataset_ids],
         # Read only if it is printed.
         "segments": (
             {
@@ -161,9 +161,9 @@ def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dic
         "deduplication_keys": [
             {
                 "dataset_id": dataset_id,
-                "name": named[dataset_id],
+                "name": name_of[dataset_id],
                 "column": column,
-                "what_to_do": once_again(dataset_id, named[dataset_id], column),
+                "what_to_do": once_again(dataset_id, name_of[dataset_id], column),
             }
             for dataset_id, column in sorted(plan.deduplication_keys.items())
         ],

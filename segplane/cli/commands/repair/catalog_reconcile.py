@@ -92,20 +92,20 @@ def store_of_options(object_store_url: str, object_stores: str, data_dir: Path) 
 def _decision(accepted: Sequence[str], *, is_asking: bool) -> "Decision":
     """Decide by the options, and on a terminal by a question."""
 
-    def decide(gone: "GoneSegments") -> bool:
-        if not {ALL, gone.dataset_id, gone.dataset_name}.isdisjoint(accepted):
+    def decide(missing: "GoneSegments") -> bool:
+        if not {ALL, missing.dataset_id, missing.dataset_name}.isdisjoint(accepted):
             return True
         return is_asking and click.confirm(
-            f"{_gone_text(gone)}. Were they deleted on purpose after the backup?", err=True
+            f"{_gone_text(missing)}. Were they deleted on purpose after the backup?", err=True
         )
 
     return decide
 
 
-def _gone_text(gone: "GoneSegments") -> str:
+def _gone_text(lost: "GoneSegments") -> str:
     return (
-        f"dataset {gone.dataset_name}: {gone.segments} of {gone.live_segments} segments,"
-        f" {gone.records} records, have no object any more{', and it is locked' * gone.is_locked}"
+        f"dataset {lost.dataset_name}: {lost.segments} of {lost.live_segments} segments,"
+        f" {lost.records} records, have no object any more{', and it is locked' * lost.is_locked}"
     )
 
 
@@ -122,7 +122,7 @@ def _say(line: str) -> None:
 
 def _lines(report: "ReconcileReport", *, is_dry_run: bool) -> Iterator[str]:
     back = [stream for stream in report.streams if not stream.reason]
-    left = [stream for stream in report.streams if stream.reason]
+    blocked = [stream for stream in report.streams if stream.reason]
     segments = report.segments
     new = [*(i for stream in back for i in stream.new_dataset_ids), *segments.new_dataset_ids]
     yield from facts(
@@ -137,23 +137,23 @@ def _lines(report: "ReconcileReport", *, is_dry_run: bool) -> Iterator[str]:
             ("segments held elsewhere", len(segments.garbage)),
             ("hidden or replaced later", len(segments.hidden)),
             ("new datasets", len(new)),
-            ("streams left", len(left)),
+            ("streams left", len(blocked)),
             ("segments left", len(segments.left)),
-            ("segments without an object", sum(gone.segments for gone in report.gone)),
+            ("segments without an object", sum(missing.segments for missing in report.gone)),
             ("tokens revoked again", len(report.revoked)),
         )
     )
     for dataset_id in new:
         yield (f"dataset {dataset_id} is called reconciled-{dataset_id}")
-    for stream in left:
+    for stream in blocked:
         yield (
             f"left: stream {stream.stream_id}, {stream.babies} babies,"
             f" {stream.records} records: {stream.reason}"
         )
     for key, reason in sorted(segments.left.items()):
         yield (f"left: {key}: {reason}")
-    for gone in report.gone:
-        yield (_gone_line(gone, is_dry_run=is_dry_run))
+    for missing in report.gone:
+        yield (_gone_line(missing, is_dry_run=is_dry_run))
     for dataset in segments.unclaimed:
         yield (_unclaimed_line(dataset))
     for token in report.revoked:
@@ -177,14 +177,14 @@ def _unclaimed_line(dataset: "UnclaimedKeys") -> str:
     )
 
 
-def _gone_line(gone: "GoneSegments", *, is_dry_run: bool) -> str:
-    text = _gone_text(gone)
-    if not gone.is_accepted:
+def _gone_line(missing: "GoneSegments", *, is_dry_run: bool) -> str:
+    text = _gone_text(missing)
+    if not missing.is_accepted:
         return (
-            f"gone: {text}. If they were deleted on purpose: --deleted {gone.dataset_name};"
+            f"gone: {text}. If they were deleted on purpose: --deleted {missing.dataset_name};"
             " else see `segplane segments replace`"
         )
     if is_dry_run:
         return f"deleted: {text}: they would be hidden"
-    whole = f"; `segplane datasets delete {gone.dataset_name}` deletes it again"
-    return f"deleted: {text}: they are hidden{whole if gone.is_whole_dataset else ''}"
+    whole = f"; `segplane datasets delete {missing.dataset_name}` deletes it again"
+    return f"deleted: {text}: they are hidden{whole if missing.is_whole_dataset else ''}"

@@ -74,11 +74,11 @@ class ProgressPace:
 
 
 def _show(progress: DataProgress) -> None:
-    left = "" if progress.left_secs is None else f", about {progress.left_secs:.0f} s left"
+    eta = "" if progress.left_secs is None else f", about {progress.left_secs:.0f} s left"
     print(
         f"{progress.objects} of {progress.total_objects} objects,"
         f" {size_text(progress.size_bytes)} of {size_text(progress.total_size_bytes)},"
-        f" {progress.damaged} damaged{left}",
+        f" {progress.damaged} damaged{eta}",
         file=sys.stderr,
     )
 

@@ -41,11 +41,11 @@ def show(process: Annotated[Process | None, Positional()] = None) -> Answer:
     if not loads:
         raise usage(f"the packages of {process} are not installed here")
     rows: list[Shown] = []
-    known: set[str] = set()
+    setting_names: set[str] = set()
     refusals: list[str] = []
     for each, load in loads.items():
         env, settings = environment(each.prefix), settings_read(each.prefix, load)
-        known |= settings.keys()
+        setting_names |= settings.keys()
         try:
             load(env)
         except ConfigError as error:
@@ -54,7 +54,7 @@ def show(process: Annotated[Process | None, Positional()] = None) -> Answer:
         rows += [Shown(name, r.shown, _source(r)) for name, r in env.readings.items()]
     rows += _of_command_line() if process is None else []
     values = environment("").values
-    problems = list(find_problems(values, [each.prefix for each in loads], known))
+    problems = list(find_problems(values, [each.prefix for each in loads], setting_names))
     unique = list({row.setting: row for row in rows}.values())
     return Answer(
         {"settings": unique, "problems": problems, "refusals": refusals},

@@ -84,17 +84,17 @@ class StoreAccess:
         from segments.store.s3.signing import AccessKeys
 
         if location != self._stores().default:
-            own = credentials.keys_of(location)
-            if own.access_key_id is not None and own.secret_access_key is not None:
-                return AccessKeys(own.access_key_id, own.secret_access_key, own.session_token or "")
+            aws = credentials.keys_of(location)
+            if aws.access_key_id is not None and aws.secret_access_key is not None:
+                return AccessKeys(aws.access_key_id, aws.secret_access_key, aws.session_token or "")
         return AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
 
     @property
     def gives_keys(self) -> bool:
         """True if callers can get keys that expire: one pair for the buckets of all stores."""
-        default, named = self._stores().default, self._stores().named
+        default, named_stores = self._stores().default, self._stores().named
         service = "s3", default.endpoint, default.region
-        locations = [default, *(location for _, location in named)]
+        locations = [default, *(location for _, location in named_stores)]
         is_one = all((at.provider, at.endpoint, at.region) == service for at in locations)
         return bool(self._settings.sts_role_arn) and self.signs and is_one
 
@@ -202,21 +202,21 @@ class StoreAccess:
         from segments.store.s3.signing import AccessKeys
 
         stores = self._stores()
-        place = (stores, dataset_id)
-        session = self._kept.find(place)
+        key = (stores, dataset_id)
+        session = self._kept.find(key)
         half_used = (self._clock() + self._settings.sts_secs / 2) * 1_000
         if session is None or session.expires_at_millis < half_used:
             prefixes = (f"dataset/{dataset_id}/", table_prefix(dataset_id))
-            own = AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
+            own_keys = AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
             service = TokenService(
                 self._settings.sts_role_arn,
-                own,
+                own_keys,
                 self._settings.sts_endpoint,
                 self._settings.sts_secs,
             )
             locations = [stores.get(name) for name in stores.names()]
             session = assume_role(service, stores.default, read_policy(locations, prefixes))
-            self._kept.keep(place, session)
+            self._kept.keep(key, session)
         return {
             "s3.access-key-id": session.keys.access_key_id,
             "s3.secret-access-key": session.keys.secret_access_key,

@@ -117,19 +117,19 @@ def told_apart(segment: common_pb2.SegmentInfo, store: ObjectStore) -> common_pb
     """
     if segment.foreign.state != common_pb2.FOREIGN_STATE_UNREAD or segment.facts.format_version:
         return segment
-    known = common_pb2.SegmentInfo()
-    known.CopyFrom(segment)
+    empty = common_pb2.SegmentInfo()
+    empty.CopyFrom(segment)
     key = object_key(segment)
     try:
         if claims_to_be_segment(lambda: store.open_input(key)):
-            known.ClearField("foreign")
-            _take_facts(known, key, store)
+            empty.ClearField("foreign")
+            _take_facts(empty, key, store)
         else:
-            known.foreign.state = common_pb2.FOREIGN_STATE_MAPPED
+            empty.foreign.state = common_pb2.FOREIGN_STATE_MAPPED
     except (CorruptObject, ObjectMissing) as error:
-        known.foreign.state = common_pb2.FOREIGN_STATE_UNREADABLE
-        known.foreign.reason = reason_of(error)
-    return known
+        empty.foreign.state = common_pb2.FOREIGN_STATE_UNREADABLE
+        empty.foreign.reason = reason_of(error)
+    return empty
 
 
 def _take_facts(segment: common_pb2.SegmentInfo, key: str, store: ObjectStore) -> None:

@@ -51,9 +51,9 @@ class ManifestGroups:
         """Remove a file that is there."""
         group = _group(file)
         files = self._files[group]
-        place = bisect_left(files, file)
-        assert files[place] == file, file.id
-        del files[place]
+        index = bisect_left(files, file)
+        assert files[index] == file, file.id
+        del files[index]
         self._changed.add(group)
 
     def manifests(self, schema: TableSchema) -> list[Manifest]:
@@ -89,12 +89,12 @@ class ManifestGroups:
 def stretches(files: Sequence[DataFile]) -> Iterator[Sequence[DataFile]]:
     """Cut ordered files behind those whose ids end a manifest, and at the largest size."""
     start = 0
-    for place, file in enumerate(files, start=1):
+    for index, file in enumerate(files, start=1):
         # The last digits of the id decide; to parse all of it would take most of a refresh.
         is_end = int(file.id[-3:], 16) % FILES_MEAN == 0
-        if is_end or place - start == FILES_MAX:
-            yield files[start:place]
-            start = place
+        if is_end or index - start == FILES_MAX:
+            yield files[start:index]
+            start = index
     if start < len(files):
         yield files[start:]
 

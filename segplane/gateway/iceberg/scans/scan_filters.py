@@ -67,8 +67,8 @@ def scan_bounds(expression: Any, depth: int = 0) -> ScanBounds:
     if kind in ("true", "false"):
         return _ALL if kind == "true" else _NONE
     if kind in ("and", "or"):
-        left, right = (scan_bounds(expression.get(side), depth + 1) for side in ("left", "right"))
-        return left & right if kind == "and" else left | right
+        lower, right = (scan_bounds(expression.get(side), depth + 1) for side in ("left", "right"))
+        return lower & right if kind == "and" else lower | right
     if kind == "not":
         scan_bounds(expression.get("child"), depth + 1)
         return _ALL
@@ -95,11 +95,11 @@ def _predicate(kind: str, expression: dict[str, Any]) -> ScanBounds:
 
 
 def _of_signals(kind: str, values: Sequence[Any]) -> ScanBounds:
-    named = frozenset(str(value) for value in values)
+    signals = frozenset(str(value) for value in values)
     if kind in ("eq", "in"):
-        return ScanBounds(signals=named & frozenset(SIGNALS))
+        return ScanBounds(signals=signals & frozenset(SIGNALS))
     if kind in ("not-eq", "not-in"):
-        return ScanBounds(signals=frozenset(SIGNALS) - named)
+        return ScanBounds(signals=frozenset(SIGNALS) - signals)
     return _ALL
 
 

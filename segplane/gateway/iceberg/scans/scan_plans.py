@@ -169,8 +169,8 @@ def _lookup(page: _Page, bounds: ScanBounds, dataset_name: str) -> FindSegmentsR
         end = min((bounds.high + 1) * 1_000, _INT64_MAX)
         request.time_range.CopyFrom(TimeRange(start_time=start, end_time=end))
     if len(bounds.signals) < len(SIGNALS):
-        left = [signal for signal in SIGNALS if signal in bounds.signals]
-        request.signals.extend(Signal.ValueType(TRAITS[signal].kind) for signal in left)
+        signals = [signal for signal in SIGNALS if signal in bounds.signals]
+        request.signals.extend(Signal.ValueType(TRAITS[signal].kind) for signal in signals)
     return request
 
 

@@ -55,10 +55,10 @@ def rehearse() -> None:
 @contextmanager
 def _opened(text: str, language: Language) -> Iterator[RunningQuery]:
     planned = plan_over({_TABLE: dataset_table(_TABLE)}, text, language, datetime.now(UTC))
-    place, prepare = QueryPlace(opener=open_empty), define_views(planned)
+    query_place, prepare = QueryPlace(opener=open_empty), define_views(planned)
     with (
         open_database() as connection,
-        opened_query(planned, place, prepare=prepare, connection=connection) as query,
+        opened_query(planned, query_place, prepare=prepare, connection=connection) as query,
     ):
         yield query
 

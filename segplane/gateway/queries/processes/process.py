@@ -29,7 +29,7 @@ class QueryProcess:
         self.limits = limits
         pairs = [socket.socketpair() for _ in range(LANES)]
         self.output, output = os.pipe()
-        self._lanes = [own for own, _ in pairs]
+        self._lanes = [end for end, _ in pairs]
         self._launcher = launcher
         self._code: int | None = None
         self._closing = threading.Lock()

@@ -214,14 +214,14 @@ class _RemoteFile(io.RawIOBase):
 
     def read(self, size: int | None = -1) -> bytes:
         """Read so many bytes, or all. Raises OSError."""
-        rest = max(0, self._size - self._place)
-        rest = rest if size is None or size < 0 else min(size, rest)
+        remaining = max(0, self._size - self._place)
+        remaining = remaining if size is None or size < 0 else min(size, remaining)
         pieces = []
-        while rest:
-            piece = self._piece(min(rest, READ_BYTES_MAX))
+        while remaining:
+            piece = self._piece(min(remaining, READ_BYTES_MAX))
             pieces.append(piece)
             self._place += len(piece)
-            rest -= len(piece)
+            remaining -= len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _piece(self, length: int) -> bytes:

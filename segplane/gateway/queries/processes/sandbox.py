@@ -77,7 +77,7 @@ def _program(architecture: int, refused: tuple[int, ...]) -> bytes:
         (_EQUAL, 0, refuse - 2, architecture),
         (_LOAD, 0, 0, 0),
         (_AT_LEAST, refuse - 4, 0, _FOREIGN_FROM),
-        *((_EQUAL, refuse - place - 1, 0, number) for place, number in enumerate(refused, 4)),
+        *((_EQUAL, refuse - index - 1, 0, number) for index, number in enumerate(refused, 4)),
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _REFUSE),
     ]

@@ -63,10 +63,10 @@ def choose_lost(
     at = Offsets(live, lowest, missing)
     partial = partial_batches([*live, *lost])
     usable = _usable(live, lost, at, partial, present, merged)
-    gone = _gone(usable, at, present, merged)
-    if not gone:
+    gaps = _gone(usable, at, present, merged)
+    if not gaps:
         return LostChoice(held=_held(lost, live, at, present, merged))
-    history, runs = _settled(dataset_id, live, usable, gone, present)
+    history, runs = _settled(dataset_id, live, usable, gaps, present)
     chosen = tuple(segment for segment in usable if segment.key in history.live_keys)
     kept = [segment for segment in live if segment.key in history.live_keys]
     replaced = [segment for segment in live if segment.key not in history.live_keys]
@@ -85,7 +85,7 @@ def choose_lost(
         chosen,
         frozenset(segment.key for segment in replaced),
         _ends(chosen),
-        gone,
+        gaps,
         _held(
             others, [*kept, *chosen], Offsets([*live, *chosen], lowest, missing), present, merged
         ),
@@ -117,12 +117,12 @@ def _settled(
     dataset_id: str,
     live: Sequence[SegmentFound],
     usable: Sequence[SegmentFound],
-    gone: Mapping[str, int],
+    gaps: Mapping[str, int],
     present: Present,
 ) -> tuple[History, dict[str, list[BabyFound]]]:
     """Settle live and unknown segments as a rebuild does; with the babies that were looked at."""
     tops = _ends([*live, *usable])
-    tails = {s: Tail(gone.get(s, -1) + 1, top) for s, top in tops.items()}
+    tails = {s: Tail(gaps.get(s, -1) + 1, top) for s, top in tops.items()}
     runs = {
         s: [baby for o, baby in sorted(present.get(s, {}).items()) if tail.first <= o <= tops[s]]
         for s, tail in tails.items()
@@ -175,14 +175,14 @@ def _gone(
 
     A baby that is there counts for one that is gone if its own segment is: it was passed.
     """
-    gone: dict[str, int] = {}
+    gaps: dict[str, int] = {}
     for stream_id, offset in babies_of(_ranges(usable)):
         if at.hold(stream_id, offset):
             continue
         is_missing = offset <= merged.get(stream_id, -1) and at.miss(stream_id, offset)
         if offset not in present.get(stream_id, {}) or is_missing:
-            gone[stream_id] = max(gone.get(stream_id, -1), offset)
-    return gone
+            gaps[stream_id] = max(gaps.get(stream_id, -1), offset)
+    return gaps
 
 
 def _remainder(chosen: Iterable[SegmentFound], others: Iterable[SegmentFound], days: Days) -> str:

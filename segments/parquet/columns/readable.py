@@ -63,8 +63,8 @@ READABLE_COLUMNS: Sequence[ReadableColumn] = (
         72,
         "severity_number",
         {
-            1 + place * _NUMBERS_PER_SEVERITY + step: word
-            for place, word in enumerate(_SEVERITIES)
+            1 + index * _NUMBERS_PER_SEVERITY + step: word
+            for index, word in enumerate(_SEVERITIES)
             for step in range(_NUMBERS_PER_SEVERITY)
         },
     ),

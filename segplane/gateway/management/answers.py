@@ -69,12 +69,12 @@ def _divided(rows: Sequence[Row], ask: ManagementAsk) -> Iterator[tuple[Row, Jso
         yield rows[0], {}
         return
     body = {} if ask.body is None else ask.body
-    known = list(dict.fromkeys(name for row in rows for name in row.taken()))
+    field_names = list(dict.fromkeys(name for row in rows for name in row.taken()))
     if not isinstance(body, dict):
-        raise QueryRefusal(f"the body is no object with {', '.join(known) or 'no members'}")
+        raise QueryRefusal(f"the body is no object with {', '.join(field_names) or 'no members'}")
     for name in body:
-        if name not in known:
-            raise QueryRefusal(f"{name[:80]!r} is not known: expected {', '.join(known)}")
+        if name not in field_names:
+            raise QueryRefusal(f"{name[:80]!r} is not known: expected {', '.join(field_names)}")
     if rows[0].method != "PATCH":
         for number, row in enumerate(rows):
             members = {name: value for name, value in body.items() if name in row.taken()}

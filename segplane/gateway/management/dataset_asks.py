@@ -90,36 +90,36 @@ def asked_to_keep_files(flags: Sequence[str]) -> bool:
 
 def _attributes(columns: dict[Any, Any]) -> Iterable[ops.BoundAttribute]:
     for column, content in columns.items():
-        place = f"schema.attributes.{_text(column, 'a column of schema.attributes')[:80]}"
-        body = _object(content, ("scope", "attribute"), place)
+        path = f"schema.attributes.{_text(column, 'a column of schema.attributes')[:80]}"
+        body = _object(content, ("scope", "attribute"), path)
         scope = body.get("scope", "record")
         if scope not in _SCOPES:
-            raise QueryRefusal(f"{place}.scope is not one of {', '.join(_SCOPES)}")
-        attribute = _text(body.get("attribute"), f"{place}.attribute")
+            raise QueryRefusal(f"{path}.scope is not one of {', '.join(_SCOPES)}")
+        attribute = _text(body.get("attribute"), f"{path}.attribute")
         scope_number = common_pb2.AttributeScope.Value(f"ATTRIBUTE_SCOPE_{scope.upper()}")
         yield ops.BoundAttribute(column=column, scope=scope_number, attribute=attribute)
 
 
-def _object(content: Any, fields: tuple[str, ...], place: str) -> dict[str, Any]:
+def _object(content: Any, fields: tuple[str, ...], path: str) -> dict[str, Any]:
     if not isinstance(content, dict):
-        raise QueryRefusal(f"{place} is no object with {', '.join(fields)}")
+        raise QueryRefusal(f"{path} is no object with {', '.join(fields)}")
     unknown = [name for name in content if name not in fields]
     if unknown:
-        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: {place} has {', '.join(fields)}")
+        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: {path} has {', '.join(fields)}")
     return content
 
 
-def _text(value: Any, place: str) -> str:
+def _text(value: Any, path: str) -> str:
     if not isinstance(value, str) or not value:
-        raise QueryRefusal(f"{place} is no text with characters")
+        raise QueryRefusal(f"{path} is no text with characters")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise QueryRefusal(f"{place} is no valid Unicode") from None
+        raise QueryRefusal(f"{path} is no valid Unicode") from None
     return value
 
 
-def _number(value: Any, place: str, low: int, high: int) -> int:
+def _number(value: Any, path: str, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise QueryRefusal(f"{place} is not a whole number from {low} to {high}")
+        raise QueryRefusal(f"{path} is not a whole number from {low} to {high}")
     return value

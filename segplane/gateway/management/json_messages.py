@@ -93,24 +93,24 @@ def shown(message: Message) -> Json:
     return content
 
 
-def fill(message: Message, content: object, place: str = "", *, clears: bool = False) -> None:
+def fill(message: Message, content: object, path: str = "", *, clears: bool = False) -> None:
     """Set the fields of a message to the members of an object.
 
     With `clears`, null empties what a change would keep otherwise. Raises QueryRefusal with the
     path of a member that is not known or has another type.
     """
     if not isinstance(content, dict):
-        raise QueryRefusal(f"{place.rstrip('.') or 'the body'} is no object")
+        raise QueryRefusal(f"{path.rstrip('.') or 'the body'} is no object")
     fields = members_of(message.DESCRIPTOR)
     for name, value in content.items():
         if name not in fields:
             raise QueryRefusal(
-                f"{(place + name)[:160]!r} is not known: expected {', '.join(fields) or 'nothing'}"
+                f"{(path + name)[:160]!r} is not known: expected {', '.join(fields) or 'nothing'}"
             )
-        set_member(message, fields[name], value, place + name, clears=clears)
+        set_member(message, fields[name], value, path + name, clears=clears)
     for name, field in fields.items():
         if is_required(field) and content.get(name) is None:
-            raise QueryRefusal(f"{place}{name} is missing: expected {', '.join(words_of(field))}")
+            raise QueryRefusal(f"{path}{name} is missing: expected {', '.join(words_of(field))}")
 
 
 def _shown_value(field: FieldDescriptor, value: Any) -> object:
@@ -131,7 +131,7 @@ def _shown_value(field: FieldDescriptor, value: Any) -> object:
 
 
 def set_member(
-    message: Message, field: FieldDescriptor, value: object, place: str, *, clears: bool
+    message: Message, field: FieldDescriptor, value: object, path: str, *, clears: bool
 ) -> None:
     """Set a field to the value of its member. Raises QueryRefusal as `fill` does."""
     if value is None:
@@ -141,104 +141,104 @@ def set_member(
             setattr(message, field.name, field.default_value)
     elif is_map(field):
         if not isinstance(value, dict):
-            raise QueryRefusal(f"{place} is no object")
-        texts = {key: _text(item, f"{place}.{key}"[:160]) for key, item in value.items()}
+            raise QueryRefusal(f"{path} is no object")
+        texts = {key: _text(item, f"{path}.{key}"[:160]) for key, item in value.items()}
         getattr(message, field.name).update(texts)
     elif field.is_repeated:
-        _extend(message, field, value, place, clears=clears)
+        _extend(message, field, value, path, clears=clears)
     elif field.message_type is None:
-        setattr(message, field.name, _scalar(field, value, place))
+        setattr(message, field.name, _scalar(field, value, path))
     else:
-        _set_message(getattr(message, field.name), value, place, clears=clears)
+        _set_message(getattr(message, field.name), value, path, clears=clears)
 
 
 def _extend(
-    message: Message, field: FieldDescriptor, value: object, place: str, *, clears: bool
+    message: Message, field: FieldDescriptor, value: object, path: str, *, clears: bool
 ) -> None:
     if not isinstance(value, list):
-        raise QueryRefusal(f"{place} is no list")
+        raise QueryRefusal(f"{path} is no list")
     items = getattr(message, field.name)
     for index, item in enumerate(value):
         if field.message_type is None:
-            items.append(_scalar(field, item, f"{place}[{index}]"))
+            items.append(_scalar(field, item, f"{path}[{index}]"))
         else:
-            _set_message(items.add(), item, f"{place}[{index}]", clears=clears)
+            _set_message(items.add(), item, f"{path}[{index}]", clears=clears)
 
 
-def _set_message(message: Message, value: object, place: str, *, clears: bool) -> None:
+def _set_message(message: Message, value: object, path: str, *, clears: bool) -> None:
     message.SetInParent()
     if message.DESCRIPTOR.full_name != DURATION:
-        fill(message, value, f"{place}.", clears=clears)
+        fill(message, value, f"{path}.", clears=clears)
         return
     try:
-        cast(Duration, message).FromJsonString(_text(value, place))
+        cast(Duration, message).FromJsonString(_text(value, path))
     except ValueError:
-        raise QueryRefusal(f"{place} is no number of seconds such as '3600s'") from None
+        raise QueryRefusal(f"{path} is no number of seconds such as '3600s'") from None
 
 
-def _scalar(field: FieldDescriptor, value: object, place: str) -> object:
+def _scalar(field: FieldDescriptor, value: object, path: str) -> object:
     if field.enum_type is not None:
         numbers = {word: number for number, word in words(field.enum_type).items()}
         if not isinstance(value, str) or value not in numbers:
-            raise QueryRefusal(f"{place} is not one of {', '.join(words_of(field))}")
+            raise QueryRefusal(f"{path} is not one of {', '.join(words_of(field))}")
         return numbers[value]
     if is_time(field):
-        return _time(value, place)
+        return _time(value, path)
     if is_context(field):
-        return _object_text(value, place)
+        return _object_text(value, path)
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         if not isinstance(value, bool):
-            raise QueryRefusal(f"{place} is neither true nor false")
+            raise QueryRefusal(f"{path} is neither true nor false")
         return value
     if field.cpp_type in _INTEGERS:
-        return _whole(value, place, *_INTEGERS[field.cpp_type])
+        return _whole(value, path, *_INTEGERS[field.cpp_type])
     if field.cpp_type in _REALS:
-        return _real(value, place)
-    text = _text(value, place)
-    return _bytes(text, place) if field.type == FieldDescriptor.TYPE_BYTES else text
+        return _real(value, path)
+    text = _text(value, path)
+    return _bytes(text, path) if field.type == FieldDescriptor.TYPE_BYTES else text
 
 
-def _text(value: object, place: str) -> str:
+def _text(value: object, path: str) -> str:
     if not isinstance(value, str):
-        raise QueryRefusal(f"{place} is no text")
+        raise QueryRefusal(f"{path} is no text")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise QueryRefusal(f"{place} is no valid Unicode") from None
+        raise QueryRefusal(f"{path} is no valid Unicode") from None
     return value
 
 
-def _whole(value: object, place: str, low: int, high: int) -> int:
+def _whole(value: object, path: str, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise QueryRefusal(f"{place} is not a whole number from {low} to {high}")
+        raise QueryRefusal(f"{path} is not a whole number from {low} to {high}")
     return value
 
 
-def _real(value: object, place: str) -> float:
+def _real(value: object, path: str) -> float:
     if isinstance(value, Exact):
         return float(value.text)
-    return float(_whole(value, place, -(2**63), 2**63))
+    return float(_whole(value, path, -(2**63), 2**63))
 
 
-def _time(value: object, place: str) -> int:
+def _time(value: object, path: str) -> int:
     try:
-        nanos = times.nanos_of(_text(value, place))
+        nanos = times.nanos_of(_text(value, path))
     except ValueError as error:
-        raise QueryRefusal(f"{place}: {error}, such as 2026-11-25T09:30:00Z") from None
-    return _whole(nanos, place, *_INTEGERS[FieldDescriptor.CPPTYPE_INT64])
+        raise QueryRefusal(f"{path}: {error}, such as 2026-11-25T09:30:00Z") from None
+    return _whole(nanos, path, *_INTEGERS[FieldDescriptor.CPPTYPE_INT64])
 
 
-def _object_text(value: object, place: str) -> str:
+def _object_text(value: object, path: str) -> str:
     if not isinstance(value, dict):
-        raise QueryRefusal(f"{place} is no object")
-    return _text(json_text(value, is_ascii=False), place)
+        raise QueryRefusal(f"{path} is no object")
+    return _text(json_text(value, is_ascii=False), path)
 
 
-def _bytes(text: str, place: str) -> bytes:
+def _bytes(text: str, path: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error:
-        raise QueryRefusal(f"{place} is no base64") from None
+        raise QueryRefusal(f"{path} is no base64") from None
 
 
 def _distinct(pairs: Iterable[tuple[str, object]]) -> Json:

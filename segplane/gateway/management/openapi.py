@@ -177,8 +177,8 @@ class OpenApiDocument:
     def _properties(self, row: Row) -> Schema:
         """Return the members that a row of GET gives."""
         if row.answer:
-            named: Any = self._schemas[row.answer]
-            return {**named["properties"], "version": {"type": "string"}}
+            answer_schema: Any = self._schemas[row.answer]
+            return {**answer_schema["properties"], "version": {"type": "string"}}
         properties = self._members(_shown_of(row))
         properties.pop(row.hidden, None)
         version = method_of(row.rpc).output_type.fields_by_name.get("version")

@@ -168,7 +168,7 @@ SCHEMAS: dict[str, Schema] = {
 }
 
 
-def parameter(name: str, place: str, schema: Schema) -> Schema:
+def parameter(name: str, location: str, schema: Schema) -> Schema:
     """Return a parameter, which is never null."""
     types, words = schema.get("type"), schema.get("enum")
     value = {key: each for key, each in schema.items() if key != "description"}
@@ -176,7 +176,7 @@ def parameter(name: str, place: str, schema: Schema) -> Schema:
         value["type"] = types[0]
     if isinstance(words, list):
         value["enum"] = [word for word in words if word is not None]
-    return {"name": name, "in": place, "description": schema["description"], "schema": value}
+    return {"name": name, "in": location, "description": schema["description"], "schema": value}
 
 
 def path_parameters(path: str) -> Iterator[Schema]:

@@ -2,8 +2,8 @@
 
 Each of COST_TURNS (2) turns runs the whole of `segplane dev` with `local[*]` and with `processes`:
 its start and first merge (a cold JVM), a warm-up, COST_IDLE_MINUTES (2) without exports, COST_MB
-(100) of exports as fast as they are taken, the same at 2 MB/s, and at 2 MB/s with a marker each
-second. The OpenTelemetry Collector, if it is built, writes the same exports to a file.
+(300) of exports as fast as they are taken, COST_SLOW_MB (100) at 2 MB/s, and these again with a
+marker each second. The OpenTelemetry Collector, if it is built, writes the exports to a file.
 """
 
 from __future__ import annotations
@@ -45,12 +45,17 @@ class Turn:
 
 def main() -> int:
     """Run the turns, print them, keep the ratios."""
-    megabytes = float(os.environ.get("COST_MB", "100"))
+    sizes = {
+        "cold": COLD_MB,
+        "warm": WARM_UP_MB,
+        "measured": float(os.environ.get("COST_MB", "300")),
+        "slow": float(os.environ.get("COST_SLOW_MB", "100")),
+    }
     idle_secs = 60 * float(os.environ.get("COST_IDLE_MINUTES", "2"))
     turns: dict[str, list[Turn]] = {SPARK: [], PROCESSES: []}
     with tempfile.TemporaryDirectory(prefix="segplane-masters-") as name:
         folder = Path(name)
-        for part, size in (("cold", COLD_MB), ("warm", WARM_UP_MB), ("measured", megabytes)):
+        for part, size in sizes.items():
             (folder / part).mkdir()
             write_corpus(folder / part, size, time.time_ns() - SPAN_NANOS, SPAN_NANOS)
         for number in range(int(os.environ.get("COST_TURNS", "2"))):
@@ -69,19 +74,26 @@ def main() -> int:
 
 
 def _turn(folder: Path, master: str, idle_secs: float) -> Turn:
-    exports = folder / "measured" / "exports.bin"
     with cost_stack(master=master) as stack:
         _merge(stack, folder / "cold")
         start = sum(stack.clocks.read().values())
         _merge(stack, folder / "warm")
         idle_cores = sum(idle(stack, idle_secs).values())
-        saturated = measure(stack, exports, SENDERS).per_gigabyte()["all"]
+        saturated = measure(stack, folder / "measured" / "exports.bin", SENDERS).per_gigabyte()
         memory = sum(map(resident_bytes, stack.clocks.roots.values()))
+    exports = folder / "slow" / "exports.bin"
     with cost_stack(master=master) as stack:
         _merge(stack, folder / "warm")
-        slow = measure(stack, exports, SLOW_SENDERS, SLOW_MB_PER_SEC).per_gigabyte()["all"]
+        slow = measure(stack, exports, SLOW_SENDERS, SLOW_MB_PER_SEC).per_gigabyte()
         _, fresh = freshness(stack, exports, SLOW_SENDERS, SLOW_MB_PER_SEC)
-    return Turn(start, saturated, slow, idle_cores, fresh.p99_secs, memory / 1e6)
+    print(
+        f"{master}, s of CPU a GB: saturated {_parts(saturated)}; slow {_parts(slow)}", flush=True
+    )
+    return Turn(start, saturated["all"], slow["all"], idle_cores, fresh.p99_secs, memory / 1e6)
+
+
+def _parts(secs: dict[str, float]) -> str:
+    return ", ".join(f"{part} {value:.1f}" for part, value in secs.items())
 
 
 def _merge(stack: CostStack, corpus: Path) -> None:

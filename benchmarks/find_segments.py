@@ -20,7 +20,7 @@ from benchmarks.harness.segment_rows import DAY_NANOS, NEWEST_NANOS, SEGMENTS_PE
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from benchmarks.harness.timing import interleaved
 from meta.client import MetaClient
-from meta.process import environment
+from meta.process.environment import environment
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.lookup import lookup
 from meta.v1.catalog_pb2 import CreateDatasetRequest

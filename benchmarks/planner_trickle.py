@@ -14,7 +14,7 @@ import janitor.config
 import meta.config
 from benchmarks.harness.results import Result, compare
 from meta.planning.planner import DAY_NANOS, HOUR_NANOS, Candidate, Policy, plan
-from meta.process import Environment
+from meta.process.environment import Environment
 
 FLUSH_SECS = (2, 10, 60)
 # Compressed records in bytes a second; the last is 2 MB/s of OTLP.

@@ -11,17 +11,13 @@ import uvloop
 
 from collector import config
 from collector.app import serve
-from meta.process import (
-    ConfigError,
-    Environment,
-    Shutdown,
-    configure_logging,
-    fail,
-    load_settings,
-    read_arguments,
-    serve_metrics,
-)
+from meta.process.arguments import read_arguments
+from meta.process.environment import Environment, load_settings
+from meta.process.exits import ConfigError, fail
 from meta.process.memory import keep_freed_memory
+from meta.process.metrics_port import serve_metrics
+from meta.process.observability import configure_logging
+from meta.process.shutdown import Shutdown
 from meta.process.supervision import ChildCommand, find_bind_error, supervise
 from segments.errors import StoreError
 

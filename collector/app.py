@@ -39,8 +39,9 @@ from dataplane.readiness import MetaReadiness
 from meta import metrics
 from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
-from meta.process import ConfigError, Shutdown
+from meta.process.exits import ConfigError
 from meta.process.health_calls import WAITING_CALLS, HealthCalls
+from meta.process.shutdown import Shutdown
 from meta.process.supervision import watch_parent
 from segments.store.open import open_store
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dataplane.settings import ProcessSettings, refuse_unsafe
-from meta.process import ConfigError, Environment, ServerTls, production
+from meta.process import production
 from meta.process.declared import read_declared, setting, setting_read
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from meta.process.host_names import HostNames
+from meta.process.tls import ServerTls
 from segments.ids import new_uuid7
 
 MIB = 1024 * 1024

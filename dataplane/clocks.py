@@ -14,7 +14,7 @@ from prometheus_client import Gauge
 
 from meta.client import MetaClient
 from meta.errors import MetaError
-from meta.process import Shutdown, every
+from meta.process.shutdown import Shutdown, every
 from meta.v1.operations_pb2 import GetServerStateRequest
 
 log = structlog.get_logger()

@@ -9,7 +9,7 @@ import structlog
 
 from meta.client import MetaClient, location
 from meta.errors import MetaError
-from meta.process import Shutdown, every
+from meta.process.shutdown import Shutdown, every
 from meta.v1 import common_pb2, ingestion_pb2
 from segments.keys import store_of
 from segments.location import NamedStore, StoreLocation, Stores

@@ -4,7 +4,7 @@ import structlog
 
 from dataplane.settings import ProcessSettings
 from meta.client import MetaClient
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
 
 log = structlog.get_logger()
 

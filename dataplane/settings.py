@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 from meta.client.addresses import is_loopback_host, split_addresses
 from meta.client.channel import SYSTEM_CA, ClientTls
-from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress, production
+from meta.process import production
 from meta.process.declared import setting, setting_read
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
+from meta.process.metrics_address import NO_METRICS, MetricsAddress
 from segments.location import StoreLocation
 from segments.spark.settings import SparkConf, SparkSettings, parse_conf
 

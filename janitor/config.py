@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from dataplane.settings import ProcessSettings, refuse_unsafe
-from meta.process import Environment
 from meta.process.declared import read_declared, setting
+from meta.process.environment import Environment
 
 SCRUB_RATE_MAX = 1 << 40
 

@@ -15,7 +15,7 @@ from janitor.orphans import SweepTotals, sweep
 from janitor.scrub import Pace, scrub_piece
 from meta import metrics
 from meta.client import MetaClient, location
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest
 from meta.v1.operations_pb2 import (
     ExpireTableObjectsRequest,

@@ -17,7 +17,7 @@ from janitor.vacuums import carry_out_vacuums
 from meta import metrics
 from meta.client import MetaClient
 from meta.errors import DeletionHeld, MetaError
-from meta.process import Shutdown, every
+from meta.process.shutdown import Shutdown, every
 from segments.errors import StoreError, StoreUnusable
 from segments.ids import new_uuid7
 from segments.location import Stores

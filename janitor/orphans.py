@@ -13,7 +13,7 @@ from typing import Protocol
 import structlog
 
 from meta import metrics
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from segments.inventory.listing import batches, by_owner, list_objects
 from segments.keys import (
     BABIES_ROOT,

@@ -14,7 +14,7 @@ import structlog
 from dataplane.object_checks import CheckedObject, check_each, list_stored, report
 from meta import metrics
 from meta.client import MetaClient
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1 import operations_pb2 as pb
 from segments.store.interface import ObjectStore
 

@@ -8,13 +8,11 @@ from dataplane import meta_connection
 from dataplane.task_runner import open_runner
 from merge_worker.config import load
 from merge_worker.serving import TASK_MODULE, end_process, prepare, serve
-from meta.process import (
-    Shutdown,
-    configure_logging,
-    load_settings,
-    read_arguments,
-    serve_metrics,
-)
+from meta.process.arguments import read_arguments
+from meta.process.environment import load_settings
+from meta.process.metrics_port import serve_metrics
+from meta.process.observability import configure_logging
+from meta.process.shutdown import Shutdown
 
 
 def main() -> None:

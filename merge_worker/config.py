@@ -7,8 +7,9 @@ from tempfile import gettempdir
 
 from dataplane.settings import SparkProcessSettings, refuse_unsafe
 from dataplane.worker_names import process_name
-from meta.process import ConfigError, Environment
 from meta.process.declared import read_declared, setting
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 
 MIB = 1024 * 1024
 # The longest pause between polls, in first pauses.

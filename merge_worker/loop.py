@@ -17,8 +17,8 @@ from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome, claimed_tas
 from meta import metrics
 from meta.client import MetaClient, location
 from meta.errors import DeadlineExceeded, MetaError, Overloaded, RaceLost, Unavailable
-from meta.process import Shutdown
 from meta.process.installed import installed_release
+from meta.process.shutdown import Shutdown
 from meta.telemetry import span
 from meta.v1.merge_task_pb2 import (
     CompleteSegmentMergeTaskRequest,

@@ -16,7 +16,9 @@ from merge_worker.loop import Worker
 from merge_worker.scratch import remove_abandoned
 from meta import metrics
 from meta.client import MetaClient
-from meta.process import ConfigError, Shutdown, fail, get_logger
+from meta.process.bare_structlog import get_logger
+from meta.process.exits import ConfigError, fail
+from meta.process.shutdown import Shutdown
 from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
 from segments.store.open import open_stores
 

@@ -8,16 +8,13 @@ import sys
 
 from meta import config
 from meta.errors import MetaError
-from meta.process import (
-    ConfigError,
-    Shutdown,
-    configure_logging,
-    fail,
-    load_settings,
-    read_arguments,
-    serve_metrics,
-)
+from meta.process.arguments import read_arguments
+from meta.process.environment import load_settings
+from meta.process.exits import ConfigError, fail
 from meta.process.memory import return_freed_memory
+from meta.process.metrics_port import serve_metrics
+from meta.process.observability import configure_logging
+from meta.process.shutdown import Shutdown
 from meta.process.supervision import watch_parent
 from meta.server import server, supervisor
 

@@ -8,15 +8,12 @@ from meta import identities
 from meta.client.addresses import is_loopback_host
 from meta.identities import CertificateRules, Oidc
 from meta.planning.planner import Policy
-from meta.process import (
-    NO_METRICS,
-    ConfigError,
-    Environment,
-    MetricsAddress,
-    ServerTls,
-    production,
-)
+from meta.process import production
 from meta.process.declared import read_declared, setting
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
+from meta.process.metrics_address import NO_METRICS, MetricsAddress
+from meta.process.tls import ServerTls
 from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
 from meta.store.engine.database_url import is_encrypted, normalized
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings

@@ -7,16 +7,13 @@ import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 import sys
 
 from dataplane.task_runner import open_runner
-from meta.process import (
-    ConfigError,
-    Shutdown,
-    configure_logging,
-    fail,
-    get_logger,
-    load_settings,
-    read_arguments,
-    serve_metrics,
-)
+from meta.process.arguments import read_arguments
+from meta.process.bare_structlog import get_logger
+from meta.process.environment import load_settings
+from meta.process.exits import ConfigError, fail
+from meta.process.metrics_port import serve_metrics
+from meta.process.observability import configure_logging
+from meta.process.shutdown import Shutdown
 from nursery import config
 from nursery.serving import TASK_MODULE, serve
 from segments.errors import RunnerDied, RunnerUnusable, StoreUnusable

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from dataplane.settings import SparkProcessSettings, refuse_unsafe
-from meta.process import Environment
 from meta.process.declared import read_declared, setting
+from meta.process.environment import Environment
 from meta.v1.common_pb2 import WorkerSettings
 
 MIB = 1024 * 1024

@@ -12,7 +12,7 @@ from dataplane.worker_names import process_name
 from meta.client import MetaClient
 from meta.errors import MetaError, VersionExpired
 from meta.metrics import CLOCK_SKEW
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.telemetry import span
 from nursery import metrics
 from nursery.config import Settings

@@ -13,7 +13,7 @@ from dataplane import meta_connection
 from dataplane.drain import drain
 from dataplane.task_runner import TaskRunner
 from meta.errors import MetaError
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from nursery.config import Settings
 from nursery.execution import job
 from nursery.execution.execute import Budget

@@ -17,7 +17,7 @@ from psycopg import sql
 
 from meta import config, migrations
 from meta.client import MetaClient
-from meta.process import Environment
+from meta.process.environment import Environment
 from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
 from segplane.stack.postgres import EmbeddedPostgres

@@ -16,7 +16,7 @@ import meta.config
 import nursery.config
 from benchmarks.harness.server import bench_postgres
 from meta.client import MetaClient
-from meta.process import Environment
+from meta.process.environment import Environment
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
 from segplane.stack.config import StackSettings, environment_of

@@ -15,7 +15,7 @@ from typing import Any
 from aiohttp import web
 
 from collector.servers.http_conventions import Handler
-from meta.process import ServerTls
+from meta.process.tls import ServerTls
 
 # They take some 80 MB. Stores and other connections need the other half of the file descriptors.
 IDLE_MAX = 4_096

@@ -1,7 +1,7 @@
 """Imports structlog without rich, which it takes for tracebacks that no process prints with it.
 
-With rich installed, as the command line needs it, its modules are a fifth of the imports of a
-collector. Everything that imports rich itself still gets it.
+Nothing of ours needs rich. Where another package has brought it, its modules are a fifth of the
+imports of a collector. Everything that imports rich itself still gets it.
 """
 
 import sys

@@ -8,7 +8,7 @@ import structlog
 from meta import migrations
 from meta.config import Settings
 from meta.errors import InvalidArgument, ReleaseTooLow, Unavailable
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
 from meta.store.engine import server_limits
 from meta.store.engine.pool import Database, OptionsRefused
 

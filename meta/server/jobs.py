@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.store.engine.pool import Database
 from meta.watches import background
 from meta.watches.background import BackgroundJob

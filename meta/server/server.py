@@ -20,8 +20,9 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.event_loop import EventLoop
-from meta.process import ConfigError, Shutdown
+from meta.process.exits import ConfigError
 from meta.process.health_calls import HealthCalls
+from meta.process.shutdown import Shutdown
 from meta.rpc import connections
 from meta.rpc.authentication import Authentication
 from meta.rpc.pipeline import Pipeline

@@ -5,8 +5,9 @@ import sys
 from dataclasses import replace
 
 from meta.config import Settings
-from meta.process import ConfigError, Shutdown
 from meta.process.arguments import CHILD_FLAG
+from meta.process.exits import ConfigError
+from meta.process.shutdown import Shutdown
 from meta.process.supervision import ChildCommand, find_bind_error, supervise
 
 

@@ -9,7 +9,7 @@ import structlog
 
 from meta import metrics
 from meta.errors import MetaError
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 
 log = structlog.get_logger()
 

@@ -4,7 +4,7 @@ import structlog
 
 from meta.commits.transactions import Transactions
 from meta.config import Lifetimes, Settings
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.store.deletion import lifetimes
 from meta.store.deletion.lifetimes import Ages, ExpiryRule
 from meta.watches import background

@@ -8,8 +8,8 @@ import structlog
 from meta import release
 from meta.commits.transactions import Transactions
 from meta.errors import ReleaseTooLow
-from meta.process import Shutdown
 from meta.process.installed import installed_release
+from meta.process.shutdown import Shutdown
 from meta.store.engine.pool import Transaction
 from meta.store.workers import servers
 from meta.store.workers.servers import MetaServer

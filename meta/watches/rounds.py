@@ -8,7 +8,7 @@ from meta import metrics
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unavailable
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.store.deduplication import run_filters, sorted_runs, staging
 from meta.store.deduplication.sorted_runs import MergedRuns
 from meta.store.deletion import kept_files

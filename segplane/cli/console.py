@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from segplane.stack.dev import Interrupted, Report, Stack
 
 CHECK_EVERY_SECS = 1.0

@@ -11,7 +11,8 @@ from click.exceptions import Exit
 
 from dataplane.settings import SparkProcessSettings
 from dataplane.task_runner import check_prerequisites
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from segments.errors import RunnerUnusable
 from segplane.cli.connection import EXIT_USAGE, complain
 from segplane.stack import config, defaults

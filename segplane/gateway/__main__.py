@@ -5,15 +5,12 @@ import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 
 # isort: split
 from meta.errors import MetaError
-from meta.process import (
-    ConfigError,
-    Shutdown,
-    configure_logging,
-    fail,
-    load_settings,
-    read_arguments,
-    serve_metrics,
-)
+from meta.process.arguments import read_arguments
+from meta.process.environment import load_settings
+from meta.process.exits import ConfigError, fail
+from meta.process.metrics_port import serve_metrics
+from meta.process.observability import configure_logging
+from meta.process.shutdown import Shutdown
 from segments.errors import StoreError
 from segplane.gateway import config
 from segplane.gateway.server import serve

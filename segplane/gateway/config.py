@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from dataplane.settings import ProcessSettings, refuse_unsafe
 from meta.client.addresses import is_loopback_host
-from meta.process import ConfigError, Environment, ServerTls, production
+from meta.process import production
 from meta.process.declared import read_declared, setting, setting_read
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from meta.process.host_names import HostNames, host_names
+from meta.process.tls import ServerTls
 from segplane.gateway.http.callers import tokens_of
 from segplane.gateway.iceberg.access import access_settings
 from segplane.gateway.iceberg.access.access_settings import AccessSettings

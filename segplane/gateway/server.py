@@ -15,7 +15,8 @@ from dataplane import meta_connection
 from dataplane.location import Locator
 from dataplane.readiness import MetaReadiness
 from meta.client import MetaClient
-from meta.process import ConfigError, Shutdown
+from meta.process.exits import ConfigError
+from meta.process.shutdown import Shutdown
 from segplane.gateway.app import Gateway
 from segplane.gateway.browsers import BrowserGuard
 from segplane.gateway.config import Settings

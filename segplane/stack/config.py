@@ -11,7 +11,8 @@ from pathlib import Path
 
 from dataplane.settings import client_tls
 from meta.client.channel import ClientTls
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from segplane.stack import ingest_token
 from segplane.stack.defaults import HOST, META_PORT, PORT_MAX
 

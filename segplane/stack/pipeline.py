@@ -16,14 +16,12 @@ import nursery.config
 import nursery.serving
 from dataplane import meta_connection
 from dataplane.task_runner import open_runner, slots_of, with_slots
-from meta.process import (
-    Shutdown,
-    configure_logging,
-    get_logger,
-    load_settings,
-    read_arguments,
-    serve_metrics,
-)
+from meta.process.arguments import read_arguments
+from meta.process.bare_structlog import get_logger
+from meta.process.environment import load_settings
+from meta.process.metrics_port import serve_metrics
+from meta.process.observability import configure_logging
+from meta.process.shutdown import Shutdown
 
 log = get_logger()
 

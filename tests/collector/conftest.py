@@ -12,7 +12,7 @@ import pytest
 
 from collector.otlp.export import CommittedDigests
 from meta import config
-from meta.process import Environment
+from meta.process.environment import Environment
 from segments.store.open import open_store
 from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.collector.ground import Ground

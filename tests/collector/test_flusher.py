@@ -22,7 +22,7 @@ from collector.streams.buffer import Buffer, MemoryBudget
 from collector.streams.flusher import Flusher
 from dataplane.baby_facts import CommitFacts
 from meta.errors import Code
-from meta.process import Environment
+from meta.process.environment import Environment
 from meta.v1 import ingest_token_pb2
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import baby_key

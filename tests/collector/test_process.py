@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from collector.config import Settings, load
-from meta.process import ConfigError, environment
+from meta.process.environment import environment
+from meta.process.exits import ConfigError
 from segments.location import StoreLocation
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground

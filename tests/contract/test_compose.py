@@ -12,8 +12,7 @@ import pytest
 import yaml
 from moto.server import ThreadedMotoServer
 
-from meta.process import Environment
-from meta.process.environment import settings_read
+from meta.process.environment import Environment, settings_read
 from meta.process.setting_names import COMMON, find_problems
 from tests.support.wheels import PACKAGES
 

@@ -19,7 +19,7 @@ from meta import config
 from meta.client import MetaClient
 from meta.client.failures import BY_REASON
 from meta.errors import MetaError
-from meta.process import Environment
+from meta.process.environment import Environment
 from meta.server import server
 from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta.catalog import CatalogDriver

@@ -14,7 +14,8 @@ from grpc_reflection.v1alpha import reflection_pb2
 
 from meta import config
 from meta.access import Role
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from meta.store.access import token_secrets
 from tests.support.certificates import Authority
 from tests.support.meta.guarded import guarded

@@ -12,8 +12,7 @@ import pytest
 import structlog
 from click.testing import CliRunner
 
-from meta.process import Environment, load_settings
-from meta.process.environment import settings_read
+from meta.process.environment import Environment, load_settings, settings_read
 from meta.process.setting_names import COMMON, COMMON_ONLY, REMOVED, RENAMED, SHARED
 from segplane.__main__ import app
 from tests.support.commands import every_command

@@ -11,7 +11,7 @@ from meta.access import Role
 from meta.client import bearer_token
 from meta.config import Settings
 from meta.errors import Unauthenticated
-from meta.process import Environment
+from meta.process.environment import Environment
 from meta.rpc import access_token_cache
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.guarded import GuardedServer, guarded

@@ -10,7 +10,7 @@ from dataplane.readiness import MetaReadiness
 from meta import config
 from meta.client import MetaClient
 from meta.errors import Unauthenticated, Unavailable
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.server.server import start
 from meta.v1 import catalog_pb2, ingestion_pb2
 from segments.location import StoreLocation

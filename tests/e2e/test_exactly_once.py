@@ -18,7 +18,7 @@ from dataplane.processes.children import Child, ChildSpec
 from dataplane.readiness import is_serving
 from janitor.orphans import sweep
 from meta.client import MetaClient
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest, ListMergeTasksRequest

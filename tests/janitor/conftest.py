@@ -9,7 +9,7 @@ from janitor.config import Settings
 from janitor.jobs import Tools
 from meta import config
 from meta.client import location
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1.ingestion_pb2 import DownloadConfigRequest
 from segments.location import Stores
 from segments.store.open import open_store

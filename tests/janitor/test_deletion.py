@@ -14,7 +14,7 @@ from janitor.loop import Job, run_once
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.metrics import JANITOR
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1.segment_deletion_pb2 import TombstonedSegmentInfo
 from segments.ids import new_uuid7
 from segments.keys import merged_prefix, new_merged_key, new_table_key, split_key

@@ -18,7 +18,9 @@ from janitor.config import Settings
 from janitor.jobs import Tools
 from janitor.loop import Job, repeat, run_once, schedule
 from meta.errors import Unavailable
-from meta.process import ConfigError, Environment, MetricsAddress
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
+from meta.process.metrics_address import MetricsAddress
 from segments.errors import StoreUnusable
 from segments.location import StoreLocation
 from tests.support.meta.server import MetaServer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from janitor import orphans
 from janitor.orphans import DELETED_FLOOR, delete_cap, is_ours, sweep
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from segments.errors import StoreUnusable
 from segments.ids import new_uuid7
 from segments.keys import attempt_prefix, baby_key, merged_prefix, new_table_key

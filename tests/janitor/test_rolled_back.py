@@ -13,7 +13,7 @@ from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools, forget_streams
 from meta.client import MetaClient, location
 from meta.config import Settings
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.server import server
 from meta.v1 import merge_task_pb2
 from meta.v1.catalog_pb2 import GetDatasetRequest

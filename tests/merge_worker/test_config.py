@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from merge_worker.config import load
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 
 
 def read(**values: str) -> object:

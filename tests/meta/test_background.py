@@ -7,7 +7,7 @@ from meta import metrics
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unavailable
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.watches import expiry
 from meta.watches.background import BackgroundJob, repeat
 from tests.support.meta.server import MetaServer

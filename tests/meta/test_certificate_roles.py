@@ -12,7 +12,9 @@ from meta.client.channel import ClientTls
 from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
 from meta.identities import CertificateRules
-from meta.process import ConfigError, Environment, ServerTls
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
+from meta.process.tls import ServerTls
 from meta.server import server
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb

@@ -6,7 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from meta.config import Settings, load
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from meta.server.database_start import open_database
 from meta.store.engine import server_limits
 from tests.support.meta.pooler import ignoring_pooler, refusing_pooler

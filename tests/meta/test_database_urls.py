@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from meta.client import MetaClient
 from meta.config import Settings, load
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from meta.server import server
 from meta.store.engine import database_url
 from meta.store.engine.database_probe import DatabaseProbe

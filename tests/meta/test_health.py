@@ -15,7 +15,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from meta.config import Settings
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.server import server
 from segplane.stack.postgres import EmbeddedPostgres
 from segplane.stack.preflight import claim_ports

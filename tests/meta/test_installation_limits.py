@@ -6,7 +6,7 @@ import pytest
 
 from meta import config
 from meta.errors import QuotaExceeded
-from meta.process import Environment
+from meta.process.environment import Environment
 from meta.store.catalog import datasets
 from meta.store.streams import tokens
 from tests.support.meta.catalog import CatalogDriver

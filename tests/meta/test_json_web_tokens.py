@@ -16,7 +16,8 @@ from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
 from meta.identities import Oidc
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from meta.rpc.json_web_tokens import (
     CLOCK_SKEW_SECS,
     KNOWN_MAX,

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
 from meta.errors import OffsetTaken, VersionExpired
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.store.deletion import lifetimes, retired_streams
 from meta.store.deletion.lifetimes import Ages
 from meta.store.deletion.retired_streams import ListedStreams

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from meta.commits.transactions import Transactions
 from meta.errors import KeyTaken
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.store.deletion import lifetimes
 from meta.store.deletion.lifetimes import Ages
 from meta.v1 import common_pb2, operations_pb2

@@ -17,7 +17,7 @@ from meta.client import MetaClient
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unavailable
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
 from meta.server import server
 from meta.server.database_start import open_database
 from meta.server.server import RunningServer

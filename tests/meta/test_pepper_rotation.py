@@ -11,7 +11,8 @@ from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings, load
 from meta.errors import TokenUnknown, Unauthenticated
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from meta.server import server
 from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
 from meta.v1 import ingest_token_pb2

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import Unavailable
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
 from meta.server import server
 from meta.server.database_start import open_database
 from meta.store.engine import connecting, driver_errors, server_limits

@@ -6,7 +6,8 @@ import pytest
 
 from meta.config import Settings, load
 from meta.errors import QuotaExceeded, VersionExpired
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from meta.store.pins.pins import PinLimits
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pins import PinDriver

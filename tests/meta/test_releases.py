@@ -17,8 +17,8 @@ from meta import migrations, release
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import ReleaseTooLow
-from meta.process import Shutdown
 from meta.process.installed import installed_release
+from meta.process.shutdown import Shutdown
 from meta.server.database_start import open_database
 from meta.store.engine.pool import Database
 from meta.store.workers import servers

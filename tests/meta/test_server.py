@@ -10,7 +10,7 @@ from sqlalchemy import inspect
 from meta import config
 from meta.client import MetaClient
 from meta.errors import Unauthenticated
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
 from meta.server import server
 from meta.store.tables import metadata
 from meta.v1.catalog_pb2 import ListDatasetsRequest

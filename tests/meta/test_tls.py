@@ -17,7 +17,11 @@ from meta.client import MetaClient, channel
 from meta.client.channel import ClientTls
 from meta.config import Settings, load
 from meta.errors import Unavailable
-from meta.process import ConfigError, Environment, MetricsAddress, ServerTls, serve_metrics
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
+from meta.process.metrics_address import MetricsAddress
+from meta.process.metrics_port import serve_metrics
+from meta.process.tls import ServerTls
 from meta.server import server
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 from segplane.stack.preflight import claim_ports

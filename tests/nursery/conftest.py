@@ -10,7 +10,7 @@ from dataplane.processes.task_processes import TaskProcesses
 from dataplane.task_runner import TaskRunner
 from meta import config
 from meta.client import MetaClient
-from meta.process import Environment
+from meta.process.environment import Environment
 from segments.spark.jobs import SparkJobs
 from tests.support.nursery.drivers import CollectorDriver, dataset
 from tests.support.spark import SETTINGS, shared_session

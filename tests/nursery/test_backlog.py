@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1 import segment_lookup_pb2
 from nursery.execution.job import TaskOutcome
 from nursery.loop import Nursery

@@ -7,7 +7,7 @@ import pytest
 
 from meta import metrics
 from meta.client import MetaClient
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
 from nursery.results import DatasetResult, TaskResult

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from meta.config import Settings
 from meta.errors import DeletionHeld, Locked, Unavailable
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.watches.rounds import Rounds
 from segments.store.open import open_store
 from segplane.__main__ import app

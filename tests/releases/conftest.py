@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from meta import config
-from meta.process import Environment
+from meta.process.environment import Environment
 from tests.releases import recorded_run
 from tests.releases.recorded_catalog import Tokens
 from tests.releases.recorded_run import COLD

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from meta import config, migrations
-from meta.process import Environment
+from meta.process.environment import Environment
 from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
 from segplane.__main__ import app

@@ -15,7 +15,7 @@ from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import VersionExpired
 from meta.planning.planner import Policy
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1 import operations_pb2, resources_pb2
 from segments.store.open import open_stores
 from tests.support.command_line import RunCommand

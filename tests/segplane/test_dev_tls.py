@@ -8,7 +8,7 @@ import grpc
 import pytest
 from click.testing import CliRunner
 
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
 from segplane.__main__ import app
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import COLLECTOR, Stack

@@ -17,7 +17,7 @@ from meta.client import MetaClient
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound, Unavailable, UndeleteExpired, VersionExpired
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.server import server
 from meta.store.deletion import dataset_deletion, kept_files
 from meta.v1 import catalog_pb2, operations_pb2, segment_lookup_pb2

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from meta import config
 from meta.client import MetaClient
-from meta.process import Environment
+from meta.process.environment import Environment
 from meta.server import server
 from meta.v1 import operations_pb2 as pb
 from segments.keys import baby_key

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from dataplane.readiness import is_serving
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
 from segplane.__main__ import app
 from segplane.stack.config import StackSettings, meta_endpoint
 from segplane.stack.dev import Stack

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from janitor.config import Settings
 from janitor.jobs import Tools
 from meta.client import location
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1 import common_pb2, ingestion_pb2
 from segments.keys import new_merged_key, split_key
 from segments.location import Stores

@@ -13,7 +13,7 @@ from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools
 from meta.client import MetaClient
 from meta.config import Settings
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.v1.operations_pb2 import ReleaseDeletionHoldRequest

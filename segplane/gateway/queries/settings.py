@@ -3,8 +3,8 @@
 import os
 from dataclasses import dataclass, replace
 
-from meta.process import Environment
 from meta.process.declared import read_declared, setting
+from meta.process.environment import Environment
 
 MIB = 2**20
 

@@ -18,8 +18,10 @@ from meta.client.connections import Endpoint
 from meta.client.endpoints import MetaServers
 from meta.config import Settings
 from meta.errors import Unavailable
-from meta.process import ConfigError, Environment, ServerTls
 from meta.process.declared import read_declared
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
+from meta.process.tls import ServerTls
 from meta.server import server
 from meta.v1.catalog_pb2 import GetDatasetRequest
 from tests.meta.client.conftest import TwoMetas

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.harness.strangers import closed, held_connections
 from meta.client import ClientTls, MetaClient
 from meta.config import Settings
-from meta.process import ServerTls
+from meta.process.tls import ServerTls
 from meta.server import server
 from meta.v1.catalog_pb2 import CreateDatasetRequest, GetDatasetRequest
 from tests.support.certificates import Authority

@@ -15,7 +15,7 @@ import pytest
 from dataplane.readiness import is_serving
 from meta.client import ClientTls, MetaClient
 from meta.config import Settings
-from meta.process import ServerTls
+from meta.process.tls import ServerTls
 from meta.server import server
 from segments.location import StoreLocation
 from segments.store.open import open_store

@@ -12,7 +12,7 @@ from tests.support.clock import SettableClock
 
 PROGRAM = """
 import logging, sys, warnings
-from meta.process import configure_logging
+from meta.process.observability import configure_logging
 from prometheus_client import generate_latest
 configure_logging("nursery", json=True)
 library = logging.getLogger("aiohttp.server")

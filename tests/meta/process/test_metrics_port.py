@@ -13,7 +13,7 @@ PROGRAM = """
 import sys
 import nursery.metrics
 from meta import metrics
-from meta.process import configure_logging
+from meta.process.observability import configure_logging
 from prometheus_client import generate_latest
 configure_logging(sys.argv[1])
 sys.stdout.buffer.write(generate_latest())

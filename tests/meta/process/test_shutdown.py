@@ -12,7 +12,7 @@ from tests.support.worker_process import WorkerProcess
 # A signal may interrupt the main thread while it is in `set` or `wait` of the event.
 _TARGET = """
 import signal
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 shutdown = Shutdown().install()
 with shutdown._event._cond:
     signal.raise_signal(signal.SIGTERM)
@@ -23,7 +23,7 @@ print(shutdown.wait())
 # Globals are destroyed after Python has given the signals back.
 _LATE_SIGNAL = """
 import os, signal
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 class Late:
     def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGTERM):
         kill(pid, number)

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from meta.process import CONFIG_EXIT_CODE, Shutdown
+from meta.process.exits import CONFIG_EXIT_CODE
+from meta.process.shutdown import Shutdown
 from meta.process.supervision import (
     RESTART_MAX_SECS,
     STEADY_SECS,

@@ -17,7 +17,8 @@ from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools, delete_table_metadata
 from meta.client import MetaClient
 from meta.config import Settings
-from meta.process import Environment, Shutdown
+from meta.process.environment import Environment
+from meta.process.shutdown import Shutdown
 from meta.v1 import operations_pb2 as pb
 from segments.keys import TABLES_ROOT
 from segments.location import Stores

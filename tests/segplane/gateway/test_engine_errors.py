@@ -12,7 +12,7 @@ import pytest
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.config import Settings
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.server import server
 from segments.location import Stores
 from segments.store.open import open_store

@@ -14,7 +14,7 @@ from janitor import config as janitor_config
 from janitor import loop as janitor_loop
 from merge_worker.config import Settings as WorkerSettings
 from merge_worker.loop import Worker
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from tests.support.foreign_files import ForeignWriter, logs, parquet
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

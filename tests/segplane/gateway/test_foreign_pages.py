@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from segplane.gateway import config
 from segplane.gateway.config import Settings
 from tests.support.gateway.segments import SegmentWriter

@@ -12,7 +12,7 @@ from pyiceberg.exceptions import BadRequestError, SignError
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.config import Settings
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from segments.location import StoreLocation, Stores
 from segments.store.open import open_store
 from segments.store.s3.missing_objects import MissingObjects

@@ -13,7 +13,8 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
 from meta.config import Settings
-from meta.process import ConfigError, Environment
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 from segments.keys import baby_key, merged_prefix, new_merged_key
 from segments.store.open import open_store
 from segplane.gateway.config import load

@@ -10,7 +10,7 @@ import pytest
 from meta import config
 from meta.client import MetaClient
 from meta.errors import Unavailable
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
 from meta.server import server
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import segment_lookup_pb2

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from janitor import jobs
 from janitor.jobs import Tools
 from meta import config
-from meta.process import ConfigError
+from meta.process.exits import ConfigError
 from meta.server import server
 from meta.v1 import operations_pb2 as pb
 from segments.keys import baby_prefix, store_of

@@ -9,7 +9,7 @@ import pytest
 from janitor.config import Settings
 from janitor.jobs import Tools, delete_tombstoned
 from meta import config
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from segments.location import Stores
 from segments.store.open import open_store
 from segplane.read import PinLost, open_dataset

@@ -17,7 +17,7 @@ import pytest
 
 from meta.access import Role
 from meta.config import Settings
-from meta.process import ServerTls
+from meta.process.tls import ServerTls
 from segments.location import StoreLocation
 from tests.support.certificates import Authority
 from tests.support.cluster.standalone import Cluster

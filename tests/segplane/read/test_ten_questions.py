@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from janitor.config import Settings
 from janitor.jobs import Tools, delete_tombstoned
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from segments.keys import DATASETS_ROOT
 from segments.location import Stores
 from segments.store.open import open_store

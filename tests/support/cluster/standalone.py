@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from dataplane.processes.parent_death import tied_command
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from tests.support.process_tree import children_of, command_of
 
 HOST = "127.0.0.1"

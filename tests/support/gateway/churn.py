@@ -11,7 +11,7 @@ from pathlib import Path
 from janitor.config import Settings
 from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
 from meta.client import MetaClient
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from nursery.loop import RunTasks
 from segments.keys import DATASETS_ROOT
 from segments.location import StoreLocation, Stores

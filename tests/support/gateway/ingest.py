@@ -11,7 +11,7 @@ from functools import partial
 from itertools import count
 
 from meta.client import MetaClient
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
 from meta.v1.nursery_pb2 import GetIngestStreamsRequest, IngestStreamInfo
 from nursery.loop import RunTasks

@@ -10,7 +10,7 @@ from merge_worker.config import Settings
 from merge_worker.loop import Worker
 from merge_worker.tasks import ClaimedTask, Outcome
 from meta.client import MetaClient, location
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1 import catalog_pb2, ingestion_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1.common_pb2 import (
     CloudBucket,

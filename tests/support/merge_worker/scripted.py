@@ -21,7 +21,7 @@ from merge_worker.job import merge
 from merge_worker.loop import Worker
 from merge_worker.tasks import ClaimedTask, Failed, Outcome
 from meta.client import MetaClient
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1 import (
     ingestion_pb2,
     ingestion_pb2_grpc,

@@ -1,7 +1,7 @@
 """Rounds of the background jobs of a server, by hand."""
 
 from meta.config import DEFAULT_LOCATION, Settings
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.watches.rounds import Rounds
 

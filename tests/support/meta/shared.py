@@ -11,7 +11,7 @@ from psycopg import sql
 
 from meta import config
 from meta.client import MetaClient
-from meta.process import Environment
+from meta.process.environment import Environment
 from meta.server import server
 from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta.server import MetaServer

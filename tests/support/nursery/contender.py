@@ -10,7 +10,8 @@ import structlog
 
 from meta.client import MetaClient
 from meta.errors import MetaError
-from meta.process import Shutdown, configure_logging
+from meta.process.observability import configure_logging
+from meta.process.shutdown import Shutdown
 from nursery.loop import Nursery
 from tests.support.nursery.drivers import EAGER, run_here
 

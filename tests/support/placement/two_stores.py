@@ -19,7 +19,7 @@ from merge_worker.job import merge
 from merge_worker.loop import Worker
 from merge_worker.tasks import Merged, claimed_task
 from meta.client import MetaClient, location
-from meta.process import Shutdown
+from meta.process.shutdown import Shutdown
 from meta.v1 import catalog_pb2, common_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as pb
 from meta.v1.merge_task_pb2 import (

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from meta.process import ConfigError, Environment
 from meta.process.declared import read_declared, setting, setting_read
+from meta.process.environment import Environment
+from meta.process.exits import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

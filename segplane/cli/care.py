@@ -1,99 +1,40 @@
-"""Care of resources: notes, labels and contexts of every kind, in lists, figures and commands."""
+"""Resources as commands show them: note, labels, context and lock of every kind."""
 
 import inspect
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 from itertools import chain
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient, resources_pb2
-from segplane.cli.output import NONE, Answer, Fact, facts, listing, message_dict
-from segplane.cli.parameters import Option, Positional
+from segplane.cli.output import Answer, Fact, facts, message_dict
 
-PAGE_LIMIT = 1_000
 _LOCK = ("locked_at", "locked_by", "lock_reason", "lock_ends_at")
-STDIN = "-"
-Labels = Annotated[
-    list[str] | None,
-    Positional(metavar="[KEY=VALUE]...", help="Labels to set; without, show them."),
-]
-Removed = Annotated[list[str] | None, Option("--remove", metavar="KEY", help="Remove a label.")]
-Note = Annotated[str | None, Positional(metavar="[TEXT]", help="The note; '' removes it.")]
-Context = Annotated[
-    str | None,
-    Option(
-        metavar="FILE",
-        help="File of a JSON object, at most 64 KiB, in place of the present context; - is stdin, "
-        "'' removes it.",
-    ),
-]
-ExpectedVersion = Annotated[
-    str | None,
-    Option(
-        metavar="VERSION",
-        help="Change it only if it still has this version: `version` here, `resource_version` of "
-        "`show`, with --json.",
-    ),
-]
 
 
-class ListedState(Enum):
-    """States of resources."""
+class Kind(Enum):
+    """Kinds of resources, by the nouns of their commands."""
 
-    LIVE = "live"
-    DELETED = "deleted"
+    DATASET = "datasets"
+    GROUP = "groups"
+    SCHEMA = "schemas"
+    VIEW = "views"
+    PROJECTION = "projections"
+    INGEST_TOKEN = "tokens"
 
-
-class Order(Enum):
-    """Orders of lists."""
-
-    NAME = "name"
-    CREATED = "created"
-    CHANGED = "changed"
-
-
-def _filters(
-    *,
-    label: Annotated[
-        str | None, Option(metavar="KEY=VALUE", help="Only those with this label.")
-    ] = None,
-    context: Annotated[
-        str | None,
-        Option(metavar="KEY=VALUE", help="Only those whose context has this member."),
-    ] = None,
-    state: Annotated[ListedState | None, Option(help="Only those in this state.")] = None,
-    name_from: Annotated[str | None, Option(help="Only names from this one on.")] = None,
-    name_to: Annotated[str | None, Option(help="Only names below this one.")] = None,
-    order: Annotated[Order | None, Option(help="Order, with one filter at most.")] = None,
-    descending: Annotated[bool, Option(help="The other way round.")] = False,
-) -> None:
-    """Give the options of a filtered list."""
+    @property
+    def number(self) -> Any:
+        """The number of the kind in messages."""
+        return resources_pb2.ResourceKind.Value(f"RESOURCE_KIND_{self.name}")
 
 
-_FILTERS = inspect.signature(_filters).parameters
+NOUNS = frozenset(kind.value for kind in Kind)
 
 
-def filtered(function: Callable[..., Any], kind: str) -> Callable[..., Answer]:
-    """Return the command of a list that also takes filters, and then shows labels and notes."""
-
-    def run(**values: Any) -> Answer:
-        own = {name: value for name, value in values.items() if name not in _FILTERS}
-        filters = {name: values[name] for name in _FILTERS if values[name]}
-        if not filters:
-            answer: Answer = function(**own)
-            return answer
-        return _listing(_pages(values["client"], _list_request(kind, **filters)))
-
-    return _like(run, function, _FILTERS)
-
-
-def shown(function: Callable[..., Any], kind: str) -> Callable[..., Answer]:
-    """Return the command that shows one item, with its note, labels and context."""
+def shown(function: Callable[..., Any], kind: Kind) -> Callable[..., Answer]:
+    """Return the command that shows one item, with its note, labels, context and lock."""
 
     def run(*arguments: Any, **values: Any) -> Answer:
         answer: Answer = function(*arguments, **values)
@@ -104,148 +45,31 @@ def shown(function: Callable[..., Any], kind: str) -> Callable[..., Answer]:
         data, text = answer.data, list(answer.text)
         if not isinstance(data, list):
             data = _plain(data) | _care(resource)
-        return replace(answer, data=data, text=chain(text, _aligned(text, _facts(resource))))
+        return replace(answer, data=data, text=chain(text, _aligned(text, care_facts(resource))))
 
-    return _like(run, function, {})
-
-
-def _like(
-    run: Callable[..., Answer], function: Callable[..., Any], more: Mapping[str, inspect.Parameter]
-) -> Callable[..., Answer]:
-    """Return a function with the help and the parameters of another one, and some more."""
-    signature = inspect.signature(function)
-    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), *more.values()]
-    )
-    run.__doc__ = function.__doc__
-    run.__name__ = function.__name__
+    run.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    run.__doc__, run.__name__ = function.__doc__, function.__name__
     return run
 
 
-def label_command(kind: str, key: Positional) -> Callable[..., Answer]:
-    """Return the command that changes and shows the labels of a kind."""
-
-    def label(
-        client: MetaClient,
-        name: Annotated[str, key],
-        labels: Labels = None,
-        remove: Removed = None,
-        expected_version: ExpectedVersion = None,
-    ) -> Answer:
-        """Set and remove labels, or show them; other labels stay."""
-        change: dict[str, Any] = {}
-        if labels or remove:
-            pairs = (_pair(text, "label") for text in labels or ())
-            change = {"set_labels": dict(pairs), "remove_labels": remove or ()}
-        resource = _changed(client, kind, name, change, expected_version)
-        return Answer(resource, (f"{k}={v}" for k, v in sorted(resource.labels.items())))
-
-    return label
+def care_facts(resource: "resources_pb2.Resource") -> Iterator[Fact]:
+    """Yield what people and programs keep with a resource, as far as it has it."""
+    texts = {
+        "title": resource.title,
+        "note": resource.note,
+        "labels": labels(resource),
+        "context": resource.context.rstrip("\n"),
+        **{name.replace("_", " "): getattr(resource, name) for name in _LOCK},
+    }
+    return ((name, text) for name, text in texts.items() if text)
 
 
-def note_command(kind: str, key: Positional) -> Callable[..., Answer]:
-    """Return the command that changes and shows the note and the context of a kind."""
-
-    def note(
-        client: MetaClient,
-        name: Annotated[str, key],
-        text: Note = None,
-        context: Context = None,
-        expected_version: ExpectedVersion = None,
-    ) -> Answer:
-        """Write a note about it or give it a context of your own, or show both."""
-        change: dict[str, Any] = {} if text is None else {"note": text}
-        if context is not None:
-            change["context"] = _read(context)
-        resource = _changed(client, kind, name, change, expected_version)
-        texts = (resource.note, resource.context)
-        return Answer(resource, [text.rstrip("\n") for text in texts if text])
-
-    return note
-
-
-def _read(file: str) -> str:
-    """Return the text of a file, of stdin, or none for no name."""
-    if file == STDIN:
-        return sys.stdin.read()
-    return Path(file).read_text(encoding="utf-8") if file else ""
-
-
-def _kind_number(kind: str) -> Any:
-    return resources_pb2.ResourceKind.Value(f"RESOURCE_KIND_{kind}")
-
-
-def _changed(
-    client: MetaClient, kind: str, name: str, change: Mapping[str, Any], version: str | None
-) -> "resources_pb2.Resource":
-    """Change a resource and return it; without a change, only read it."""
-    named = {"id": name} if kind == "INGEST_TOKEN" else {"name": name}
-    ref = resources_pb2.ResourceRef(kind=_kind_number(kind), **named)
-    if not change:
-        return client.resources.GetResource(resources_pb2.GetResourceRequest(resource=ref)).resource
-    request = resources_pb2.UpdateResourceRequest(resource=ref, expected_version=version, **change)
-    return client.resources.UpdateResource(request).resource
-
-
-def _pair(text: str, what: str) -> tuple[str, str]:
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise usage(f"{what} {text!r} is not KEY=VALUE")
-    return key, value
-
-
-def _list_request(
-    kind: str,
-    *,
-    label: str | None = None,
-    context: str | None = None,
-    state: ListedState | None = None,
-    order: Order | None = None,
-    **others: Any,
-) -> "resources_pb2.ListResourcesRequest":
-    request = resources_pb2.ListResourcesRequest(
-        kind=_kind_number(kind), limit=PAGE_LIMIT, **others
-    )
-    for field, text in (("label", label), ("context_member", context)):
-        if text is not None:
-            key, value = _pair(text, field.partition("_")[0])
-            getattr(request, field).CopyFrom(resources_pb2.ResourceMember(key=key, value=value))
-    if state is not None:
-        request.state = resources_pb2.ResourceState.Value(f"RESOURCE_STATE_{state.name}")
-    if order is not None:
-        request.order = resources_pb2.ResourceOrder.Value(f"RESOURCE_ORDER_{order.name}")
-    return request
-
-
-def _pages(
-    client: MetaClient, request: "resources_pb2.ListResourcesRequest"
-) -> "Iterator[resources_pb2.Resource]":
-    while True:
-        page = client.resources.ListResources(request)
-        yield from page.items
-        if not page.next_cursor:
-            return
-        request.after = page.next_cursor
-
-
-def _listing(items: "Iterable[resources_pb2.Resource]") -> Answer:
-    return listing(
-        items,
-        {
-            "id": "id",
-            "name": "name",
-            "labels": _labels,
-            "updated": "updated_at",
-            "note": lambda resource: resource.note.partition("\n")[0],
-        },
-    )
-
-
-def _labels(resource: "resources_pb2.Resource") -> str:
+def labels(resource: "resources_pb2.Resource") -> str:
+    """Return the labels of a resource as one text."""
     return ",".join(f"{key}={value}" for key, value in sorted(resource.labels.items()))
 
 
-def _resource_of(client: MetaClient, kind: str, data: Any) -> "resources_pb2.Resource | None":
+def _resource_of(client: MetaClient, kind: Kind, data: Any) -> "resources_pb2.Resource | None":
     """Return the resource of what a command has shown; None if this meta has none."""
     from meta.errors import Unimplemented
 
@@ -255,7 +79,7 @@ def _resource_of(client: MetaClient, kind: str, data: Any) -> "resources_pb2.Res
     if not id_:
         return None
     try:
-        ref = resources_pb2.ResourceRef(kind=_kind_number(kind), id=id_)
+        ref = resources_pb2.ResourceRef(kind=kind.number, id=id_)
         return client.resources.GetResource(resources_pb2.GetResourceRequest(resource=ref)).resource
     except Unimplemented:
         return None
@@ -265,30 +89,15 @@ def _plain(data: Any) -> dict[str, Any]:
     return dict(data) if isinstance(data, Mapping) else message_dict(data)
 
 
-def _care(resource: "resources_pb2.Resource") -> dict[str, object]:
-    """Return note, labels and context for programs, and the version of all of it."""
+def _care(resource: Any) -> dict[str, object]:
+    """Return note, labels, context and lock for programs, and the version of all of it."""
     return {
         "note": resource.note if resource.HasField("note") else None,
         "labels": dict(resource.labels),
         "context": json.loads(resource.context) if resource.HasField("context") else None,
         "resource_version": resource.version,
-        **_lock_facts(resource),
+        **{n: getattr(resource, n) for n in ("title", *_LOCK) if resource.HasField(n)},
     }
-
-
-def _facts(resource: "resources_pb2.Resource") -> Iterator[Fact]:
-    if resource.note:
-        yield "note", resource.note
-    if resource.labels:
-        yield "labels", _labels(resource) or NONE
-    if resource.context:
-        yield "context", resource.context.rstrip("\n")
-    for name, value in _lock_facts(resource).items():
-        yield name.replace("_", " "), value
-
-
-def _lock_facts(resource: Any) -> dict[str, str]:
-    return {name: getattr(resource, name) for name in _LOCK if resource.HasField(name)}
 
 
 def _aligned(text: list[str], pairs: Iterable[Fact]) -> Iterator[str]:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Generic
 from segplane.cli import care
 from segplane.cli.command import Function, command, group
 from segplane.cli.output import Answer, Columns, Fact, Item, cell, facts, listing
-from segplane.cli.parameters import Positional
-from segplane.cli.resource_locks import lock_command, unlock_command
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -21,8 +19,8 @@ class Noun(Generic[Item]):
     """Kind of things that commands list, show and delete.
 
     `columns` are those of the list; `shown` yields the names and values of one item, by default the
-    columns. `sample` is a key for examples. Things of a `kind` of resources have notes, labels and
-    contexts too.
+    columns. `sample` is a key for examples. Resources are shown with their notes, labels, contexts
+    and locks.
     """
 
     def __init__(
@@ -33,19 +31,10 @@ class Noun(Generic[Item]):
         *,
         sample: str = "0197c9a2-7f3e-7000-8000-000000000001",
         about: str | None = None,
-        kind: str = "",
     ) -> None:
         self.app = group(about)
-        self._kind = kind
         self._name, self._sample = name, sample
         self._columns, self._shown = columns, shown or self._cells
-        if kind:
-            metavar = "ID" if kind == "INGEST_TOKEN" else "NAME"
-            key = Positional(metavar=metavar, help=f"One of the {name}, by its {metavar.lower()}.")
-            self.command("label", "{} team=payments")(care.label_command(kind, key))
-            self.command("note", '{} "Orders of the shop"')(care.note_command(kind, key))
-            self.command("lock", "{} --reason 'audit of 2026'")(lock_command(kind, key))
-            self.command("unlock", "{} --token-file lock.token")(unlock_command(kind, key))
 
     def command(
         self, verb: str, arguments: str = "", *, hidden: bool = False
@@ -53,12 +42,11 @@ class Noun(Generic[Item]):
         """Register a command; the example has its arguments, {} for the key of the sample."""
         example = f"{self._name} {verb} {arguments.format(self._sample)}".rstrip()
         register = command(self.app, example, verb, hidden=hidden)
-        extend = {"list": care.filtered, "show": care.shown}.get(verb) if self._kind else None
-        if extend is None:
+        if verb != "show" or self._name not in care.NOUNS:
             return register
 
         def register_extended(function: Function) -> Function:
-            register(extend(function, self._kind))
+            register(care.shown(function, care.Kind(self._name)))
             return function
 
         return register_extended

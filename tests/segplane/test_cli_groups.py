@@ -10,7 +10,7 @@ def test_a_group_is_created_listed_shown_renamed_and_deleted(run: RunCommand) ->
     assert run("groups", "create", "shop").stdout == created.stdout
     assert run("datasets", "create", "shop/web").exit_code == 0
     assert run("datasets", "create", "web").exit_code == 0
-    run("groups", "label", "shop", "team=payments")
+    run("resources", "update", "groups", "shop", "--label", "team=payments")
 
     listed = json.loads(run("groups", "list", "--json").stdout)
     shown = run("groups", "show", "shop").stdout
@@ -35,7 +35,8 @@ def test_a_dataset_has_a_title(run: RunCommand) -> None:
     run("groups", "create", "shop")
     run("datasets", "create", "shop/web")
 
-    assert run("datasets", "title", "shop/web").stdout == ""
-    assert run("datasets", "title", "shop/web", "Web shop").stdout == "Web shop\n"
-    assert run("datasets", "title", "shop/web").stdout == "Web shop\n"
-    assert run("datasets", "title", "shop/web", "").stdout == ""
+    update = ("resources", "update", "datasets", "shop/web", "--title")
+
+    assert run(*update, "Web shop").stdout == "title  Web shop\n"
+    assert "Web shop" in run("datasets", "show", "shop/web").stdout
+    assert run(*update, "").stdout == ""

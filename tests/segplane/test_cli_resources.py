@@ -51,14 +51,22 @@ def test_every_noun_has_labels_notes_and_contexts(
     id_, key = made(resources, noun)
     (tmp_path / "context.json").write_text('{"tier": 1}')
 
-    assert lines(run, noun, "label", key, "team=payments", "a=b=c") == ["a=b=c", "team=payments"]
-    assert lines(run, noun, "note", key, "Orders of the shop") == ["Orders of the shop"]
+    update = ("resources", "update", noun, key)
     context = str(tmp_path / "context.json")
-    both = ["Orders of the shop", '{"tier": 1}']
-    assert lines(run, noun, "note", key, "--context", context) == both
 
-    assert lines(run, noun, "label", key) == ["a=b=c", "team=payments"]
-    assert lines(run, noun, "note", key) == both
+    assert lines(run, *update) == []
+    assert lines(run, *update, "--label", "team=payments", "--label", "a=b=c") == [
+        "labels  a=b=c,team=payments"
+    ]
+    assert lines(run, *update, "--note", "Orders of the shop")[0] == "note    Orders of the shop"
+    written = lines(run, *update, "--context", context)
+
+    assert [line.split(None, 1) for line in written] == [
+        ["note", "Orders of the shop"],
+        ["labels", "a=b=c,team=payments"],
+        ["context", '{"tier": 1}'],
+    ]
+    assert lines(run, *update) == written
     shown = lines(run, noun, "show", key)
     assert [line.split()[0] for line in shown[-3:]] == ["note", "labels", "context"]
     for filters in (
@@ -66,10 +74,10 @@ def test_every_noun_has_labels_notes_and_contexts(
         ("--context", "tier=1", "--order", "changed", "--descending"),
         ("--name-from", "checkout", "--name-to", "checkouu"),
     ):
-        (item,) = data(run, noun, "list", *filters)
+        (item,) = data(run, "resources", "list", noun, *filters)
         assert (item["id"], item["labels"]["team"]) == (id_, "payments"), filters
-    assert data(run, noun, "list", "--label", "team=other") == []
-    listed = lines(run, noun, "list", "--label", "team=payments")
+    assert data(run, "resources", "list", noun, "--label", "team=other") == []
+    listed = lines(run, "resources", "list", noun, "--label", "team=payments")
     assert "a=b=c,team=payments" in listed[-1]
     assert listed[-1].endswith("Orders of the shop")
 
@@ -83,9 +91,12 @@ def test_what_was_written_can_be_removed(
         id_, KINDS[NOUNS[noun]], note="n", context='{"a": 1}', set_labels={"a": "1", "b": "2"}
     )
 
-    assert lines(run, noun, "label", key, "--remove", "a") == ["b=2"]
-    assert lines(run, noun, "note", key, "") == ['{"a": 1}']
-    assert lines(run, noun, "note", key, "--context", "") == []
+    update = ("resources", "update", noun, key)
+    assert lines(run, *update, "--remove-label", "a", "--note", "") == [
+        "labels   b=2",
+        'context  {"a": 1}',
+    ]
+    assert lines(run, *update, "--context", "") == ["labels  b=2"]
 
     left = resources.get(id_, KINDS[NOUNS[noun]])
     assert (left.note, left.context, dict(left.labels)) == ("", "", {"b": "2"})
@@ -112,20 +123,23 @@ def test_a_change_for_another_version_is_refused(
 ) -> None:
     made(resources, "datasets")
     version = data(run, "datasets", "show", "checkout")["resource_version"]
-    options = ("--expected-version", version)
+    update, options = (
+        ("resources", "update", "datasets", "checkout"),
+        ("--expected-version", version),
+    )
 
-    assert run("datasets", "note", "checkout", "one", *options).exit_code == 0
-    refused = run("datasets", "note", "checkout", "two", *options)
+    assert run(*update, "--note", "one", *options).exit_code == 0
+    refused = run(*update, "--note", "two", *options)
 
     assert (refused.exit_code, refused.stderr.endswith("(RACE_LOST)\n")) == (1, True)
-    assert run("datasets", "note", "checkout", "one", *options).exit_code == 0
+    assert run(*update, "--note", "one", *options).exit_code == 0
 
 
 def test_a_context_is_read_from_stdin(meta_server: MetaServer, resources: ResourceDriver) -> None:
     id_, _ = made(resources, "datasets")
     environment = {"SEGPLANE_META_ADDRESS": meta_server.address}
 
-    command = ["datasets", "note", "checkout", "--context", "-"]
+    command = ["resources", "update", "datasets", "checkout", "--context", "-"]
     done = CliRunner().invoke(app, command, env=environment, input='{"a": 1}\n')
 
     assert done.exit_code == 0, done.output
@@ -135,15 +149,19 @@ def test_a_context_is_read_from_stdin(meta_server: MetaServer, resources: Resour
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("datasets", "label", "checkout", "team"), 2, "label 'team' is not KEY=VALUE"),
-        (("datasets", "list", "--label", "team"), 2, "label 'team' is not KEY=VALUE"),
-        (("datasets", "list", "--context", "=x"), 2, "context '=x' is not KEY=VALUE"),
-        (("datasets", "list", "--label", "a=b", "--state", "live"), 1, "cannot be combined"),
-        (("datasets", "list", "--name-from", "a", "--order", "created"), 1, "the order NAME only"),
-        (("datasets", "list", "--order", "size"), 2, "'size' is not one of"),
-        (("datasets", "note", "missing", "n"), 1, "NOT_FOUND"),
-        (("views", "label", "missing", "a=b"), 1, "there is no such view"),
-        (("tokens", "note", "no-id", "n"), 1, "is not a UUID"),
+        (("update", "datasets", "checkout", "--label", "team"), 2, "'team' is not KEY=VALUE"),
+        (("update", "datasets", "checkout", "--context", "no-file"), 2, "no-file cannot be read"),
+        (("list", "datasets", "--label", "team"), 2, "label 'team' is not KEY=VALUE"),
+        (("list", "datasets", "--label", ""), 2, "label '' is not KEY=VALUE"),
+        (("list", "datasets", "--context", "=x"), 2, "context '=x' is not KEY=VALUE"),
+        (("list", "datasets", "--label", "a=b", "--state", "live"), 1, "cannot be combined"),
+        (("list", "datasets", "--name-from", "a", "--order", "created"), 1, "the order NAME only"),
+        (("list", "datasets", "--order", "size"), 2, "'size' is not one of"),
+        (("list", "pins"), 2, "'pins' is not one of"),
+        (("update", "datasets", "missing", "--note", "n"), 1, "NOT_FOUND"),
+        (("update", "views", "missing", "--label", "a=b"), 1, "there is no such view"),
+        (("update", "tokens", "no-id", "--note", "n"), 1, "is not a UUID"),
+        (("update", "views", "missing", "--title", "t"), 1, "title"),
     ],
 )
 def test_a_wrong_value_is_refused_in_one_line(
@@ -155,7 +173,7 @@ def test_a_wrong_value_is_refused_in_one_line(
 ) -> None:
     made(resources, "datasets")
 
-    done = run(*arguments)
+    done = run("resources", *arguments)
 
     assert done.exit_code == code, done.output
     assert message in done.stderr
@@ -165,7 +183,7 @@ def test_deleted_ones_are_listed_by_state(run: RunCommand, resources: ResourceDr
     id_, _ = made(resources, "views")
     resources.end("view", id_)
 
-    (item,) = data(run, "views", "list", "--state", "deleted", "--order", "created")
+    (item,) = data(run, "resources", "list", "views", "--state", "deleted", "--order", "created")
 
     assert (item["id"], item["state"]) == (id_, "RESOURCE_STATE_DELETED")
-    assert data(run, "views", "list", "--state", "live") == []
+    assert data(run, "resources", "list", "views", "--state", "live") == []

@@ -20,7 +20,6 @@ from segplane.cli.messages import (
     catalog_pb2,
     common_pb2,
     operations_pb2,
-    resources_pb2,
 )
 from segplane.cli.nouns import Noun
 from segplane.cli.options import Dataset, dataset_id
@@ -34,9 +33,7 @@ from segplane.cli.parameters import Positional
 
 DEFAULT_STORE = "default"
 _COLUMNS: "Columns[catalog_pb2.Dataset]" = {"id": "id", "name": "name"}
-datasets: "Noun[catalog_pb2.Dataset]" = Noun(
-    "datasets", _COLUMNS, sample="checkout", kind="DATASET"
-)
+datasets: "Noun[catalog_pb2.Dataset]" = Noun("datasets", _COLUMNS, sample="checkout")
 app = datasets.app
 datasets.command("retention", "{} --event-retention 30d")(retention)
 datasets.command("limits", "{} --records-per-month 1000000")(limits)
@@ -88,26 +85,6 @@ def rename(client: MetaClient, name: Dataset, new_name: str) -> Answer:
     )
     reply = client.operations.RenameDataset(request)
     return Answer(reply, [reply.name])
-
-
-@datasets.command("title", '{} "Web shop"')
-def title(
-    client: MetaClient,
-    name: Dataset,
-    text: Annotated[
-        str | None,
-        Positional(metavar="[TEXT]", help="The title; '' removes it; without, show it."),
-    ] = None,
-) -> Answer:
-    """Write a title beside the name of a dataset, or show it."""
-    resource = resources_pb2.ResourceRef(kind=resources_pb2.RESOURCE_KIND_DATASET, name=name)
-    if text is None:
-        read = resources_pb2.GetResourceRequest(resource=resource)
-        reply = client.resources.GetResource(read).resource
-    else:
-        change = resources_pb2.UpdateResourceRequest(resource=resource, title=text)
-        reply = client.resources.UpdateResource(change).resource
-    return Answer(reply, [reply.title] if reply.title else [])
 
 
 @datasets.command("list")

@@ -19,7 +19,6 @@ groups: "Noun[resources_pb2.Resource]" = Noun(
     {"name": "name", "id": "id", "created": "created_at"},
     lambda group: _shown(group),
     sample="shop",
-    kind="GROUP",
 )
 app = groups.app
 

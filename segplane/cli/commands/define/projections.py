@@ -17,7 +17,6 @@ projections: "Noun[catalog_pb2.Projection | catalog_pb2.GetProjectionResponse]" 
     "projections",
     {"name": "name", "schema": "schema_id", "id": "id", "text": "projection"},
     sample="errors",
-    kind="PROJECTION",
 )
 app = projections.app
 

@@ -16,7 +16,6 @@ schemas: "Noun[catalog_pb2.Schema]" = Noun(
     "schemas",
     {"name": "name", "id": "id", "columns": lambda schema: _columns(schema)},
     sample="order",
-    kind="SCHEMA",
 )
 app = schemas.app
 

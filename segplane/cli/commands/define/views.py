@@ -31,7 +31,6 @@ views: "Noun[catalog_pb2.GetViewResponse]" = Noun(
         *author_facts(view.authors),
     ),
     sample="web_errors",
-    kind="VIEW",
 )
 app = views.app
 

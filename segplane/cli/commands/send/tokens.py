@@ -42,7 +42,6 @@ tokens: "Noun[pb.IngestTokenInfo]" = Noun(
         "pepper": lambda token: "previous" if token.needs_previous_pepper else "",
     },
     _facts,
-    kind="INGEST_TOKEN",
 )
 app = tokens.app
 

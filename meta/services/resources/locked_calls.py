@@ -1,4 +1,4 @@
-"""The table of calls and locks: for each call that changes something, the locks that refuse it.
+"""The table of calls and locks: for each call that takes something away, the locks that refuse it.
 
 A server wraps the handlers of calls that a lock may refuse. Each write of such a handler then
 begins by finding the resources that the call changes, keeping them from being locked, and looking
@@ -52,94 +52,25 @@ def _by(**finders: Finder) -> LockRule:
     return LockRule({ResourceKind[kind.upper()]: find for kind, find in finders.items()})
 
 
-# It loses nothing of what is there: ingestion, merges, checks, what loops delete by rows that show
-# locks, and what is no resource.
-GOES_ON = LockRule({})
-READING = frozenset(
-    {
-        "CheckConsistency",
-        "CheckQuarantined",
-        "DownloadConfig",
-        "ExplainMergePlan",
-        "FindSegments",
-        "GetCommittedFlushes",
-        "GetDataset",
-        "GetDatasetNumbers",
-        "GetDatasetSettings",
-        "GetDatasetTable",
-        "GetIngestStreamsForNursery",
-        "GetIngestToken",
-        "GetJanitorStats",
-        "GetMergeTask",
-        "GetOffsetsAt",
-        "GetProjection",
-        "GetResource",
-        "GetSchema",
-        "GetScrubState",
-        "GetSegmentFormats",
-        "GetSegmentSizeStats",
-        "GetSegmentsByIds",
-        "GetServerState",
-        "GetShardingFields",
-        "GetUsage",
-        "GetVacuum",
-        "GetView",
-        "ListAccessTokens",
-        "ListAuditRecords",
-        "ListDamagedObjects",
-        "ListDatasetChanges",
-        "ListDatasets",
-        "ListDatasources",
-        "ListDeniedCalls",
-        "ListIngestTokens",
-        "ListLosses",
-        "ListMergeTasks",
-        "ListParkedStreams",
-        "ListPins",
-        "ListProjections",
-        "ListResources",
-        "ListRewriteJobs",
-        "ListSchemas",
-        "ListStoredObjects",
-        "ListUnmergedBabies",
-        "ListUnreadSegments",
-        "ListViewDatasetProjections",
-        "ListViews",
-        "ListWorkerSettings",
-        "ListWorkers",
-        "LocateOffset",
-        "ValidateIngestToken",
-        "WatchDataset",
-    }
-)
 LOCK_RULES: Mapping[str, LockRule] = {
     # Datasets.
-    "CreateDataset": GOES_ON,
     "DeleteDataset": _by(dataset=dataset_named, view=views_through("dataset", dataset_named)),
-    # It brings back what a lock may have kept.
-    "UndeleteDataset": GOES_ON,
     "RenameDataset": _by(dataset=field("dataset_id")),
     "SetDatasetSettings": _by(dataset=field("dataset_id")),
     "SetShardingFields": _by(dataset=dataset_named),
-    # To another store, begun or resumed; rewriting where it is loses nothing.
+    # To another store, begun or resumed.
     "CreateRewriteJob": _by(dataset=dataset_moved),
     "UpdateRewriteJob": _by(dataset=dataset_moved_on),
-    "RewriteAllSegments": GOES_ON,
     # An approval of deletions.
     "ReleaseDeletionHold": _by(dataset=dataset_braked),
-    "HoldDeletion": GOES_ON,
     # Groups.
-    "CreateGroup": GOES_ON,
     "RenameGroup": _by(group=group_named),
     "DeleteGroup": _by(group=group_named),
     # Schemas, views, projections.
-    "CreateSchema": GOES_ON,
     "UpdateSchema": _by(schema=named(Kind.SCHEMA), dataset=datasets_unbound),
     "DeleteSchema": _by(schema=named(Kind.SCHEMA), dataset=bound_datasets),
-    "CreateView": GOES_ON,
     "UpdateView": _by(view=named(Kind.VIEW)),
     "DeleteView": _by(view=named(Kind.VIEW), dataset=datasets_through("view", named(Kind.VIEW))),
-    "CreateProjection": GOES_ON,
     "UpdateProjection": _by(projection=named(Kind.PROJECTION)),
     "DeleteProjection": _by(
         projection=named(Kind.PROJECTION),
@@ -151,61 +82,15 @@ LOCK_RULES: Mapping[str, LockRule] = {
         view=field("view_id"), dataset=field("dataset_id"), projection=field("projection_id")
     ),
     # Tokens.
-    "CreateIngestToken": GOES_ON,
     "RevokeIngestToken": _by(ingest_token=field("token_id")),
     "DeleteIngestToken": _by(ingest_token=field("token_id")),
     "UpdateIngestTokenRouting": _by(ingest_token=field("token_id")),
-    "CreateAccessToken": GOES_ON,
-    "RevokeAccessToken": GOES_ON,
     # Records that an operator gives up or changes.
     "HideSegment": _by(dataset=segment_datasets),
     "ReplaceSegment": _by(dataset=segment_datasets),
     "TakeBackReplacement": _by(dataset=segment_datasets),
     "DropPayload": _by(dataset=payload_datasets),
     "SkipOffset": _by(dataset=skipped_datasets),
-    "BeginReplay": GOES_ON,
-    "CompleteReplay": GOES_ON,
-    # Ingestion.
-    "SaveSegments": GOES_ON,
-    "RegisterForStream": GOES_ON,
-    "CommitOffset": GOES_ON,
-    "MarkStreamStopped": GOES_ON,
-    "LeaseNurseryShards": GOES_ON,
-    "ParkStream": GOES_ON,
-    "RegisterMergedSegment": GOES_ON,
-    "RegisterMergedSegments": GOES_ON,
-    "UpdateDeletedOffset": GOES_ON,
-    "DeleteIngestStreamDataset": GOES_ON,
-    "ClaimEvents": GOES_ON,
-    "StageDeduplicationKeys": GOES_ON,
-    # Merges.
-    "PollForSegmentMergeTask": GOES_ON,
-    "CompleteSegmentMergeTask": GOES_ON,
-    "FailSegmentMergeTask": GOES_ON,
-    "HeartbeatMergeTask": GOES_ON,
-    "UnclaimMergeTask": GOES_ON,
-    "CreateMergeTasks": GOES_ON,
-    "ReleaseSegment": GOES_ON,
-    # Loops that delete, and checks.
-    "GetTombstonedSegmentsForDeletion": GOES_ON,
-    "ConfirmTombstoneDeletion": GOES_ON,
-    "CondemnObjects": GOES_ON,
-    "ForgetStreams": GOES_ON,
-    "ExpireTableObjects": GOES_ON,
-    "VacuumDatasets": GOES_ON,
-    "TakeVacuums": GOES_ON,
-    "FinishVacuum": GOES_ON,
-    "RepairCatalog": GOES_ON,
-    "ReportObjectChecks": GOES_ON,
-    "SetSegmentFacts": GOES_ON,
-    # Readers and workers.
-    "PinVersion": GOES_ON,
-    "RenewPin": GOES_ON,
-    "ReleasePin": GOES_ON,
-    "PutTableObjects": GOES_ON,
-    "PutTableSnapshot": GOES_ON,
-    "HandOutTable": GOES_ON,
-    "SetWorkerSettings": GOES_ON,
     # Notes, labels and contexts.
     "UpdateResource": _by(
         dataset=referred(Kind.DATASET),
@@ -215,17 +100,13 @@ LOCK_RULES: Mapping[str, LockRule] = {
         projection=referred(Kind.PROJECTION),
         ingest_token=referred(Kind.INGEST_TOKEN),
     ),
-    # Locks themselves; a resource that is locked is not locked again.
-    "LockResource": GOES_ON,
-    "UnlockResource": GOES_ON,
-    "BreakLock": GOES_ON,
 }
 
 
 def guarded(rpc: str, handler: Any) -> Any:
     """The handler of a call, which the locks of its row refuse; others are as they were."""
-    rule = LOCK_RULES.get(rpc, GOES_ON)
-    if not rule.refused_by:
+    rule = LOCK_RULES.get(rpc)
+    if rule is None:
         return handler
     inner: Callable[[Any, Any], Any] = handler.unary_unary
 

@@ -158,7 +158,7 @@ gen: $(READY) ## Generate the committed stubs from protos/
 		--python_out=$(or $(OUT),.) --grpc_python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) --mypy_grpc_out=quiet,generate_concrete_servicer_stubs:$(or $(OUT),.) $(wildcard protos/meta/v1/*.proto)
 	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy \
 		--python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) $(wildcard protos/segments/v1/*.proto)
-	$(if $(OUT),,$(BIN)/python -m kql.docs docs/kql.md)
+	$(if $(OUT),,$(BIN)/python -m tests.docs.kql_page docs/kql.md)
 	@mkdir -p build && $(BIN)/python -m grpc_tools.protoc -I protos --include_imports --include_source_info --descriptor_set_out=build/protos.binpb $(wildcard protos/meta/v1/*.proto)
 	$(if $(OUT),,$(BIN)/python -m segplane.gateway.management.openapi build/protos.binpb segplane/gateway/management/openapi.json)
 

@@ -27,13 +27,6 @@ class Function:
     # now() and ago() differ from run to run: a projection's rows must not.
     is_row_by_row: bool = True
 
-    @property
-    def shown(self) -> str:
-        """The signatures, for people."""
-        given = self.signatures or ((self.taken,) if self.taken else ())
-        shown = (s.partition(":")[0].strip() for s in given)
-        return "; ".join(shown) or "see below"
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

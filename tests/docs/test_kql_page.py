@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kql.docs import page
+from tests.docs.kql_page import page
 
 PAGE = Path(__file__).parents[2] / "docs" / "kql.md"
 

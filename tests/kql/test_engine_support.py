@@ -9,11 +9,11 @@ from kql.errors import NotOnEngine
 from kql.queries import compile_query
 from kql.sql.engines import ENGINES, EngineName
 from kql.sql.relations import to_sql
-from kql.sql.support import UNAVAILABLE
 from tests.kql.cases import AGGREGATES, SCALARS
 from tests.kql.corpus.cases import SUPPORTED
 from tests.kql.corpus.tables import NOW_MICROS, SCHEMA
 from tests.kql.whole_queries import QUERIES
+from tests.support.kql.engine_support import UNAVAILABLE
 from tests.support.kql.rows import TABLE
 
 TEXTS = [

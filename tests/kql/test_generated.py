@@ -12,9 +12,9 @@ from kql.errors import KqlError
 from kql.queries import compile_query
 from kql.sql.engines import ENGINES
 from kql.sql.relations import to_sql
-from kql.sql.support import UNAVAILABLE
 from kql.types import ORDERED, TYPES, KqlType
 from tests.support.examples import examples
+from tests.support.kql.engine_support import UNAVAILABLE
 from tests.support.kql.engines import DuckDb, Spark
 from tests.support.kql.generated import LITERALS, expressions, wrong
 from tests.support.kql.rows import TABLE

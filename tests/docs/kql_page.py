@@ -13,9 +13,9 @@ from kql.catalog.signatures import Function
 from kql.catalog.table import FUNCTIONS, INFIX, OPERATORS, SYNONYMS
 from kql.dataset_table import FORMAT_COLUMNS, WORDS
 from kql.operators import constants, make_series
-from kql.sql.support import engines_of
 from kql.syntax import parser, tokens
 from kql.types import TYPES, UNIT_NANOS
+from tests.support.kql.engine_support import engines_of
 
 _BOUNDS = {
     "characters of a text": tokens.TEXT_CHARACTERS_MAX,
@@ -54,7 +54,9 @@ def _functions(*, are_aggregates: bool) -> str:
 
 
 def _signatures(function: Function) -> str:
-    return f"`{function.shown}`" if function.signatures or function.taken else "any"
+    taken = (function.taken,) if function.taken else ()
+    shown = [text.partition(":")[0].strip() for text in function.signatures or taken]
+    return f"`{'; '.join(shown)}`" if shown else "any"
 
 
 def _columns() -> str:

@@ -1,4 +1,4 @@
-"""Availability of functions and operators on each engine, as tests find it by writing every case."""
+"""Availability of functions and operators on each engine; a test writes every case."""
 
 from kql.sql.engines import EngineName
 

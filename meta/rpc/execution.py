@@ -38,7 +38,7 @@ def of_handler(handler: Any, rpc: str) -> Execute:
 def _in_thread(handler: Any, rpc: str) -> Execute:
     def work(raw: bytes, context: Context, cost: CallCost) -> bytes:
         with cost.counted(), telemetry.served(rpc, context.invocation_metadata):
-            reply = handler.unary_unary(parse(raw, handler.request_deserializer), context)
+            reply = handler.unary_unary(parse(raw, handler.request_deserializer))
             return _serialized(handler, reply)
 
     async def execute(raw: bytes, context: Context, cost: CallCost) -> bytes:
@@ -61,7 +61,7 @@ def _on_loop(handler: Any, rpc: str) -> Execute:
     async def execute(raw: bytes, context: Context, cost: CallCost) -> bytes:
         request = await decode(raw, handler.request_deserializer, cost)
         with telemetry.served(rpc, context.invocation_metadata):
-            reply = await handler.unary_unary(request, context)
+            reply = await handler.unary_unary(request)
         return _serialized(handler, reply)
 
     return execute

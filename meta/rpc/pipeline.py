@@ -83,7 +83,7 @@ class Pipeline:
     def unknown(self) -> Any:
         """The handler of every method that the server does not have."""
 
-        def refuse(_request: bytes, _context: Context) -> bytes:
+        def refuse(_request: bytes) -> bytes:
             raise NotImplementedError
 
         handler = grpc.unary_unary_rpc_method_handler(refuse, _as_is, _as_is)
@@ -97,7 +97,7 @@ class Pipeline:
 
         async def call(_: object, context: Context) -> bytes:
             began = time.perf_counter()
-            scope, cost = CallScope.enter(), CallCost()
+            scope, cost = CallScope.enter(context.time_remaining), CallCost()
             raw = b""
             try:
                 principal = await self._authentication.check(method, context)
@@ -178,7 +178,7 @@ class Pipeline:
 
         async def call(requests: Any, context: Context) -> None:
             began = time.perf_counter()
-            scope = CallScope.enter()
+            scope = CallScope.enter(context.time_remaining)
             try:
                 principal = await self._authentication.check(method, context)
                 if is_reflection:
@@ -209,14 +209,14 @@ class Pipeline:
         async def answer(received: Any, context: Context) -> None:
             if handler.request_streaming:
                 requests = self._large_requests.decode_each(received, handler.request_deserializer)
-                async with aclosing(requests), aclosing(inner(requests, context)) as replies:
+                async with aclosing(requests), aclosing(inner(requests)) as replies:
                     async for reply in replies:
                         await self._authentication.check(method, context)
                         await context.write(reply)
                 return
             raw = await self._read(access.current.get(), context)
             request = parse(raw, handler.request_deserializer)
-            async with aclosing(inner(request, context)) as replies:
+            async with aclosing(inner(request)) as replies:
                 async for reply in replies:
                     await self._authentication.check(method, context)
                     await _write(context, reply)

@@ -2,15 +2,16 @@
 
 import asyncio
 import gc
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import grpc
 import structlog
 from grpc_health.v1.health import SERVICE_NAME as HEALTH_NAME
 from grpc_health.v1.health import aio as health_aio
-from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
+from grpc_reflection.v1alpha import reflection
 from grpc_reflection.v1alpha.reflection import aio as reflection_aio
 
 from meta.commits.change_feed import ChangeFeed
@@ -25,6 +26,7 @@ from meta.process.health_calls import HealthCalls
 from meta.process.shutdown import Shutdown
 from meta.rpc import connections
 from meta.rpc.authentication import Authentication
+from meta.rpc.handlers import handlers_of
 from meta.rpc.pipeline import Pipeline
 from meta.rpc.restrictions import count_health_call
 from meta.server import jobs
@@ -38,7 +40,6 @@ from meta.services.merging.merge_task import MergeTaskServicer
 from meta.services.messages import checks, cursors
 from meta.services.registration.nursery import NurseryServicer
 from meta.services.resources import locked_calls
-from meta.services.resources import service as resources
 from meta.services.server_parts import ServerParts
 from meta.services.streams.ingest_token import IngestTokenServicer
 from meta.services.streams.ingestion import IngestionServicer
@@ -47,16 +48,6 @@ from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Database, Transaction
 from meta.store.segments import object_stores
-from meta.v1 import (
-    catalog_pb2_grpc,
-    ingest_token_pb2_grpc,
-    ingestion_pb2_grpc,
-    janitor_pb2_grpc,
-    merge_task_pb2_grpc,
-    nursery_pb2_grpc,
-    segment_deletion_pb2_grpc,
-    segment_lookup_pb2_grpc,
-)
 from meta.watches import health, witness_watch
 
 log = structlog.get_logger()
@@ -101,8 +92,8 @@ class RunningServer:
 class _Methods(grpc.GenericRpcHandler):
     """All handlers, wrapped, by the full name of their method.
 
-    It has the interface by which generated code registers handlers with a server. One dictionary
-    is faster than grpc.aio's own registration, which searches a list of handlers at every call.
+    One dictionary is faster than grpc.aio's own registration, which searches a list of handlers at
+    every call.
     """
 
     pipeline: Pipeline
@@ -113,12 +104,9 @@ class _Methods(grpc.GenericRpcHandler):
         """The handler of a call."""
         return self.handlers.get(handler_call_details.method, self.unknown)
 
-    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
-        """Do nothing: generated code registers the same handlers by name as well."""
-
-    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
-        """Add the handlers of a service."""
-        for name, handler in handlers.items():
+    def add(self, service: str, find: Callable[[str], Any]) -> None:
+        """Add a service of ours, whose functions `find` finds by the names of their methods."""
+        for name, handler in handlers_of(service, find):
             method = f"/{service}/{name}"
             guarded = locked_calls.guarded(name, handler)
             self.handlers[method] = self.pipeline.wrap(guarded, method)
@@ -170,7 +158,7 @@ async def _serve(
     pipeline = Pipeline(authentication, settings, transactions)
     methods = _Methods(pipeline, pipeline.unknown())
     feed = ChangeFeed(transactions, settings.watchers_max)
-    _register(cast(grpc.Server, methods), transactions, settings, feed)
+    _register(methods, transactions, settings, feed)
     names = tuple(dict.fromkeys(method.split("/")[1] for method in methods.handlers))
     # Health checks bypass the pipeline, so that calls of strangers cannot delay a probe.
     methods.handlers.update(HealthCalls(checker, count_health_call).handlers)
@@ -231,7 +219,7 @@ def _health_server(
 
 
 def _register(
-    server: grpc.Server, transactions: Transactions, settings: Settings, feed: ChangeFeed
+    methods: _Methods, transactions: Transactions, settings: Settings, feed: ChangeFeed
 ) -> None:
     """Add the ten services."""
     part = (transactions, settings)
@@ -239,28 +227,27 @@ def _register(
     debts = MergeDebts(transactions, settings.merge_debt_segments, settings.merge_policy)
     hasher = TokenHasher(settings.peppers)
     parts = ServerParts(transactions, settings, feed, registrar, hasher, debts)
-    catalog_pb2_grpc.add_CatalogServiceServicer_to_server(CatalogServicer(*part), server)
-    ingestion_pb2_grpc.add_IngestionServiceServicer_to_server(IngestionServicer(*part), server)
-    ingest_token_pb2_grpc.add_IngestTokenServiceServicer_to_server(
-        IngestTokenServicer(*part), server
-    )
-    nursery_pb2_grpc.add_NurseryServiceServicer_to_server(NurseryServicer(parts), server)
-    merge_task_pb2_grpc.add_MergeTaskServiceServicer_to_server(MergeTaskServicer(*part), server)
-    segment_deletion_pb2_grpc.add_SegmentDeletionServiceServicer_to_server(
-        SegmentDeletionServicer(*part), server
-    )
-    segment_lookup_pb2_grpc.add_SegmentLookupServiceServicer_to_server(
-        SegmentLookupServicer(*part), server
-    )
-    janitor_pb2_grpc.add_JanitorServiceServicer_to_server(JanitorServicer(*part), server)
-    operations.add_to_server(parts, server)
-    resources.add_to_server(parts, server)
+    servicers = {
+        "Catalog": CatalogServicer(*part),
+        "Ingestion": IngestionServicer(*part),
+        "IngestToken": IngestTokenServicer(*part),
+        "Nursery": NurseryServicer(parts),
+        "MergeTask": MergeTaskServicer(*part),
+        "SegmentDeletion": SegmentDeletionServicer(*part),
+        "SegmentLookup": SegmentLookupServicer(*part),
+        "Janitor": JanitorServicer(*part),
+    }
+    for name, servicer in servicers.items():
+        methods.add(f"meta.v1.{name}Service", partial(getattr, servicer))
+    methods.add("meta.v1.OperationsService", operations.find_in(operations.OPERATIONS, parts))
+    methods.add("meta.v1.ResourcesService", operations.find_in(operations.RESOURCES, parts))
 
 
 def _add_reflection(methods: _Methods, names: Iterable[str]) -> None:
     """Serve reflection v1alpha, and the same servicer under the name of v1."""
     servicer = reflection_aio.ReflectionServicer(names)
-    reflection_pb2_grpc.add_ServerReflectionServicer_to_server(servicer, methods)
+    answer = partial(servicer.ServerReflectionInfo, unused_context=None)
+    methods.add(reflection.SERVICE_NAME, lambda _: answer)
     methods.handlers[REFLECTION_METHOD % "v1"] = methods.handlers[REFLECTION_METHOD % "v1alpha"]
 
 

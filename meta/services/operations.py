@@ -1,12 +1,11 @@
-"""OperationsService: the functions of its modules, each by the name of its RPC in lower case."""
+"""OperationsService and ResourcesService: functions by the names of their RPCs in lower case."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from inspect import getmembers, iscoroutinefunction, isfunction
-from typing import Any, cast
-
-import grpc
+from inspect import getmembers, isfunction
+from types import ModuleType
+from typing import Any
 
 from meta.services.access import access_tokens, audit_log, server_state
 from meta.services.catalog import dataset_settings, datasets
@@ -18,14 +17,14 @@ from meta.services.lookup import changes, unmerged_babies
 from meta.services.merging import exclusions, merge_plan
 from meta.services.pins import pins
 from meta.services.registration import deduplication, registrations
+from meta.services.resources import dataset_numbers, groups, locks, resources, vacuums
 from meta.services.rewrites import rewrite_jobs
 from meta.services.segments import unread_segments
 from meta.services.server_parts import ServerParts
 from meta.services.streams import nursery_shards, stream_offsets
 from meta.services.workers import workers
-from meta.v1 import operations_pb2, operations_pb2_grpc
 
-MODULES = (
+OPERATIONS = (
     access_tokens,
     audit_log,
     server_state,
@@ -51,31 +50,10 @@ MODULES = (
     stream_offsets,
     workers,
 )
-RPCS = [rpc.name for rpc in operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].methods]
+RESOURCES = (resources, dataset_numbers, groups, locks, vacuums)
 
 
-class OperationsServicer:
-    """OperationsService as gRPC's generated code registers it; see docs/contract.md."""
-
-    def __init__(self, server: ServerParts) -> None:
-        functions = dict(member for module in MODULES for member in getmembers(module, isfunction))
-        for rpc in RPCS:
-            name = re.sub(r"\B(?=[A-Z])", "_", rpc).lower()
-            setattr(self, rpc, _without_context(partial(functions[name], server)))
-
-
-def _without_context(call: Callable[[Any], Any]) -> Callable[[Any, object], Any]:
-    """Return a handler as gRPC calls it, a coroutine if the call is one."""
-    if not iscoroutinefunction(call):
-        return lambda request, _: call(request)
-
-    async def awaited(request: Any, _: object) -> Any:
-        return await call(request)
-
-    return awaited
-
-
-def add_to_server(parts: ServerParts, server: grpc.Server) -> None:
-    """Register the service with a server."""
-    servicer = cast(operations_pb2_grpc.OperationsServiceServicer, OperationsServicer(parts))
-    operations_pb2_grpc.add_OperationsServiceServicer_to_server(servicer, server)
+def find_in(modules: Sequence[ModuleType], server: ServerParts) -> Callable[[str], Any]:
+    """Return what finds the function of an RPC, which takes the request; see docs/contract.md."""
+    functions = dict(member for module in modules for member in getmembers(module, isfunction))
+    return lambda rpc: partial(functions[re.sub(r"\B(?=[A-Z])", "_", rpc).lower()], server)

@@ -4,15 +4,24 @@ from collections import Counter
 from collections.abc import Sequence
 from inspect import getmembers, isfunction
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from meta.services import operations
-from meta.services.resources import service as resources
+from meta.services.operations import OPERATIONS, RESOURCES
+from meta.v1 import operations_pb2, resources_pb2
+
+
+def rpcs_of(descriptor: Any, service: str) -> list[str]:
+    return [method.name for method in descriptor.services_by_name[service].methods]
+
 
 SERVICES = pytest.mark.parametrize(
     ("modules", "rpcs"),
-    [(operations.MODULES, operations.RPCS), (resources.MODULES, resources.RPCS)],
+    [
+        (OPERATIONS, rpcs_of(operations_pb2.DESCRIPTOR, "OperationsService")),
+        (RESOURCES, rpcs_of(resources_pb2.DESCRIPTOR, "ResourcesService")),
+    ],
     ids=["operations", "resources"],
 )
 

@@ -17,7 +17,6 @@ from meta.store.streams import routing, stream_ends, tokens
 from meta.store.streams.tokens import TokenRouting
 from meta.store.versions import versions
 from meta.v1 import ingest_token_pb2
-from tests.support.interleaving.in_process_calls import NO_CONTEXT
 from tests.support.meta.background import rounds_on
 from tests.support.meta.catalog import CatalogDriver, Token
 from tests.support.meta.ingestion import IngestionDriver
@@ -146,10 +145,10 @@ def test_a_call_leaves_the_streams_that_are_too_many_for_it_to_a_server(
     )
     servicer = IngestTokenServicer(transactions, meta_settings, routing_secs=0.0)
 
-    assert servicer.UpdateIngestTokenRouting(request, NO_CONTEXT).is_continued
+    assert servicer.UpdateIngestTokenRouting(request).is_continued
     assert followers(transactions, new) == PAGE
     # A repetition helps, and leaves the rest again.
-    assert servicer.UpdateIngestTokenRouting(request, NO_CONTEXT).is_continued
+    assert servicer.UpdateIngestTokenRouting(request).is_continued
     assert followers(transactions, new) == 2 * PAGE
     # Another server is at it, then none.
     with transactions.database.write() as tx:
@@ -158,7 +157,7 @@ def test_a_call_leaves_the_streams_that_are_too_many_for_it_to_a_server(
     rounds_on(transactions.database).finish_routing()
 
     assert followers(transactions, new) == 2 * PAGE + 1
-    assert not servicer.UpdateIngestTokenRouting(request, NO_CONTEXT).is_continued
+    assert not servicer.UpdateIngestTokenRouting(request).is_continued
 
 
 def test_an_entry_stays_until_a_routing_change_has_reached_its_stream(

@@ -137,7 +137,7 @@ def test_encoded_segments_are_the_messages_of_any_rows(
     servicer = SegmentLookupServicer(Transactions(database), settings_there)
     asked = GetSegmentsByIdsRequest(segment_ids=[row.id for row in rows])
 
-    reply = servicer.GetSegmentsByIds(asked, None)  # type: ignore[arg-type]
+    reply = servicer.GetSegmentsByIds(asked)
 
     expected = [convert.segment_info(Stores(location), row) for row in own]
     assert list(GetSegmentsByIdsResponse.FromString(reply).segments) == expected

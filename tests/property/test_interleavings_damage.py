@@ -9,7 +9,6 @@ from meta.services.merging.janitor import JanitorServicer
 from meta.store.damage.replays import Replay
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
-    NO_CONTEXT,
     InProcessScene,
     attempt_of,
     new_segment,
@@ -39,7 +38,7 @@ def test_a_merge_and_the_hiding_of_its_input_exclude_one_another(
         names.append(scene.name_of(dataset_id))
         _, ids = scene.save(*(new_segment(dataset_id) for _ in range(INPUTS)))
         request = janitor_pb2.CreateMergeTasksRequest(dataset_name=names[-1])
-        assert janitor.CreateMergeTasks(request, NO_CONTEXT).tasks_created == 1
+        assert janitor.CreateMergeTasks(request).tasks_created == 1
         task = scene.claim()
         assert task is not None
         output = output_of(dataset_id, task.id, task.attempt, events=10 * INPUTS)

@@ -13,7 +13,6 @@ from meta.store.merging import merge_planning
 from meta.store.merging.merge_tasks import TaskKind
 from meta.v1 import merge_task_pb2
 from tests.support.interleaving.in_process_calls import (
-    NO_CONTEXT,
     InProcessScene,
     baby,
     new_segment,
@@ -158,7 +157,7 @@ def _last_failure(
     failure = merge_task_pb2.FailSegmentMergeTaskRequest(
         task_id=str(task.id), error_message="it broke", failed_segment_id=str(ids[0])
     )
-    return lambda: worker.FailSegmentMergeTask(failure, NO_CONTEXT)
+    return lambda: worker.FailSegmentMergeTask(failure)
 
 
 def _visible(scene: InProcessScene, dataset_id: UUID) -> list[tuple[object, ...]]:

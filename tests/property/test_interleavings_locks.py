@@ -18,7 +18,7 @@ from meta.store.locks import resource_locks
 from meta.store.locks.resource_locks import ResourceLock
 from meta.v1 import catalog_pb2, common_pb2
 from segments.ids import new_uuid7
-from tests.support.interleaving.in_process_calls import NO_CONTEXT, InProcessScene, new_segment
+from tests.support.interleaving.in_process_calls import InProcessScene, new_segment
 from tests.support.interleaving.interleaver import Interleaver, Work
 from tests.support.interleaving.operators import Operator
 
@@ -42,7 +42,7 @@ def call(servicer: Any, rpc: str, request: Any) -> Work:
     """Make a call as a server does, behind the locks of its row."""
     handler: Any = grpc.unary_unary_rpc_method_handler(getattr(servicer, rpc))
     guarded = locked_calls.guarded(rpc, handler).unary_unary
-    return lambda: guarded(request, NO_CONTEXT)
+    return lambda: guarded(request)
 
 
 def reason(answer: object) -> str:
@@ -62,7 +62,7 @@ def test_an_entry_is_locked_or_deleted(
 
     def make() -> tuple[Work, Work]:
         new = getattr(catalog_pb2, f"Create{noun}Request")(name=uuid4().hex, **values)
-        entry_id = getattr(catalog, f"Create{noun}")(new, NO_CONTEXT).id
+        entry_id = getattr(catalog, f"Create{noun}")(new).id
         request = getattr(catalog_pb2, f"Delete{noun}Request")(id=entry_id)
         lock = locking(scene.transactions, kind, UUID(entry_id))
         return lock, call(catalog, f"Delete{noun}", request)

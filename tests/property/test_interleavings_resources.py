@@ -10,7 +10,7 @@ from meta.store.catalog import dataset_names, resources
 from meta.store.catalog.resources import CarePatch, Resource, ResourceKind
 from meta.v1 import catalog_pb2
 from segments.dataset_names import DatasetName
-from tests.support.interleaving.in_process_calls import NO_CONTEXT, InProcessScene
+from tests.support.interleaving.in_process_calls import InProcessScene
 from tests.support.interleaving.interleaver import Interleaver, Work
 from tests.support.interleaving.operators import Operator
 
@@ -132,7 +132,7 @@ def test_a_view_is_linked_and_described_at_once(
         link = catalog_pb2.LinkViewDatasetProjectionRequest(
             dataset_id=dataset, view_id=view, projection_id=projection
         )
-        linked: Callable[[], object] = lambda: catalog.LinkViewDatasetProjection(link, NO_CONTEXT)  # noqa: E731
+        linked: Callable[[], object] = lambda: catalog.LinkViewDatasetProjection(link)  # noqa: E731
         return _change(scene, made[-1], _label("a"), kind=ResourceKind.VIEW), linked
 
     outcomes = list(interleaver.explore(make))

@@ -9,7 +9,6 @@ from meta.errors import NotFound, VersionExpired
 from meta.services.merging.janitor import JanitorServicer
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
-    NO_CONTEXT,
     InProcessScene,
     Read,
     attempt_of,
@@ -31,7 +30,7 @@ class Workshop:
 
     def plan(self, name: str) -> int:
         request = janitor_pb2.CreateMergeTasksRequest(dataset_name=name)
-        return self.janitor.CreateMergeTasks(request, NO_CONTEXT).tasks_created
+        return self.janitor.CreateMergeTasks(request).tasks_created
 
     def claim(self) -> tuple[UUID, int] | None:
         """Claim a task; answers it with the attempt's number."""
@@ -40,7 +39,7 @@ class Workshop:
 
     def unclaim(self, task_id: UUID) -> bool:
         request = janitor_pb2.UnclaimMergeTaskRequest(task_id=str(task_id), min_claimed_secs=1)
-        return self.janitor.UnclaimMergeTask(request, NO_CONTEXT).unclaimed
+        return self.janitor.UnclaimMergeTask(request).unclaimed
 
     def dataset_with_segments(self) -> tuple[UUID, str]:
         dataset_id = self.scene.dataset()

@@ -24,7 +24,6 @@ from meta.store.versions.versions import Version
 from meta.v1 import janitor_pb2
 from segments.offsets import OffsetSpan
 from tests.support.interleaving.in_process_calls import (
-    NO_CONTEXT,
     InProcessScene,
     new_segment,
     output_of,
@@ -237,7 +236,7 @@ def merges(scene: InProcessScene) -> tuple[list[Dataset], list[Completion]]:
     for dataset in made:
         scene.save(*(new_segment(dataset.id, events=RECORDS) for _ in range(INPUTS)))
         request = janitor_pb2.CreateMergeTasksRequest(dataset_name=scene.name_of(dataset.id))
-        assert janitor.CreateMergeTasks(request, NO_CONTEXT).tasks_created == 1
+        assert janitor.CreateMergeTasks(request).tasks_created == 1
         task = scene.claim()
         assert task is not None
         output = output_of(dataset.id, task.id, task.attempt, events=RECORDS * INPUTS)

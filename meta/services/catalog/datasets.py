@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-import grpc
-
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
@@ -18,19 +16,18 @@ from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import dataset_deletion
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
-from meta.v1 import catalog_pb2, catalog_pb2_grpc, operations_pb2
+from meta.v1 import catalog_pb2 as pb
+from meta.v1 import operations_pb2
 
 
-class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
+class DatasetCalls:
     """The dataset calls of CatalogService."""
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
 
-    def CreateDataset(
-        self, request: catalog_pb2.CreateDatasetRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.CreateDatasetResponse:
+    def CreateDataset(self, request: pb.CreateDatasetRequest) -> pb.CreateDatasetResponse:
         """Create a dataset; the same name again is the same dataset."""
         name = checks.name(request.name)
         live_max = self._settings.datasets_max
@@ -47,38 +44,29 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
             return made
 
         dataset = self._transactions.write(work)
-        return catalog_pb2.CreateDatasetResponse(id=str(dataset.id), name=dataset.name)
+        return pb.CreateDatasetResponse(id=str(dataset.id), name=dataset.name)
 
-    def GetDataset(
-        self, request: catalog_pb2.GetDatasetRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.GetDatasetResponse:
+    def GetDataset(self, request: pb.GetDatasetRequest) -> pb.GetDatasetResponse:
         """Read a dataset by id or name."""
         identifier = checks.identifier(request)
         at_version = checks.optional_count(request, "at_version")
         dataset, by = self._transactions.read(
             lambda tx: authors.of(tx, _get(tx, identifier, at_version))
         )
-        return catalog_pb2.GetDatasetResponse(id=str(dataset.id), name=dataset.name, authors=by)
+        return pb.GetDatasetResponse(id=str(dataset.id), name=dataset.name, authors=by)
 
-    def ListDatasets(
-        self, request: catalog_pb2.ListDatasetsRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.ListDatasetsResponse:
+    def ListDatasets(self, request: pb.ListDatasetsRequest) -> pb.ListDatasetsResponse:
         """Page through the live datasets."""
         window = pages.window(request.pagination, "ListDatasets")
         page, by = self._transactions.read(
             lambda tx: authors.of_page(tx, datasets.list_page(tx, window))
         )
-        return catalog_pb2.ListDatasetsResponse(
-            items=[
-                catalog_pb2.Dataset(id=str(d.id), name=d.name, authors=by.get(d.id))
-                for d in page.items
-            ],
+        return pb.ListDatasetsResponse(
+            items=[pb.Dataset(id=str(d.id), name=d.name, authors=by.get(d.id)) for d in page.items],
             pagination=pages.answer(page, "ListDatasets"),
         )
 
-    def DeleteDataset(
-        self, request: catalog_pb2.DeleteDatasetRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.DeleteDatasetResponse:
+    def DeleteDataset(self, request: pb.DeleteDatasetRequest) -> pb.DeleteDatasetResponse:
         """Delete a dataset that no token routes to and no stream has unmerged records of."""
         identifier = checks.identifier(request)
         keeps_files = request.keep_files
@@ -91,25 +79,23 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         success = self._transactions.write(
             lambda tx: dataset_deletion.delete(tx, identifier, keeps_files=keeps_files)
         )
-        return catalog_pb2.DeleteDatasetResponse(
-            success=success, keeps_files=success and keeps_files
-        )
+        return pb.DeleteDatasetResponse(success=success, keeps_files=success and keeps_files)
 
     def SetShardingFields(
-        self, request: catalog_pb2.SetShardingFieldsRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.SetShardingFieldsResponse:
+        self, request: pb.SetShardingFieldsRequest
+    ) -> pb.SetShardingFieldsResponse:
         """Replace the list of sharding fields."""
         identifier = checks.identifier(request)
         fields = convert.sharding_fields(request.fields, "fields")
         expected = entry_versions.expected(request)
         self._transactions.write(lambda tx: _set_sharding_fields(tx, identifier, fields, expected))
-        return catalog_pb2.SetShardingFieldsResponse(
+        return pb.SetShardingFieldsResponse(
             fields=convert.sharding_messages(fields), version=entry_versions.of(_content(fields))
         )
 
     def GetShardingFields(
-        self, request: catalog_pb2.GetShardingFieldsRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.GetShardingFieldsResponse:
+        self, request: pb.GetShardingFieldsRequest
+    ) -> pb.GetShardingFieldsResponse:
         """Read the list of sharding fields."""
         identifier = checks.identifier(request)
 
@@ -118,7 +104,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
             return dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields
 
         fields = self._transactions.read(work)
-        return catalog_pb2.GetShardingFieldsResponse(
+        return pb.GetShardingFieldsResponse(
             fields=convert.sharding_messages(fields), version=entry_versions.of(_content(fields))
         )
 
@@ -182,5 +168,5 @@ def _check_columns(fields: tuple[ShardingField, ...], layout: Layout) -> None:
             )
 
 
-def _content(fields: tuple[ShardingField, ...]) -> catalog_pb2.GetShardingFieldsResponse:
-    return catalog_pb2.GetShardingFieldsResponse(fields=convert.sharding_messages(fields))
+def _content(fields: tuple[ShardingField, ...]) -> pb.GetShardingFieldsResponse:
+    return pb.GetShardingFieldsResponse(fields=convert.sharding_messages(fields))

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
-import grpc
 from google.protobuf.message import Message
 
 from meta.commits.transactions import Transactions
@@ -14,13 +13,10 @@ from meta.services.messages import authors, checks, pages
 from meta.store.access import audit
 from meta.store.catalog.named_entries import Content, Entry, NamedEntries
 from meta.store.engine.pool import Transaction
-from meta.v1 import catalog_pb2, common_pb2
+from meta.v1 import catalog_pb2 as pb
+from meta.v1 import common_pb2
 
-_List = (
-    catalog_pb2.ListSchemasRequest
-    | catalog_pb2.ListViewsRequest
-    | catalog_pb2.ListProjectionsRequest
-)
+_List = pb.ListSchemasRequest | pb.ListViewsRequest | pb.ListProjectionsRequest
 Create = TypeVar("Create", bound=Message, contravariant=True)
 Update = TypeVar("Update", bound=Message, contravariant=True)
 Asked = TypeVar("Asked", bound="Changes")
@@ -49,19 +45,19 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    def create(self, request: Create, context: grpc.ServicerContext) -> Message:
+    def create(self, request: Create) -> Message:
         """Create an entry; the same name and content again are the same entry."""
         content = self.new(request)
         entry = self._write(request, content.name, lambda tx: self.make(tx, content))
         return self._reply(request, entry)
 
-    def get(self, request: Message, context: grpc.ServicerContext) -> Message:
+    def get(self, request: Message) -> Message:
         """Read an entry by id or name."""
         identifier, reads = checks.identifier(request), self.reader(request)
         entry, by = self._transactions.read(lambda tx: authors.of(tx, reads(tx, identifier)))
         return self._reply(request, entry, by)
 
-    def list_page(self, request: _List, context: grpc.ServicerContext) -> Message:
+    def list_page(self, request: _List) -> Message:
         """Page through the entries, all or those of one schema."""
         filters: tuple[UUID | None, ...] = ()
         if "schema_id" in request.DESCRIPTOR.fields_by_name:
@@ -74,14 +70,14 @@ class EntryCalls(ABC, Generic[Entry, Create, Update, Asked]):
         items = [self._message(type(self.content(e)), e, by.get(e.id)) for e in page.items]
         return _reply_kind(request)(items=items, pagination=pages.answer(page, rpc, *filters))
 
-    def update(self, request: Update, context: grpc.ServicerContext) -> Message:
+    def update(self, request: Update) -> Message:
         """Change the given parts of an entry."""
         changes, key = self.changes(request), checks.identifier(request)
         expected = entry_versions.expected(request)
         entry = self._write(request, key, lambda tx: self.change(tx, key, changes, expected))
         return self._reply(request, entry)
 
-    def delete(self, request: Message, context: grpc.ServicerContext) -> Message:
+    def delete(self, request: Message) -> Message:
         """Delete an entry and its links; without success if there is none."""
         identifier = checks.identifier(request)
         success = self._write(request, identifier, lambda tx: self.entries.remove(tx, identifier))
@@ -165,7 +161,7 @@ def _rpc(request: Message) -> str:
 
 
 def _reply_kind(request: Message) -> type[Message]:
-    return cast("type[Message]", getattr(catalog_pb2, f"{_rpc(request)}Response"))
+    return cast("type[Message]", getattr(pb, f"{_rpc(request)}Response"))
 
 
 def _words(entry: Entry, before: Entry | None, after: Entry | None) -> str:

@@ -1,7 +1,5 @@
 """Links between views, datasets and projections, and data sources: views with their links."""
 
-import grpc
-
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.services.catalog import projection_types
@@ -11,14 +9,12 @@ from meta.store.access import audit
 from meta.store.catalog import link_columns, links
 from meta.store.catalog.links import Link, LinkFilter, Source
 from meta.store.engine.pool import Transaction
-from meta.v1 import catalog_pb2, catalog_pb2_grpc
+from meta.v1 import catalog_pb2 as pb
 
-_Change = (
-    catalog_pb2.LinkViewDatasetProjectionRequest | catalog_pb2.UnlinkViewDatasetProjectionRequest
-)
+_Change = pb.LinkViewDatasetProjectionRequest | pb.UnlinkViewDatasetProjectionRequest
 
 
-class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
+class LinkCalls:
     """The link calls of CatalogService."""
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
@@ -26,24 +22,24 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self._settings = settings
 
     def LinkViewDatasetProjection(
-        self, request: catalog_pb2.LinkViewDatasetProjectionRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.LinkViewDatasetProjectionResponse:
+        self, request: pb.LinkViewDatasetProjectionRequest
+    ) -> pb.LinkViewDatasetProjectionResponse:
         """Make a view read a dataset through a projection."""
         link = _link(request)
         success = self._transactions.write(lambda tx: _create(tx, link))
-        return catalog_pb2.LinkViewDatasetProjectionResponse(success=success)
+        return pb.LinkViewDatasetProjectionResponse(success=success)
 
     def UnlinkViewDatasetProjection(
-        self, request: catalog_pb2.UnlinkViewDatasetProjectionRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.UnlinkViewDatasetProjectionResponse:
+        self, request: pb.UnlinkViewDatasetProjectionRequest
+    ) -> pb.UnlinkViewDatasetProjectionResponse:
         """Remove a link."""
         link = _link(request)
         success = self._transactions.write(lambda tx: _remove(tx, link))
-        return catalog_pb2.UnlinkViewDatasetProjectionResponse(success=success)
+        return pb.UnlinkViewDatasetProjectionResponse(success=success)
 
     def ListViewDatasetProjections(
-        self, request: catalog_pb2.ListViewDatasetProjectionsRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.ListViewDatasetProjectionsResponse:
+        self, request: pb.ListViewDatasetProjectionsRequest
+    ) -> pb.ListViewDatasetProjectionsResponse:
         """Page through the links that match all given filters."""
         link_filter = LinkFilter(
             dataset_id=checks.filter_uuid(request, "dataset_id"),
@@ -52,19 +48,17 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
         )
         window = pages.window(request.pagination, "ListViewDatasetProjections", link_filter)
         page = self._transactions.read(lambda tx: links.list_page(tx, window, link_filter))
-        return catalog_pb2.ListViewDatasetProjectionsResponse(
-            items=[filled(catalog_pb2.ViewDatasetProjection, listed) for listed in page.items],
+        return pb.ListViewDatasetProjectionsResponse(
+            items=[filled(pb.ViewDatasetProjection, listed) for listed in page.items],
             pagination=pages.answer(page, "ListViewDatasetProjections", link_filter),
         )
 
-    def ListDatasources(
-        self, request: catalog_pb2.ListDatasourcesRequest, context: grpc.ServicerContext
-    ) -> catalog_pb2.ListDatasourcesResponse:
+    def ListDatasources(self, request: pb.ListDatasourcesRequest) -> pb.ListDatasourcesResponse:
         """Page through all views with the datasets and projections that they read."""
         window = pages.window(request, "ListDatasources")
         page = self._transactions.read(lambda tx: links.list_sources(tx, window))
         pagination = pages.answer(page, "ListDatasources").ListFields()
-        return catalog_pb2.ListDatasourcesResponse(
+        return pb.ListDatasourcesResponse(
             items=[_source(source) for source in page.items],
             **{field.name: value for field, value in pagination},
         )
@@ -103,11 +97,11 @@ def _link(request: _Change) -> Link:
     )
 
 
-def _source(source: Source) -> catalog_pb2.DatasourceSummary:
-    details = catalog_pb2.ViewSummary(
+def _source(source: Source) -> pb.DatasourceSummary:
+    details = pb.ViewSummary(
         projections=[
-            catalog_pb2.ViewProjection(dataset_name=name, expression=expression)
+            pb.ViewProjection(dataset_name=name, expression=expression)
             for name, expression in source.pairs
         ]
     )
-    return catalog_pb2.DatasourceSummary(id=str(source.id), name=source.name, view_details=details)
+    return pb.DatasourceSummary(id=str(source.id), name=source.name, view_details=details)

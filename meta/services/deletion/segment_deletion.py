@@ -1,7 +1,5 @@
 """SegmentDeletionService: tombstoned segments due for deletion, and their confirmation."""
 
-import grpc
-
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.services.messages import checks, convert
@@ -9,12 +7,11 @@ from meta.services.messages.filled import filled
 from meta.store.deletion import tombstones
 from meta.store.deletion.tombstones import Confirmation
 from meta.v1 import segment_deletion_pb2 as pb
-from meta.v1 import segment_deletion_pb2_grpc
 
 SEGMENTS_MAX = 1_000
 
 
-class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceServicer):
+class SegmentDeletionServicer:
     """SegmentDeletionService; see docs/contract.md."""
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
@@ -22,7 +19,7 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         self._settings = settings
 
     def GetTombstonedSegmentsForDeletion(
-        self, request: pb.GetTombstonedSegmentsForDeletionRequest, context: grpc.ServicerContext
+        self, request: pb.GetTombstonedSegmentsForDeletionRequest
     ) -> pb.GetTombstonedSegmentsForDeletionResponse:
         """List segments due for deletion; commits the raised deletion horizon before the answer."""
         grace_secs = self._settings.lifetimes.tombstone_grace
@@ -51,7 +48,7 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         )
 
     def ConfirmTombstoneDeletion(
-        self, request: pb.ConfirmTombstoneDeletionRequest, context: grpc.ServicerContext
+        self, request: pb.ConfirmTombstoneDeletionRequest
     ) -> pb.ConfirmTombstoneDeletionResponse:
         """Remove the rows of segments whose objects are deleted, all or none."""
         ids = checks.each(request.segment_ids, "segment_ids", SEGMENTS_MAX, checks.uuid)

@@ -1,7 +1,5 @@
 """SegmentLookupService: pages of segments at one version, and segments by id."""
 
-import grpc
-
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.services.lookup.assembled_pages import AssembledPages
@@ -9,12 +7,12 @@ from meta.services.lookup.checked_lookup import CheckedLookup
 from meta.services.lookup.segment_bytes import SegmentEncoder, facts_field
 from meta.services.messages import checks
 from meta.store.lookup.page_statement import SegmentStatements
-from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
+from meta.v1 import segment_lookup_pb2 as pb
 
 IDS_MAX = 1_000
 
 
-class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer):
+class SegmentLookupServicer:
     """SegmentLookupService; see docs/contract.md. Its replies are serialized already."""
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
@@ -25,18 +23,14 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             transactions, self.statements, self._encoder, settings.lifetimes.cursor
         )
 
-    def FindSegments(  # type: ignore[override]  # serialized: see meta.rpc.execution
-        self, request: segment_lookup_pb2.FindSegmentsRequest, context: grpc.ServicerContext
-    ) -> bytes:
+    def FindSegments(self, request: pb.FindSegmentsRequest) -> bytes:
         """Page through the segments that overlap a range, all at the first page's version.
 
         Raises VersionNotReached below `min_version`; the pipeline waits and calls again.
         """
         return self.pages.find(CheckedLookup.of(request))
 
-    def GetSegmentsByIds(  # type: ignore[override]
-        self, request: segment_lookup_pb2.GetSegmentsByIdsRequest, context: grpc.ServicerContext
-    ) -> bytes:
+    def GetSegmentsByIds(self, request: pb.GetSegmentsByIdsRequest) -> bytes:
         """Read segments by id, in the order of the request."""
         checks.at_most(request.segment_ids, "segment_ids", IDS_MAX)
         ids = list(

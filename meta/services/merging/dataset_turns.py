@@ -4,9 +4,8 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-import grpc
-
 from meta.commits.transactions import Transactions
+from meta.store.engine import call_scope
 from meta.store.merging import merge_planning
 
 # The janitor makes a call every 10 s.
@@ -14,10 +13,10 @@ PLAN_SECS = 2.0
 DATASETS_AT_ONCE = 200
 
 
-def end_of_work(context: grpc.ServicerContext, secs_max: float) -> float:
+def end_of_work(secs_max: float) -> float:
     """Monotonic time at which a call ends its work, after half of its time at most."""
     # None if the caller sets no deadline, as clients of other makes do.
-    left_secs: float | None = context.time_remaining()
+    left_secs = call_scope.time_remaining()
     secs = secs_max if left_secs is None else min(secs_max, left_secs / 2)
     return time.monotonic() + secs
 
@@ -31,9 +30,9 @@ class DatasetTurns:
         # The last dataset of a call that ended before all had their turn; 0 = none.
         self._last_key = 0
 
-    def keys(self, context: grpc.ServicerContext) -> Iterator[int]:
+    def keys(self) -> Iterator[int]:
         """Yield each dataset's key once, until the time of the call is over."""
-        deadline = end_of_work(context, self._plan_secs)
+        deadline = end_of_work(self._plan_secs)
         first = after = self._last_key
         is_around = first == 0
         while True:

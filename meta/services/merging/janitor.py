@@ -3,8 +3,6 @@
 import time
 from functools import partial
 
-import grpc
-
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
@@ -21,7 +19,7 @@ from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind
 from meta.store.merging.size_tiers import SizeTier
 from meta.store.rewrites import rewrite_all
 from meta.store.segments import stats
-from meta.v1 import janitor_pb2, janitor_pb2_grpc
+from meta.v1 import janitor_pb2 as pb
 
 TASKS_MAX = 1_000
 # Bound of one call, so that many files do not hold up merges; the janitor calls every 10 s.
@@ -32,10 +30,10 @@ MIN_CLAIMED_SECS_DEFAULT = 3_600
 AGE_SECS_MAX = 3_155_760_000
 # One call of RewriteAllSegments works for this long, or for half of its deadline.
 REWRITE_SECS = 10.0
-_Filters = janitor_pb2.CreateMergeTasksRequest | janitor_pb2.GetSegmentSizeStatsRequest
+_Filters = pb.CreateMergeTasksRequest | pb.GetSegmentSizeStatsRequest
 
 
-class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
+class JanitorServicer:
     """JanitorService; see docs/contract.md."""
 
     def __init__(
@@ -46,9 +44,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         self._settings = settings
         self._policy = settings.merge_policy
 
-    def CreateMergeTasks(
-        self, request: janitor_pb2.CreateMergeTasksRequest, context: grpc.ServicerContext
-    ) -> janitor_pb2.CreateMergeTasksResponse:
+    def CreateMergeTasks(self, request: pb.CreateMergeTasksRequest) -> pb.CreateMergeTasksResponse:
         """Plan merges for a bounded time and create their tasks, a window of a dataset at once."""
         segment_filter = _segment_filter(request)
         name = checks.filter_name(request, "dataset_name")
@@ -56,23 +52,23 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         # These precede merges, in which the files would wait until enough segments have gathered.
         tasks_created = self._rewrite_mapped(only, segment_filter)
         segments_included = tasks_created
-        for key in [only] if only is not None else self._turns.keys(context):
+        for key in [only] if only is not None else self._turns.keys():
             start_ns: int | None = merge_planning.INT64_MIN
             while start_ns is not None:
                 window = partial(self._plan, key, segment_filter, start_ns)
                 tasks, inputs, start_ns = self._transactions.write(window)
                 tasks_created += tasks
                 segments_included += inputs
-        return janitor_pb2.CreateMergeTasksResponse(
+        return pb.CreateMergeTasksResponse(
             tasks_created=tasks_created, segments_included=segments_included
         )
 
     def RewriteAllSegments(
-        self, request: janitor_pb2.RewriteAllSegmentsRequest, context: grpc.ServicerContext
-    ) -> janitor_pb2.RewriteAllSegmentsResponse:
+        self, request: pb.RewriteAllSegmentsRequest
+    ) -> pb.RewriteAllSegmentsResponse:
         """Begin or continue a rewrite for a bounded time; to be called until `all_planned`."""
         name = checks.filter_name(request, "dataset_name")
-        deadline = end_of_work(context, REWRITE_SECS)
+        deadline = end_of_work(REWRITE_SECS)
         only = None if name is None else self._transactions.read(lambda tx: _key(tx, name))
         # The id, because the name may belong to another dataset at the next call.
         dataset_filter = "" if only is None else str(only)
@@ -90,13 +86,13 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
             created += more
             if not more:
                 remaining.pop(0)
-        return janitor_pb2.RewriteAllSegmentsResponse(
+        return pb.RewriteAllSegmentsResponse(
             tasks_created=created, segments_included=created, all_planned=not remaining
         )
 
     def GetSegmentSizeStats(
-        self, request: janitor_pb2.GetSegmentSizeStatsRequest, context: grpc.ServicerContext
-    ) -> janitor_pb2.GetSegmentSizeStatsResponse:
+        self, request: pb.GetSegmentSizeStatsRequest
+    ) -> pb.GetSegmentSizeStatsResponse:
         """Count live segments by tiers of compressed size."""
         segment_filter = _segment_filter(request)
         name = checks.filter_name(request, "dataset_name")
@@ -106,23 +102,19 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
 
         tiers = {tier.tier: tier for tier in self._transactions.read(work)}
         highest = max(tiers, default=-1)
-        return janitor_pb2.GetSegmentSizeStatsResponse(
+        return pb.GetSegmentSizeStatsResponse(
             tiers=[_tier(number, tiers.get(number)) for number in range(highest + 1)]
         )
 
-    def UnclaimMergeTask(
-        self, request: janitor_pb2.UnclaimMergeTaskRequest, context: grpc.ServicerContext
-    ) -> janitor_pb2.UnclaimMergeTaskResponse:
+    def UnclaimMergeTask(self, request: pb.UnclaimMergeTaskRequest) -> pb.UnclaimMergeTaskResponse:
         """Revoke the claim of a task; its worker is fenced by the attempt number."""
         task_id = checks.uuid(request.task_id, "task_id")
         age = checks.count(request.min_claimed_secs, "min_claimed_secs") or MIN_CLAIMED_SECS_DEFAULT
         age = min(age, AGE_SECS_MAX)
         unclaimed = self._transactions.write(lambda tx: merge_claims.unclaim(tx, task_id, age))
-        return janitor_pb2.UnclaimMergeTaskResponse(unclaimed=unclaimed)
+        return pb.UnclaimMergeTaskResponse(unclaimed=unclaimed)
 
-    def GetJanitorStats(
-        self, request: janitor_pb2.GetJanitorStatsRequest, context: grpc.ServicerContext
-    ) -> janitor_pb2.GetJanitorStatsResponse:
+    def GetJanitorStats(self, request: pb.GetJanitorStatsRequest) -> pb.GetJanitorStatsResponse:
         """Read the totals of one dataset or of all."""
         name = checks.filter_name(request, "dataset_name")
 
@@ -130,7 +122,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
             return stats.read(tx, _key(tx, name))
 
         totals = self._transactions.read(work)
-        return janitor_pb2.GetJanitorStatsResponse(
+        return pb.GetJanitorStatsResponse(
             segment_count=totals.live_segments,
             outstanding_merge_tasks=totals.open_tasks,
             total_size_bytes=totals.live_size_bytes,
@@ -138,9 +130,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
             segments_incl_tombstoned=totals.all_segments,
         )
 
-    def ListMergeTasks(
-        self, request: janitor_pb2.ListMergeTasksRequest, context: grpc.ServicerContext
-    ) -> janitor_pb2.ListMergeTasksResponse:
+    def ListMergeTasks(self, request: pb.ListMergeTasksRequest) -> pb.ListMergeTasksResponse:
         """List open tasks, oldest first."""
         name = checks.filter_name(request, "dataset_name")
 
@@ -148,15 +138,13 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
             return merge_tasks.list_open(tx, _key(tx, name), TASKS_MAX)
 
         tasks = self._transactions.read(work)
-        return janitor_pb2.ListMergeTasksResponse(tasks=[_summary(task) for task in tasks])
+        return pb.ListMergeTasksResponse(tasks=[_summary(task) for task in tasks])
 
-    def GetMergeTask(
-        self, request: janitor_pb2.GetMergeTaskRequest, context: grpc.ServicerContext
-    ) -> janitor_pb2.GetMergeTaskResponse:
+    def GetMergeTask(self, request: pb.GetMergeTaskRequest) -> pb.GetMergeTaskResponse:
         """Read one task; finished tasks are kept for a time."""
         task_id = checks.uuid(request.task_id, "task_id")
 
-        def work(tx: Transaction) -> janitor_pb2.GetMergeTaskResponse:
+        def work(tx: Transaction) -> pb.GetMergeTaskResponse:
             task = merge_tasks.find(tx, task_id)
             if task is None:
                 raise NotFound("there is no such merge task", task_id=task_id)
@@ -210,13 +198,13 @@ def _segment_filter(request: _Filters) -> SegmentFilter:
     return SegmentFilter(most, *ages)
 
 
-def _summary(task: MergeTaskRow) -> janitor_pb2.MergeTaskSummary:
-    return filled(janitor_pb2.MergeTaskSummary, task, **_claim(task))
+def _summary(task: MergeTaskRow) -> pb.MergeTaskSummary:
+    return filled(pb.MergeTaskSummary, task, **_claim(task))
 
 
-def _details(task: MergeTaskRow) -> janitor_pb2.GetMergeTaskResponse:
+def _details(task: MergeTaskRow) -> pb.GetMergeTaskResponse:
     return filled(
-        janitor_pb2.GetMergeTaskResponse,
+        pb.GetMergeTaskResponse,
         task,
         **_claim(task),
         smallest_segment_size=task.smallest_size,
@@ -238,16 +226,16 @@ def _claim(task: MergeTaskRow) -> dict[str, object]:
     }
 
 
-def _attempt(attempt: Attempt) -> janitor_pb2.MergeAttempt:
-    return filled(janitor_pb2.MergeAttempt, attempt)
+def _attempt(attempt: Attempt) -> pb.MergeAttempt:
+    return filled(pb.MergeAttempt, attempt)
 
 
-def _tier(number: int, tier: SizeTier | None) -> janitor_pb2.SegmentSizeTier:
+def _tier(number: int, tier: SizeTier | None) -> pb.SegmentSizeTier:
     low, high = size_tiers.tier_bounds(number)
     if tier is None:
-        return janitor_pb2.SegmentSizeTier(tier=number, tier_min=str(low), tier_max=str(high))
+        return pb.SegmentSizeTier(tier=number, tier_min=str(low), tier_max=str(high))
     return filled(
-        janitor_pb2.SegmentSizeTier,
+        pb.SegmentSizeTier,
         tier,
         tier_min=str(low),
         tier_max=str(high),

@@ -2,8 +2,6 @@
 
 from itertools import count, pairwise
 
-import grpc
-
 from meta.commits.group_commit import Committer
 from meta.commits.transactions import Transactions
 from meta.config import Settings
@@ -22,7 +20,8 @@ from meta.store.merging.merge_claims import Claimed, Poll, Polled
 from meta.store.merging.merge_completions import Completion, CompletionResult, Done
 from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind, TaskState
 from meta.store.segments.segments import NewSegment
-from meta.v1 import common_pb2, merge_task_pb2, merge_task_pb2_grpc
+from meta.v1 import common_pb2
+from meta.v1 import merge_task_pb2 as pb
 from segments.keys import attempt_prefix
 from segments.location import Stores
 
@@ -33,7 +32,7 @@ OLDEST_EVERY = 8
 ERROR_BYTES_MAX = 8 * 1024
 
 
-class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
+class MergeTaskServicer:
     """MergeTaskService; see docs/contract.md."""
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
@@ -57,8 +56,8 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         )
 
     async def PollForSegmentMergeTask(
-        self, request: merge_task_pb2.PollForSegmentMergeTaskRequest, context: grpc.ServicerContext
-    ) -> merge_task_pb2.PollForSegmentMergeTaskResponse:
+        self, request: pb.PollForSegmentMergeTaskRequest
+    ) -> pb.PollForSegmentMergeTaskResponse:
         """Claim the next open task."""
         worker_id = checks.name(request.worker_id, "worker_id")
         outputs_max = checks.count(request.outputs_max, "outputs_max")
@@ -67,13 +66,13 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         is_oldest_first = next(self._polls) % OLDEST_EVERY == 0
         poll = Poll(worker_id, is_oldest_first, dataset_ids)
         claimed = (await self._claims.submit(poll)).claimed
-        return merge_task_pb2.PollForSegmentMergeTaskResponse(
+        return pb.PollForSegmentMergeTaskResponse(
             task=None if claimed is None else self._info(claimed, outputs_max)
         )
 
     async def CompleteSegmentMergeTask(
-        self, request: merge_task_pb2.CompleteSegmentMergeTaskRequest, context: grpc.ServicerContext
-    ) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
+        self, request: pb.CompleteSegmentMergeTaskRequest
+    ) -> pb.CompleteSegmentMergeTaskResponse:
         """Replace the inputs by the outputs, in one transaction and at one version."""
         task_id = checks.uuid(request.task_id, "task_id")
         outputs = checked_outputs(request, self._settings.stores)
@@ -90,8 +89,8 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         return self._transactions.write(work)
 
     def FailSegmentMergeTask(
-        self, request: merge_task_pb2.FailSegmentMergeTaskRequest, context: grpc.ServicerContext
-    ) -> merge_task_pb2.FailSegmentMergeTaskResponse:
+        self, request: pb.FailSegmentMergeTaskRequest
+    ) -> pb.FailSegmentMergeTaskResponse:
         """Record that a claim failed, and why; the task waits for its next attempt."""
         task_id = checks.uuid(request.task_id, "task_id")
         checks.count(request.attempt, "attempt")
@@ -120,17 +119,17 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             )
 
         self._transactions.write(work)
-        return merge_task_pb2.FailSegmentMergeTaskResponse()
+        return pb.FailSegmentMergeTaskResponse()
 
     def _poll_alone(self, poll: Poll) -> Polled:
         lease_secs = self._settings.lifetimes.claim_lease
         return self._transactions.write(lambda tx: merge_claims.claim_one(tx, poll, lease_secs))
 
-    def _info(self, claimed: Claimed, outputs_max: int) -> merge_task_pb2.SegmentMergeTaskInfo:
+    def _info(self, claimed: Claimed, outputs_max: int) -> pb.SegmentMergeTaskInfo:
         stores, task = self._settings.stores, claimed.task
         dataset_id = str(task.dataset_id)
         prefix = attempt_prefix(dataset_id, str(task.id), task.attempt, task.store)
-        info = merge_task_pb2.SegmentMergeTaskInfo(
+        info = pb.SegmentMergeTaskInfo(
             task_id=str(task.id),
             dataset_id=dataset_id,
             cloud_object_prefix=convert.object_prefix(convert.place_of(stores, prefix), prefix),
@@ -152,15 +151,11 @@ def _is_current(task: MergeTaskRow, attempt: int) -> bool:
     return is_held and attempt in (0, task.attempt)
 
 
-def _reply(result: CompletionResult) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
+def _reply(result: CompletionResult) -> pb.CompleteSegmentMergeTaskResponse:
     if isinstance(result, Done):
-        return merge_task_pb2.CompleteSegmentMergeTaskResponse(
-            success=merge_task_pb2.CompleteSegmentMergeTaskSuccess()
-        )
-    error = merge_task_pb2.CompleteSegmentMergeTaskError(
-        message=result.message, reason=result.reason
-    )
-    return merge_task_pb2.CompleteSegmentMergeTaskResponse(error=error)
+        return pb.CompleteSegmentMergeTaskResponse(success=pb.CompleteSegmentMergeTaskSuccess())
+    error = pb.CompleteSegmentMergeTaskError(message=result.message, reason=result.reason)
+    return pb.CompleteSegmentMergeTaskResponse(error=error)
 
 
 def _printable(message: str) -> str:
@@ -170,7 +165,7 @@ def _printable(message: str) -> str:
 
 
 def checked_outputs(
-    request: merge_task_pb2.CompleteSegmentMergeTaskRequest, stores: Stores
+    request: pb.CompleteSegmentMergeTaskRequest, stores: Stores
 ) -> tuple[NewSegment, ...]:
     """Check the outputs of a completion: one dataset, no key twice, no UTC day in two of them.
 

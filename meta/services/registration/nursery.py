@@ -7,8 +7,6 @@ from functools import partial
 from typing import TypeAlias
 from uuid import UUID
 
-import grpc
-
 from meta import access
 from meta.commits.group_commit import Committer
 from meta.commits.merge_registrar import QUICK_MOVES
@@ -27,7 +25,7 @@ from meta.store.streams.stream_reads import StreamRow, StreamScope
 from meta.store.streams.streams import Stop, check_owner
 from meta.store.versions import clock, versions
 from meta.store.versions.versions import Version
-from meta.v1 import nursery_pb2, nursery_pb2_grpc
+from meta.v1 import nursery_pb2 as pb
 
 SHARDS_MAX = 65_536
 WAITING_MAX = 1_000
@@ -35,7 +33,7 @@ WAITING_MAX = 1_000
 REMOVALS_MAX = 10_000
 # The most registrations whose replies are read together; each may have the maximum size.
 REPLIES_MAX = 32
-_REASONS = (nursery_pb2.STOP_REASON_CLIENT, nursery_pb2.STOP_REASON_TIMEOUT)
+_REASONS = (pb.STOP_REASON_CLIENT, pb.STOP_REASON_TIMEOUT)
 # How a poll is made whose catalog does not fit into one reply.
 _INSTEAD = "call GetIngestStreamsForNursery with paged"
 
@@ -43,7 +41,7 @@ _INSTEAD = "call GetIngestStreamsForNursery with paged"
 _Registered: TypeAlias = tuple[Version, frozenset[UUID]]
 
 
-class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
+class NurseryServicer:
     """NurseryService; see docs/contract.md."""
 
     def __init__(self, server: ServerParts) -> None:
@@ -52,20 +50,20 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self._registrar, self._debts = server.registrar, server.debts
         self._pages = Pages(settings.stores, settings.lifetimes.tombstone_grace)
         # The streams of all waiting replies are read in one snapshot, after their commits.
-        self._replies: Committer[
-            _Registered, nursery_pb2.RegisterMergedSegmentResponse, Transaction
-        ] = Committer(
-            name="registered_streams",
-            begin=transactions.database.read,
-            keys=lambda _: (),
-            run_batch=self._registered,
-            run_alone=self._registered_alone,
-            batch_max=REPLIES_MAX,
+        self._replies: Committer[_Registered, pb.RegisterMergedSegmentResponse, Transaction] = (
+            Committer(
+                name="registered_streams",
+                begin=transactions.database.read,
+                keys=lambda _: (),
+                run_batch=self._registered,
+                run_alone=self._registered_alone,
+                batch_max=REPLIES_MAX,
+            )
         )
 
     def GetIngestStreamsForNursery(
-        self, request: nursery_pb2.GetIngestStreamsRequest, context: grpc.ServicerContext
-    ) -> nursery_pb2.GetIngestStreamsResponse:
+        self, request: pb.GetIngestStreamsRequest
+    ) -> pb.GetIngestStreamsResponse:
         """Read streams with their unmerged babies, in one snapshot."""
         shard_count = checks.count(request.shard_count, "shard_count", high=SHARDS_MAX) or 1
         scope = StreamScope(
@@ -92,9 +90,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
                 reply.merge_debts.add(dataset_id=key, segments=count, bound=self._debts.bound)
         return self._without_doubt(reply)
 
-    def _without_doubt(
-        self, reply: nursery_pb2.GetIngestStreamsResponse
-    ) -> nursery_pb2.GetIngestStreamsResponse:
+    def _without_doubt(self, reply: pb.GetIngestStreamsResponse) -> pb.GetIngestStreamsResponse:
         """Let nothing be reaped unless this database is known to be the bucket's newest."""
         if any(stream.reapable_offset > stream.deleted_offset for stream in reply.streams):
             try:
@@ -105,8 +101,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return reply
 
     async def RegisterMergedSegment(
-        self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
-    ) -> nursery_pb2.RegisterMergedSegmentResponse:
+        self, request: pb.RegisterMergedSegmentRequest
+    ) -> pb.RegisterMergedSegmentResponse:
         """Register merged segments and advance the offsets that they cover, at one version."""
         is_large = len(request.stream_offsets) > QUICK_MOVES
         if is_large:
@@ -116,9 +112,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             merge = checked_merge(request, self._settings.stores, access.caller())
         version = await self._registrar.register(merge)
         if request.omit_streams:
-            return nursery_pb2.RegisterMergedSegmentResponse(
-                segment_version=version, response_seq=version
-            )
+            return pb.RegisterMergedSegmentResponse(segment_version=version, response_seq=version)
         registered = version, frozenset(move.stream_id for move in merge.moves)
         if is_large:
             # Done in a thread, so that no other reply waits for it.
@@ -126,8 +120,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return await self._replies.submit(registered)
 
     def MarkStreamStopped(
-        self, request: nursery_pb2.MarkStreamStoppedRequest, context: grpc.ServicerContext
-    ) -> nursery_pb2.MarkStreamStoppedResponse:
+        self, request: pb.MarkStreamStoppedRequest
+    ) -> pb.MarkStreamStoppedResponse:
         """Stop a stream at its committed offset, or one offset further."""
         stream_id = checks.uuid(request.stream_id, "stream_id")
         if request.reason not in _REASONS:
@@ -143,11 +137,11 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             stream_ends.stop(tx, stream_id, end)
 
         self._transactions.write(work)
-        return nursery_pb2.MarkStreamStoppedResponse()
+        return pb.MarkStreamStoppedResponse()
 
     def UpdateDeletedOffset(
-        self, request: nursery_pb2.UpdateDeletedOffsetRequest, context: grpc.ServicerContext
-    ) -> nursery_pb2.UpdateDeletedOffsetResponse:
+        self, request: pb.UpdateDeletedOffsetRequest
+    ) -> pb.UpdateDeletedOffsetResponse:
         """Record up to which offset a stream's babies are deleted."""
         stream_id = checks.uuid(request.stream_id, "stream_id")
         offset = checks.count(request.deleted_offset, "deleted_offset", low=-1)
@@ -162,11 +156,11 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
                 above=above,
             )
             above = self._transactions.write(page)
-        return nursery_pb2.UpdateDeletedOffsetResponse()
+        return pb.UpdateDeletedOffsetResponse()
 
     def DeleteIngestStreamDataset(
-        self, request: nursery_pb2.DeleteIngestStreamDatasetRequest, context: grpc.ServicerContext
-    ) -> nursery_pb2.DeleteIngestStreamDatasetResponse:
+        self, request: pb.DeleteIngestStreamDatasetRequest
+    ) -> pb.DeleteIngestStreamDatasetResponse:
         """Remove a drained entry; the last one of a drained stream retires it."""
         stream_id = checks.uuid(request.stream_id, "stream_id")
         dataset_id = checks.uuid(request.dataset_id, "dataset_id")
@@ -175,9 +169,9 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self._transactions.write(
             lambda tx: stream_ends.remove_entry(tx, stream_id, dataset_id, merged)
         )
-        return nursery_pb2.DeleteIngestStreamDatasetResponse()
+        return pb.DeleteIngestStreamDatasetResponse()
 
-    def _poll(self, tx: Transaction, scope: StreamScope) -> nursery_pb2.GetIngestStreamsResponse:
+    def _poll(self, tx: Transaction, scope: StreamScope) -> pb.GetIngestStreamsResponse:
         seq = versions.current(tx)
         _check_since(tx, seq, scope.since, "since_seq")
         reply_bounds.check_number(datasets.count_live(tx), "datasets", _INSTEAD)
@@ -203,11 +197,11 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             raise replies.too_large(len(reply.streams), reply.ByteSize())
         return reply
 
-    def _page(self, tx: Transaction, asked: PageRequest) -> nursery_pb2.GetIngestStreamsResponse:
+    def _page(self, tx: Transaction, asked: PageRequest) -> pb.GetIngestStreamsResponse:
         seq = versions.current(tx)
         _check_since(tx, seq, asked.scope.since, "since_seq")
         _check_since(tx, seq, asked.catalog_since, "catalog_since_seq")
-        reply = nursery_pb2.GetIngestStreamsResponse(
+        reply = pb.GetIngestStreamsResponse(
             response_seq=seq, database_time_nanos=clock.now_nanos(tx)
         )
         if asked.scope.since and not asked.cursor:
@@ -217,7 +211,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
 
     def _streams(
         self, tx: Transaction, streams: list[StreamRow], detail: replies.Detail | None = None
-    ) -> list[nursery_pb2.IngestStreamInfo]:
+    ) -> list[pb.IngestStreamInfo]:
         stores = self._settings.stores
         entries = merged_offsets.read(tx, Backlogs.whole([stream.id for stream in streams]))
         detail = detail or replies.affordable(stores.default, streams, entries)
@@ -225,11 +219,11 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
 
     def _catalog(
         self, tx: Transaction, seq: Version, scope: StreamScope
-    ) -> nursery_pb2.GetIngestStreamsResponse:
+    ) -> pb.GetIngestStreamsResponse:
         """The reply of a poll without its streams."""
         live = datasets.list_live(tx)
         infos = replies.dataset_infos(tx, self._settings.stores, live)
-        reply = nursery_pb2.GetIngestStreamsResponse(
+        reply = pb.GetIngestStreamsResponse(
             response_seq=seq,
             database_time_nanos=clock.now_nanos(tx),
             datasets=infos.values(),
@@ -240,7 +234,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return reply
 
     def _add_removed(
-        self, tx: Transaction, scope: StreamScope, reply: nursery_pb2.GetIngestStreamsResponse
+        self, tx: Transaction, scope: StreamScope, reply: pb.GetIngestStreamsResponse
     ) -> None:
         stream_ids, entries = stream_reads.read_removed(tx, scope)
         if len(stream_ids) + len(entries) > REMOVALS_MAX:
@@ -250,7 +244,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
 
     def _registered(
         self, tx: Transaction, batch: Sequence[_Registered]
-    ) -> list[nursery_pb2.RegisterMergedSegmentResponse]:
+    ) -> list[pb.RegisterMergedSegmentResponse]:
         """The streams after the registrations, in one snapshot, whose version is response_seq."""
         seq = versions.current(tx)
         stream_ids = frozenset[UUID]().union(*(ids for _, ids in batch))
@@ -259,7 +253,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         answers = []
         for version, ids in batch:
             dataset_infos = [infos[i] for i in sorted(ids & infos.keys())]
-            reply = nursery_pb2.RegisterMergedSegmentResponse(
+            reply = pb.RegisterMergedSegmentResponse(
                 segment_version=version, response_seq=seq, streams=dataset_infos
             )
             if not replies.is_within_bound(reply):
@@ -268,9 +262,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             answers.append(reply)
         return answers
 
-    def _registered_alone(
-        self, registered: _Registered
-    ) -> nursery_pb2.RegisterMergedSegmentResponse:
+    def _registered_alone(self, registered: _Registered) -> pb.RegisterMergedSegmentResponse:
         return self._transactions.read(lambda tx: self._registered(tx, [registered])[0])
 
 
@@ -285,9 +277,7 @@ def _check_since(tx: Transaction, current: Version, since: int, field: str) -> N
         raise VersionExpired("too much was forgotten since; poll with since_seq 0")
 
 
-def _shard_indexes(
-    request: nursery_pb2.GetIngestStreamsRequest, shard_count: int
-) -> tuple[int, ...]:
+def _shard_indexes(request: pb.GetIngestStreamsRequest, shard_count: int) -> tuple[int, ...]:
     """The shards that a poll names, in one form or the other."""
     index = checks.count(request.shard_index, "shard_index", high=shard_count - 1)
     if not request.shard_indexes:

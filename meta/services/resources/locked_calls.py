@@ -108,12 +108,12 @@ def guarded(rpc: str, handler: Any) -> Any:
     rule = LOCK_RULES.get(rpc)
     if rule is None:
         return handler
-    inner: Callable[[Any, Any], Any] = handler.unary_unary
+    inner: Callable[[Any], Any] = handler.unary_unary
 
-    def call(request: Any, context: Any) -> Any:
+    def call(request: Any) -> Any:
         outer = precondition.set(partial(_check, rule, request))
         try:
-            return inner(request, context)
+            return inner(request)
         finally:
             precondition.reset(outer)
 

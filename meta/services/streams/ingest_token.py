@@ -3,7 +3,6 @@
 import time
 from typing import TypeAlias
 
-import grpc
 import structlog
 
 from meta.commits.transactions import Transactions
@@ -18,7 +17,8 @@ from meta.store.engine.pool import Transaction
 from meta.store.streams import routing, tokens
 from meta.store.streams.tokens import IngestToken, TokenRouting
 from meta.store.versions import versions
-from meta.v1 import common_pb2, ingest_token_pb2, ingest_token_pb2_grpc
+from meta.v1 import common_pb2
+from meta.v1 import ingest_token_pb2 as pb
 
 # Stored digest, current digest and fingerprint of a token to move; None = it may stay.
 _Rehash: TypeAlias = tuple[bytes, bytes, str] | None
@@ -29,7 +29,7 @@ _TOKENS_INSTEAD = ("ingest tokens", "call ListIngestTokens with pagination")
 log = structlog.get_logger()
 
 
-class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
+class IngestTokenServicer:
     """IngestTokenService; see docs/contract.md."""
 
     def __init__(
@@ -41,8 +41,8 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         self._routing_secs = routing_secs
 
     def CreateIngestToken(
-        self, request: ingest_token_pb2.CreateIngestTokenRequest, context: grpc.ServicerContext
-    ) -> ingest_token_pb2.CreateIngestTokenResponse:
+        self, request: pb.CreateIngestTokenRequest
+    ) -> pb.CreateIngestTokenResponse:
         """Create a token; its plaintext is in this reply only."""
         name = checks.name(request.name)
         dataset_name = checks.name(request.dataset_name, "dataset_name")
@@ -66,13 +66,11 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
             return token
 
         token = self._transactions.write(work)
-        return ingest_token_pb2.CreateIngestTokenResponse(
-            plaintext_token=plaintext, token=_info(token)
-        )
+        return pb.CreateIngestTokenResponse(plaintext_token=plaintext, token=_info(token))
 
     def ValidateIngestToken(
-        self, request: ingest_token_pb2.ValidateIngestTokenRequest, context: grpc.ServicerContext
-    ) -> ingest_token_pb2.ValidateIngestTokenResponse:
+        self, request: pb.ValidateIngestTokenRequest
+    ) -> pb.ValidateIngestTokenResponse:
         """The id and routing of the token with this plaintext."""
         if not token_secrets.is_well_formed(request.plaintext_token):
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
@@ -94,13 +92,13 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         token, rehash = answer
         if rehash is not None:
             self._move(token, *rehash)
-        return ingest_token_pb2.ValidateIngestTokenResponse(
+        return pb.ValidateIngestTokenResponse(
             token_id=str(token.id), routing=convert.routing_message(token.routing)
         )
 
     def RevokeIngestToken(
-        self, request: ingest_token_pb2.RevokeIngestTokenRequest, context: grpc.ServicerContext
-    ) -> ingest_token_pb2.RevokeIngestTokenResponse:
+        self, request: pb.RevokeIngestTokenRequest
+    ) -> pb.RevokeIngestTokenResponse:
         """Revoke a token permanently; repeating the call keeps the first time of revocation."""
         token_id = checks.uuid(request.token_id, "token_id")
 
@@ -115,11 +113,11 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
 
         self._transactions.write(work)
         self._transactions.database.continuity.note_revoked("ingest", str(token_id))
-        return ingest_token_pb2.RevokeIngestTokenResponse()
+        return pb.RevokeIngestTokenResponse()
 
     def DeleteIngestToken(
-        self, request: ingest_token_pb2.DeleteIngestTokenRequest, context: grpc.ServicerContext
-    ) -> ingest_token_pb2.DeleteIngestTokenResponse:
+        self, request: pb.DeleteIngestTokenRequest
+    ) -> pb.DeleteIngestTokenResponse:
         """Remove a revoked token whose streams have merged past the revocation."""
         token_id = checks.uuid(request.token_id, "token_id")
 
@@ -140,11 +138,9 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
             audit.note(tx, "DeleteIngestToken", token_id, f"name {token.name!r}")
 
         self._transactions.write(work)
-        return ingest_token_pb2.DeleteIngestTokenResponse()
+        return pb.DeleteIngestTokenResponse()
 
-    def ListIngestTokens(
-        self, request: ingest_token_pb2.ListIngestTokensRequest, context: grpc.ServicerContext
-    ) -> ingest_token_pb2.ListIngestTokensResponse:
+    def ListIngestTokens(self, request: pb.ListIngestTokensRequest) -> pb.ListIngestTokensResponse:
         """List all tokens, oldest first."""
         if request.HasField("pagination"):
             window = pages.window(request.pagination, "ListIngestTokens")
@@ -154,24 +150,20 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
                     authors.of_page(tx, tokens.list_page(tx, window)),
                 )
             )
-            return ingest_token_pb2.ListIngestTokensResponse(
+            return pb.ListIngestTokensResponse(
                 tokens=[_info(token, hashing, by.get(token.id)) for token in page.items],
                 pagination=pages.answer(page, "ListIngestTokens"),
             )
         return self._transactions.read(self._all_tokens)
 
-    def _all_tokens(self, tx: Transaction) -> ingest_token_pb2.ListIngestTokensResponse:
+    def _all_tokens(self, tx: Transaction) -> pb.ListIngestTokensResponse:
         reply_bounds.check_number(tokens.count(tx), *_TOKENS_INSTEAD)
         hashing, all_tokens = self._hasher.hash_function(tx), tokens.list_all(tx)
-        reply = ingest_token_pb2.ListIngestTokensResponse(
-            tokens=[_info(token, hashing) for token in all_tokens]
-        )
+        reply = pb.ListIngestTokensResponse(tokens=[_info(token, hashing) for token in all_tokens])
         reply_bounds.check_size(reply, len(all_tokens), *_TOKENS_INSTEAD)
         return reply
 
-    def GetIngestToken(
-        self, request: ingest_token_pb2.GetIngestTokenRequest, context: grpc.ServicerContext
-    ) -> ingest_token_pb2.GetIngestTokenResponse:
+    def GetIngestToken(self, request: pb.GetIngestTokenRequest) -> pb.GetIngestTokenResponse:
         """Read one token."""
         token_id = checks.uuid(request.token_id, "token_id")
         hashing, (token, by) = self._transactions.read(
@@ -180,13 +172,11 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
                 authors.of(tx, tokens.get(tx, token_id)),
             )
         )
-        return ingest_token_pb2.GetIngestTokenResponse(token=_info(token, hashing, by))
+        return pb.GetIngestTokenResponse(token=_info(token, hashing, by))
 
     def UpdateIngestTokenRouting(
-        self,
-        request: ingest_token_pb2.UpdateIngestTokenRoutingRequest,
-        context: grpc.ServicerContext,
-    ) -> ingest_token_pb2.UpdateIngestTokenRoutingResponse:
+        self, request: pb.UpdateIngestTokenRoutingRequest
+    ) -> pb.UpdateIngestTokenRoutingResponse:
         """Replace the routing of a token and create the stream entries that it needs, or most."""
         token_id = checks.uuid(request.token_id, "token_id")
         new_routing = TokenRouting(
@@ -213,8 +203,8 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         while self._transactions.write(lambda tx: routing.carry_on(tx, token_id)):
             if time.monotonic() > until:
                 self._transactions.write(lambda tx: routing.leave(tx, token_id))
-                return ingest_token_pb2.UpdateIngestTokenRoutingResponse(is_continued=True)
-        return ingest_token_pb2.UpdateIngestTokenRoutingResponse()
+                return pb.UpdateIngestTokenRoutingResponse(is_continued=True)
+        return pb.UpdateIngestTokenRoutingResponse()
 
     def _move(self, token: IngestToken, stored: bytes, digest: bytes, fingerprint: str) -> None:
         """Store a token under the current pepper; the call that shows it does not depend on it."""
@@ -228,10 +218,10 @@ def _info(
     token: IngestToken,
     hashing: HashFunction | None = None,
     by: common_pb2.Authors | None = None,
-) -> ingest_token_pb2.IngestTokenInfo:
+) -> pb.IngestTokenInfo:
     is_old = hashing is not None and hashing.needs_previous(token.fingerprint)
     return filled(
-        ingest_token_pb2.IngestTokenInfo,
+        pb.IngestTokenInfo,
         token,
         routing=convert.routing_message(token.routing),
         token_hint=token.hint,

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from uuid import UUID
 
-import grpc
-
 from meta import access
 from meta.commits.group_commit import Committer
 from meta.commits.transactions import Transactions
@@ -32,7 +30,8 @@ from meta.store.streams.commits import Committed, OffsetCommit
 from meta.store.streams.stream_datasets import NewEntry
 from meta.store.streams.tokens import IngestToken
 from meta.store.versions import versions
-from meta.v1 import common_pb2, ingestion_pb2, ingestion_pb2_grpc
+from meta.v1 import common_pb2
+from meta.v1 import ingestion_pb2 as pb
 
 SEGMENTS_MAX = 1_000
 # The subject of a reply of DownloadConfig that is too large, and the calls that return it.
@@ -45,7 +44,7 @@ ABOUT_CHARACTERS_MAX = 4_096
 FLUSH_ID_BYTES = 16
 
 
-class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
+class IngestionServicer:
     """IngestionService; see docs/contract.md."""
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
@@ -64,13 +63,11 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             run_alone=lambda commit: transactions.write(lambda tx: commits.commit_one(tx, commit)),
         )
 
-    def DownloadConfig(
-        self, request: ingestion_pb2.DownloadConfigRequest, context: grpc.ServicerContext
-    ) -> ingestion_pb2.DownloadConfigResponse:
+    def DownloadConfig(self, request: pb.DownloadConfigRequest) -> pb.DownloadConfigResponse:
         """The object store, the datasets, and what operators have set for the worker."""
         worker_id = checks.text(request.worker_id, "worker_id")
 
-        def work(tx: Transaction) -> tuple[ingestion_pb2.DownloadConfigResponse, bool]:
+        def work(tx: Transaction) -> tuple[pb.DownloadConfigResponse, bool]:
             reply_of = self._place if request.omit_datasets else self._place_and_datasets
             return known_workers.add_settings(tx, reply_of(tx), worker_id)
 
@@ -87,9 +84,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         reply_bounds.check_size(reply, len(reply.other_datasets), *_DATASETS_INSTEAD)
         return reply
 
-    def SaveSegments(
-        self, request: ingestion_pb2.SaveSegmentsRequest, context: grpc.ServicerContext
-    ) -> ingestion_pb2.SaveSegmentsResponse:
+    def SaveSegments(self, request: pb.SaveSegmentsRequest) -> pb.SaveSegmentsResponse:
         """Register complete segments, all or none, at one version."""
         if not request.segments:
             raise InvalidArgument("segments must not be empty", field="segments")
@@ -97,11 +92,11 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         new = convert.new_segments(stores, request.segments, "segments", SEGMENTS_MAX)
         event_claims = saved_segments.checked_claims(request, new)
         ids = self._transactions.write(lambda tx: saved_segments.save(tx, new, event_claims))
-        return ingestion_pb2.SaveSegmentsResponse(ids=[str(i) for i in ids])
+        return pb.SaveSegmentsResponse(ids=[str(i) for i in ids])
 
     def RegisterForStream(
-        self, request: ingestion_pb2.RegisterForStreamRequest, context: grpc.ServicerContext
-    ) -> ingestion_pb2.RegisterForStreamResponse:
+        self, request: pb.RegisterForStreamRequest
+    ) -> pb.RegisterForStreamResponse:
         """Admit a token on its collector's stream, with an entry for each dataset it routes to."""
         collector_id = checks.name(request.collector_id, "collector_id")
         about = checks.text(
@@ -112,7 +107,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         if not token_secrets.is_well_formed(request.ingest_token):
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
 
-        def work(tx: Transaction) -> ingestion_pb2.RegisterForStreamResponse:
+        def work(tx: Transaction) -> pb.RegisterForStreamResponse:
             digests = self._hasher.hash_function(tx)(request.ingest_token).all()
             token = _lock_token(tx, digests)
             return _admit(tx, token, collector_id, about)
@@ -126,25 +121,23 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         reply.config.max_segment_size_bytes = self._settings.stream.max_segment_size_bytes
         return reply
 
-    async def CommitOffset(
-        self, request: ingestion_pb2.CommitOffsetRequest, context: grpc.ServicerContext
-    ) -> ingestion_pb2.CommitOffsetResponse:
+    async def CommitOffset(self, request: pb.CommitOffsetRequest) -> pb.CommitOffsetResponse:
         """Acknowledge the baby segment at one offset."""
         commit = _commit(request)
         await self._callers.check(commit.stream_id)
         if not commit.dataset_ids and commit.num_records:
             await self._unstamped.check(commit.stream_id, commit.offset)
         answer = await self._committer.submit(commit)
-        reply = ingestion_pb2.CommitOffsetResponse(committed_offset=answer.committed_offset)
+        reply = pb.CommitOffsetResponse(committed_offset=answer.committed_offset)
         reply.deleted_dataset_ids.extend(map(str, answer.deleted_dataset_ids))
         reply.foreign_dataset_ids.extend(map(str, answer.foreign_dataset_ids))
         return reply
 
-    def _place(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
+    def _place(self, tx: Transaction) -> pb.DownloadConfigResponse:
         """The location of objects: the same cost however many datasets there are."""
         default = datasets.find_default(tx)
         stores = self._settings.stores
-        return ingestion_pb2.DownloadConfigResponse(
+        return pb.DownloadConfigResponse(
             # None: the caller may not see it.
             cloud_object_prefix=convert.object_prefix(stores.default, "")
             if default is None
@@ -155,7 +148,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             ],
         )
 
-    def _place_and_datasets(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
+    def _place_and_datasets(self, tx: Transaction) -> pb.DownloadConfigResponse:
         reply_bounds.check_number(datasets.count_visible(tx), *_DATASETS_INSTEAD)
         live = datasets.list_live(tx)
         layouts = dataset_layouts.read(tx, [d.id for d in live])
@@ -179,7 +172,7 @@ def _lock_token(tx: Transaction, digests: Sequence[bytes]) -> IngestToken:
 
 def _admit(
     tx: Transaction, token: IngestToken, collector_id: str, about: str
-) -> ingestion_pb2.RegisterForStreamResponse:
+) -> pb.RegisterForStreamResponse:
     """Admit a token on its collector's stream; the reply has no configuration yet."""
     owner = streams.owner_of(access.current.get())
     stream_id, created = streams.find_or_create(tx, collector_id, about, owner)
@@ -200,7 +193,7 @@ def _admit(
         version = versions.allocate(tx)
         streams.stamp(tx, [stream_id], version)
         stream_datasets.stamp(tx, entries, version)
-    return ingestion_pb2.RegisterForStreamResponse(
+    return pb.RegisterForStreamResponse(
         stream_id=str(stream_id),
         token_id=str(token.id),
         next_offset=head.committed_offset + 1,
@@ -209,7 +202,7 @@ def _admit(
     )
 
 
-def _commit(request: ingestion_pb2.CommitOffsetRequest) -> OffsetCommit:
+def _commit(request: pb.CommitOffsetRequest) -> OffsetCommit:
     """Check a commit. Written flat, because this is the hottest call."""
     flush_id = request.flush_id
     if flush_id and len(flush_id) != FLUSH_ID_BYTES:
@@ -244,7 +237,7 @@ def _stream_id(value: str) -> UUID:
 
 
 def _stamps(
-    request: ingestion_pb2.CommitOffsetRequest,
+    request: pb.CommitOffsetRequest,
 ) -> tuple[tuple[UUID, ...], tuple[int, ...]]:
     """The datasets of a baby, and the number of records of each if it is given."""
     if not request.dataset_ids and not request.dataset_records:

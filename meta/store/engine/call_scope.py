@@ -5,7 +5,7 @@ would wait for the statement, and hold its connection, until the statement timeo
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -22,17 +22,21 @@ class CallerLeft(Exception):
 
 
 class CallScope:
-    """The connection that a call uses, if any; of one call, in whatever threads it runs."""
+    """The connection that a call uses, if any; of one call, in whatever threads it runs.
 
-    def __init__(self) -> None:
+    `time_remaining` returns the seconds until the call's deadline, None without one.
+    """
+
+    def __init__(self, time_remaining: Callable[[], float | None] = lambda: None) -> None:
+        self.time_remaining = time_remaining
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[object] | None = None
         self._is_cancelled = False
 
     @classmethod
-    def enter(cls) -> "CallScope":
+    def enter(cls, time_remaining: Callable[[], float | None]) -> "CallScope":
         """Create a scope and make it the current one of this task and the threads it starts."""
-        scope = cls()
+        scope = cls(time_remaining)
         _current.set(scope)
         return scope
 
@@ -91,6 +95,12 @@ def cancel_soon() -> None:
     scope = _current.get()
     if scope is not None:
         scope.cancel_soon()
+
+
+def time_remaining() -> float | None:
+    """Return the seconds until the deadline of the current call; None without a call or one."""
+    scope = _current.get()
+    return None if scope is None else scope.time_remaining()
 
 
 def check_caller() -> None:

@@ -234,13 +234,14 @@ def test_a_call_that_computes_is_not_passed_on_a_busy_server() -> None:
         await work.use("other", 0.1)
         has_begun, may_end = threading.Event(), threading.Event()
 
-        def compute(request: bytes, context: Context) -> bytes:
+        def compute(request: bytes) -> bytes:
             has_begun.set()
             while not may_end.is_set():
                 sum(range(1_000))
             return request
 
-        execute = of_handler(grpc.unary_unary_rpc_method_handler(compute, bytes, bytes), "Compute")
+        handler = grpc.unary_unary_rpc_method_handler(compute, bytes, bytes)  # type: ignore[arg-type]
+        execute = of_handler(handler, "Compute")
 
         async def computing() -> None:
             cost = CallCost()

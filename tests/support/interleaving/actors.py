@@ -9,7 +9,6 @@ from meta.store.damage.replays import QuarantinedPayload
 from meta.store.segments.segments import NewSegment
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
-    NO_CONTEXT,
     InProcessScene,
     attempt_of,
     baby,
@@ -54,7 +53,7 @@ class Stage:
     def plan(self, dataset: str) -> int:
         name = self.scene.name_of(self.datasets[dataset])
         request = janitor_pb2.CreateMergeTasksRequest(dataset_name=name)
-        return self.janitor.CreateMergeTasks(request, NO_CONTEXT).tasks_created
+        return self.janitor.CreateMergeTasks(request).tasks_created
 
     def state(self) -> State:
         """Everything that a caller could ever tell, in rows that two runs can share."""

@@ -6,10 +6,8 @@ the function behind it is run in a transaction of its own: a step is a statement
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 from uuid import UUID, uuid4
 
-import grpc
 from sqlalchemy import text
 
 from meta.commits.change_feed import ChangeFeed
@@ -46,9 +44,6 @@ from segments.dataset_names import DatasetName
 from segments.keys import attempt_prefix, join_key, merged_prefix
 from segments.offsets import OffsetSpan
 from tests.support.meta.server import MetaServer
-
-# Handlers take one and do not look at it.
-NO_CONTEXT = cast(grpc.ServicerContext, None)
 
 
 def register(transactions: Transactions, merge: Merge) -> Version:
@@ -166,18 +161,18 @@ class InProcessScene:
     def find(self, name: str, *, as_of: int | None = None) -> Read:
         request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[name], as_of_version=as_of)
         reply = segment_lookup_pb2.FindSegmentsResponse.FromString(
-            self._lookup.FindSegments(request, NO_CONTEXT)
+            self._lookup.FindSegments(request)
         )
         return Read(frozenset(one.id for one in reply.segments), reply.snapshot_version)
 
     def hand_out(self) -> list[str]:
         request = segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest()
-        reply = self._deletion.GetTombstonedSegmentsForDeletion(request, NO_CONTEXT)
+        reply = self._deletion.GetTombstonedSegmentsForDeletion(request)
         return [one.segment_id for one in reply.segments]
 
     def confirm(self, *ids: str) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
         request = segment_deletion_pb2.ConfirmTombstoneDeletionRequest(segment_ids=ids)
-        return self._deletion.ConfirmTombstoneDeletion(request, NO_CONTEXT)
+        return self._deletion.ConfirmTombstoneDeletion(request)
 
     def pin(self, name: str, version: int) -> str:
         """Pin a version; returns the pin's id."""

@@ -52,8 +52,8 @@ def spark_schema(columns: ReadColumns) -> StructType:
 
 def check_schema(schema: StructType, columns: ReadColumns) -> None:
     """Raise ReadError unless a schema has columns of ours with their types."""
-    arrow_schema = to_arrow_schema(schema, timezone="UTC")
-    for field in arrow_schema:
+    own = to_arrow_schema(schema, timezone="UTC")
+    for field in own:
         expected = columns.schema.field(field.name).type
         if field.type != expected:
             raise ReadError(f"column {field.name!r} is {expected}, not {field.type}")
@@ -89,16 +89,14 @@ def read_slices(
     slices: Sequence[FileSlice],
     columns: ReadColumns,
     bounds: TimeBounds,
-    where: pc.Expression | None,
     schema: StructType,
 ) -> Iterator[pa.RecordBatch]:
     """Read the rows asked for as batches of Spark's schema. Raises ReadError."""
     target = to_arrow_schema(schema, timezone="UTC")
     for piece in slices:
-        bound = row_filter(columns, bounds, [piece.file])
-        bound = where if bound is None else bound if where is None else bound & where
+        where = row_filter(columns, bounds, [piece.file])
         try:
-            for batch in _batches(piece, columns, bound):
+            for batch in _batches(piece, columns, where):
                 if batch.num_rows:
                     yield _conformed(batch, target)
         except (OSError, pa.ArrowException, SegmentsError) as error:

@@ -104,9 +104,7 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task's files."""
         if isinstance(partition, SlicePartition):
-            yield from read_slices(
-                partition.slices, self._columns(), self._bounds, None, self._schema
-            )
+            yield from read_slices(partition.slices, self._columns(), self._bounds, self._schema)
 
     def commit(self, end: Offset) -> None:
         """Give up the pins that are behind."""

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 from pyspark.sql.types import LongType, StringType, StructType, TimestampType
 
 from janitor.footers import read_footers
@@ -15,6 +14,7 @@ from meta.v1 import operations_pb2 as pb
 from segments.signals import SIGNALS
 from segplane.read.errors import ReadError
 from segplane.read.files.left_out import SegmentsLeftOut
+from segplane.read.spark.options import read_options
 from segplane.read.spark.source import SegplaneSource
 from tests.segplane.read.conftest import Open, delete_due
 from tests.segplane.read.test_dataset import STATUS, USER, promote
@@ -29,7 +29,7 @@ from tests.support.reading import rows_as_read, rows_as_written
 pytestmark = pytest.mark.spark
 START = datetime.fromtimestamp(EPOCH // 10**9, UTC)
 # A partition for each file, so that their number is that of the files read.
-EACH = {"partitionBytes": 2**20, "pushFilters": "true"}
+EACH = {"partitionBytes": 2**20}
 
 
 @pytest.fixture
@@ -107,28 +107,35 @@ def test_files_of_others_are_read_or_left_out_with_a_warning(
         assert rows_as_read(web.spark(spark).toArrow().cast(web.schema)) == expected
 
 
-def test_filters_and_options_read_only_files_that_can_hold_such_rows(
+def test_options_read_only_files_that_can_hold_such_rows(
     spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
 ) -> None:
     for day in range(4):
         segments.write(day=day, signals=("logs",) if day % 2 else ("traces",))
 
-    def used_once() -> DataFrame:
-        return load(spark, meta_server, **EACH)
+    def since(day: int, **options: str) -> DataFrame:
+        start = (START + timedelta(days=day)).isoformat()
+        return load(spark, meta_server, **EACH, start=start, **options)
 
-    days = [used_once().where(f.col("timestamp") >= START + timedelta(days=n)) for n in (0, 1, 3)]
-    logs = used_once().where("signal = 'logs'")
-    late = {"start": (START + timedelta(days=2)).isoformat(), "partitionBytes": 2**20}
-    by_options = load(spark, meta_server, **late, signal="logs")
+    days = [since(day) for day in (0, 1, 3)]
+    late_logs = since(2, signal="logs")
 
-    assert [files_read(one) for one in days] == [4, 3, 1]
-    assert [one.count() for one in days] == [80, 60, 20]
-    assert (files_read(logs), logs.count()) == (2, 40)
-    assert (files_read(by_options), by_options.count()) == (1, 20)
-    assert used_once().where("signal = 'logs' AND signal = 'traces'").count() == 0
-    assert load(spark, meta_server, **EACH, signal="logs").where(
-        f.col("timestamp") < START + timedelta(days=2)
-    ).count() == 20  # fmt: skip
+    assert [files_read(frame) for frame in days] == [4, 3, 1]
+    assert [frame.count() for frame in days] == [80, 60, 20]
+    assert (files_read(late_logs), late_logs.count()) == (1, 20)
+
+
+def test_the_option_to_push_filters_warns_and_has_no_effect(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    segments.write(signals=SIGNALS)
+    with pytest.warns(UserWarning, match="pushFilters has no effect"):
+        read_options({"dataset": "web", "pushFilters": "true"})
+    frame = load(spark, meta_server, pushFilters="true")
+
+    parts = [frame.where(f"signal = '{signal}'") for signal in SIGNALS]
+
+    assert parts[0].unionAll(parts[1]).unionAll(parts[2]).count() == 60
 
 
 def test_a_frame_may_be_filtered_in_several_ways(

@@ -26,7 +26,7 @@ OPERATORS = ["=", "<=>", "<", "<=", ">", ">=", "<>"]
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("path", ["pushed", "native"])
+@pytest.mark.parametrize("path", ["source", "native"])
 @pytest.mark.parametrize("columns", ["one", pytest.param("all", marks=pytest.mark.slow)])
 def test_a_filter_means_what_spark_means(
     spark: SparkSession,
@@ -41,7 +41,7 @@ def test_a_filter_means_what_spark_means(
     native = opened().spark(spark)
 
     def used_once() -> DataFrame:
-        return native if path == "native" else load(spark, meta_server, pushFilters="true")
+        return native if path == "native" else load(spark, meta_server)
 
     row = unfiltered[7]
     names = ["timestamp", "timestamp_nanos", "service_name", "severity_number", "value_double"]
@@ -63,7 +63,7 @@ def test_a_filter_means_what_spark_means(
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("path", ["pushed", "native"])
+@pytest.mark.parametrize("path", ["source", "native"])
 def test_spark_finds_nan_in_files_whose_bounds_leave_it_out(
     spark: SparkSession,
     meta_server: MetaServer,
@@ -79,7 +79,7 @@ def test_spark_finds_nan_in_files_whose_bounds_leave_it_out(
     own = spark.createDataFrame(rows, native.select(*names).schema)
 
     def used_once() -> DataFrame:
-        return native if path == "native" else load(spark, meta_server, pushFilters="true")
+        return native if path == "native" else load(spark, meta_server)
 
     for condition in NAN_CONDITIONS:
         found = used_once().where(condition).select(*names).collect()

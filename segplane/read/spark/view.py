@@ -151,7 +151,7 @@ class ViewReader(DataSourceReader):
         with kept(options, snapshot) as check:
             slices, schema = partition.slices, spark_schema(columns)
             rows = pa.RecordBatchReader.from_batches(
-                columns.schema, read_slices(slices, columns, bounds, None, schema)
+                columns.schema, read_slices(slices, columns, bounds, schema)
             )
             for batch in _computed(link.sql, rows):
                 check()

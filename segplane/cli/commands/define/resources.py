@@ -22,8 +22,8 @@ NOT_WITNESSED = (
     "this meta keeps no witness in the bucket: a database that is restored from a backup of before"
     " the lock does not know it"
 )
-KindOf = Annotated[Kind, Positional(help="The kind.")]
-Name = Annotated[str, Positional(help="Name or id; a token has an id alone.")]
+KindOf = Annotated[Kind, Positional(help="Kind of resource.")]
+Name = Annotated[str, Positional(help="Name or id; a token has only an id.")]
 Reason = Annotated[str, Option("--reason", help="Shown to everybody whom the lock refuses.")]
 app = group()
 
@@ -72,8 +72,8 @@ def list_(
         name_from=name_from,
         name_to=name_to,
         descending=descending,
-        state=state and pb.ResourceState.Value(f"RESOURCE_STATE_{state.name}"),
-        order=order and pb.ResourceOrder.Value(f"RESOURCE_ORDER_{order.name}"),
+        state=pb.ResourceState.Value(f"RESOURCE_STATE_{state.name if state else 'UNSPECIFIED'}"),
+        order=pb.ResourceOrder.Value(f"RESOURCE_ORDER_{order.name if order else 'UNSPECIFIED'}"),
         label=None if label is None else _member(label, "label"),
         context_member=None if context is None else _member(context, "context"),
     )

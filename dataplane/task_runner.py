@@ -5,16 +5,18 @@ A task is the same function of the same argument in both.
 
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
 import structlog
 
 from dataplane.processes.task_processes import TaskProcesses
-from segments.errors import RunnerUnusable
+from meta.process.exits import ConfigError, fail
+from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
 from segments.spark.java import WITHOUT_SPARK, check_java
 from segments.spark.settings import SparkSettings
 
@@ -76,6 +78,20 @@ def open_runner(settings: SparkSettings) -> TaskRunner:
     jobs = SparkJobs(open_session(settings), settings)
     log.info(RUNNER_STARTED, **asdict(jobs.application))
     return jobs
+
+
+def end_process(run: Callable[[], bool]) -> NoReturn:
+    """End the process by what `run` returns or raises; exit code 1 asks for another start."""
+    is_clean = False
+    try:
+        is_clean = run()
+    except StoreUnavailable as error:
+        log.error("store_unavailable", error=str(error))
+    except (ConfigError, StoreError, RunnerUnusable) as error:
+        fail(str(error))
+    except RunnerDied as error:
+        log.error("runner_died", error=str(error))
+    sys.exit(0 if is_clean else 1)
 
 
 def describe_runner(started: Mapping[str, object]) -> str:

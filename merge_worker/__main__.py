@@ -5,9 +5,9 @@ import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
 
 # isort: split
 from dataplane import meta_connection
-from dataplane.task_runner import open_runner
+from dataplane.task_runner import end_process, open_runner
 from merge_worker.config import load
-from merge_worker.serving import TASK_MODULE, end_process, prepare, serve
+from merge_worker.serving import TASK_MODULE, prepare, serve
 from meta.process.arguments import read_arguments
 from meta.process.environment import load_settings
 from meta.process.metrics_port import serve_metrics

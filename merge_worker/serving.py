@@ -1,9 +1,6 @@
 """A merge worker over a runner of tasks, from its first poll to its shutdown."""
 
-import sys
 import threading
-from collections.abc import Callable
-from typing import NoReturn
 
 from dataplane.clocks import watch_skew
 from dataplane.drain import drain
@@ -17,28 +14,13 @@ from merge_worker.scratch import remove_abandoned
 from meta import metrics
 from meta.client import MetaClient
 from meta.process.bare_structlog import get_logger
-from meta.process.exits import ConfigError, fail
 from meta.process.shutdown import Shutdown
-from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
+from segments.errors import RunnerUnusable
 from segments.store.open import open_stores
 
 log = get_logger()
 # The module that Spark's Pythons import before they get a task.
 TASK_MODULE = job.__name__
-
-
-def end_process(run: Callable[[], bool]) -> NoReturn:
-    """End the process by what `run` returns or raises; exit code 1 asks for another start."""
-    is_clean = False
-    try:
-        is_clean = run()
-    except StoreUnavailable as error:
-        log.error("store_unavailable", error=str(error))
-    except (ConfigError, StoreError, RunnerUnusable) as error:
-        fail(str(error))
-    except RunnerDied as error:
-        log.error("runner_died", error=str(error))
-    sys.exit(0 if is_clean else 1)
 
 
 def prepare(settings: Settings, meta: MetaClient, shutdown: Shutdown) -> Locator:

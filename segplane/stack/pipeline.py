@@ -15,7 +15,7 @@ import merge_worker.serving
 import nursery.config
 import nursery.serving
 from dataplane import meta_connection
-from dataplane.task_runner import open_runner, slots_of, with_slots
+from dataplane.task_runner import end_process, open_runner, slots_of, with_slots
 from meta.process.arguments import read_arguments
 from meta.process.bare_structlog import get_logger
 from meta.process.environment import load_settings
@@ -30,7 +30,7 @@ def main() -> None:
     """Run both loops until SIGTERM; exit code 1 asks for another start."""
     read_arguments("segplane.stack.pipeline", "Run a nursery and a merge worker until SIGTERM.")
     configure_logging("pipeline")
-    merge_worker.serving.end_process(_run)
+    end_process(_run)
 
 
 def _run() -> bool:

@@ -7,9 +7,7 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
-from meta.planning.planner import Policy
 from meta.store.merging import merge_tasks
-from meta.store.tables.segments import segments
 from meta.v1 import janitor_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
@@ -217,10 +215,3 @@ def test_an_excluded_segment_is_explained_released_and_merged(
     assert worker.plan().segments_included == 4
     with pytest.raises(NotFound):
         release(str(uuid4()))
-
-
-def test_the_planners_index_has_the_policys_figures() -> None:
-    index = next(i for i in segments.indexes if i.name == "segments_small_index")
-    condition = str(index.dialect_options["postgresql"]["where"])
-
-    assert f"compressed_size_bytes < {Policy().target_bytes}" in condition

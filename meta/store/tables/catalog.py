@@ -9,17 +9,15 @@ from sqlalchemy import (
     Double,
     ForeignKey,
     Identity,
-    Index,
     Integer,
     SmallInteger,
     Table,
     Text,
-    UniqueConstraint,
     Uuid,
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now, partial_index
+from meta.store.tables.columns import metadata, moment, now
 
 datasets = Table(
     "datasets",
@@ -76,27 +74,6 @@ datasets = Table(
     # Of the last vacuum: tombstones of before this time, and up to this version, are due.
     moment("vacuum_before"),
     Column("vacuum_version", BigInteger),
-    partial_index(
-        "datasets_name_live_unique",
-        "name",
-        unique=True,
-        where="deleted_at IS NULL AND group_id IS NULL",
-    ),
-    partial_index(
-        "datasets_group_name_live_unique",
-        "group_id",
-        "name",
-        unique=True,
-        where="deleted_at IS NULL AND group_id IS NOT NULL",
-    ),
-    # Both include deleted datasets, which older versions show; the first is that of 0.3.0.
-    Index("datasets_names", "name"),
-    Index("datasets_names_in_groups", "group_id", "name"),
-    partial_index("datasets_default_unique", "is_default", unique=True, where="is_default"),
-    partial_index(
-        "datasets_purging_index", "key", where="deleted_at IS NOT NULL AND purged_at IS NULL"
-    ),
-    partial_index("datasets_kept_index", "key", where="kept_files IN (1, 2)"),
 )
 
 
@@ -112,7 +89,6 @@ dataset_visibility = Table(
     Column("group_id", Uuid, ForeignKey("groups.id")),
     # When the versions began; NULL = unknown.
     Column("from_time", DateTime(timezone=True), server_default=text("clock_timestamp()")),
-    partial_index("dataset_visibility_names", "name", where="name IS NOT NULL"),
 )
 
 sharding_fields = Table(
@@ -122,7 +98,6 @@ sharding_fields = Table(
     Column("position", Integer, primary_key=True),
     Column("field_name", Text, nullable=False),
     Column("weight", Double, nullable=False),
-    UniqueConstraint("dataset_id", "field_name"),
 )
 
 promoted_columns = Table(
@@ -136,7 +111,6 @@ promoted_columns = Table(
     Column("attribute", Text, nullable=False),
     # A column of the schema that the dataset is bound to.
     Column("is_of_schema", Boolean, nullable=False, server_default=text("false")),
-    UniqueConstraint("dataset_id", "name"),
 )
 
 # One row for each promoted column that a dataset ever had, kept permanently: an id that segments
@@ -152,7 +126,6 @@ promoted_field_ids = Table(
     Column("attribute", Text, nullable=False),
     # It was a column of a bound schema: null permanently in segments that lack it.
     Column("is_bound", Boolean, nullable=False, server_default=text("false")),
-    UniqueConstraint("dataset_id", "name", "type", "scope", "attribute"),
 )
 
 # Hidden columns over attributes of records that a dataset has or had, kept permanently: an id that
@@ -166,7 +139,6 @@ automatic_columns = Table(
     Column("type", SmallInteger, nullable=False),
     # New segments have it.
     Column("is_written", Boolean, nullable=False),
-    UniqueConstraint("dataset_id", "attribute", "type"),
 )
 
 # The promoted columns that a dataset had before a version, by their ids and in order.
@@ -224,7 +196,6 @@ schema_columns = Table(
     Column("position", Integer, primary_key=True),
     Column("name", Text, nullable=False),
     Column("type", SmallInteger, nullable=False),
-    UniqueConstraint("schema_id", "name"),
 )
 
 views = Table(
@@ -260,7 +231,6 @@ view_dataset_projections = Table(
         nullable=False,
         index=True,
     ),
-    UniqueConstraint("view_id", "dataset_id", "projection_id"),
 )
 
 # The promoted columns that a link reads of its dataset, and the columns that it yields. A link that

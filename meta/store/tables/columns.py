@@ -1,6 +1,6 @@
-"""Shared parts of the tables: a MetaData with its naming convention, times, partial indexes."""
+"""Shared parts of the tables: a MetaData with its naming convention, and times."""
 
-from sqlalchemy import Column, DateTime, Index, MetaData, text
+from sqlalchemy import Column, DateTime, MetaData
 from sqlalchemy.sql import func
 
 metadata = MetaData(
@@ -22,8 +22,3 @@ def now(name: str) -> Column[object]:
 def moment(name: str, key: str | None = None) -> Column[object]:
     """A moment, null until it has come; `key` is its name in Python if that differs."""
     return Column(name, DateTime(timezone=True), key=key or name)
-
-
-def partial_index(name: str, *columns: str, where: str, unique: bool = False) -> Index:
-    """An index of the rows for which a condition is true."""
-    return Index(name, *columns, unique=unique, postgresql_where=text(where))

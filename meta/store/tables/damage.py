@@ -6,7 +6,6 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
-    Index,
     SmallInteger,
     Table,
     Text,
@@ -47,8 +46,6 @@ losses = Table(
     Column("reason", Text, nullable=False),
     # The version from which they are back.
     Column("withdrawn_version", BigInteger),
-    Index("losses_stream_index", "stream_id", "offset"),
-    Index("losses_segment_index", "segment_id"),
 )
 
 # Payloads of the quarantine that an operator has decided on, kept permanently: a nursery may put

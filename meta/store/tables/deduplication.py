@@ -5,7 +5,6 @@ from sqlalchemy import (
     Boolean,
     Column,
     Identity,
-    Index,
     Integer,
     LargeBinary,
     PrimaryKeyConstraint,
@@ -16,7 +15,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from meta.store.tables.columns import metadata, now, partial_index
+from meta.store.tables.columns import metadata, now
 
 # Tables for days that are over: a day has the one of its number modulo this.
 SLOTS = 32
@@ -60,8 +59,6 @@ deduplication_runs = Table(
     Column("is_young", Boolean, nullable=False),
     # Its tier has as many runs as are merged into one.
     Column("is_due", Boolean, nullable=False),
-    Index("deduplication_runs_dataset_key_day_tier_index", "dataset_key", "day", "tier"),
-    partial_index("deduplication_runs_due_index", "id", where="is_due"),
 )
 
 # Parts of a registration's deduplication keys that came before it; they are not claimed yet.

@@ -1,8 +1,8 @@
 """Groups of datasets, and the names that they had."""
 
-from sqlalchemy import BigInteger, Column, DateTime, ForeignKey, Index, Table, Text, Uuid, text
+from sqlalchemy import BigInteger, Column, DateTime, ForeignKey, Table, Text, Uuid, text
 
-from meta.store.tables.columns import metadata, moment, now, partial_index
+from meta.store.tables.columns import metadata, moment, now
 
 # A group's row stays when it is deleted, for the names that its datasets had.
 groups = Table(
@@ -12,9 +12,6 @@ groups = Table(
     Column("name", Text, nullable=False),
     now("created_at"),
     moment("deleted_at"),
-    partial_index("groups_name_live_unique", "name", unique=True, where="deleted_at IS NULL"),
-    # Includes deleted groups, which older versions show.
-    Index("groups_names", "name"),
 )
 
 # Versions [from_version, to_version) at which a group has a name, without gaps.
@@ -28,5 +25,4 @@ group_visibility = Table(
     Column("name", Text),
     # When the versions began.
     Column("from_time", DateTime(timezone=True), server_default=text("clock_timestamp()")),
-    partial_index("group_visibility_names", "name", where="name IS NOT NULL"),
 )

@@ -1,8 +1,8 @@
 """Locks of resources."""
 
-from sqlalchemy import Boolean, Column, Index, LargeBinary, SmallInteger, Table, Text, Uuid, text
+from sqlalchemy import Boolean, Column, LargeBinary, SmallInteger, Table, Text, Uuid, text
 
-from meta.store.tables.columns import metadata, moment, now, partial_index
+from meta.store.tables.columns import metadata, moment, now
 
 # A lock stays as a row for a time after its end. Of those without one a resource has one at most.
 resource_locks = Table(
@@ -24,9 +24,4 @@ resource_locks = Table(
     moment("ended_at"),
     # Its dataset is not known after a restore: nothing is deleted until it is back.
     Column("is_awaited", Boolean, nullable=False, server_default=text("false")),
-    partial_index(
-        "resource_locks_unended", "kind", "resource_id", where="ended_at IS NULL", unique=True
-    ),
-    Index("resource_locks_resource", "resource_id", "kind"),
-    partial_index("resource_locks_awaited", "resource_id", where="is_awaited"),
 )

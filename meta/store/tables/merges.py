@@ -6,7 +6,6 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     Boolean,
-    CheckConstraint,
     Column,
     DateTime,
     Integer,
@@ -17,7 +16,7 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now, partial_index
+from meta.store.tables.columns import metadata, moment, now
 
 _EPOCH = "1970-01-01 00:00:00+00"
 
@@ -62,21 +61,6 @@ merge_tasks = Table(
     Column("rewrite_id", Uuid),
     # When rows_done last rose; of an earlier claim if it is before claimed_at.
     moment("progressed_at"),
-    CheckConstraint("state IN (1, 2, 3, 4)", name="state"),
-    # Two ways to be free: never held back, or held back until a time that has passed.
-    partial_index(
-        "merge_tasks_smallest_index",
-        "total_compressed_size",
-        "id",
-        where="state = 1 AND free_at IS NULL",
-    ),
-    partial_index("merge_tasks_oldest_index", "id", where="state = 1 AND free_at IS NULL"),
-    partial_index("merge_tasks_held_index", "free_at", where="state = 1 AND free_at IS NOT NULL"),
-    partial_index("merge_tasks_open_index", "dataset_key", "id", where="state = 1"),
-    partial_index(
-        "merge_tasks_rewrite_index", "rewrite_id", "state", where="rewrite_id IS NOT NULL"
-    ),
-    partial_index("merge_tasks_finished_index", "finished_at", "state", where="state > 1"),
 )
 
 # Inputs of open tasks: the primary key is what keeps a segment in one task only.
@@ -146,6 +130,4 @@ rewrite_jobs = Table(
     # When it last created tasks; null = never. Decides the next turn while few may be created.
     moment("planned_at"),
     moment("finished_at"),
-    CheckConstraint("state IN (1, 2, 3, 4)", name="state"),
-    partial_index("rewrite_jobs_unfinished_index", "dataset_key", unique=True, where="state < 3"),
 )

@@ -4,16 +4,13 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     Boolean,
-    CheckConstraint,
     Column,
     DateTime,
     Identity,
-    Index,
     Integer,
     LargeBinary,
     Table,
     Text,
-    UniqueConstraint,
     Uuid,
     text,
 )
@@ -40,10 +37,6 @@ pins = Table(
     # Tombstoned segments that it holds, as of the last renewal.
     Column("held_segments", BigInteger, nullable=False),
     Column("held_bytes", BigInteger, nullable=False),
-    CheckConstraint("expires_at <= ends_at", name="lease"),
-    Index("pins_dataset_index", "dataset_key", "version"),
-    Index("pins_owner_index", "owner"),
-    Index("pins_principal_index", "principal"),
 )
 
 table_objects = Table(
@@ -61,9 +54,6 @@ table_objects = Table(
     now("handed_out_at"),
     # When it was last seen to be in use; it is examined after a grace without use.
     now("examined_at"),
-    UniqueConstraint("dataset_key", "digest", name="table_objects_digest_key"),
-    UniqueConstraint("object_key", name="table_objects_object_key_key"),
-    Index("table_objects_examined_index", "examined_at"),
 )
 
 table_snapshots = Table(
@@ -81,5 +71,4 @@ table_snapshots = Table(
     Column("size_bytes", BigInteger, nullable=False),
     now("handed_out_at"),
     now("examined_at"),
-    Index("table_snapshots_examined_index", "examined_at"),
 )

@@ -11,7 +11,6 @@ from sqlalchemy import (
     Computed,
     DateTime,
     ForeignKeyConstraint,
-    Index,
     Integer,
     PrimaryKeyConstraint,
     SmallInteger,
@@ -21,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, partial_index
+from meta.store.tables.columns import metadata, moment
 
 resources = Table(
     "resources",
@@ -47,11 +46,6 @@ resources = Table(
     # The group of a dataset; NULL = the default one.
     Column("group_id", Uuid),
     PrimaryKeyConstraint("id", "kind"),
-    Index("resources_names", "kind", "is_live", "name", "id"),
-    partial_index("resources_in_groups", "group_id", "is_live", "name", "id", where="kind = 1"),
-    Index("resources_created", "kind", "is_live", "created_at", "id"),
-    Index("resources_changed", "kind", "is_live", "changed_at", "id"),
-    partial_index("resources_removed", "removed_at", where="removed_at IS NOT NULL"),
 )
 
 # Labels, and the members of contexts that lists may be filtered by, with what lists are ordered by.
@@ -74,17 +68,5 @@ resource_labels = Table(
         ["resources.id", "resources.kind"],
         name="resource_labels_resource_fkey",
         ondelete="CASCADE",
-    ),
-    *(
-        partial_index(
-            f"resource_labels_{order}",
-            *("kind", "source", "key", "value", column, "id"),
-            where="is_live",
-        )
-        for order, column in (
-            ("names", "name"),
-            ("created", "created_at"),
-            ("changed", "changed_at"),
-        )
     ),
 )

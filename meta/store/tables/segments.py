@@ -3,22 +3,19 @@
 from sqlalchemy import (
     BigInteger,
     Boolean,
-    CheckConstraint,
     Column,
     ForeignKey,
     Identity,
-    Index,
     Integer,
     LargeBinary,
     SmallInteger,
     Table,
     Text,
-    UniqueConstraint,
     Uuid,
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now, partial_index
+from meta.store.tables.columns import metadata, moment, now
 
 # The claims on object keys. The one unique index that Register, Complete, Save and Condemn share.
 object_identities = Table(
@@ -29,8 +26,6 @@ object_identities = Table(
     Column("state", SmallInteger, nullable=False),
     Column("segment_id", Uuid),
     now("changed_at"),
-    CheckConstraint("state IN (1, 2, 3)", name="state"),
-    partial_index("object_identities_garbage_index", "changed_at", where="state > 1"),
 )
 
 segments = Table(
@@ -75,66 +70,6 @@ segments = Table(
     # The part of its message that never changes (meta.store.segments.segments). Never null since
     # revision 0049, though the column may be.
     Column("message", LargeBinary),
-    CheckConstraint("start_ns <= end_ns", name="range"),
-    CheckConstraint("tombstone_version > created_version", name="lifetime"),
-    CheckConstraint("(tombstone_version IS NULL) = (tombstone_at IS NULL)", name="tombstone"),
-    CheckConstraint(
-        "size_bytes >= 0 AND compressed_size_bytes >= 0 AND number_of_events >= 0", name="sizes"
-    ),
-    Index("segments_lookup_index", "dataset_key", "dur_class", "start_ns", "id"),
-    partial_index(
-        "segments_live_index", "dataset_key", "created_at", "id", where="tombstone_version IS NULL"
-    ),
-    # Index of the planner; the size is the target of meta.planning.planner.Policy.
-    partial_index(
-        "segments_small_index",
-        "dataset_key",
-        "start_ns",
-        "id",
-        where="tombstone_version IS NULL AND quarantined_at IS NULL"
-        " AND compressed_size_bytes < 268435456",
-    ),
-    # The live segments that segments_small_index leaves out: the first event of a dataset is in one
-    # of the two, and a new segment is written to one alone.
-    partial_index(
-        "segments_large_index",
-        "dataset_key",
-        "start_ns",
-        "id",
-        where="tombstone_version IS NULL"
-        " AND (quarantined_at IS NOT NULL OR compressed_size_bytes >= 268435456)",
-    ),
-    partial_index("segments_quarantined_index", "id", where="quarantined_at IS NOT NULL"),
-    partial_index(
-        "segments_event_end_index", "dataset_key", "end_ns", "id", where="tombstone_version IS NULL"
-    ),
-    partial_index(
-        "segments_due_index",
-        "dataset_key",
-        "tombstone_at",
-        "id",
-        where="tombstone_version IS NOT NULL",
-    ),
-    # Index of feeds of changes.
-    Index("segments_created_index", "dataset_key", "created_version", "id"),
-    partial_index(
-        "segments_removed_index",
-        "dataset_key",
-        "tombstone_version",
-        "id",
-        where="tombstone_version IS NOT NULL",
-    ),
-    partial_index(
-        "segments_unread_index", "id", where="facts IS NULL AND tombstone_version IS NULL"
-    ),
-    # Segments that a client registered without facts, by state: to be read, mapped, left out by
-    # readers.
-    partial_index(
-        "segments_foreign_index",
-        "foreign_state",
-        "id",
-        where="foreign_state IS NOT NULL AND tombstone_version IS NULL",
-    ),
 )
 
 # The babies that a nursery's segment holds; kept while a descendant lives.
@@ -156,11 +91,6 @@ registrations = Table(
     now("created_at"),
     # The stored offset of the entry, if start_offset was implied beyond it.
     Column("moved_from", BigInteger),
-    CheckConstraint("start_offset < end_offset", name="span"),
-    UniqueConstraint("stream_id", "dataset_id", "end_offset", "part"),
-    Index("registrations_segment_index", "segment_id"),
-    partial_index("registrations_empty_index", "created_at", where="segment_id IS NULL"),
-    Index("registrations_version_index", "dataset_id", "version"),
 )
 
 # The further segments of a registration of several (other UTC days), by its first one.
@@ -169,7 +99,6 @@ registration_segments = Table(
     metadata,
     Column("first_segment_id", Uuid, primary_key=True),
     Column("segment_id", Uuid, primary_key=True),
-    Index("registration_segments_segment_index", "segment_id"),
 )
 
 # The segment whose merge took a segment in. A row goes once nothing lives that holds the input.
@@ -178,7 +107,6 @@ segment_lineage = Table(
     metadata,
     Column("input_id", Uuid, primary_key=True),
     Column("output_id", Uuid, primary_key=True),
-    Index("segment_lineage_output_index", "output_id"),
 )
 
 # Segments that are gone without a successor: their lineage is to be forgotten.
@@ -238,7 +166,6 @@ vacuums = Table(
     Column("orphans", BigInteger, nullable=False, server_default=text("0")),
     Column("orphan_bytes", BigInteger, nullable=False, server_default=text("0")),
     Column("orphans_left", BigInteger, nullable=False, server_default=text("0")),
-    partial_index("vacuums_open_index", "requested_at", where="finished_at IS NULL"),
 )
 
 # Maintained counters, for GetJanitorStats and GetDatasetNumbers.

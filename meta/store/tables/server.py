@@ -4,17 +4,14 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     Boolean,
-    CheckConstraint,
     Column,
     DateTime,
     ForeignKey,
     Identity,
-    Index,
     LargeBinary,
     SmallInteger,
     Table,
     Text,
-    UniqueConstraint,
     Uuid,
     text,
 )
@@ -46,7 +43,6 @@ meta_state = Table(
     Column("token_pepper", LargeBinary, nullable=False),
     # A meta of a lower release does not serve the database; null = any may.
     Column("least_release", Text),
-    CheckConstraint("id = 1", name="one_row"),
     postgresql_with={"fillfactor": "10"},
 )
 
@@ -59,7 +55,6 @@ meta_servers = Table(
     Column("release", Text, nullable=False),
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Index("meta_servers_seen_at", "seen_at"),
 )
 
 # Named stores, as servers were configured with them when they started. A page of segments that a
@@ -91,7 +86,6 @@ witness_state = Table(
     Column("restored_reason", Text, nullable=False, server_default=text("''")),
     # The restored_at of a restore that was reconciled with the bucket.
     Column("reconciled_at", DateTime(timezone=True)),
-    CheckConstraint("id = 1", name="one_witness"),
 )
 
 # Gaps of earlier failovers and restores; meta_state has the newest one.
@@ -140,7 +134,6 @@ denied_calls = Table(
     Column("host", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("calls", BigInteger, nullable=False),
-    UniqueConstraint("minute", "host", "reason", name="denied_calls_kind_key"),
 )
 
 access_tokens = Table(
@@ -158,7 +151,6 @@ access_tokens = Table(
     Column("dataset_ids", ARRAY(Uuid)),
     # Fingerprint of the pepper of the digest; "" = not known.
     Column("pepper", Text, nullable=False, server_default=text("''")),
-    UniqueConstraint("digest", name="access_tokens_digest_key"),
 )
 
 # One row: until when a server has seen the clock advance as its own; null before the first one.
@@ -167,7 +159,6 @@ clock_state = Table(
     metadata,
     Column("id", SmallInteger, primary_key=True, autoincrement=False, server_default=text("1")),
     moment("observed_at"),
-    CheckConstraint("id = 1", name="one_row"),
 )
 
 # Stretches of the clock that no age counts: steps forward, and times without a server.
@@ -202,7 +193,6 @@ workers = Table(
     Column("id", Text(collation="C"), primary_key=True),
     now("first_seen_at"),
     now("last_seen_at"),
-    Index("workers_last_seen_at_index", "last_seen_at"),
 )
 
 worker_settings = Table(

@@ -4,10 +4,8 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     Boolean,
-    CheckConstraint,
     Column,
     ForeignKey,
-    Index,
     Integer,
     LargeBinary,
     SmallInteger,
@@ -17,7 +15,7 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now, partial_index
+from meta.store.tables.columns import metadata, moment, now
 
 ingest_tokens = Table(
     "ingest_tokens",
@@ -36,10 +34,6 @@ ingest_tokens = Table(
     moment("revoked_at"),
     # Last version at which its routing changed or it was revoked.
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
-    Index("ingest_tokens_changed_index", "changed_version"),
-    Index("ingest_tokens_logs_index", "logs_dataset_id"),
-    Index("ingest_tokens_traces_index", "traces_dataset_id"),
-    Index("ingest_tokens_metrics_index", "metrics_dataset_id"),
 )
 
 ingest_streams = Table(
@@ -63,18 +57,6 @@ ingest_streams = Table(
     Column("principal", Text, nullable=False, server_default=text("''")),
     # Last version at which something a nursery reads of the stream changed.
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
-    CheckConstraint("(stopped_at_nanos IS NULL) = (stopped_offset IS NULL)", name="stop"),
-    CheckConstraint(
-        "stopped_offset IS NULL OR deleted_offset <= stopped_offset", name="deleted_in_stream"
-    ),
-    partial_index(
-        "ingest_streams_collector_active_unique",
-        "collector_id",
-        unique=True,
-        where="stopped_offset IS NULL",
-    ),
-    partial_index("ingest_streams_retired_index", "retired_at", where="retired_at IS NOT NULL"),
-    partial_index("ingest_streams_changed_index", "changed_version", where="retired_at IS NULL"),
 )
 
 # The hot half of a stream. CommitOffset updates it in place: HOT while the one indexed column,
@@ -95,8 +77,6 @@ stream_heads = Table(
     Column("removal_count", BigInteger, nullable=False, server_default=text("0")),
     # Up to here every entry has merged all that may be its own: where a search for more begins.
     Column("merged_floor", BigInteger, nullable=False, server_default=text("-1")),
-    CheckConstraint("committed_offset >= -1", name="committed"),
-    partial_index("stream_heads_pending_index", "stream_id", where="is_pending"),
     postgresql_with={"fillfactor": "50"},
 )
 
@@ -119,7 +99,6 @@ baby_segments = Table(
     Column("crc32c", BigInteger),
     # When the object was read for it, if its writer did not send it.
     moment("crc32c_read_at"),
-    partial_index("baby_segments_reaped_index", "reaped_at", where="reaped_at IS NOT NULL"),
 )
 
 stream_tokens = Table(
@@ -130,8 +109,6 @@ stream_tokens = Table(
     now("registered_at"),
     # The stream's committed offset when the token was revoked.
     Column("revoked_offset", BigInteger),
-    Index("stream_tokens_token_index", "token_id"),
-    Index("stream_tokens_carriers_index", "token_id", "stream_id"),
 )
 
 # Tokens whose streams do not all follow their routing yet; those up to last_stream_id do.
@@ -168,9 +145,6 @@ stream_datasets = Table(
     now("created_at"),
     # Last version at which the entry changed.
     Column("changed_version", BigInteger, nullable=False),
-    CheckConstraint("merged_offset >= -1", name="merged"),
-    Index("stream_datasets_dataset_index", "dataset_id"),
-    Index("stream_datasets_changed_index", "changed_version"),
     postgresql_with={"fillfactor": "70"},
 )
 
@@ -184,7 +158,6 @@ stream_removals = Table(
     Column("dataset_id", Uuid, primary_key=True),
     Column("shard_hash", Integer, nullable=False),
     now("removed_at"),
-    Index("stream_removals_removed_index", "removed_at"),
 )
 
 # Append-only: at `version` exactly the offsets <= stream_offset are visible.
@@ -197,7 +170,6 @@ offset_checkpoints = Table(
     Column("stream_offset", BigInteger, nullable=False),
     Column("ingest_timestamp_nanos", BigInteger, nullable=False),
     now("created_at"),
-    Index("offset_checkpoints_created_index", "stream_id", "dataset_id", "created_at"),
 )
 
 # Records committed per dataset and calendar month (UTC), for quotas.

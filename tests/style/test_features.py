@@ -54,6 +54,25 @@ FEATURES = [
     Feature(
         "exact bounds", r"has_exact_bounds|ExactBounds|LAST_BYTES", r"segments/facts/exact_bounds"
     ),
+    # Statements have a dataset's whole name from `shown_names`, and open no group for it.
+    Feature(
+        "groups",
+        r"\bgroup_id\b|group_visibility|\bDatasetName\b|\bwhole_name\b|\ball_groups\b"
+        r"|\bgroup_named\b|\bdataset_names\n\.\nparse\b",
+        r"/groups\.py$|/shown_names|segments/dataset_names|iceberg/namespaces|http/datasets",
+    ),
+    # Loops that delete ask `held_datasets`, and know no lock.
+    Feature(
+        "locks",
+        r"\bresource_locks\b|hold_ends_at|\bLockFacts\b|\block_notes\b|\blocked_through\b",
+        r"/locks/|/locks\.py$|resources/lock_|resources/locked_",
+    ),
+    Feature(
+        "live records",
+        r"live_records|records_counted|\brecord_counts\b",
+        r"/dataset_numbers|/record_counts|segments/stats",
+    ),
+    Feature("vacuums", r"\bvacuums?\b|\bVacuum", r"/vacuum"),
 ]
 
 

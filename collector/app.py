@@ -1,7 +1,6 @@
 """Composition of one collector process: servers, intake, flusher, start and shutdown.
 
-The ports are opened first; exports are refused as UNAVAILABLE until meta has given the location of
-the object store and the store has passed its probe.
+Ports open first; exports are UNAVAILABLE until the store that meta names has passed its probe.
 """
 
 import asyncio

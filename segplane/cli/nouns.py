@@ -1,10 +1,10 @@
-"""Nouns of the command line: one description gives the commands `list`, `show` and `delete`."""
+"""Nouns of the command line: one description gives each its list, show, delete, lock and unlock."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic
 
-from segplane.cli import care
+from segplane.cli import care, resource_locks
 from segplane.cli.command import Function, command, group
 from segplane.cli.output import Answer, Columns, Fact, Item, cell, facts, listing
 
@@ -35,6 +35,10 @@ class Noun(Generic[Item]):
         self.app = group(about)
         self._name, self._sample = name, sample
         self._columns, self._shown = columns, shown or self._cells
+        if name in care.NOUNS:
+            kind = care.Kind(name)
+            self.command("lock", "{} --reason 'audit of 2026'")(_of(resource_locks.lock, kind))
+            self.command("unlock", "{} --token-file lock.token")(_of(resource_locks.unlock, kind))
 
     def command(
         self, verb: str, arguments: str = "", *, hidden: bool = False
@@ -113,6 +117,19 @@ def _items(reply: Any) -> Any:
     """Return the items of a page: the only repeated field of its message."""
     (field,) = (field for field in reply.DESCRIPTOR.fields if field.is_repeated)
     return getattr(reply, field.name)
+
+
+def _of(function: Callable[..., Answer], kind: care.Kind) -> Callable[..., Answer]:
+    """Return the command of a kind."""
+
+    def run(**values: Any) -> Answer:
+        return function(kind=kind, **values)
+
+    signature = inspect.signature(function)
+    parameters = [p for name, p in signature.parameters.items() if name != "kind"]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__doc__ = function.__doc__
+    return run
 
 
 def _answering(

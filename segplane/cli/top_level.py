@@ -23,7 +23,7 @@ COMMANDS = {
     "run.demo": {"demo": "Ingest this machine's logs and Segplane's own, and check every record."},
     "define.groups": {"groups": "Create, list, rename and delete groups of datasets."},
     "define.resources": {
-        "resources": "List and update notes, labels and contexts of all kinds, lock and unlock."
+        "resources": "List resources of a kind, and update notes, labels and contexts."
     },
     "define.datasets": {"datasets": "Create, list, set up and delete datasets."},
     "read.iceberg": {"iceberg": "Read datasets as Iceberg tables."},

@@ -1,4 +1,4 @@
-"""Commands `resources lock` and `resources unlock`, for every kind."""
+"""Commands `lock` and `unlock` of every noun that is a resource."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_locked_thing_is_not_deleted_until_its_token_unlocks_it(
     name = make(run, noun)
     delete = (noun, "revoke" if noun == "tokens" else "delete", name)
 
-    locked = run("resources", "lock", noun, name, "--reason", "an audit", "--until", "90d")
+    locked = run(noun, "lock", name, "--reason", "an audit", "--until", "90d")
 
     assert locked.exit_code == 0, locked.output
     assert locked.stdout.startswith("lock_")
@@ -50,21 +50,19 @@ def test_a_locked_thing_is_not_deleted_until_its_token_unlocks_it(
     token, wrong = tmp_path / "token", tmp_path / "wrong"
     token.write_text(locked.stdout)
     wrong.write_text("lock_x")
-    assert run("resources", "unlock", noun, name, "--token-file", str(wrong)).exit_code == 1
-    assert run("resources", "unlock", noun, name, "--token-file", str(token)).exit_code == 0
+    assert run(noun, "unlock", name, "--token-file", str(wrong)).exit_code == 1
+    assert run(noun, "unlock", name, "--token-file", str(token)).exit_code == 0
     assert run(*delete).exit_code == 0
 
 
 def test_a_lock_is_broken_with_a_reason(run: RunCommand) -> None:
     run("datasets", "create", "web")
-    locked = run("resources", "lock", "datasets", "web", "--reason", "an audit", "--json")
+    locked = run("datasets", "lock", "web", "--reason", "an audit", "--json")
     assert json.loads(locked.stdout)["resource"]["lock_reason"] == "an audit"
 
-    assert run("resources", "unlock", "datasets", "web").exit_code == 2
-    assert run("resources", "unlock", "datasets", "web", "--break").exit_code == 1
-    broken = run(
-        "resources", "unlock", "datasets", "web", "--break", "--reason", "by a court", "--json"
-    )
+    assert run("datasets", "unlock", "web").exit_code == 2
+    assert run("datasets", "unlock", "web", "--break").exit_code == 1
+    broken = run("datasets", "unlock", "web", "--break", "--reason", "by a court", "--json")
 
     assert "lock_reason" not in json.loads(broken.stdout)["resource"]
     (line,) = run("audit", "list", "--rpc", "BreakLock", "--json").stdout.splitlines()
@@ -76,15 +74,15 @@ def test_a_deleted_dataset_is_locked_by_its_id(run: RunCommand) -> None:
     dataset = run("datasets", "create", "web").stdout.strip()
     run("datasets", "delete", "web")
 
-    assert run("resources", "lock", "datasets", "web", "--reason", "an audit").exit_code == 1
-    assert run("resources", "lock", "datasets", dataset, "--reason", "an audit").exit_code == 0
+    assert run("datasets", "lock", "web", "--reason", "an audit").exit_code == 1
+    assert run("datasets", "lock", dataset, "--reason", "an audit").exit_code == 0
 
 
 @pytest.mark.parametrize("until", ["soon", "2020-01-01", "9999999999999999999d"])
 def test_an_end_that_is_no_time_to_come_is_refused(run: RunCommand, until: str) -> None:
     run("datasets", "create", "web")
 
-    refused = run("resources", "lock", "datasets", "web", "--reason", "an audit", "--until", until)
+    refused = run("datasets", "lock", "web", "--reason", "an audit", "--until", until)
 
     assert refused.exit_code in (1, 2)
     assert "Traceback" not in refused.output

@@ -1,10 +1,7 @@
-"""segplane resources: notes, labels, contexts and locks of every kind."""
+"""segplane resources: notes, labels and contexts of every kind."""
 
-import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from enum import Enum
-from pathlib import Path
 from typing import Annotated, Any
 
 from segplane.cli.care import Kind, care_facts, labels
@@ -12,19 +9,12 @@ from segplane.cli.command import command, group
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import resources_pb2 as pb
-from segplane.cli.options import nanos_of
 from segplane.cli.output import Answer, facts, listing
 from segplane.cli.parameters import Option, Positional
+from segplane.cli.resource_locks import Name, reference, text_of
 
 PAGE_LIMIT = 1_000
-STDIN = "-"
-NOT_WITNESSED = (
-    "this meta keeps no witness in the bucket: a database that is restored from a backup of before"
-    " the lock does not know it"
-)
 KindOf = Annotated[Kind, Positional(help="Kind of resource.")]
-Name = Annotated[str, Positional(help="Name or id; a token has only an id.")]
-Reason = Annotated[str, Option("--reason", help="Shown to everybody whom the lock refuses.")]
 app = group()
 
 
@@ -113,11 +103,11 @@ def update(
         expected_version: Change it only if it still has this version: `version` here,
             `resource_version` of `show`, with --json.
     """
-    ref = _resource(kind, name)
+    ref = reference(kind, name)
     change: dict[str, Any] = {
         "title": title,
         "note": note,
-        "context": None if context is None else _text_of(context),
+        "context": None if context is None else text_of(context),
         "set_labels": {m.key: m.value for m in (_member(text, "label") for text in label or ())},
         "remove_labels": remove_label or (),
     }
@@ -131,80 +121,11 @@ def update(
     return Answer(reply, facts(care_facts(reply)))
 
 
-@command(app, "resources lock datasets checkout --reason 'audit of 2026'")
-def lock(
-    client: MetaClient,
-    kind: KindOf,
-    name: Name,
-    reason: Reason,
-    until: Annotated[str | None, Option(metavar="TIME")] = None,
-) -> Answer:
-    """Refuse every change and deletion of it. The token that ends the lock is printed once.
-
-    On a dataset it is a legal hold: records are taken and merged, and none is deleted.
-
-    Options:
-        until: The lock ends by itself at this time: RFC 3339, or a length of time from now
-            such as 90d.
-    """
-    request = pb.LockResourceRequest(resource=_resource(kind, name), reason=reason)
-    if until is not None:
-        request.ends_at_nanos = _end_of(until)
-    reply = client.resources.LockResource(request)
-    notes = ["keep the line above, it is not stored"]
-    if not reply.is_witnessed:
-        notes.append(NOT_WITNESSED)
-    return Answer(reply, [reply.token], notes)
-
-
-@command(app, "resources unlock datasets checkout --token-file lock.token")
-def unlock(
-    client: MetaClient,
-    kind: KindOf,
-    name: Name,
-    token_file: Annotated[str | None, Option(metavar="FILE")] = None,
-    break_lock: Annotated[bool, Option("--break")] = False,
-    reason: str = "",
-) -> Answer:
-    """End its lock. A deletion that fell due under it is made a day later at the earliest.
-
-    Options:
-        token_file: File with the token that `lock` printed; - reads standard input.
-        break_lock: End it without the token, as an admin. It is audited.
-        reason: With --break, why; kept in the audit log.
-    """
-    if break_lock == (token_file is not None):
-        raise usage("give --token-file, or --break with --reason")
-    ref = _resource(kind, name)
-    if token_file is None:
-        return Answer(client.resources.BreakLock(pb.BreakLockRequest(resource=ref, reason=reason)))
-    request = pb.UnlockResourceRequest(resource=ref, token=_text_of(token_file).strip())
-    return Answer(client.resources.UnlockResource(request))
-
-
-def _resource(kind: Kind, name: str) -> "pb.ResourceRef":
-    from segments.ids import is_canonical_uuid
-
-    if kind is Kind.INGEST_TOKEN or is_canonical_uuid(name):
-        return pb.ResourceRef(kind=kind.number, id=name)
-    return pb.ResourceRef(kind=kind.number, name=name)
-
-
 def _member(text: str, what: str) -> "pb.ResourceMember":
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise usage(f"{what} {text!r} is not KEY=VALUE")
     return pb.ResourceMember(key=key, value=value)
-
-
-def _text_of(file: str) -> str:
-    """Return the text of a file, of stdin, or none for no name."""
-    try:
-        if file == STDIN:
-            return sys.stdin.read()
-        return Path(file).read_text(encoding="utf-8") if file else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise usage(f"{file} cannot be read: {error}") from None
 
 
 def _pages(client: MetaClient, request: "pb.ListResourcesRequest") -> "Iterator[pb.Resource]":
@@ -214,15 +135,3 @@ def _pages(client: MetaClient, request: "pb.ListResourcesRequest") -> "Iterator[
         if not page.next_cursor:
             return
         request.after = page.next_cursor
-
-
-def _end_of(text: str) -> int:
-    """Return nanoseconds since the epoch of a time, or of a length of time from now."""
-    from segplane.terminal.times import parse_age
-
-    try:
-        return int((datetime.now(UTC) + parse_age(text)).timestamp() * 1_000_000) * 1_000
-    except OverflowError:
-        raise usage(f"--until: {text!r} is too far away") from None
-    except ValueError:
-        return nanos_of(text, "--until")

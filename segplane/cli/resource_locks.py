@@ -1,0 +1,102 @@
+"""Locks on the command line: `lock` and `unlock` of every noun that is a resource."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+from segplane.cli.care import Kind
+from segplane.cli.connection import usage
+from segplane.cli.messages import MetaClient
+from segplane.cli.messages import resources_pb2 as pb
+from segplane.cli.options import nanos_of
+from segplane.cli.output import Answer
+from segplane.cli.parameters import Option, Positional
+
+STDIN = "-"
+NOT_WITNESSED = (
+    "this meta keeps no witness in the bucket: a database that is restored from a backup of before"
+    " the lock does not know it"
+)
+Name = Annotated[str, Positional(help="Name or id; a token has only an id.")]
+Reason = Annotated[str, Option("--reason", help="Shown to everybody whom the lock refuses.")]
+
+
+def lock(
+    client: MetaClient,
+    kind: Kind,
+    name: Name,
+    reason: Reason,
+    until: Annotated[str | None, Option(metavar="TIME")] = None,
+) -> Answer:
+    """Refuse every change and deletion of it. The token that ends the lock is printed once.
+
+    On a dataset it is a legal hold: records are taken and merged, and none is deleted.
+
+    Options:
+        until: The lock ends by itself at this time: RFC 3339, or a length of time from now
+            such as 90d.
+    """
+    request = pb.LockResourceRequest(resource=reference(kind, name), reason=reason)
+    if until is not None:
+        request.ends_at_nanos = _end_of(until)
+    reply = client.resources.LockResource(request)
+    notes = ["keep the line above, it is not stored"]
+    if not reply.is_witnessed:
+        notes.append(NOT_WITNESSED)
+    return Answer(reply, [reply.token], notes)
+
+
+def unlock(
+    client: MetaClient,
+    kind: Kind,
+    name: Name,
+    token_file: Annotated[str | None, Option(metavar="FILE")] = None,
+    break_lock: Annotated[bool, Option("--break")] = False,
+    reason: str = "",
+) -> Answer:
+    """End its lock. A deletion that fell due under it is made a day later at the earliest.
+
+    Options:
+        token_file: File with the token that `lock` printed; - reads standard input.
+        break_lock: End it without the token, as an admin. It is audited.
+        reason: With --break, why; kept in the audit log.
+    """
+    if break_lock == (token_file is not None):
+        raise usage("give --token-file, or --break with --reason")
+    ref = reference(kind, name)
+    if token_file is None:
+        return Answer(client.resources.BreakLock(pb.BreakLockRequest(resource=ref, reason=reason)))
+    request = pb.UnlockResourceRequest(resource=ref, token=text_of(token_file).strip())
+    return Answer(client.resources.UnlockResource(request))
+
+
+def reference(kind: Kind, name: str) -> "pb.ResourceRef":
+    """Return how messages name a resource."""
+    from segments.ids import is_canonical_uuid
+
+    if kind is Kind.INGEST_TOKEN or is_canonical_uuid(name):
+        return pb.ResourceRef(kind=kind.number, id=name)
+    return pb.ResourceRef(kind=kind.number, name=name)
+
+
+def text_of(file: str) -> str:
+    """Return the text of a file, of stdin, or none for no name."""
+    try:
+        if file == STDIN:
+            return sys.stdin.read()
+        return Path(file).read_text(encoding="utf-8") if file else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise usage(f"{file} cannot be read: {error}") from None
+
+
+def _end_of(text: str) -> int:
+    """Return nanoseconds since the epoch of a time, or of a length of time from now."""
+    from segplane.terminal.times import parse_age
+
+    try:
+        return int((datetime.now(UTC) + parse_age(text)).timestamp() * 1_000_000) * 1_000
+    except OverflowError:
+        raise usage(f"--until: {text!r} is too far away") from None
+    except ValueError:
+        return nanos_of(text, "--until")

@@ -99,11 +99,12 @@ def _compared_exactly(
 
 
 def _clamped(other: Expression) -> Expression:
-    """Return a long as a real that is no greater than any long."""
+    """Return a long as a real that no number beyond longs is rounded to."""
     real = Apply("to_real", (other,), "real")
-    high = Constant(_LONG_REAL_MAX, "real")
-    is_beyond = Apply("gt", (real, high), "bool")
-    return Choice(((is_beyond, high),), real, "real")
+    low, high = Constant(-_LONG_REAL_MAX, "real"), Constant(_LONG_REAL_MAX, "real")
+    is_below = Apply("lt", (real, low), "bool")
+    is_above = Apply("gt", (real, high), "bool")
+    return Choice(((is_below, low), (is_above, high)), real, "real")
 
 
 def _whole(value: Expression) -> Expression:

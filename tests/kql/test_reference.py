@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
@@ -135,6 +136,22 @@ def test_expressions_over_attributes_have_the_reference_values(
         for row, (values_found, values_expected) in enumerate(zip(found, expected, strict=True)):
             for expression, a, b in zip(expressions, values_found, values_expected, strict=True):
                 assert alike(a, b), f"{expression} of {table[row]}: {a!r}, expected {b!r}"
+
+
+@pytest.mark.parametrize("end", [-(2**63), 2**63 - 1], ids=["least", "greatest"])
+def test_numbers_around_an_end_of_the_longs_compare_exactly(end: int) -> None:
+    """A real stands for all numbers near an end, so numbers beyond it must not equal it."""
+    texts = [str(end + step) for step in (-2048, -1025, -1, 0, 1, 1025, 2048)]
+    texts += ["-9.3e18", "9.3e18", "-0.5", "0.5"]
+    table = [(f'{{"k":{text}}}', end, None) for text in texts]
+    expressions = [f"{READ} {operator} l" for operator in _COMPARED]
+    columns = ", ".join(f"x{n} = {e}" for n, e in enumerate(expressions))
+
+    expected = [[evaluate(tree(e), row) for e in expressions] for row in reference_rows(table)]
+
+    for read in (PLAIN, COMPLETE):
+        rows_read = run(table, read, f"web | sort by id asc | project {columns}")
+        assert [list(row) for row in rows_read] == expected
 
 
 @_SETTINGS

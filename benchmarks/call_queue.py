@@ -1,7 +1,7 @@
 """A simulation of calls that share commits: callers, event loops, batches and the database.
 
 It says what a machine with cores for every process would do, which two cores cannot measure. Times
-are those of one call and one batch on a quiet machine. Each process has an event loop of its own,
+are those of one call and one batch on a quiet machine. Each process has its own event loop,
 which takes `call_secs` for a call that returns. Commits flush side by side; registrations take
 turns at the counter, from the statement that draws the version to the end of the flush.
 """

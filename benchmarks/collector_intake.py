@@ -134,7 +134,7 @@ def _cpu(contenders: dict[str, Contender]) -> list[Result]:
             PROCESSES / several,
             1 / one,
             reference_name="one process",
-            unit="GB/s on cores of their own, by the CPU a GB",
+            unit="GB/s on their own cores, by the CPU a GB",
             bar=1.6,
         ),
     ]

@@ -41,7 +41,7 @@ class _Scene:
         return self._run(CallLoad(self.server.address, ECHO, [[EMPTY]] * callers, ECHO_SECS))
 
     def commits(self, callers: int) -> CallFigures:
-        """Commits, each caller on a stream of its own."""
+        """Commits, each caller on its own stream."""
         calls = CALLS_OF_MANY if callers == CALLERS_MAX else CALLS_OF_FEW
         made = registrations.entries(self.server.database_url, callers, BACKLOG)
         requests = [[request(entry, BACKLOG + n) for n in range(calls)] for entry in made]

@@ -1,6 +1,6 @@
 """deduplication keys: bytes and CPU for each, with many present in a week's window.
 
-Every registration brings deduplication keys of its own, in the order of their days; runs are merged
+Every registration brings its own deduplication keys, in the order of their days; runs are merged
 as they become due. Then registrations of new events are timed with all of them present. Merges, of
 which some are large, and filters are averaged over all deduplication keys.
 The CPU is that of Postgres and of meta's store, which runs in this process. Days pass in seconds

@@ -19,7 +19,7 @@ BAR = 2.0
 
 
 def run() -> list[Result]:
-    """One run; the load's sender has a process of its own."""
+    """One run; the load's sender has its own process."""
     with soak_stack() as soak, soak.stack.connect() as client:
         tokens = make_datasets(client, (*LOADED, DATASET, BURST))
         address = soak.stack.settings.otlp_grpc_address

@@ -44,7 +44,7 @@ class _Fleet:
 
 
 def run() -> list[Result]:
-    """Both ways in turn, each on streams of its own."""
+    """Both ways in turn, each on its own streams."""
     with _database() as database, closing(EventLoop(NURSERIES)) as loop:
         transactions = Transactions(database)
         committer: Committer[Merge, Version, Transaction] = Committer(

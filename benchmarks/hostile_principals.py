@@ -2,7 +2,7 @@
 
 The hostile principal has a token of one role and as many calls in flight as one subject may have;
 each kind of its calls is measured by itself. Rounds alone and beside it take turns on one server.
-The hostile sender gives way to other processes (nice 19), as it has a machine of its own.
+The hostile sender gives way to other processes (nice 19), as it has its own machine.
 """
 
 import statistics

@@ -1,6 +1,6 @@
 """A small sender beside a hostile one: how long its exports take, and the collector's memory.
 
-Each kind meets a collector of its own. The small sender is measured alone first, so both figures
+Each kind meets its own collector. The small sender is measured alone first, so both figures
 are of the same collector within the same minute.
 """
 
@@ -105,7 +105,7 @@ def _p99_ms(accepted: otlp_load.Accepted) -> float:
 
 @contextmanager
 def _collector(server: BenchServer) -> Iterator[BenchCollector]:
-    """Run `python -m collector` with an id, a dataset and tokens of its own."""
+    """Run `python -m collector` with an id, its own dataset and tokens."""
     name = f"bench-{uuid4().hex}"
     with server.client() as client:
         client.catalog.CreateDataset(CreateDatasetRequest(name=name))

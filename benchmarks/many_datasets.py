@@ -2,7 +2,7 @@
 
 Each figure is the CPU time of Postgres, meta and collector together with that of this process, in
 which the nursery, the janitor's calls and the senders run. The two installations take turns, and
-each has a Postgres of its own.
+each has its own Postgres.
 
 - *poll*: a nursery's poll for changes while nothing changed.
 - *start*: the reads of processes at their start: the poll of everything, and the configuration.

@@ -3,7 +3,7 @@
 Every contender reads the same files and writes two sorted zstd-1 files; the rounds are interleaved
 and the medians compared. Sessions and libraries are started, and the JVMs warm, before the clock
 runs; while one contender takes its turn, the JVMs of other systems are stopped. Memory is sampled
-in a round of its own, which is not timed. Bars are on CPU time: in wall time one contender's rounds
+in its own round, which is not timed. Bars are on CPU time: in wall time one contender's rounds
 differ by half where processes share the machine's memory with others. Peers take part where `make
 bench-peers` installed them.
 """
@@ -136,7 +136,7 @@ def _cpu(costs: dict[str, float]) -> list[Result]:
             THREADS / costs[OURS],
             1 / costs[ONE_CORE],
             reference_name=_reference(ONE_CORE),
-            unit="GB/s on cores of their own, by the CPU a GB",
+            unit="GB/s on their own cores, by the CPU a GB",
             bar=1.7,
         )
     ]

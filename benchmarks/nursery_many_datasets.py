@@ -2,7 +2,7 @@
 
 Each dataset gets one file of 80 kB of OTLP, near a cycle's default limit of bytes. Babies are the
 same objects under several offsets, which saves the time to generate them. Requests to the store are
-counted in a run of their own, over the babies once: one put a file that is written, one get that
+counted in their own run, over the babies once: one put a file that is written, one get that
 reads it back, and the gets of babies, which are as many as their bytes are read.
 """
 

@@ -110,7 +110,7 @@ def _register(client: MetaClient, folder: Path, objects: Path) -> list[str]:
 
 
 def _some_rows(folder: Path, dataset_id: str) -> tuple[Path, SegmentFacts]:
-    """Write the first rows of a large segment as a file of their own."""
+    """Write the first rows of a large segment as their own file."""
     (source,) = write_segments(folder, 1)
     path = folder / "small.parquet"
     footer = SegmentFooter(dataset_id, "benchmark")

@@ -1,6 +1,6 @@
 """JSON records over HTTP beside the same records as OTLP/JSON: the CPU of one collector a record.
 
-Both forms are sent to one collector in turn, in pairs, each request with a body of its own. The CPU
+Both forms are sent to one collector in turn, in pairs, each request with its own body. The CPU
 is that of the collector's processes, those that convert included, and so is everything until the
 answer: a request is answered once its records are put and committed.
 """

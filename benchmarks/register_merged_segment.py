@@ -41,7 +41,7 @@ class _Scene:
         return self._run(CallLoad(self.server.address, ECHO, [[EMPTY]] * callers, ECHO_SECS))
 
     def single(self, callers: int, *, omit_streams: bool = True) -> CallFigures:
-        """Registrations one by one, each caller for a dataset of its own."""
+        """Registrations one by one, each caller for its own dataset."""
         calls = CALLS_OF_MANY if callers == CALLERS_MAX else CALLS_OF_FEW
         made = registrations.entries(self.server.database_url, callers, BACKLOG)
         requests = registrations.requests(made, range(calls), omit_streams=omit_streams)
@@ -59,7 +59,7 @@ class _Scene:
             return self.single(CALLERS_MAX)
 
     def bulk(self) -> CallFigures:
-        """Many registrations in each call, each caller for datasets of its own."""
+        """Many registrations in each call, each caller for its own datasets."""
         sent = []
         for _ in range(BULK_CALLERS):
             made = registrations.entries(self.server.database_url, BULK_SIZE, 10 * BULK_CALLS)

@@ -1,7 +1,7 @@
 """Hot calls of today's meta beside those of the release before, by CPU, in interleaved pairs.
 
 `make releases` builds the environment of the release; without it nothing is measured. Each release
-serves a database of its own on one Postgres, and both get the same calls in turn. A pair of rounds
+serves its own database on one Postgres, and both get the same calls in turn. A pair of rounds
 gives a ratio of meta's CPU a call; judged is the upper end of the 95 % interval of their median.
 """
 

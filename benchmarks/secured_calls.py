@@ -1,6 +1,6 @@
 """CommitOffset and FindSegments with TLS, roles and audit, against the same calls without.
 
-Two servers of the same release, each with a database of its own in one Postgres, take turns. The
+Two servers of the same release, each with its own database in one Postgres, take turns. The
 bar is on CPU a call, of meta and of Postgres: other programs of the machine change wall time. A
 caller makes all its calls on one connection, as collectors do for up to an hour; its handshake
 takes as much as some twenty of its calls.

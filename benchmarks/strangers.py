@@ -91,7 +91,7 @@ def _memory_mb(server: BenchServer) -> float:
 
 @contextmanager
 def _under_attack(server: BenchServer, name: str) -> Iterator[None]:
-    """Attack from another process, which gives way as if it had a machine of its own."""
+    """Attack from another process, which gives way as if it had its own machine."""
     command = [sys.executable, "-m", "benchmarks.strangers", server.address, name]
     with subprocess.Popen(["nice", f"-{NICENESS}", *command], stdout=subprocess.DEVNULL) as process:
         try:

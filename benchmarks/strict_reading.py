@@ -115,7 +115,7 @@ def _checked_out(folder: Path) -> Path:
 
 @contextmanager
 def _contender(folder: Path, tree: Path) -> Iterator[_Contender]:
-    """Run a tree's collector over a meta and a database of its own."""
+    """Run a tree's collector over a meta and its own database."""
     settings = {"META_OBJECT_STORE_URL": (folder / "objects").as_uri()}
     with bench_postgres() as postgres, bench_server(postgres.url, settings) as server:
         with server.client() as client:

@@ -1,6 +1,6 @@
 """Files made visible to an engine, against PyIceberg's SqlCatalog and DuckLake on one Postgres.
 
-Sixteen callers publish, each to a table of its own, a file a commit and a hundred a commit. Ours
+Sixteen callers publish, each to its own table, a file a commit and a hundred a commit. Ours
 are RegisterMergedSegment and RegisterMergedSegments, by which nurseries publish. Beside them one
 reader loads table after table from the catalog, ours by the gateway's loadTable, until each shows
 its last file. That time counts. Afterwards every table is planned once, and must have all files.

@@ -38,7 +38,7 @@ from segments.token_index.builder import TokenIndexBuilder
 PAIRS = 6
 SEGMENTS = 40
 ROUNDS = 3
-# A file with a term of its own, of the rows of one input.
+# A file with its own term, of the rows of one input.
 RARE = "zebrafish4711"
 # Of the merges that a record passes through, one or two of four or five write an index.
 MERGE_BAR, BYTES_BAR, SEARCH_BAR = 1.7, 0.08, 0.15
@@ -121,7 +121,7 @@ def _search(folder: Path, indexed: SegmentFacts) -> Result:
 
 
 def _rare(folder: Path) -> tuple[Path, SegmentFacts]:
-    """The rows of a file, one of them with a term of its own."""
+    """The rows of a file, one of them with its own term."""
     path, footer = folder / "rare.parquet", SegmentFooter(DATASET_ID, "benchmark")
     with SegmentFile(next(folder.glob("*.parquet"))) as segment:
         table = pa.Table.from_batches(segment.batches("logs", 10_000))

@@ -51,7 +51,7 @@ class Settings(ProcessSettings):
     attribute_name_bytes_max: int = setting(8 * 1024)
     attribute_value_bytes_max: int = setting(64 * 1024)
     buffer_size_bytes_max: int = setting(256 * MIB, low=MIB)
-    # Of one ingest token: half of what all have.
+    # Limit for one ingest token: half of the total.
     token_buffer_size_bytes_max: int = 128 * MIB
     # A revocation must hold within 5 s, so a token is never trusted for longer.
     token_cache_secs: float = 3.0
@@ -63,7 +63,7 @@ class Settings(ProcessSettings):
     # Flushes that may run at a time; their commits keep their order.
     overlapping_puts: int = 4
     concurrent_exports_max: int = setting(2048, low=1)
-    # Of one ingest token: half of what all have.
+    # Limit for one ingest token: half of the total.
     token_concurrent_exports_max: int = 1024
     token_bytes_per_sec_max: int = setting(0)
     conversion_processes: int = setting(1, low=1, high=64)
@@ -80,7 +80,7 @@ def load(env: Environment) -> Settings:
     own_id = settings.collector_id or _stable_id(settings.state_dir, settings.grpc_bind)
     if settings.process_index is None:
         return replace(settings, collector_id=own_id)
-    # A stream and a port of its own for each.
+    # A separate stream and port for each.
     index = settings.process_index
     metrics = settings.metrics.of_child(index)
     return replace(settings, collector_id=f"{own_id}-{index}", metrics=metrics)

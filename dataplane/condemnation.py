@@ -86,7 +86,7 @@ class Condemnation:
 
 def read_unknown(store: ObjectStore, key: str) -> UnknownSegment | None:
     """Read the sources of a segment; None if its footer does not say, or says too much."""
-    # pyarrow is no part of a light install.
+    # pyarrow is not part of a light install.
     from segments.parquet.content import read_content
 
     try:

@@ -40,7 +40,7 @@ def read_layout(
 ) -> SegmentSpec:
     """Read one dataset's layout; `prefix` is that of new segments. Raises UnknownLayout.
 
-    Automatic columns of a type that this release does not know are left out: the JSON has all.
+    Automatic columns of a type that this release does not know are skipped: the JSON has all.
     """
     # Stable, so that fields of one weight keep their order in every segment of the dataset.
     heaviest_first = sorted(sharding_fields, key=lambda field: -field.weight)
@@ -89,7 +89,7 @@ def _deduplication(
 ) -> Deduplication:
     if deduplication.column not in {column.name for column in columns}:
         raise UnknownLayout(
-            f"the deduplication key of events is {deduplication.column}, which is no column"
+            f"the deduplication key of events is {deduplication.column}, which is not a column"
         )
     return Deduplication(deduplication.rule, deduplication.column, read_window(deduplication))
 

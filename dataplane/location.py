@@ -30,12 +30,12 @@ class MetaLocation:
     store: StoreLocation
     # Settings that operators keep for the calling process.
     worker_settings: common_pb2.WorkerSettings
-    named: tuple[NamedStore, ...] = ()
+    named_stores: tuple[NamedStore, ...] = ()
 
     @property
     def stores(self) -> Stores:
         """All stores of objects."""
-        return Stores(self.store, self.named)
+        return Stores(self.store, self.named_stores)
 
     def bucket_of(self, key: str) -> common_pb2.CloudBucket:
         """The store that a key names, as meta's messages say it. Raises StoreUnknown."""
@@ -97,7 +97,9 @@ class Locator:
     @property
     def stores(self) -> Stores:
         """All stores, as this process uses them; its override is of the default one."""
-        return Stores(self.store_location, self._known.named if self._known is not None else ())
+        return Stores(
+            self.store_location, self._known.named_stores if self._known is not None else ()
+        )
 
     def wait(self, shutdown: Shutdown) -> bool:
         """Ask until meta answers; false on shutdown."""
@@ -125,5 +127,5 @@ class Locator:
             self._known = answer
         if former is not None and former.store != answer.store:
             log.warning("objects_moved", was=former.store.url(), now=answer.store.url())
-        if former is not None and former.named != answer.named:
-            log.info("named_stores_changed", stores=[store.name for store in answer.named])
+        if former is not None and former.named_stores != answer.named_stores:
+            log.info("named_stores_changed", stores=[store.name for store in answer.named_stores])

@@ -77,7 +77,7 @@ def report(
 ) -> pb.ReportObjectChecksResponse:
     """Report checksums and damage to meta, and the scrub's position with its holder.
 
-    Objects that were not read are left out.
+    Objects that were not read are skipped.
     """
     checks = [
         pb.ObjectCheck(

@@ -68,7 +68,7 @@ def open_runner(settings: SparkSettings) -> TaskRunner:
     if settings.is_without_spark:
         if settings.conf:
             names = ", ".join(name for name, _ in settings.conf)
-            log.warning("spark_conf_ignored", properties=names, why="the master is no Spark")
+            log.warning("spark_conf_ignored", properties=names, why="the master is not Spark")
         log.info(RUNNER_STARTED, master=settings.master)
         return TaskProcesses(slots)
     # Processes without Spark have neither its packages nor half a second of CPU for their import.
@@ -113,7 +113,7 @@ def slots_of(settings: SparkSettings) -> int:
     matched = _HERE.fullmatch(settings.master)
     if matched is None:
         raise RunnerUnusable(
-            f"{settings.master} is no master: use local[n], processes[n], or a cluster's URL"
+            f"{settings.master} is not a master: use local[n], processes[n], or a cluster's URL"
         )
     number = matched[1] or ("1" if settings.is_local else "*")
     return usable_cores() if number == "*" else int(number)

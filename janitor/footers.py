@@ -2,7 +2,7 @@
 
 These are segments of release 0.1.0, and those of clients that know the published contract only.
 Each is read once: meta lists it no more, even if its footer has no facts. An object that a client
-registered and that is no segment is read whole, once; from then on readers map it or leave it out.
+registered and that is not a segment is read whole, once; later, readers map it or skip it.
 """
 
 from collections.abc import Sequence

@@ -182,7 +182,7 @@ def collect_orphans(tools: Tools) -> None:
     # The writer of a younger object may still register it.
     min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
     swept = sweep_orphans(tools, min_age.ToNanoseconds())
-    metrics.ORPHANS_LEFT.set(swept.left)
+    metrics.ORPHANS_LEFT.set(swept.remaining)
 
 
 def sweep_orphans(tools: Tools, min_age_nanos: int, dataset_id: str = "") -> SweepTotals:
@@ -200,7 +200,7 @@ def sweep_orphans(tools: Tools, min_age_nanos: int, dataset_id: str = "") -> Swe
         "orphans_swept",
         listed=swept.listed,
         deleted=swept.deleted,
-        left=swept.left,
+        left=swept.remaining,
         foreign=swept.foreign,
     )
     return swept

@@ -1,4 +1,4 @@
-"""The janitor's schedule: every job has an interval and a thread of its own."""
+"""The janitor's schedule: every job has an interval and its own thread."""
 
 import threading
 import time

@@ -1,6 +1,6 @@
 """Orphans: objects that rows of meta prove to be garbage. They are listed, condemned, deleted.
 
-That no row names an object is no proof: after a restore the database is older than the bucket.
+That no row names an object is not proof: after a restore the database is older than the bucket.
 The writer of an orphan may be stalled before its registration. Condemning reserves the key in
 meta, so that such a writer is refused; without it a live segment could lose its object.
 """
@@ -58,13 +58,13 @@ class PrefixScan:
 
 @dataclass(slots=True)
 class SweepTotals:
-    """Totals of a sweep; `left` counts the orphans above the cap, which the next sweep deletes."""
+    """Totals of a sweep; `remaining` counts the orphans above the cap."""
 
     listed: int = 0
     foreign: int = 0
     deleted: int = 0
     deleted_bytes: int = 0
-    left: int = 0
+    remaining: int = 0
 
     def add(self, scan: PrefixScan, deleted: Sequence[str]) -> None:
         """Add one more dataset or stream, of which some orphans were deleted."""
@@ -72,7 +72,7 @@ class SweepTotals:
         self.foreign += scan.foreign
         self.deleted += len(deleted)
         self.deleted_bytes += sum(scan.orphans[key] for key in deleted)
-        self.left += len(scan.orphans) - len(deleted)
+        self.remaining += len(scan.orphans) - len(deleted)
 
 
 def sweep(

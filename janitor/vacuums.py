@@ -39,7 +39,7 @@ def _finish(tools: Tools, vacuum: Vacuum) -> bool:
         vacuum_id=vacuum.id,
         orphans=swept.deleted,
         orphan_bytes=swept.deleted_bytes,
-        orphans_left=swept.left,
+        orphans_left=swept.remaining,
     )
     tools.meta.resources.FinishVacuum(request)
     log.info("vacuum_finished", vacuum_id=vacuum.id, dataset_id=vacuum.dataset_id)

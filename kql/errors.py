@@ -8,7 +8,7 @@ _SHOWN_CHARACTERS_MAX = 80
 
 
 class KqlError(ValueError):
-    """A text that is no query of the subset.
+    """A text that is not a query of the subset.
 
     `offset` is the index of the offending character; `at` adds the text's line and column, both
     counted from 1.
@@ -34,7 +34,7 @@ class KqlError(ValueError):
         """Return the offending line with a caret below the place."""
         start = text.rfind("\n", 0, self.offset) + 1
         line = text[start:].split("\n", 1)[0]
-        # A line of a million characters is no help: show the text around the place.
+        # A line of a million characters does not help: show the text around the place.
         skipped = max(0, self.offset - start - _SHOWN_CHARACTERS_MAX // 2)
         shown = line[skipped : skipped + _SHOWN_CHARACTERS_MAX]
         return f"{shown}\n{' ' * (self.offset - start - skipped)}^"

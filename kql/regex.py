@@ -114,7 +114,7 @@ def _group(match: re.Match[str], progress: _Progress) -> str:
         progress.can_repeat = False
         return _java_flags(match, progress)
     if match[0] == "(" and match.string[match.end() :].startswith("?"):
-        raise ValueError("look-around and such groups are no part of RE2: leave '(?' out")
+        raise ValueError("look-around and such groups are not part of RE2: leave '(?' out")
     progress.repeats.append(1)
     progress.can_repeat = progress.was_quantifier = False
     if match["scope"] == ":":

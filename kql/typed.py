@@ -104,7 +104,7 @@ class Table:
 
     `stored` names the stored column of those that have another one; `lists` are stored as lists.
     `promoted` are only those that every file of the table has, and that are null only if the
-    attribute is no value of their type. `automatic` ones are hidden, and some files lack them.
+    attribute is not a value of their type. `automatic` ones are hidden, and some files lack them.
     """
 
     name: str
@@ -163,7 +163,7 @@ class Select:
     columns: Columns
     is_named: bool = False
     mentions: tuple[str, ...] = ()
-    # Its values are computed from other rows too: leaving out rows below changes them.
+    # Its values are computed from other rows too: skipping rows below changes them.
     is_windowed: bool = False
 
 

@@ -155,7 +155,7 @@ class Worker:
             outcome = self.merger.run(task)
             is_given_up = self._report(info, outcome, lease)
         if is_given_up:
-            # This is no failure to report: even an unreleased lease is shorter than that back-off.
+            # No failure is reported: even an unreleased lease is shorter than that back-off.
             log.info("merge_task_given_up", is_free=lease.release(), **_ids(info))
 
     def _report(self, info: SegmentMergeTaskInfo, outcome: Outcome, lease: Lease) -> bool:

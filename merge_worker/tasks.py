@@ -20,7 +20,7 @@ from segments.merging.inputs import MergeInput
 from segments.parquet.spec import SegmentSpec
 from segments.parquet.upload import WrittenSegment
 
-# Objects that readers leave out are in no task; if one were, its merge would fail by its name.
+# Objects that readers skip are in no task; if one were, its merge would fail by its name.
 _ORIGINS = {
     FOREIGN_STATE_UNSPECIFIED: FileOrigin.SEGMENT,
     FOREIGN_STATE_UNREAD: FileOrigin.UNREAD,

@@ -275,7 +275,7 @@ _SCOPED_ROWS: dict[str, tuple[str, ...]] = {
         "PutTableSnapshot",
         "HandOutTable",
     ),
-    # Of datasets and their groups alone.
+    # For datasets and their groups only.
     "ResourcesService": ("GetResource", "ListResources", "GetDatasetNumbers"),
 }
 _SCOPED = frozenset(

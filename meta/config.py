@@ -194,7 +194,7 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
     yield from production.weak_secret("META_AUTH_TOKEN", settings.auth_token)
     yield from _weak_peppers(settings.peppers)
     yield from production.plain_store("META_OBJECT_STORE_URL", settings.location)
-    for name, location in settings.stores.named:
+    for name, location in settings.stores.named_stores:
         yield from production.plain_store(f"META_OBJECT_STORES {name}", location)
     yield from production.open_metrics("META_", settings.metrics)
 

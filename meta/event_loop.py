@@ -1,4 +1,4 @@
-"""The event loop of a server, in a thread of its own, and its pool of worker threads.
+"""The event loop of a server, in its own thread, and its pool of worker threads.
 
 Calls that wait (for a group commit, for the next message of a stream) wait on the loop and occupy
 no thread. Computation and queries run in worker threads, because they would block every call.

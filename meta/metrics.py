@@ -149,7 +149,7 @@ EXPORT_BYTES = _collector_counter(
 )
 REJECTED_RECORDS = _collector_counter(
     "segplane_collector_rejected_records_total",
-    "Malformed records left out of accepted exports. A rise: a sender produces malformed records.",
+    "Malformed records skipped in accepted exports. A rise: a sender produces malformed records.",
     ["signal"],
 )
 UNKNOWN_MEMBERS = _collector_counter(

@@ -1,6 +1,6 @@
 """Keeps gRPC's core from writing to stderr; import it before grpc.
 
-The core writes a line of its own for each failed TLS handshake, which any scanner of ports causes.
+The core writes its own line for each failed TLS handshake, which any scanner of ports causes.
 An operator's GRPC_VERBOSITY wins.
 """
 

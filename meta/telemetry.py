@@ -115,7 +115,7 @@ def _carrier(headers: Headers) -> dict[str, str]:
         key = name.lower()
         if key in HEADERS and isinstance(value, str) and len(value) <= STATE_CHARS_MAX:
             carrier[key] = f"{carrier[key]},{value}" if key in carrier else value
-    # The SDK takes the first of several, which are no valid context.
+    # The SDK takes the first of several, which is not valid.
     return carrier if "," not in carrier.get(HEADERS[0], "") else {}
 
 

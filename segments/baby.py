@@ -121,7 +121,7 @@ def encode_baby(baby: Baby) -> bytes:
 
 
 def baby_pieces(baby: Baby) -> tuple[bytes, ...]:
-    """Return the bytes of one baby segment object in pieces, of which payloads are no copies.
+    """Return the bytes of one baby segment object in pieces, of which payloads are not copies.
 
     Parts of one token and signal must not repeat. An unstamped baby gets neither stamps nor a
     checksum, like those of a collector that knows only the contract. The bytes are those of
@@ -160,7 +160,7 @@ def decode_baby(body: bytes, is_wanted: IsWanted = lambda _: True) -> Baby:
     """Parse one baby segment object and check its checksum.
 
     Of a stamped baby only parts of wanted datasets are returned. Raises CorruptObject for bytes
-    that are no CombinedSignals, or a stamped baby whose checksum is missing or wrong. Unknown
+    that are not CombinedSignals, or a stamped baby whose checksum is missing or wrong. Unknown
     fields are ignored.
     """
     message = parse_baby(body)
@@ -174,7 +174,7 @@ def parse_baby(body: bytes) -> pb.CombinedSignals:
     try:
         return pb.CombinedSignals.FromString(body)
     except DecodeError as error:
-        raise CorruptObject("bytes are no CombinedSignals message") from error
+        raise CorruptObject("bytes are not a CombinedSignals message") from error
 
 
 def baby_of(message: pb.CombinedSignals, is_wanted: IsWanted = lambda _: True) -> Baby:

@@ -20,10 +20,10 @@ class DatasetName:
     """The name of a dataset in its group; None = the default group."""
 
     group: str | None
-    own: str
+    base_name: str
 
     def __str__(self) -> str:
-        return self.own if self.group is None else f"{self.group}/{self.own}"
+        return self.base_name if self.group is None else f"{self.group}/{self.base_name}"
 
 
 def parse(name: str) -> DatasetName:

@@ -85,7 +85,7 @@ class AttemptKey:
 class QuarantineKey:
     """Bytes that could not be merged, or the note about them.
 
-    A whole baby has no token_id, signal and slice_index. token_id is a digest if it was no UUID.
+    A whole baby has no token_id, signal and slice_index. token_id is a digest if it was not a UUID.
     Records that violate the schema, or `is_outside` the window, have a `verdict` and their `piece`.
     """
 
@@ -160,7 +160,7 @@ def has_control_characters(text: str) -> bool:
 def join_key(*parts: str) -> str:
     """Join path, prefix and key by exactly one slash; raises ValueError if no key results.
 
-    Empty arguments are left out; one slash at the end of a part and one at the start of the next
+    Empty arguments are skipped; one slash at the end of a part and one at the start of the next
     count as the joint.
     """
     joined = "/".join([part.removesuffix("/").removeprefix("/") for part in parts if part])

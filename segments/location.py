@@ -94,13 +94,13 @@ class Stores:
     """The stores that one process uses; named ones are sorted by name."""
 
     default: StoreLocation
-    named: tuple[NamedStore, ...] = ()
+    named_stores: tuple[NamedStore, ...] = ()
 
     def get(self, name: str) -> StoreLocation:
         """Return a store's location, "" = the default store's. Raises StoreUnknown."""
         if not name:
             return self.default
-        for store in self.named:
+        for store in self.named_stores:
             if store.name == name:
                 return store.location
         raise StoreUnknown(
@@ -114,7 +114,7 @@ class Stores:
     def names(self) -> Iterator[str]:
         """The names of all stores, "" first."""
         yield ""
-        yield from (store.name for store in self.named)
+        yield from (store.name for store in self.named_stores)
 
 
 def parse_named_stores(text: str) -> tuple[NamedStore, ...]:

@@ -41,7 +41,7 @@ class Markers:
         pairs = [
             (old, new)
             for old, new in self.replaced
-            # Both are hidden once a replacement was taken back.
+            # Both are hidden once a replacement was reverted.
             if new in present and not {old, new} <= self.hidden
         ]
         # If a killed command and the next one each left a copy, one of the two counts.

@@ -110,7 +110,7 @@ def _read_content(store: ObjectStore, key: str, body: _Body, *, read_pages: bool
 
 
 def _read_pages(store: ObjectStore, key: str) -> None:
-    # pyarrow is no part of the janitor's install.
+    # pyarrow is not part of the janitor's install.
     from segments.foreign.opening import check_pages, claims_to_be_segment
     from segments.parquet.reader import SegmentFile
 

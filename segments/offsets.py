@@ -20,7 +20,7 @@ class OffsetSpan:
         return self.end - self.start + 1
 
 
-# Ranges whose records that did not conform were left out of the rows, by verdict. Those of "" are
+# Ranges whose schema violations were kept out of the rows, by verdict. Those of "" are
 # baby segments of which a file holds a payload that was quarantined as a whole.
 Quarantined: TypeAlias = tuple[tuple[str, tuple[OffsetSpan, ...]], ...]
 _BOUNDS = attrgetter("stream_id", "start", "end")

@@ -30,7 +30,7 @@ from tests.support.meta.shared import shares_meta
 
 pytest_plugins = ("tests.support.object_store.fixtures",)
 
-# No deadline: a loaded machine is no counterexample. CI repeats the same examples, so that what
+# No deadline: a loaded machine is not a counterexample. CI repeats the same examples, so that what
 # lands was tested as it stood; every other run looks for new ones.
 hypothesis_settings.register_profile(
     "segplane",
@@ -90,7 +90,7 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what the restricted role may not do."""
+    """Skip what the restricted role may not do."""
     if config.getoption("--restricted-role"):
         skip = pytest.mark.skip(reason="needs the owner of the database")
         for item in items:

@@ -1,8 +1,8 @@
 """`python -m benchmarks.control`: publishing files by us, DuckLake and PyIceberg, 16 callers each.
 
-All use one Postgres with its default durability, every caller tables of its own, so that nobody
+All use one Postgres with its default durability, every caller its own tables, so that nobody
 loses a race for a table. Ours go through gRPC, replies with streams omitted; the peers are
-libraries and talk to Postgres themselves, each caller in a process of its own.
+libraries and talk to Postgres themselves, each caller in its own process.
 
 Each publishes a file a call, and in bulk: ours many datasets in a call, as nurseries do, DuckLake
 many ducklake_add_data_files in a transaction, PyIceberg one add_files with many files. Our bulk is

@@ -1,6 +1,6 @@
 """A peer that publishes files: `python peer.py NAME URL FOLDER CALLERS SECONDS FILES [read]`.
 
-Runs in the environment of the peers, without this project. Every caller has a table of its own and
+Runs in the environment of the peers, without this project. Every caller has its own table and
 publishes the same small Parquet file under new names, FILES of them in each commit, over and over.
 Prints how many files were published in how many seconds, and how often a caller had to begin again.
 
@@ -185,7 +185,7 @@ def _reader(name: str, task: Task, tables: int, ready, published, seen) -> None:
 
 
 def main() -> None:
-    """Run the callers, each in a process of its own."""
+    """Run the callers, each in its own process."""
     name, url, folder, callers, seconds, per_commit, *read = sys.argv[1:]
     of_each = float(seconds), int(per_commit)
     tasks = [Task(url, Path(folder), n, *of_each) for n in range(int(callers))]

@@ -1,4 +1,4 @@
-"""Runs a peer that publishes files, in an environment of its own."""
+"""Runs a peer that publishes files, in its own environment."""
 
 import json
 import subprocess

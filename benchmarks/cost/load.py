@@ -83,7 +83,7 @@ def write_corpus(folder: Path, megabytes: float, start_nanos: int, span_nanos: i
 
 
 def send(order: SendOrder, tick: Callable[[], object]) -> Sent:
-    """Send all exports from a process of its own; `tick` is called while it runs."""
+    """Send all exports from its own process; `tick` is called while it runs."""
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.cost.load"],
         stdin=subprocess.PIPE,

@@ -46,7 +46,7 @@ class Bystanders:
 
 @contextmanager
 def bystanders(address: str, token: str, dataset_id: str) -> Iterator[Bystanders]:
-    """Run the callers in a process of their own until the block ends."""
+    """Run the callers in their own process until the block ends."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_run, args=(address, token, dataset_id, theirs))

@@ -22,7 +22,7 @@ class RunningCollector:
 
 @contextmanager
 def running_collector(meta_address: str, **settings: str) -> Iterator[RunningCollector]:
-    """Run `python -m collector` as users do, on ports of its own."""
+    """Run `python -m collector` as users do, on its own ports."""
     ports = claim_ports({"grpc": 0, "http": 0})
     grpc_address, http_address = (f"127.0.0.1:{ports[port]}" for port in ("grpc", "http"))
     environment = {

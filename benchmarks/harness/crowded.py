@@ -2,7 +2,7 @@
 
 The datasets and tokens that send are created by calls. The others, which only exist, are rows that
 a few statements write, as those calls and RegisterForStream would have left them: by calls they
-would take half an hour. Postgres, meta and collector are processes of their own.
+would take half an hour. Postgres, meta and collector are their own processes.
 """
 
 import os

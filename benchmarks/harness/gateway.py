@@ -1,4 +1,4 @@
-"""A gateway of benchmarks, in a process of its own, and segments for its tables."""
+"""A gateway of benchmarks, in its own process, and segments for its tables."""
 
 import json
 import os
@@ -47,7 +47,7 @@ class BenchGateway:
 
 @contextmanager
 def bench_gateway(meta_address: str) -> Iterator[BenchGateway]:
-    """Run `python -m segplane.gateway` with its default settings, on a port of its own."""
+    """Run `python -m segplane.gateway` with its default settings, on its own port."""
     port = claim_ports({"gateway": 0})["gateway"]
     environment = {
         **os.environ,

@@ -1,4 +1,4 @@
-"""Hostile and broken senders of OTLP, each kind in a process of its own.
+"""Hostile and broken senders of OTLP, each kind in its own process.
 
 The process gives way to all others (nice 19), because hostile senders are on other machines.
 """

@@ -1,4 +1,4 @@
-"""A load of OTLP log exports from a process of its own: unique payloads, n in flight."""
+"""A load of OTLP log exports from its own process: unique payloads, n in flight."""
 
 from __future__ import annotations
 

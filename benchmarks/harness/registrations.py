@@ -45,7 +45,7 @@ _STREAMS = """
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A dataset's entry in a stream of its own, with nothing merged."""
+    """A dataset's entry in its own stream, with nothing merged."""
 
     stream_id: str
     dataset_id: str

@@ -52,7 +52,7 @@ def bench_server(
     tls: ClientTls | None = None,
     python: Path | None = None,
 ) -> Iterator[BenchServer]:
-    """Run `python -m meta` as users do, or another module, on a port of its own.
+    """Run `python -m meta` as users do, or another module, on its own port.
 
     `tls` is that of its clients, where the settings make it serve TLS; `python` the interpreter of
     another environment.

@@ -21,7 +21,7 @@ KEYS = ("signal", "service_name", "timestamp", "timestamp_nanos")
 
 
 def main(peer: str, out: str, groups: list[list[str]]) -> None:
-    """Sort each group of files into a file of its own, one after the other on all threads."""
+    """Sort each group of files into its own file, one after the other on all threads."""
     library: Any = importlib.import_module(peer)
     sort = {"datafusion": _datafusion, "duckdb": _duckdb, "polars": _polars}[peer]
     outputs = [f"{out}-{number}.parquet" for number in range(len(groups))]

@@ -1,4 +1,4 @@
-"""The nursery benchmark's contenders; each runs in a process of its own that stays warm.
+"""The nursery benchmark's contenders; each runs in its own process that stays warm.
 
 All read the same baby segments from the same folder and leave sorted zstd-3 Parquet files there.
 """

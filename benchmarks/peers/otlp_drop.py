@@ -1,7 +1,7 @@
 """The references: gRPC servers that parse OTLP logs with the official classes.
 
 `threads` and `asyncio` drop what they parsed. `keeping` is the asyncio server that also writes each
-export to a file of its own, without a sync, like the least durable server that keeps bytes.
+export to its own file, without a sync, like the least durable server that keeps bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OPTIONS = (("grpc.max_receive_message_length", 64 * 1024 * 1024),)
 
 @contextmanager
 def dropping_server(kind: Kind) -> Iterator[tuple[str, int]]:
-    """Run a reference in a process of its own; gives its address and process."""
+    """Run a reference in its own process; gives its address and process."""
     with tempfile.TemporaryDirectory(prefix="segplane-bench-") as folder:
         command = [sys.executable, "-P", "-m", "benchmarks.peers.otlp_drop", kind, folder]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""A steady OTLP load over gRPC from a process of its own: all signals, every record numbered.
+"""A steady OTLP load over gRPC from its own process: all signals, every record numbered.
 
 Told what to do as JSON on stdin; writes how far it is as one line of JSON every few seconds, the
 last of them with `is_done`. Records of one dataset and signal are numbered 0, 1, 2, ...; an export

@@ -1,6 +1,6 @@
 """Export sent -> visible through FindSegments: markers, and a watcher that looks for them.
 
-A marker is one log record with a time of its own, the moment it was sent, in a dataset of its own.
+A marker is one log record with its own time, the moment it was sent, in its own dataset.
 They go one after the other through one collector, whose stream keeps their order, so a segment
 whose time bounds cover a marker's time holds the marker; `count_is_right` says so once more.
 """

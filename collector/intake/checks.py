@@ -42,7 +42,7 @@ class Conformity:
     is_meta_reachable: Callable[[], bool]
 
     async def __call__(self, view: ExportView) -> None:
-        """Keep the records that conform."""
+        """Keep the records that fit the schema."""
         admission, valid = view.admission, view.valid
         rejects_since = admission.usage.message.rejects_since
         window = admission.usage.window

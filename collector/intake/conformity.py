@@ -64,7 +64,7 @@ class EnforcedColumns:
     def _forget(self, dataset_id: str, task: "asyncio.Task[_Columns]") -> None:
         del self._reads[dataset_id]
         if not task.cancelled():
-            # Retrieved here, since the export that waited may be gone.
+            # Retrieved here, since the export that waited may be cancelled.
             task.exception()
 
     async def _ask(self, dataset_id: str) -> _Columns:

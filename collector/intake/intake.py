@@ -151,7 +151,7 @@ class Intake:
         options: RecordOptions,
         digest_of_records: Callable[[ConvertedRecords], bytes],
     ) -> TakenRecords:
-        """Take JSON records; as `accept`. A repeat has the digest of records that came before."""
+        """Take JSON records; as `accept`. A duplicate has the digest of earlier records."""
         converted = await self._reader.convert("records", admission, body, options)
         assert isinstance(converted, ConvertedRecords)
         digest = digest_of_records(converted)
@@ -167,7 +167,7 @@ class Intake:
     ) -> PartialSuccess:
         """Take one export; once this returns its records are committed.
 
-        Returns the stored payload, the number of damaged records that were left out, and a warning
+        Returns the stored payload, the number of damaged records that were skipped, and a warning
         if an equal export was stored before. `converted` is the result of a conversion, if the
         payload is not the one that was sent; `digest` is that of a resend, if it does not follow
         from the payload alone.

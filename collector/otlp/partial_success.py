@@ -91,7 +91,7 @@ def reject_damaged(signal: Signal, payload: bytes) -> PartialSuccess:
 
 
 class RecordFilter:
-    """Splits an export into records and leaves out those that do not parse."""
+    """Splits an export into records and skips those that do not parse."""
 
     def __init__(self, signal: Signal, fields_max: int = FIELDS_MAX) -> None:
         self.num_rejected = 0

@@ -70,7 +70,7 @@ class ConvertedRecords(PartialSuccess):
     """The export made of the records that could be kept, and the first errors of the others.
 
     `are_distinguishable` is true if all records have an id or a timestamp, so that equal bytes are
-    a repeat and not another event.
+    a duplicate and not another event.
     """
 
     num_accepted: int
@@ -107,7 +107,7 @@ class TakenRecords:
 
 
 def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:
-    """Convert a request's body; raises Refused if it is no list of records.
+    """Convert a request's body; raises Refused if it is not a list of records.
 
     Raises TooManyRecords early if it has more objects and lists than `records_max` records could
     need.
@@ -139,7 +139,7 @@ def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:
 
 
 def _records(body: bytes, options: RecordOptions) -> Iterator[Any]:
-    """Yield each record as it was parsed, or the error of a line that is no JSON."""
+    """Yield each record as it was parsed, or the error of a line that is not JSON."""
     if options.form == "ndjson":
         for line in body.split(b"\n"):
             if line.removeprefix(BOM_UTF8).strip():

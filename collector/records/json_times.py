@@ -48,7 +48,7 @@ def _nanos_of_number(digits: str, unit: TimestampUnit | None) -> int:
         if not units:
             raise Misfit(
                 FIELD,
-                "the number is no time between 1990 and 2100 in seconds, milliseconds,"
+                "the number is not a time between 1990 and 2100 in seconds, milliseconds,"
                 " microseconds or nanoseconds: name its unit with ?timestamp_unit=, or set that of"
                 " the dataset",
             )
@@ -62,11 +62,11 @@ def _nanos_of_number(digits: str, unit: TimestampUnit | None) -> int:
 def _nanos_of_text(text: str) -> int:
     match = _RFC_3339.fullmatch(text)
     if match is None:
-        raise Misfit(FIELD, "the text is no RFC 3339 time such as 2026-11-25T09:30:00.5Z")
+        raise Misfit(FIELD, "the text is not an RFC 3339 time such as 2026-11-25T09:30:00.5Z")
     day, clock, fraction, zone = match.groups()
     try:
         moment = datetime.fromisoformat(f"{day}T{clock}{zone.upper().replace('Z', '+00:00')}")
         seconds = int((moment - _EPOCH).total_seconds())
     except (ValueError, OverflowError):
-        raise Misfit(FIELD, "the text is no time of the calendar") from None
+        raise Misfit(FIELD, "the text is not a time of the calendar") from None
     return seconds * 10**9 + int((fraction or "").ljust(9, "0"))

@@ -32,7 +32,7 @@ class Number(str):
 
 
 class NotJson(str):
-    """NaN or Infinity, which are no JSON."""
+    """NaN or Infinity, which are not JSON."""
 
     __slots__ = ()
 
@@ -73,7 +73,7 @@ def real(number: str, path: str) -> float:
 def fill(target: AnyValue, value: Any, path: str, depth: int = DEPTH_MAX) -> None:
     """Set an OTLP value to a parsed one; raises Misfit."""
     if isinstance(value, NotJson):
-        raise Misfit(path, f"{value} is no JSON; leave the field out or send null")
+        raise Misfit(path, f"{value} is not JSON; leave the field out or send null")
     if isinstance(value, Number):
         target.double_value = real(value, path)
     elif isinstance(value, str):

@@ -105,7 +105,7 @@ def _dataset_name(request: web.Request) -> str:
 def digest_of_records(
     token_id: str, key: str, body: bytes, converted: ConvertedRecords, unit: TimestampUnit | None
 ) -> bytes:
-    """Digest that a repeat of these records shares; of two equal clicks each has its own.
+    """Digest that a duplicate of these records shares; of two equal clicks each has its own.
 
     `unit` is the one that the request names: in another unit, equal bytes have other times.
     """
@@ -131,7 +131,7 @@ def _unit(request: web.Request) -> TimestampUnit | None:
     for unit in TIMESTAMP_UNITS:
         if name == unit:
             return unit
-    raise malformed(f"timestamp_unit is none of {', '.join(TIMESTAMP_UNITS)}")
+    raise malformed(f"timestamp_unit is not one of {', '.join(TIMESTAMP_UNITS)}")
 
 
 def _answer(taken: TakenRecords) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class MemoryBudget:
         BUFFERED_BYTES.set_function(lambda: self.size_bytes)
 
     def open(self, token_id: str, token_size_bytes_max: int | None = None) -> "Charge":
-        """Open a charge of 0 bytes; a token may have a limit of its own."""
+        """Open a charge of 0 bytes; a token may have its own limit."""
         return Charge(self, token_id, token_size_bytes_max or self.token_size_bytes_max)
 
     def change(self, token_id: str, size_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""Leaves records that violate the schema, or are outside, out of decoded rows, and names them."""
+"""Removes schema violations and events outside the window from decoded rows, and names them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from segments.typed.row_check import misfit_rows
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedPart:
-    """The records of a payload that are quarantined for one cause, as a payload of its own.
+    """The records of a payload that are quarantined for one cause, as its own payload.
 
     `verdict` names the rule: another nursery that judges by the same one gets the same bytes.
     """
@@ -119,7 +119,7 @@ class PassCheck:
         return pa.array(both, pa.bool_())
 
     def found(self) -> Iterator[tuple[int, str, SchemaMisfits]]:
-        """Yield the records that are left out, by the index of the payload and the cause."""
+        """Yield the records that are skipped, by the index of the payload and the cause."""
         for (payload, cause), records in sorted(self._reasons.items()):
             result = SchemaMisfits()
             for record in sorted(records):

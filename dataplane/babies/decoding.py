@@ -117,7 +117,7 @@ def _with_promoted(
     receipts: Receipts,
     attributes: RecordAttributes,
 ) -> tuple[Rows, Counter[str]]:
-    """Add the typed columns; leave out what violates the schema or is outside, and duplicates.
+    """Add the typed columns; skip what violates the schema or is outside, and duplicates.
 
     Other misfits are counted by column.
     """

@@ -1,4 +1,4 @@
-"""Leaves duplicates out of decoded log records, and keeps the deduplication keys of the others."""
+"""Removes duplicates from decoded log records, and keeps the keys of the others."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class SeenEvents:
     """Keys of the log records of one dataset that were decoded so far, each with its place.
 
     Rows come in the order of their babies, so of equal deduplication keys the first one is the
-    lowest by stream, offset and place. `repeats` are those that were left out, `without` have no
+    lowest by stream, offset and place. `duplicates` are those that were skipped, `without` have no
     deduplication key.
     """
 
     def __init__(self, deduplication: Deduplication, claimed: Collection[bytes] = ()) -> None:
-        """Leave `claimed` events out from the beginning: they are rows already."""
+        """Skip `claimed` events from the beginning: they are rows already."""
         self.deduplication = deduplication
         self._claimed = claimed
         self.duplicates = 0

@@ -25,7 +25,7 @@ class BabyQuarantine(Protocol):
 
 
 class BabyReader:
-    """Fetches and decodes baby segments; of a corrupt one only the damage is left out."""
+    """Fetches and decodes baby segments; of a corrupt one only the damage is skipped."""
 
     def __init__(self, store: ObjectStore, quarantine: BabyQuarantine) -> None:
         self._store = store
@@ -47,7 +47,7 @@ class BabyReader:
     ) -> tuple[Baby, int]:
         """Decode a fetched body into a baby and the time it was received.
 
-        Parts of datasets that are not wanted may be left out: a baby of many datasets is read by
+        Parts of datasets that are not wanted may be skipped: a baby of many datasets is read by
         several tasks. A flipped bit is corrected. Of a baby with more damage the parts name the
         damaged slices; one whose stamps or framing are damaged counts as empty, once its bytes are
         in the quarantine. Raises SegmentsError if the store did, then or now.

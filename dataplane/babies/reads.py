@@ -22,7 +22,7 @@ class Period:
 
 
 def period_of(period: RoutingPeriod) -> Period:
-    """Return a period as meta tells it; signals without a dataset are left out."""
+    """Return a period as meta tells it; signals without a dataset are skipped."""
     routes = {signal: getattr(period.routing, row.routing_field) for signal, row in TRAITS.items()}
     return Period(period.token_id, period.from_offset, {s: d for s, d in routes.items() if d})
 

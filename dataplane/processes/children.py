@@ -1,4 +1,4 @@
-"""Child processes: started in a session of their own, supervised, restarted, stopped in order.
+"""Child processes: started in their own session, supervised, restarted, stopped in order.
 
 The kernel sends a child SIGTERM if its parent is killed. Its output goes to a log file.
 """

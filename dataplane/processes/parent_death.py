@@ -2,7 +2,7 @@
 
 Usage: `python -I -S parent_death.py PARENT SIGNUM UID GID COMMAND`.
 
-The kernel sends the command SIGNUM when PARENT dies, even of SIGKILL. Done by a program of its own,
+The kernel sends the command SIGNUM when PARENT dies, even of SIGKILL. Done by its own program,
 not between fork and exec: in a process with gRPC threads, Python code that runs there can crash.
 UID and GID "-" keep the current ones. Imports no other module of Segplane, so that it starts in
 milliseconds.

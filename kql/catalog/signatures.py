@@ -3,10 +3,10 @@
 A signature is written `int long -> real: template`. Words before the arrow are parameters: a type,
 `number`, `ordered`, `any`, or `T`, which all arguments of that word share. `const` means that the
 argument is known before the query runs, `regex` that it is a regular expression, `?` that it may be
-left out, `...` that the last may be repeated, `...64` at most so often. The template is the name of an SQL pattern of each
+omitted, `...` that the last may be repeated, `...64` at most so often. The template is the name of an SQL pattern of each
 engine, by default the function's own name; a rule of `kql.functions.calls` serves cases that no
 signature describes. The words of its `taken` parameters are those of `kql.functions.arguments`: each
-argument is converted, or refused in words of its own.
+argument is converted, or refused in its own words.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Parameter:
     is_constant: bool = False
     is_optional: bool = False
     is_repeated: bool = False
-    # Of a repeated one, how many arguments there are at most; 0 = any number.
+    # The most arguments of a repeated one; 0 = any number.
     most: int = 0
 
 

@@ -103,7 +103,7 @@ _INFIX = (
 )  # fmt: skip
 _TERMS = {
     "contains": "Has the text somewhere",
-    "has": "Has the text as a term, between characters that are no letters and digits",
+    "has": "Has the text as a term, between characters that are not letters or digits",
     "hasprefix": "Has a term that begins with the text",
     "hassuffix": "Has a term that ends with the text",
     "startswith": "Begins with the text",
@@ -113,7 +113,7 @@ INFIX = {operator.name: operator for operator in _INFIX} | {
     f"{sign}{word}{case}": InfixOperator(
         f"{sign}{word}{case}",
         3,
-        ("Not: " if sign else "") + summary + (", case counts" if case else ""),
+        f"Negation of `{word}{case}`" if sign else summary + (", case counts" if case else ""),
         (_TEXT.format(word + case),),
     )
     for word, summary in _TERMS.items()

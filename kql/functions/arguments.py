@@ -141,7 +141,7 @@ def pattern(text: str, argument: Argument) -> Constant:
     try:
         regex.group_count(text)
     except ValueError as error:
-        argument.fail(f"{quoted(text)} is no regular expression of the subset", str(error))
+        argument.fail(f"{quoted(text)} is not a regular expression of the subset", str(error))
     return Constant(text, "string", "regex")
 
 

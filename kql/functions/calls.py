@@ -32,7 +32,7 @@ _WORDS: dict[str, KqlType] = {
 def applied(
     name: str, signatures: tuple[str, ...], arguments: list[Argument], offset: int
 ) -> Expression:
-    """Return the call of a function by the first signature that takes the arguments."""
+    """Resolve a function call to the first matching overload."""
     parsed = [signature(text, name) for text in signatures]
     for candidate in parsed:
         values = _accepted(candidate, arguments)

@@ -38,7 +38,7 @@ _LONG_REAL_MAX = float(2**63 - 1024)
 
 
 def from_text(text: Expression, to: KqlType, offset: int, source: str) -> Expression:
-    """Return a text as another type; null if it is no value of it."""
+    """Return a text as another type; null if it is not a value of it."""
     patterns = (Constant(p, "string", "regex") for p in PATTERNS[to])
     return Apply(f"string_to_{to}", (text, *patterns), to, offset, source)
 

@@ -66,7 +66,7 @@ def _is_size(argument: Expression, call: Apply) -> bool:
 
 
 def _collected(value: Apply) -> Apply:
-    """Return a list of values; those for which a condition does not hold are null and left out."""
+    """Return a list of values; those for which a condition does not hold are null and skipped."""
     element, *conditions = (a for a in value.arguments if not _is_size(a, value))
     if len(value.arguments) > 1 + len(conditions):
         size = value.arguments[-1]

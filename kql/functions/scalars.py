@@ -225,7 +225,7 @@ def _named_columns(call: syntax.Call, scope: Scope) -> list[Argument]:
     """Return the name and the value of each column."""
     if scope.is_aggregated or not scope.columns:
         raise KqlError(call.offset, "there are no columns to pack", "pack them before summarize")
-    # Columns that were added for the operator are no columns of the query.
+    # Columns that were added for the operator are not columns of the query.
     shown = ((n, t) for n, t in scope.columns.items() if not n.startswith("$"))
     pairs = ((Constant(n, "string"), ColumnValue(n, t)) for n, t in shown)
     return [Argument(value, call.offset) for pair in pairs for value in pair]
@@ -280,7 +280,7 @@ def _any_column(infix: syntax.Infix, scope: Scope) -> Expression:
     columns = [n for n, t in scope.columns.items() if t in types and not n.startswith("$")]
     if not columns or not INFIX[infix.operator].signatures or infix.operator.startswith("!"):
         hint = "write * has 'text', or not(* has 'text')"
-        raise KqlError(infix.offset, "this is no test of all columns that are texts", hint)
+        raise KqlError(infix.offset, "this is not a test of all columns that are texts", hint)
     tests = tuple(
         check(replace(infix, left=syntax.Name(infix.left.offset, n)), scope) for n in columns
     )
@@ -288,7 +288,7 @@ def _any_column(infix: syntax.Infix, scope: Scope) -> Expression:
 
 
 def _right(expression: syntax.Expression, scope: Scope) -> Argument:
-    """Return a checked operand; a name that is no column may be a text without quotes."""
+    """Return a checked operand; a name that is not a column may be a text without quotes."""
     try:
         return argument(expression, scope)
     except UnknownColumn as error:

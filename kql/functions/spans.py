@@ -31,7 +31,7 @@ def padded(value: Expression, width: int) -> Expression:
 
 
 def from_text(text: Expression) -> Expression:
-    """Return a text such as -1.02:03:04.5 as a timespan; null if it is none."""
+    """Return a text such as -1.02:03:04.5 as a timespan; null if it is invalid."""
     pattern = Constant(TEXT, "string", "regex")
     seconds = _sum(
         (_group(text, 2), 86_400), (_group(text, 3), 3_600), (_group(text, 4), 60),

@@ -61,7 +61,7 @@ def extend(operator: syntax.Operator, state: CheckedQuery, context: Context) -> 
             checked = argument(item.expression, state.scope(context)).value
         if unclear := references(checked) & replaced:
             what = f"column {quoted(min(unclear))} was replaced before"
-            raise KqlError(item.expression.offset, what, "put this into an extend of its own")
+            raise KqlError(item.expression.offset, what, "put this into its own extend")
         pending[names.of(item)] = checked
     return _extended(state, pending, operator)
 
@@ -152,7 +152,7 @@ def _is_aggregate(value: Expression) -> bool:
 
 
 def _outside(value: Expression, by: Values, aggregates: Values) -> Expression:
-    """Return an expression over aggregates, which become columns of their own.
+    """Return an expression over aggregates, which become their own columns.
 
     Engines take no aggregate within TRY, and no window or path around one.
     """

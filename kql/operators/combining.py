@@ -230,7 +230,7 @@ def _key(
         if set(sides) == {"$left", "$right"}:
             return _column(left, sides["$left"]), _column(right, sides["$right"])
     hint = "write a column's name, or $left.a == $right.b"
-    raise KqlError(expression.offset, "this is no key of a join", hint)
+    raise KqlError(expression.offset, "this is not a key of a join", hint)
 
 
 def _column(state: CheckedQuery, pattern: syntax.NamePattern) -> ColumnValue:

@@ -14,7 +14,7 @@ from kql.syntax.tree import Capture
 from kql.typed import Columns, Constant, ConstantRows, Expression, RowFilter
 from kql.types import INT_MAX, KqlType, Value, fits
 
-# Each is a SELECT of its own.
+# Each is its own SELECT.
 ROWS_MAX = 1_000
 _HINT = "write a number, a text or a literal such as datetime(...)"
 _STEP_OF: dict[KqlType, KqlType] = {"datetime": "timespan"}

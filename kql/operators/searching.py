@@ -54,7 +54,7 @@ def _matches(text: str, written: Literal, suffix: str) -> syntax.Expression:
     bare = text.strip("*")
     if not bare or "*" in bare:
         hint = "write 'text', 'text*', '*text' or '*text*'"
-        raise KqlError(written.offset, f"{quoted(text)} is no text to search for", hint)
+        raise KqlError(written.offset, f"{quoted(text)} is not text to search for", hint)
     name = {
         (False, False): "has",
         (False, True): "hasprefix",

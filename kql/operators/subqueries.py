@@ -104,7 +104,7 @@ def _has_query(
 
 
 def _table(infix: syntax.Infix, columns: Columns, context: Context) -> syntax.QueryPipeline | None:
-    """Return the table of an `in`: a query, or the name of a table that is no column or value."""
+    """Return the table of an `in`: a query, or the name of a table, not of a column or value."""
     if infix.operator not in _AMONG or len(infix.right) != 1:
         return None
     right = infix.right[0]

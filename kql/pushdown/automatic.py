@@ -1,4 +1,4 @@
-"""Automatic columns: values of attributes that some files have in a column of their own.
+"""Automatic columns: values of attributes that some files have in their own column.
 
 A query says `attributes['user.id']`, and the files decide how the value is read. So its conversions
 become hidden columns of the scan, which the source of the scan gives: from the file's column where
@@ -210,7 +210,7 @@ def _sources(relation: Relation) -> _Sources:
             bases = {column.base for column in table.automatic}
             return {base: (table, base) for base in bases if base in relation.columns}
         case Limit(count=int()):
-            # Of the few rows that are left the JSON costs less than a column of all rows.
+            # The JSON of the few remaining rows costs less than a column of all rows.
             return {}
         case RowFilter() | Numbered() | Limit() | Expand():
             sources = _sources(relation.input)

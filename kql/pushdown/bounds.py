@@ -1,4 +1,4 @@
-"""Time bounds of a query's reads: conservative, so that leaving out the rest changes nothing."""
+"""Time bounds of a query's reads: conservative, so that skipping the rest changes nothing."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

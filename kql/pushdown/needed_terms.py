@@ -1,6 +1,6 @@
-"""Terms of which the rows of a query's reads must have some: files without them are left out.
+"""Terms of which the rows of a query's reads must have some: files without them are skipped.
 
-Conservative: a need that is not known leaves out nothing.
+Conservative: a need that is not known skips nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ from segments.token_index.terms import (
     term_hash,
 )
 
-# Terms of which a row must have one, at most; a longer choice leaves out hardly any file.
+# Terms of which a row must have one, at most; a longer choice skips hardly any file.
 CHOICES_MAX = 16
 
 
@@ -45,14 +45,14 @@ class NeededTerm(NamedTuple):
     `value` is None if it is not known, and `term` is empty then or if the text has none.
     """
 
-    place: TextPlace
+    source: TextPlace
     term: str
     value: str | None = None
 
     @property
     def text(self) -> str:
         """The text that an index is asked for; empty if it cannot be asked."""
-        column, key = self.place
+        column, key = self.source
         if key is None:
             return self.term if column in TEXT_COLUMNS else ""
         is_pair = self.value is not None and has_pair(key, self.value)
@@ -61,7 +61,7 @@ class NeededTerm(NamedTuple):
     @property
     def hash(self) -> int:
         """Its hash."""
-        column, key = self.place
+        column, key = self.source
         return term_hash(column, self.text) if key is None else pair_hash(column, key, self.text)
 
 
@@ -89,16 +89,16 @@ class _Terms:
 
         kept = []
         for choice in self.choices:
-            places = {term: moved(term.place) for term in choice}
+            places = {term: moved(term.source) for term in choice}
             if all(places.values()):
-                kept.append(frozenset(t._replace(place=p) for t in choice for p in places[t]))
+                kept.append(frozenset(t._replace(source=p) for t in choice for p in places[t]))
         return _Terms(tuple(kept))
 
 
 def needed_terms(relation: Relation) -> dict[str, tuple[int, ...]]:
     """Return, for each table that is read, hashes of terms of which its rows must have one.
 
-    Empty = no row can be left out by its terms.
+    Empty = no row can be skipped by its terms.
     """
     choices: dict[str, Choice] = {}
     for table, needed in reads(relation, _Terms()):
@@ -116,10 +116,10 @@ def _stored(choice: Choice, table: Table) -> Choice:
     }
     terms = set()
     for term in choice:
-        column, key = term.place
+        column, key = term.source
         stored = TextPlace(table.stored.get(column, column), key)
         text_place = promoted.get(column, stored) if key is None else stored
-        term = term._replace(place=text_place)
+        term = term._replace(source=text_place)
         if column in table.computed or not term.text:
             return frozenset()
         terms.add(term)
@@ -179,7 +179,7 @@ def _member_places(member: Member) -> Iterator[TextPlace]:
 
 
 def _best(choices: tuple[Choice, ...]) -> Choice:
-    """Return the choice that leaves out most: the one whose shortest term is longest."""
+    """Return the choice that skips most: the one whose shortest term is longest."""
     short = [choice for choice in choices if 0 < len(choice) <= CHOICES_MAX]
     return max(
         short, key=lambda choice: min(len(t.value or t.term) for t in choice), default=frozenset()

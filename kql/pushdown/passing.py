@@ -1,6 +1,6 @@
 """Passes what a query needs of its rows down to the reads of its tables.
 
-Rows that a condition above leaves out need not be read below, as far as no other row depends on
+Rows that a condition above skips need not be read below, as far as no other row depends on
 them. Each implementation of `Needed` says which rows those are; this module says where it holds.
 """
 
@@ -77,7 +77,7 @@ def _below(
         case Aggregate():
             return needed.renamed(relation.by)
         case Distinct(on=on):
-            # With keys, some row of each is kept: leaving out rows would change which.
+            # With keys, some row of each is kept: skipping rows would change which.
             return needed.renamed(_same(relation.columns, lambda name: not on or name in on))
         case Limit():
             return needed if relation.count is None else needed.renamed({})

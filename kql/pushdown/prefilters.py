@@ -1,7 +1,7 @@
 """Cheap conditions that hold for every row that a filter keeps, and are evaluated before it.
 
 A condition on a member of a JSON text parses the text once for each time that it names the member.
-Most rows can be left out by a search in the text, or after parsing it once. Regular expressions are
+Most rows can be skipped by a search in the text, or after parsing it once. Regular expressions are
 searched for a part of their term first. In DuckDB, a filter evaluates its conditions on the rows
 that are left.
 """

@@ -1,9 +1,9 @@
 """Promoted columns, read in place of the attributes that they repeat.
 
-A promoted column is null for an attribute that is no value of its type. A number that is present is
+A promoted column is null for an attribute that is not a value of its type. A present number is
 the one that a query computes from the attribute, so the attribute is read only if the column is
 null. A text is read in place of the attribute. It is null for arrays and objects, so it is used
-only in comparisons with a constant that is no beginning of either, nor of a number.
+only in comparisons with a constant that is not a beginning of either, nor of a number.
 """
 
 import re
@@ -85,7 +85,7 @@ def _column_of(
 
 
 def is_text(constant: Expression, plain: re.Pattern[str] = _PLAIN) -> bool:
-    """Return whether a constant is no beginning of a number, an array or an object.
+    """Return whether a constant is not a beginning of a number, an array or an object.
 
     A number beyond a real's range is "Infinity" in a column.
     """

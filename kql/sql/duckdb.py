@@ -82,7 +82,7 @@ PATTERNS = {
     "startswith": "STARTS_WITH(<0>, <1>)",
     "endswith": "ENDS_WITH(<0>, <1>)",
     "match": "REGEXP_MATCHES(<0>, <1>)",
-    # The first leaves out most rows, the second whole row groups whose values are all the same.
+    # The first skips most rows, the second whole row groups whose values are all the same.
     "term": "(REGEXP_MATCHES(<0>, <2>) AND CONTAINS(LOWER(<0>), <3>) AND REGEXP_MATCHES(<0>, <1>))",
     "term_cs": "(CONTAINS(<0>, <2>) AND REGEXP_MATCHES(<0>, <1>))",
     # It is not null if the conversion of the text to a number is not.

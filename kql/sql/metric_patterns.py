@@ -9,7 +9,7 @@ https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quant
 from kql.sql.array_patterns import duckdb_lists, spark_lists
 from kql.sql.parameters import with_unique_parameters
 
-# NaN is no value: Prometheus marks the end of a series so.
+# NaN is not a value: Prometheus marks the end of a series so.
 # The increase of a counter from one point to the next is the later value if the counter began
 # again: its start is another one, as of each delta, or the value fell.
 _DUCKDB_RATE = (

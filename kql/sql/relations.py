@@ -94,7 +94,7 @@ class _Writer:
         return select
 
     def query(self, relation: Relation) -> exp.Query:
-        """Write a relation as a query of its own."""
+        """Write a relation as its own query."""
         return _WRITERS[type(relation)](self, relation)
 
     def _over(self, relation: Relation, names: Iterable[str] = ()) -> tuple[str, exp.Select]:

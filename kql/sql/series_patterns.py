@@ -50,7 +50,7 @@ def _spark_numbers(values: str) -> str:
 def _pairs(body: str) -> str:
     """Return an expression of both elements at each place, up to the longer series' end."""
     both = body.format(a="l.a[i]", b="l.b[i]")
-    # Null if one of them is no series.
+    # Null if one of them is not a series.
     places = (
         "CASE WHEN LEN(l.a) + LEN(l.b) >= 0 THEN RANGE(1, GREATEST(LEN(l.a), LEN(l.b)) + 1) END"
     )
@@ -113,7 +113,7 @@ _ALL = "CASE WHEN LEN(LIST_FILTER(l, LAMBDA e: e IS NULL)) = 0 THEN {0} END"
 _MEMBER = "CAST(JSON_EXTRACT(b, '/' || REPLACE(REPLACE(k, '~', '~0'), '/', '~1')) AS VARCHAR)"
 _LISTED = "LIST({0}<0>) FILTER (WHERE <0> IS NOT NULL)"
 _DUCKDB = {
-    # TO_JSON writes NaN and the infinities bare, which is no JSON.
+    # TO_JSON writes NaN and the infinities bare, which is not JSON.
     "make_series_real": _numbers("LIST(<0> ORDER BY <1>)"),
     "make_list_real": "COALESCE(" + _numbers(_LISTED.format("")) + ", '[]')",
     "make_set_real": "COALESCE(" + _numbers(f"LIST_SORT({_LISTED.format('DISTINCT ')})") + ", '[]')",

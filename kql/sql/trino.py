@@ -1,10 +1,10 @@
-"""SQL patterns of Trino. It has approximate percentiles only, so `percentile` is none of them."""
+"""SQL patterns of Trino. It has approximate percentiles only, so `percentile` is missing."""
 
 from kql.types import DATETIME_MAX, DATETIME_MIN
 
 _MICROS = "CAST(ROUND(TO_UNIXTIME({0}) * 1E6) AS BIGINT)"
 _US = _MICROS.format("<0>")
-# Nanoseconds after the year 2262 are no BIGINT.
+# Nanoseconds after the year 2262 do not fit a BIGINT.
 _FROM_MICROS = (
     "CAST(FROM_UNIXTIME_NANOS(CAST({0} AS DECIMAL(38, 0)) * 1000) AS TIMESTAMP(6) WITH TIME ZONE)"
 )

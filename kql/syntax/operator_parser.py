@@ -138,7 +138,7 @@ class OperatorParser:
         return Operator(offset, name, items=tuple(items), axis=tuple(axis), by=by)
 
     def top_nested(self, offset: int, name: str) -> Operator:
-        """Read `2 of a by count(), top-nested 3 of b by sum(x) asc`; a number may be left out."""
+        """Read `2 of a by count(), top-nested 3 of b by sum(x) asc`; a number may be omitted."""
         stream, hint = self._stream, "write: top-nested 2 of column by count()"
         items: list[Item] = []
         keys: list[Key] = []
@@ -148,7 +148,7 @@ class OperatorParser:
             stream.expect("of", hint)
             items.append(self._expressions.item())
             if stream.is_at("with"):
-                stream.fail("top-nested has no others here", "union them by a query of their own")
+                stream.fail("top-nested has no others here", "union them by their own query")
             stream.expect("by", hint)
             aggregate = self._expressions.item()
             items.append(aggregate)

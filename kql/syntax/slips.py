@@ -7,11 +7,11 @@ from kql.errors import suggestion
 # Texts in the place of an operator or of the end.
 _BEHIND = {
     "=": "write == to compare",
-    "like": "write contains 'x', startswith 'x' or matches regex 'x': % is no wildcard",
-    "ilike": "write contains 'x', startswith 'x' or matches regex 'x': % is no wildcard",
+    "like": "write contains 'x', startswith 'x' or matches regex 'x': % is not a wildcard",
+    "ilike": "write contains 'x', startswith 'x' or matches regex 'x': % is not a wildcard",
     "is": "write isempty(x) of a text, isnull(x) of others; isnotempty and isnotnull negate them",
     "not": "write !in (...), !contains 'x', or not(condition)",
-    "limit": "a limit is an operator of its own: | take 5",
+    "limit": "a limit is its own operator: | take 5",
     "offset": "there is no offset: sort, and filter by what the last page ended with",
     "group": "write summarize count() by x",
     "having": "a condition behind summarize is | where n > 5",
@@ -95,5 +95,5 @@ def function(name: str, names: Iterable[str]) -> str:
 
 
 def column(name: str) -> str | None:
-    """Return a hint for a name that is no column, but a word of another language."""
+    """Return a hint for a name that is not a column, but a word of another language."""
     return _NAMES.get(name.lower())

@@ -92,7 +92,7 @@ def _token(match: re.Match[str]) -> Token:
 
 
 def _typed(text: str, match: re.Match[str]) -> Token:
-    """Return the token of `type(...)`, whose content is no expression."""
+    """Return the token of `type(...)`, whose content is not an expression."""
     head = match[0].rstrip("( \t\r\n")
     end = _closing(text, match.end(), match.start())
     if head == "decimal":

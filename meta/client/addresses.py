@@ -84,7 +84,7 @@ def _address(entry: str, text: str, *, is_alone: bool) -> Address:
     match = _HOST_PORT.fullmatch(entry)
     if match is None:
         shown = repr(entry) if entry else f"an empty entry in {text!r}"
-        raise ValueError(f"{shown} is no address: expected host:port, or several with commas")
+        raise ValueError(f"{shown} is not an address: expected host:port, or several with commas")
     host, port = match[1], match[2]
     if port is None:
         if not is_alone:

@@ -234,7 +234,7 @@ class ReplyStream:
 
     def _begin_attempts(self) -> None:
         self._retries = Retries(self._caller.endpoints, self._ends_at)
-        # Of several failures in a row, the first one says why the stream ended.
+        # The first of several failures in a row says why the stream ended.
         self._failure: grpc.RpcError | None = None
 
     def _open(self) -> None:

@@ -70,7 +70,7 @@ class CurrentCredentials:
     def __call__(self) -> grpc.ChannelCredentials | None:
         """The credentials; None = plain text."""
         if self._tls is not None and self._changes.have_happened():
-            # Half written, the files are refused: the rest is a change of its own.
+            # Half written, the files are refused: the rest is its own change.
             with suppress(ValueError):
                 self._credentials = self._tls.credentials()
         return self._credentials

@@ -1,4 +1,4 @@
-"""Finds servers that take calls and do not answer: stopped, cut off or gone without a word.
+"""Finds servers that take calls and do not answer: stopped, cut off or lost.
 
 A call that has waited for 2 s has its connection probed by a health check of at most 3 s. An answer
 shows that the server is alive, and the call waits on, however long it takes. Without an answer the

@@ -10,7 +10,7 @@ class SentChanges:
     """The progress of a stream of changes.
 
     A stream may end inside of a large version. The next one begins with that version again, and the
-    changes that were received are left out.
+    changes that were received are skipped.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class SentChanges:
         return self._has_replies
 
     def receive(self, request: Any, reply: Any) -> "operations_pb2.WatchDatasetRequest":
-        """Leave out changes that were received before; returns the request for the rest."""
+        """Skip changes that were received before; returns the request for the rest."""
         self._has_replies = True
         changes = [
             change

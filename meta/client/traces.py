@@ -1,7 +1,7 @@
 """Trace context of calls: a span that is open in the calling program goes along as `traceparent`.
 
-https://www.w3.org/TR/trace-context/. OpenTelemetry is no dependency of this client: a program that
-has spans has loaded it.
+https://www.w3.org/TR/trace-context/. This client does not depend on OpenTelemetry: a program
+that has spans has loaded it.
 """
 
 import sys

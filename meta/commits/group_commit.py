@@ -4,16 +4,16 @@ It runs on the event loop and needs no locks: a call joins the queue and awaits 
 takes the queue, runs it as one batch in a thread, and answers every call. A call that finds the
 queue empty is a batch of one.
 
-Up to `batches_max` batches run side by side, each in a transaction on a connection of its own, and
+Up to `batches_max` batches run side by side, each in a transaction on its own connection, and
 share the callers evenly: while one is in the database, the event loop has the callers of another.
 Up to `full_batches_max` run if those beyond `batches_max` are full: their calls would not share a
 larger batch, and each batch prepares while the one before is in the database. Calls with a key in
 common are never in two batches that run at once.
 
 A batch is optimistic. A call that the batch cannot answer, because another transaction has locked
-its row, runs in a transaction of its own. If one call makes its batch fail, the halves of the batch
+its row, runs in its own transaction. If one call makes its batch fail, the halves of the batch
 run again, so that a refused call costs its neighbours a few transactions instead of one each. A
-call that is cancelled before its batch begins is left out; later, it is committed, and its
+call that is cancelled before its batch begins is skipped; later, it is committed, and its
 repetition finds the committed state.
 """
 
@@ -63,7 +63,7 @@ class Committer(Generic[Request, Answer, Session]):
     """One queue of calls of one kind.
 
     `run_batch` answers requests in order: with an answer, with the error that refuses the call, or
-    with None for a call that `run_alone` has to run in a transaction of its own. `begin` opens the
+    with None for a call that `run_alone` has to run in its own transaction. `begin` opens the
     transaction of a batch. Requests with a key in common are never in the same batch and run in the
     order of their arrival, one batch after the other. A batch is full with calls of `batch_max`
     weight together; one that weighs more is alone in its batch.
@@ -131,7 +131,7 @@ class Committer(Generic[Request, Answer, Session]):
             )
             return [next(late) if answer is None else answer for answer in answers]
         finally:
-            # The caller has left: its calls that are in no batch yet are left out.
+            # The caller has left: its calls that are in no batch yet are skipped.
             for call in calls:
                 call.answer.cancel()
 
@@ -159,7 +159,7 @@ class Committer(Generic[Request, Answer, Session]):
         return call
 
     def _begin(self, *, is_overdue: bool = False) -> None:
-        """Begin the batches that are due, each in a task of its own."""
+        """Begin the batches that are due, each in its own task."""
         self._beginning = None
         while (is_overdue or self._is_due()) and (batch := self._take()):
             task = asyncio.get_running_loop().create_task(self._work(batch))

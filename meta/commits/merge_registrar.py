@@ -16,7 +16,7 @@ QUICK_MOVES = 100
 
 
 class MergeRegistrar:
-    """Registers checked merges: in group commits, large ones in transactions of their own."""
+    """Registers checked merges: in group commits, large ones in their own transactions."""
 
     def __init__(self, transactions: Transactions, commit_batches: int = 1) -> None:
         self._transactions = transactions
@@ -71,6 +71,6 @@ def _weight(merge: Merge) -> int:
 
 
 def _are_alone(merges: Sequence[Merge]) -> list[bool]:
-    """Whether each call is large, or waits for others, and so has a transaction of its own."""
+    """Whether each call is large, or waits for others, and so has its own transaction."""
     keys = parts.conflict_keys(merges)
     return [len(m.moves) > QUICK_MOVES or bool(held) for m, held in zip(merges, keys, strict=True)]

@@ -14,13 +14,13 @@ HOSTS_MAX = 10_000
 class _Allowance:
     """A token bucket."""
 
-    left: float
+    attempts: float
     at: float
 
     def refill(self, now: float, per_sec: float, burst: float) -> float:
-        self.left = min(burst, self.left + (now - self.at) * per_sec)
+        self.attempts = min(burst, self.attempts + (now - self.at) * per_sec)
         self.at = now
-        return self.left
+        return self.attempts
 
 
 class FailedAttempts:
@@ -53,17 +53,17 @@ class FailedAttempts:
         total = self._total_of(allowance)
         if attempts < 1 or total.refill(now, TOTAL_PER_SEC, TOTAL_BURST) < 1:
             return False
-        allowance.left -= 1
-        total.left -= 1
+        allowance.attempts -= 1
+        total.attempts -= 1
         return True
 
     def succeeded(self, host: str) -> None:
         """Give a lookup back: the credential was good, or could not be looked up."""
         allowance = self._hosts.get(host)
         if allowance is not None:
-            allowance.left = min(HOST_BURST, allowance.left + 1)
+            allowance.attempts = min(HOST_BURST, allowance.attempts + 1)
             total = self._total_of(allowance)
-            total.left = min(TOTAL_BURST, total.left + 1)
+            total.attempts = min(TOTAL_BURST, total.attempts + 1)
 
     def _total_of(self, allowance: _Allowance) -> _Allowance:
-        return self._newcomers if allowance.left >= HOST_BURST else self._total
+        return self._newcomers if allowance.attempts >= HOST_BURST else self._total

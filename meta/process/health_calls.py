@@ -15,7 +15,7 @@ from grpc_health.v1.health import aio as health_aio
 from meta.process.call_places import CallPlaces, Context, NoMessage, Refusal
 
 # From 1,000 calls on that no handler has begun, gRPC ends new ones at random, as CANCELLED, health
-# checks among them. Calls of strangers have bounds of their own.
+# checks among them. Calls of strangers have their own bounds.
 _WAITING_CALLS_MAX = 1_000_000
 WAITING_CALLS = (
     ("grpc.server.max_pending_requests", _WAITING_CALLS_MAX),

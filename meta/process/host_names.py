@@ -46,5 +46,5 @@ def host_names(entries: Iterable[str]) -> HostNames:
 def _entry(text: str) -> tuple[str, int | None]:
     match = _ENTRY.fullmatch(text.lower())
     if match is None or (match[2] is not None and int(match[2]) > _PORT_MAX):
-        raise ValueError(f"{text[:80]!r} is no host name, expected one such as localhost:9580")
+        raise ValueError(f"{text[:80]!r} is not a host name, expected one such as localhost:9580")
     return match[1].removesuffix("."), None if match[2] is None else int(match[2])

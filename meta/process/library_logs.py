@@ -20,7 +20,7 @@ log = structlog.get_logger()
 SAMPLE_SECS = 60.0
 PLACES_MAX = 1_000
 FRAMES_MAX = 8
-# Servers of HTTP, and the exceptions by which they refuse what is no HTTP.
+# Servers of HTTP, and the exceptions by which they refuse what is not HTTP.
 _SERVERS = ("aiohttp.server", "uvicorn.error")
 _REFUSALS = "aiohttp.http"
 _Error = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -85,7 +85,7 @@ def _error_of(record: logging.LogRecord) -> _Error | None:
 
 
 def _level_of(record: logging.LogRecord, error: _Error | None) -> int:
-    """The message's level; what strangers send to a server is no warning."""
+    """The message's level; what strangers send to a server is not a warning."""
     is_refusal = error is None or error[0].__module__.startswith(_REFUSALS)
     return logging.INFO if record.name in _SERVERS and is_refusal else record.levelno
 

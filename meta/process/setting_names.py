@@ -1,4 +1,4 @@
-"""Names of settings: those that processes share, and those that changed or are gone."""
+"""Names of settings: those that processes share, and those that changed or were removed."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -94,7 +94,7 @@ def names_of(prefix: str, name: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class NameProblem:
-    """A variable that is no setting of today.
+    """A variable that is not a setting of today.
 
     `event` says why. `instead` is the name to use, or the value of the constant; "" = unknown.
     """
@@ -109,8 +109,8 @@ class NameProblem:
         if self.event == "setting_renamed":
             return f"{self.name} is now called {self.instead}"
         if self.event == "setting_removed":
-            return f"{self.name} is no setting any more: the value is {self.instead}"
-        return f"{self.name} is no setting" + (self.instead and f": did you mean {self.instead}?")
+            return f"{self.name} is not a setting any more: the value is {self.instead}"
+        return f"{self.name} is not a setting{self.instead and f': did you mean {self.instead}?'}"
 
 
 def find_problems(

@@ -39,7 +39,7 @@ class Authentication:
         Raises Unauthenticated or RoleRefused unless the call is allowed, and Unavailable if a token
         cannot be looked up now.
         """
-        # Read now: the call's memory is gone when its handler ends, and a thread may outlive that.
+        # Read now: the call's memory is freed when its handler ends, and a thread may outlive that.
         peer, sent = context.peer(), context.invocation_metadata() or ()
         principal = await self._principal(context, sent)
         if principal is not ANONYMOUS:

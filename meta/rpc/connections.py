@@ -13,7 +13,7 @@ HEADERS_BYTES_MAX = 16 * 1024
 
 
 def options(settings: Settings) -> list[tuple[str, int]]:
-    """Options of a gRPC server: connections end when they are old or their peer is gone.
+    """Options of a gRPC server: connections end when they are old or their peer is lost.
 
     Calls under way continue. Later ones connect again, to the server and with the certificates of
     that time.

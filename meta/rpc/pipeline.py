@@ -36,7 +36,7 @@ from meta.store.engine.call_scope import CallScope
 UNKNOWN_METHOD = "/unknown/Unknown"
 # A subject holds at most such a part of the threads; the rest is for others.
 THREADS_SHARE = 4
-# They have places of their own, and last.
+# They have their own places, and last.
 WATCH_METHODS = frozenset({"/meta.v1.OperationsService/WatchDataset"})
 # Calls whose messages have not come yet, and of which gRPC may hold all but the last byte.
 UNREAD_MAX, UNREAD_SECS = 64, 60.0
@@ -115,7 +115,7 @@ class Pipeline:
                 paced_for = _paced_for(error)
             # gRPC keeps the exception that `abort` raises with the call, in a reference cycle. It
             # must hold no frame that holds the request: so `abort` is called here, in the outermost
-            # frame, after the handler's error is gone and without the request.
+            # frame, after the handler's error is freed and without the request.
             del raw
             if paced_for is not None:
                 await self._wait(paced_for, cost.cpu_secs)

@@ -14,7 +14,7 @@ from meta.store.engine.pool import Database, OptionsRefused
 
 log = structlog.get_logger()
 POLL_SECS = 0.5
-# In addition to its pool, each process probes Postgres on a connection of its own.
+# In addition to its pool, each process probes Postgres on its own connection.
 CONNECTIONS_BESIDE_POOL = 1
 
 

@@ -1,4 +1,4 @@
-"""Background jobs of a server: each repeats in a thread of its own, whatever its runs raise."""
+"""Background jobs of a server: each repeats in its own thread, whatever its runs raise."""
 
 import threading
 import time

@@ -65,7 +65,7 @@ class Rounds:
         return self._repeat(lambda: self._transactions.write(routing.carry_on_left))
 
     def merge_deduplication_keys(self) -> bool:
-        """Merge all runs of keys that are due, each merge in a transaction of its own."""
+        """Merge all runs of keys that are due, each merge in its own transaction."""
         if self._deduplication_rounds % RUNS_EXPIRE_EVERY == 0:
             self._repeat(self._expire_page)
             self._transactions.write(staging.expire)

@@ -51,7 +51,7 @@ SUPERSEDED = (
 
 
 class Witness:
-    """One server's keeper, with a connection of its own: those of the pool may wait for it."""
+    """One server's keeper, with its own connection: those of the pool may wait for it."""
 
     def __init__(
         self,

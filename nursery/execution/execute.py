@@ -159,7 +159,7 @@ class _TaskExecution:
             routed.dataset.fail(error)
 
     def _quarantine_part(self, dataset: DatasetExecution, part: QuarantinedPart) -> None:
-        """Quarantine records that are left out; the registration of the dataset names them."""
+        """Quarantine records that are skipped; the registration of the dataset names them."""
         try:
             self._quarantine.put_part(part, dataset.dataset_id)
         except SegmentsError as error:

@@ -49,7 +49,7 @@ class Quarantine:
         self._put_payload(_key(payload), payload, cause, detail, dataset_id)
 
     def put_part(self, part: QuarantinedPart, dataset_id: str) -> None:
-        """Put records that are left out of a payload; they count once meta has registered it.
+        """Put skipped records of a payload; they count once meta has registered it.
 
         Places in the note are those of the payload that they are taken from.
         """

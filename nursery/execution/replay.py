@@ -1,6 +1,6 @@
 """Writes one payload of the quarantine as merged segments, by the nursery's own decoding.
 
-Its files name a batch of their own and no baby segment: the records of its baby are in other
+Its files name their own batch and no baby segment: the records of its baby are in other
 segments. Batch and keys follow from the payload's key, so that a repetition writes no second copy.
 """
 
@@ -26,7 +26,7 @@ from segments.store.interface import ObjectStore
 
 
 class StillViolating(Exception):
-    """Records of the payload are left out for a cause, as by a nursery; the message names them."""
+    """Records of the payload are skipped for a cause, as by a nursery; the message names them."""
 
     def __init__(self, part: QuarantinedPart) -> None:
         super().__init__(part.schema_violations.text(NOTED_MISFITS_MAX))
@@ -64,7 +64,7 @@ def write_payload(
 ) -> DatasetResult:
     """Decode a payload and write its records; `folder` is an empty folder on local disk.
 
-    Events with `claimed` deduplication keys are left out. Each attempt has keys of its own. Raises
+    Events with `claimed` deduplication keys are skipped. Each attempt has its own keys. Raises
     UndecodableSlice, StillViolating, StoreError, CorruptObject, and ObjectExists if an object
     of this attempt holds other bytes.
     """

@@ -28,8 +28,8 @@ class TaskEvents:
     """The deduplication keys in one task's segments of a dataset, each once.
 
     `hashes` has them one after the other, `days` their UTC days since 1970, and `babies` the place
-    of each one's baby in `baby_ids`. `repeats` are records that are left out because their event is
-    a row of these segments, or one already. `without` are rows without a deduplication key.
+    of each one's baby in `baby_ids`. `duplicates` are records that are skipped because their event
+    is a row of these segments, or one already. `without` are rows without a deduplication key.
     """
 
     spec: SegmentSpec

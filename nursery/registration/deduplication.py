@@ -78,7 +78,7 @@ class EventRegistrations:
         return answer
 
     def _distinct(self, move: FinishedMove) -> FinishedMove | None:
-        """Leave out all but the lowest of equal keys in the segments of several tasks."""
+        """Skip all but the lowest of equal keys in the segments of several tasks."""
         if len(move.results) < 2:
             return move
         lowest: dict[bytes, tuple[tuple[str, int], int]] = {}
@@ -163,7 +163,7 @@ def _without_events(
             # Never registered: meta refused the call that named them, or was not asked yet.
             store.delete([segment.key for segment in batch_segments])
             continue
-        # A file that is left out may be the only one of a baby.
+        # A file that is skipped may be the only one of a baby.
         footer = merged_footer(work.dataset_id, PRODUCER, footers[batch_id])
         written += _rewritten(store, work, remaining, excluded, footer, folder)
     return tuple(written)
@@ -200,7 +200,7 @@ def _rewritten(
 def _filtered(
     tables: Mapping[Signal, pa.Table], work: DatasetWork, excluded: Collection[bytes]
 ) -> dict[Signal, pa.Table]:
-    """Leave out log records with some deduplication keys, and sections without rows."""
+    """Skip log records with some deduplication keys, and sections without rows."""
     deduplication = work.spec.deduplication
     assert deduplication is not None
     remaining = dict(tables)

@@ -43,7 +43,7 @@ CHUNK_BYTES_MAX = 64 * 1024 * 1024
 COMPRESSION_MAX = 1_000
 # Prefix of metadata keys that every footer of ours has, and no other.
 OWN_KEYS = b"segplane."
-# The format of facts of a file that is no segment.
+# The format of facts of a file that is not a segment.
 FORMAT_FOREIGN = 0
 
 
@@ -54,7 +54,7 @@ class ClaimsToBeSegment(CorruptObject):
 class ForeignFile:
     """One open file. Faults of its bytes raise CorruptObject, faults of its rows NotMappable.
 
-    Its lineage is a batch of its own, so that a merge's output says that it holds the file.
+    Its lineage is its own batch, so that a merge's output says that it holds the file.
     """
 
     def __init__(self, source: Path | io.IOBase, registered: RegisteredFile) -> None:
@@ -133,7 +133,7 @@ class ForeignFile:
                 yield mapped
 
     def _mapped(self, rows: pa.RecordBatch, signal: Signal) -> pa.RecordBatch:
-        """Map rows; values that Python cannot hold, such as far times in lists, are no records."""
+        """Map rows; values that Python cannot hold, such as far times in lists, are not records."""
         try:
             return self._mapping.batch(rows, signal)
         except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:

@@ -20,7 +20,7 @@ OpenFile = Callable[[], Any]
 
 
 def open_rows(open_file: OpenFile, origin: FileOrigin, registered: RegisteredFile) -> Rows:
-    """Open a file that is not to be left out; raises CorruptObject."""
+    """Open a file that is not to be skipped; raises CorruptObject."""
     if origin is FileOrigin.SEGMENT or (
         origin is FileOrigin.UNREAD and claims_to_be_segment(open_file)
     ):
@@ -52,7 +52,7 @@ def examined(open_file: OpenFile, registered: RegisteredFile) -> ForeignFile | s
 
 
 def check_pages(open_file: OpenFile) -> None:
-    """Decode every page of a Parquet file that is no segment; raises CorruptObject."""
+    """Decode every page of a Parquet file that is not a segment; raises CorruptObject."""
     with open_file() as source, corruption_found("its pages cannot be read"):
         file = pq.ParquetFile(pa.PythonFile(source, mode="r"))
         for _ in file.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):

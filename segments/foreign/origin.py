@@ -13,7 +13,7 @@ class FileOrigin(Enum):
     UNREAD = "unread"
     # It was read, and its rows were mapped.
     MAPPED = "mapped"
-    # It was read, and is to be left out.
+    # It was read, and is to be skipped.
     UNREADABLE = "unreadable"
 
 

@@ -71,7 +71,7 @@ def read_babies(
 ) -> Iterator[tuple[BabyFound, Baby | None]]:
     """Read the babies of a stream between two offsets, in order; None is a damaged one's content.
 
-    One that is deleted meanwhile is left out.
+    One that is deleted meanwhile is skipped.
     """
 
     def read(info: ObjectInfo) -> tuple[BabyFound, Baby | None] | None:

@@ -14,7 +14,7 @@ from segments.keys import BABIES_ROOT
 class Rule:
     """The invariant that a finding violates, and the repair that needs no judgement.
 
-    Without an invariant it is no violation; `is_by_meta` means that RepairCatalog repairs it.
+    Without an invariant it is not a violation; `is_by_meta` means that RepairCatalog repairs it.
     """
 
     invariant: str = ""

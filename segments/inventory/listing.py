@@ -49,7 +49,7 @@ def stream_ids(babies: Iterable[ObjectInfo]) -> Iterator[str]:
 def list_babies(
     store: ObjectStore, stream_id: str, first: int = 0, last: int | None = None
 ) -> Iterator[ObjectInfo]:
-    """List the babies of a stream between two offsets; other names are left out."""
+    """List the babies of a stream between two offsets; other names are skipped."""
     after = baby_key(stream_id, first - 1) if first else ""
     for info in store.list(baby_prefix(stream_id), after):
         name = parse_key(info.key)

@@ -91,7 +91,7 @@ def merge_by_day(
 def day_spans(days: Collection[int], outputs_max: int) -> list[DaySpan]:
     """Divide all days that a time can have such that each span holds some of `days`.
 
-    Each of them has a span of its own if there are not too many; else the newest have, and all
+    Each of them has its own span if there are not too many; else the newest have, and all
     older ones share the first span: one file to be merged and divided again, not many.
     """
     ordered = sorted(set(days))

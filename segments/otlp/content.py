@@ -23,7 +23,7 @@ _TIME_END = 1 << 63
 class PayloadFacts:
     """Record count and time bounds (nanoseconds) of an export.
 
-    (start_time, end_time) is None if no record has a time of its own.
+    (start_time, end_time) is None if no record has its own time.
     """
 
     num_records: int

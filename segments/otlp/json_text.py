@@ -90,7 +90,7 @@ def bodies(anys: Array) -> tuple[Array, Array]:
 def objects(lists: Array, members: Members) -> Array:
     """Lists of structs as JSON arrays of objects; null for an empty or null list.
 
-    A member that renders null is left out. Raises UndecodableSlice for too many elements.
+    A member that renders null is omitted. Raises UndecodableSlice for too many elements.
     """
     structs = lists.flatten()
     if len(structs) == 0:

@@ -100,7 +100,7 @@ def _header(message: bytes, numbers: _Level) -> bytes:
             elements += 1
         else:
             kept += message[start:end]
-    # The same member twice is one of merged fields, which its parts alone do not tell.
+    # A repeated message field is merged by the parser, so its parts cannot be compared one by one.
     if len(numbers) > 1 and elements > 1:
         raise UndecodableSlice("a oneof occurs twice in a payload of very many records")
     return bytes(kept)

@@ -28,7 +28,7 @@ _KVLIST_VALUE = _POOL.get_for_message(pb.KeyValueList.DESCRIPTOR)
 
 
 class UndecodableSlice(Exception):
-    """The bytes are no OTLP that we can read."""
+    """The bytes are not OTLP that we can read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class SegmentFooter:
 
     `producer` names the program and its version. `quarantined` are baby segments whose records are
     not all in the file, because others of the same payloads were quarantined. `deduplication` is
-    the column by which its nursery left out duplicates; "" = it left out none. `unusable`
+    the column by which its nursery skipped duplicates; "" = it skipped none. `unusable`
     are automatic columns that do not stand for their attribute in the file, by name.
     """
 

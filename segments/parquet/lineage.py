@@ -65,7 +65,7 @@ def joined(batches: Iterable[BatchPart]) -> tuple[BatchPart, ...]:
 
 
 def of_days(batches: Iterable[BatchPart], first_day: int, last_day: int) -> tuple[BatchPart, ...]:
-    """Cut batch parts to some days; those without any of the days are left out."""
+    """Cut batch parts to some days; those without any of the days are skipped."""
     cut = (
         replace(
             batch,

@@ -60,7 +60,7 @@ def pages_of(
             raise UnknownPages("a page has another header")
         kind, size, stored, crc, values, encoding = map(_number, header.groups(b"\0")[:6])
         if kind != _DATA_PAGE or encoding not in _WHOLE_TEXTS:
-            raise UnknownPages("a page is no data page that has its texts in one piece each")
+            raise UnknownPages("a page is not a data page that has its texts in one piece each")
         content, has_crc = header.end(), header[4] is not None
         end, end_row = content + stored, row + values
         if not content <= end <= len(chunk) or not row < end_row <= column.num_values:

@@ -31,7 +31,7 @@ from segments.parquet.sorting import sort_owned
 from segments.parquet.spec import SegmentSpec
 from segments.signals import SIGNALS, Signal
 
-# Above, a file is worth row groups with pages of its own.
+# Above, a file is worth row groups with its own pages.
 SMALL_ROWS_MAX = 8_192
 # Up to here compression costs more than it saves.
 TINY_ROWS_MAX = 256

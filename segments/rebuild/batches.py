@@ -160,7 +160,7 @@ def _overlapped(ground: _Ground, batches: Iterable[NurseryBatch]) -> dict[str, s
 def _incomplete(ground: _Ground, batches: Sequence[NurseryBatch]) -> dict[str, str]:
     """Batches of which files are missing, unless only their remaining files hold the records.
 
-    Retention deletes single days, so a registered batch may be incomplete too; its babies are gone.
+    Retention deletes single days, so a registered batch without its babies may be incomplete too.
     """
     others = {a for b in batches if b.is_complete for a in ground.atoms[b.batch_id]}
     return {
@@ -219,7 +219,7 @@ def _ahead(ground: _Ground, chosen: set[str], required_atoms: set[OffsetSpan]) -
 
 
 def _lost(ground: _Ground, ahead: Iterable[str], covered: "_Covered") -> list[str]:
-    """Batches with babies that are gone and in no chosen file."""
+    """Batches with missing babies that are in no chosen file."""
     return sorted(
         i
         for i in ahead

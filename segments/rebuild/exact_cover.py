@@ -1,4 +1,4 @@
-"""Chooses among things that overlap: as much as possible is covered, nothing twice. Pure."""
+"""Exact-cover search that minimises uncovered elements. Pure."""
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class _State(Generic[Name, Atom]):
 
 
 def components(options: Mapping[Name, Collection[Atom]]) -> Iterator[tuple[Name, ...]]:
-    """Group options that share an atom, directly or through others; each is a matter of its own."""
+    """Group options that share an atom, directly or through others; each is a separate problem."""
     holders = _holders(options)
     seen: set[Name] = set()
     for first in options:
@@ -49,7 +49,7 @@ def choose(
     """Choose options that share no atom and cover every atom, except those that `may_skip`.
 
     If that is impossible, as few others as can be stay uncovered. `is_sound` judges a whole choice
-    by its chosen options and the atoms that it leaves out. None: not found within STEPS_MAX.
+    by its chosen options and the atoms that it leaves uncovered. None: not found within STEPS_MAX.
     """
     # Forced moves first. Atoms of the same options are decided together, unless they may be
     # skipped: `is_sound` wants to hear of each of those.

@@ -26,7 +26,7 @@ from segments.store.interface import ObjectInfo, ObjectStore
 class Inventory:
     """The objects of a bucket; `unread` are those under our prefixes that cannot be used.
 
-    `hidden` are keys of segments that were taken out. Their records are no gap, but none is live.
+    `hidden` are keys of hidden segments. Their records are not a gap, but none is live.
     """
 
     segments: SpilledSegments
@@ -72,7 +72,7 @@ def _segments(
 def _read(
     store: ObjectStore, kept: Collection[str], info: ObjectInfo
 ) -> SegmentFound | BabyFound | Dropped | None:
-    """Read one object; None for a name below the root of babies that is no baby's."""
+    """Read one object; None for a name below the root of babies that is not a baby's."""
     name = parse_key(info.key)
     try:
         if isinstance(name, BabyKey):

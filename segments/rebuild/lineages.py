@@ -7,7 +7,7 @@ from segments.keys import AttemptKey, parse_key
 from segments.offsets import babies_of
 from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
 
-# First and last offsets of live segments whose objects are gone, by stream.
+# First and last offsets of live segments whose objects are missing, by stream.
 Missing = Mapping[str, Sequence[tuple[int, int]]]
 # First and last days, by batch and part.
 Days = Mapping[tuple[str, int], Sequence[tuple[int, int]]]

@@ -1,7 +1,7 @@
 """Chooses among a dataset's segments in the bucket that a restored database does not know. Pure.
 
 The babies decide: records that they still hold are merged again. A segment comes back only if it
-holds records of babies that are gone, and only whole, so it may take the place of live segments
+holds records of missing babies, and only whole, so it may take the place of live segments
 that were merged into it. Offset ranges in footers are exact: they name the babies whose records a
 file holds.
 """
@@ -25,7 +25,7 @@ from segments.rebuild.lineages import (
 )
 from segments.rebuild.plan import settle_dataset
 
-# The babies that are present, by stream; fillers are left out.
+# The babies that are present, by stream; fillers are skipped.
 Present = Mapping[str, Mapping[int, BabyFound]]
 
 
@@ -33,7 +33,7 @@ Present = Mapping[str, Mapping[int, BabyFound]]
 class LostChoice:
     """Segments that come back, live ones that they replace, and the highest offset of each stream.
 
-    `gone` is the highest offset of each stream whose baby is gone. `held` are keys of segments
+    `gone` is the highest offset of each stream whose baby is missing. `held` are keys of segments
     whose records are all held elsewhere. With a reason nothing is chosen.
     """
 
@@ -100,7 +100,7 @@ def _usable(
     present: Present,
     merged: Mapping[str, int],
 ) -> list[SegmentFound]:
-    """Leave out what certainly need not come back.
+    """Skip what certainly need not come back.
 
     Records of live segments need not: a database is complete as of its own offsets. Nor need the
     outputs that a crashed merge left of babies that are merged again. Footers would not tell them
@@ -173,7 +173,7 @@ def _gone(
 ) -> dict[str, int]:
     """The highest offset of each stream whose records are in no live segment and in no baby.
 
-    A baby that is there counts for one that is gone if its own segment is: it was passed.
+    A baby that is there counts as missing if its own segment is: it was passed.
     """
     gaps: dict[str, int] = {}
     for stream_id, offset in babies_of(_ranges(usable)):

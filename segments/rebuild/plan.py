@@ -1,7 +1,7 @@
 """Derives a catalog from the bucket alone: live segments, and offsets per stream. Pure.
 
 Two things are known for sure. A batch that a merge took in was registered. And a baby segment that
-is still there can be merged again, so records must be found only for babies that are gone.
+is still there can be merged again, so records must be found only for missing babies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +68,7 @@ def plan(spilled: SpilledSegments, babies: Iterable[BabyFound]) -> Rebuild:
         answer.add(dataset_id, history, segments, chosen)
         newest = _newest(chosen)
         for stream_id, offset in history.merged_offsets.items():
-            # If the baby itself is gone, this is a time that is not too early.
+            # If the baby itself is missing, this is a time that is not too early.
             last = by_stream.get(stream_id, {}).get(offset)
             at = last.modified_at_nanos if last else newest.get(stream_id, 0)
             entries[stream_id].append(StreamEntry(dataset_id, offset, at // 10**9 * 10**9))
@@ -207,7 +207,7 @@ def _tail(covered: int, present: Mapping[int, BabyFound]) -> Tail:
     """
     end = covered
     above = [offset for offset in present if offset > covered]
-    # Offsets are reaped in order. If the highest covered baby is gone, those missing above it may
+    # Offsets are reaped in order. If the highest covered baby is missing, those above it may
     # be as well: merged, and of no interest to any dataset.
     if above and covered not in present:
         end = min(above) - 1

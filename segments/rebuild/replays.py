@@ -23,7 +23,7 @@ def settle_replays(
     """Return unmerged batches, by id, that readers shall not see, with the reason.
 
     `proven` are the files that merges prove. A replay followed from a registration, so it is kept,
-    unless the batch alone has records of further babies that are gone. Merged records stay.
+    unless the batch alone has records of further missing babies. Merged records stay.
     """
     replays = {i: parts for i, parts in batches.items() if not any(file.ranges for file in parts)}
     merged = _verdicts(proven)
@@ -78,7 +78,7 @@ def quarantined(file: SegmentFooter) -> Iterator[OffsetSpan]:
 
 
 def _verdicts(files: Iterable[SegmentFooter]) -> dict[BabyId, frozenset[str]]:
-    """The verdicts of babies whose records did not conform."""
+    """The verdicts of babies with schema violations."""
     verdicts: dict[BabyId, frozenset[str]] = {}
     for file in files:
         for verdict, spans in file.quarantined:

@@ -77,7 +77,7 @@ class SparkJobs:
 
         A task whose job has not begun does not begin.
         """
-        # If the JVM is gone there is nothing to cancel, and `run` reports it.
+        # If the JVM has ended there is nothing to cancel, and `run` reports it.
         with suppress(Exception):
             context = self._spark.sparkContext._jsc.sc()
             context.cancelJobGroupAndFutureJobs(label)

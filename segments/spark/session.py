@@ -30,7 +30,7 @@ from segments.spark.versions import (
     versions_here,
 )
 
-# Time for a JVM whose connections are gone already.
+# Time for a JVM whose connections are closed already.
 _END_SECS = 1.0
 
 # PySpark forks to start its JVM, and gRPC's fork handlers abort the child now and then (1 of 40
@@ -58,7 +58,7 @@ class SparkUnusable(RunnerUnusable):
 
 
 class SparkDied(RunnerDied):
-    """The session's JVM is gone. Nothing can be run in this process any more: end it."""
+    """The session's JVM has ended. Nothing can be run in this process any more: end it."""
 
 
 class SparkNotStarted(SparkDied):
@@ -233,7 +233,7 @@ def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
         "spark.python.daemon.module": daemon.__name__,
         f"spark.executorEnv.{daemon.MODULES}": ",".join(settings.task_modules),
         "spark.log.level": "ERROR",
-        # Several merge tasks run side by side as jobs of their own.
+        # Several merge tasks run side by side as their own jobs.
         "spark.scheduler.mode": "FAIR",
     }
     if settings.is_on_this_machine:

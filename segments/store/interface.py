@@ -21,7 +21,7 @@ class ObjectInfo:
 class ObjectStore(Protocol):
     """Objects under one location; complete and immutable from the moment their key is seen.
 
-    Every call may raise StoreUnavailable (no answer: try again) and StoreUnusable (bucket gone,
+    Every call may raise StoreUnavailable (no answer: try again) and StoreUnusable (no bucket,
     no permission: an operator must act); a key that no store can hold raises ValueError.
     Stores are safe to share between threads and pickle as their location.
     """

@@ -28,19 +28,19 @@ BITS_PER_TERM = 15
 # Bytes of a filter of few terms: in a smaller one a single term would set most bits, and files that
 # share the names of their metrics would all seem to have the same other terms.
 SIZE_MIN = 4
-# Of the bytes of its segment.
+# The largest part of its segment's bytes that an index may take.
 SHARE_MAX = 0.08
-# Of a block, for the filters of a row group whose share would be too little: the last row group of
+# Block bytes for the filters of a row group whose share would be too little: the last row group of
 # a section has few rows, and without a filter every question would read it in every file.
 SMALL_BYTES = 32
-# Of the spans of a row group, of 8 bytes each, which are kept until the row group is complete.
+# Terms of 8 bytes, of all spans of a row group, that are kept until the row group is complete.
 TERMS_MAX = 4_000_000
-# Of 512 KiB, tokenizing takes half of the CPU that it takes of all texts of a row group at once.
+# Tokenizing slices of 512 KiB takes half the CPU of all texts of a row group at once.
 SLICE_BYTES = 512 * 1024
 # Terms that came lately are known by a table, so that only others are collected.
 _RECENT_BITS = 16
 _RECENT_MASK = np.uint64(2**_RECENT_BITS - 1)
-# Terms that are collected until repeated ones among them are left out.
+# Terms that are collected until repeated ones among them are removed.
 _PENDING_MAX = 1_000_000
 _PROBE_SHIFT = np.uint32(32 - PROBE_BITS)
 
@@ -50,7 +50,7 @@ Filters: TypeAlias = npt.NDArray[np.uint8]
 class TokenIndexBuilder:
     """Makes the filters of each row group when it is written: memory is that of the index.
 
-    A row group has no filters, which means every term, if an attribute column is no JSON, if its
+    A row group has no filters, which means every term, if an attribute column is not JSON, if its
     spans have more than TERMS_MAX terms, or if the index would take more than its share of the
     file and more than SMALL_BYTES of a block for this row group.
     """

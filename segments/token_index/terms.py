@@ -32,7 +32,7 @@ _TERM = re.compile(r"[0-9A-Za-z]+")
 _DIGIT = re.compile(r"[0-9]")
 # Characters that JSON may write otherwise than they are.
 _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f]')
-# Texts in which an engine may show a value that is no string.
+# Texts in which an engine may show a value that is not a string.
 _NO_STRING = re.compile(r"[0-9eE+\-. ]*\Z|true\Z|false\Z|[\[{]")
 
 
@@ -40,7 +40,7 @@ def searched_terms(text: str, begins: bool = True, ends: bool = True) -> tuple[s
     """Return indexed terms that every text has in which `text` is found, whatever the case.
 
     If it `begins` or `ends` a term, no letter or digit is before or behind it there. Terms beside a
-    character that is no ASCII are left out, because that one may be found in another form.
+    character that is not ASCII are skipped, because that one may be found in another form.
     """
     terms = []
     for match in _TERM.finditer(text):

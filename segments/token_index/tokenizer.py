@@ -34,7 +34,7 @@ _END = b"\n" + bytes(16)
 _OTHER_FORM = re.compile(rb"(?<!\\)(?:\\\\)*\\(?:/|u(?!00[01]|007[fF]))")
 _DIGITS, _LOWER = b"0123456789", bytes(range(ord("a"), ord("z") + 1))
 _WORD_BYTES = 8
-# Of the characters of a term, letters have it and digits do not.
+# The bit that tells the letters of a term from its digits.
 _LETTER_BITS = 0x4040404040404040
 
 
@@ -50,7 +50,7 @@ _LETTERS = _MASKS & np.uint64(_LETTER_BITS)
 
 
 class NoPlainJson(ValueError):
-    """A text is no JSON in the form in which segments have it."""
+    """A text is not JSON in the form in which segments have it."""
 
 
 def term_hashes(column: str, texts: pa.ChunkedArray[Any]) -> Hashes:
@@ -79,7 +79,7 @@ def pair_hashes(column: str, texts: pa.ChunkedArray[Any]) -> Hashes:
     raw = np.frombuffer(text, np.uint8)
     backslashes = np.flatnonzero(raw == _BACKSLASH)
     if len(backslashes) and _OTHER_FORM.search(text):
-        raise NoPlainJson("a character has a form of its own")
+        raise NoPlainJson("a character has its own form")
     quotes = np.flatnonzero(raw == _QUOTE)
     if len(backslashes):
         quotes = quotes[~_is_escaped(quotes, backslashes)]

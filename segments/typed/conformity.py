@@ -77,7 +77,7 @@ def misfit(value: JsonValue, kql_type: str) -> str:
 
 
 def outside_reason(time_nanos: int, window: EventWindow) -> tuple[str, str]:
-    """Name the column of a time outside a window, and say why its event is left out."""
+    """Name the column of a time outside a window, and say why its event is skipped."""
     time = datetime.fromtimestamp(time_nanos // 1_000_000_000, UTC)
     return "timestamp", f"{time.date()} is not in the window, {window.text}"
 

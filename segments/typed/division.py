@@ -10,7 +10,7 @@ from segments.v1.otlp_counts_pb2 import PointCounts
 
 # Field number of the next level's messages; below them are log records, spans or metrics.
 _CHILDREN = (1, 2, 2)
-# A part that may be missing: containers without records are left out.
+# A part that may be missing: containers without records are skipped.
 _Parts = tuple[bytes | None, bytes | None]
 
 

@@ -1,8 +1,8 @@
 """Checks an OTLP payload against columns, without Arrow, for the collector.
 
 Nearly every value is of a kind that its column takes as it is, which three bytes of the attribute
-tell. Only what these leave open is parsed. Bytes that are no attribute as libraries write them may
-be passed over: the nursery checks again, by the columns themselves.
+tell. Only what these leave open is parsed. Bytes that no library writes for an
+attribute may be passed over: the nursery checks again, by the columns themselves.
 """
 
 import base64

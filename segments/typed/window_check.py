@@ -1,6 +1,6 @@
 """Checks the times of a logs payload against the window of a dataset's events, for the collector.
 
-A log record without a time of its own, or without a deduplication key, is none that is refused.
+A log record without its own time, or without a deduplication key, is none that is refused.
 """
 
 from collections.abc import Iterable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from meta.v1 import operations_pb2 as pb
 
 PAGE_LIMIT = 1_000
-# A change that is committed so long after a later one is left out; far more than calls take.
+# A change that is committed so long after a later one is skipped; far more than calls take.
 MISSING_SECS = 300.0
 # The newest ids that may still be committed when the log is first read.
 RECENT_IDS = 200
@@ -17,7 +17,7 @@ class AuditTail:
     """Reads the audit records that were added since the last poll.
 
     Ids are given in the order in which changes are made, and become visible in the order in which
-    these are committed: an id that is left out is asked for again. `read` lists the records behind
+    these are committed: an id that is skipped is asked for again. `read` lists the records behind
     an id in ascending order, at most `PAGE_LIMIT`.
     """
 

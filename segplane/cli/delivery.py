@@ -121,7 +121,7 @@ def _export(run: str, numbers: range) -> bytes:
 def _send(target: OtlpTarget, body: bytes) -> None:
     """Send an export; raises DeliveryFailed unless all of it is accepted."""
     if not target.endpoint.startswith(("http://", "https://")):
-        raise DeliveryFailed(f"endpoint {target.endpoint!r} is no http:// or https:// address")
+        raise DeliveryFailed(f"endpoint {target.endpoint!r} is not an http:// or https:// address")
     url = f"{target.endpoint.rstrip('/')}/v1/logs"
     status, reply = post(url, target.token, body, "application/json")
     if not status:

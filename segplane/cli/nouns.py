@@ -93,7 +93,7 @@ def pages(
     """Yield the items of a call that lists, page by page, at most `limit`.
 
     `cursor` is the field of the request that takes the id of the last item; without one, pages have
-    cursors of their own.
+    their own cursors.
     """
     paging = request if cursor else request.pagination
     while limit is None or limit > 0:

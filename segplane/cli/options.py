@@ -75,7 +75,7 @@ def moment_of(as_of: str | None) -> int | datetime | None:
         return None
     if as_of.isascii() and as_of.isdigit():
         if len(as_of) > _DIGITS_MAX:
-            raise usage(f"--as-of is {as_of}, which is no version")
+            raise usage(f"--as-of is {as_of}, which is not a version")
         return int(as_of)
     try:
         # An age counts from here, for every dataset and query.

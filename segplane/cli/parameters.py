@@ -77,7 +77,7 @@ def click_parameter(parameter: inspect.Parameter, help_: str | None) -> click.Pa
 
 
 def _names(parameter: inspect.Parameter, type_: object) -> tuple[str, ...]:
-    """Name an option; a flag has a negative form only if it may also be left out."""
+    """Name an option; a flag has a negative form only if it may also be omitted."""
     name = parameter.name.replace("_", "-")
     return (
         f"--{name}/--no-{name}" if type_ is bool and parameter.default is None else f"--{name}",

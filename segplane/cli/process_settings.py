@@ -43,7 +43,7 @@ def require_valid(settings: StackSettings, parts: Sequence[str]) -> None:
     """End with exit code 2 and all refusals of the settings of meta and of `parts`.
 
     A stack asks before it makes a folder or a database. Processes whose packages are not
-    installed are left out.
+    installed are skipped.
     """
     # A port of 0 is chosen at the start.
     settings = replace(settings, meta_port=settings.meta_port or defaults.META_PORT)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.exceptions import Exit
 
-# Of a process that SIGINT ends, for shells.
+# The code for shells of a process that SIGINT ends.
 EXIT_INTERRUPTED = 130
 
 # Modules of segplane.cli.commands, each with its commands or groups and their help.

@@ -27,7 +27,7 @@ OBJECTS_PER_MESSAGE = 1_000
 
 @dataclass(slots=True)
 class Report(CatalogTotals):
-    """Result of a check. Orphans are no violation: the janitor deletes them in time.
+    """Result of a check. Orphans are not violations: the janitor deletes them in time.
 
     At most KEPT_MAX violations and orphans are kept; `num_violations` and `num_orphans` count all.
     """
@@ -140,7 +140,7 @@ def _advance(
 class _Listing:
     """The requests of a check: the bucket's listing from a key on, in messages.
 
-    gRPC reads them in a thread of its own, as fast as meta takes them.
+    gRPC reads them in its own thread, as fast as meta takes them.
     """
 
     def __init__(self, store: ObjectStore, after_key: str, orphan_age_secs: int) -> None:

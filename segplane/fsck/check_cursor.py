@@ -40,7 +40,7 @@ class DataCursor:
 class CatalogTotals:
     """Totals of a check; orphans are keys of garbage, foreign are names that Segplane never gives.
 
-    `duplicates` are records that were left out because their events are rows.
+    `duplicates` are records that were skipped because their events are rows.
     """
 
     streams: int = 0
@@ -94,7 +94,7 @@ def load(path: Path, begin: Cursor, fixed: tuple[str, ...]) -> Cursor:
         raise CursorRefused(f"{path} cannot be read as a cursor file: {error}") from error
     names = {f.name for f in fields(begin)}  # type: ignore[arg-type]
     if not isinstance(stored, dict) or stored.pop("check", None) != type(begin).__name__:
-        raise CursorRefused(f"{path} is no cursor file of this check: delete it to start again")
+        raise CursorRefused(f"{path} is not a cursor file of this check: delete it to start again")
     for name in fixed:
         if stored.get(name) != getattr(begin, name):
             raise CursorRefused(

@@ -133,14 +133,14 @@ def footer_matches(segment: SegmentState, stored: StoredFooter) -> Iterator[Viol
 
 
 def _read_footer(store: ObjectStore, key: str) -> StoredFooter:
-    # pyarrow is no part of a light install; only a deep check needs it.
+    # pyarrow is not part of a light install; only a deep check needs it.
     from segments.parquet.reader import read_footer
 
     return read_footer(store, key)
 
 
 def _is_of_others(store: ObjectStore, key: str) -> bool:
-    """Return true for what readers map or leave out, which `segments find --unreadable` names."""
+    """Return true for what readers map or skip, which `segments find --unreadable` names."""
     from segments.foreign.opening import claims_to_be_segment
 
     try:
@@ -150,7 +150,7 @@ def _is_of_others(store: ObjectStore, key: str) -> bool:
 
 
 def _unreadable(client: MetaClient, unread: dict[str, str]) -> Iterator[Violation]:
-    """Leave out segments that were tombstoned since; their objects may be deleted."""
+    """Skip segments that were tombstoned since; their objects may be deleted."""
     for segment in _segments(client, list(unread)):
         text = f"object cannot be read: {unread[segment.segment_id]}"
         yield Violation("I9", segment.segment_id, text)

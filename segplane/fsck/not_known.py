@@ -1,6 +1,6 @@
 """Objects that the database does not know, however young, with the records that they hold.
 
-They are no orphans: no row names them, and no row or footer proves that their records are held
+They are not orphans: no row names them, and no row or footer proves that their records are held
 elsewhere. So the database is older than they are, or their writer is about to register them.
 """
 
@@ -63,7 +63,7 @@ class UnknownObjects:
 def find_not_known(client: MetaClient, store: ObjectStore, keys: Sequence[str]) -> UnknownObjects:
     """Look again at keys that a check did not know, and count their content.
 
-    Keys that a writer has registered since, or that a running merge writes, are left out. Raises
+    Keys that a writer has registered since, or that a running merge writes, are skipped. Raises
     MetaError, StoreError.
     """
     summary = UnknownObjects()
@@ -112,7 +112,7 @@ def _add_segment(
     unknown: UnknownObjects,
 ) -> None:
     """Count a segment, unless all its records are in babies that wait to be merged."""
-    # pyarrow is no part of a light install.
+    # pyarrow is not part of a light install.
     from segments.parquet.content import read_content
 
     try:

@@ -1,4 +1,4 @@
-"""Registers nursery batches that were written but never registered, if a baby of theirs is gone.
+"""Registers nursery batches that were written but never registered, if a baby of theirs is missing.
 
 Only what lineage proves: all files of a batch are there, and its offsets begin right behind each
 stream's merged offset. meta compares once more, so that nothing can be merged twice.

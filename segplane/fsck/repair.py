@@ -34,7 +34,7 @@ def repair(client: MetaClient, store: ObjectStore, cursor: CatalogCursor) -> Ite
     registered: set[str] = set()
     candidates = [*cursor.orphans, *cursor.unknown]
     if missing and candidates:
-        # pyarrow is no part of a light install.
+        # pyarrow is not part of a light install.
         from segplane.fsck.orphan_batches import register_batches
 
         for keys, line in register_batches(client, store, candidates, missing):

@@ -80,7 +80,7 @@ def find_withheld(
     losses: Iterable[pb.Loss],
     unreadable: Iterable[SegmentInfo],
 ) -> list[Withheld]:
-    """Count records that are quarantined, parked, hidden, lost or unreadable; leave out zeros.
+    """Count records that are quarantined, parked, hidden, lost or unreadable; skip zeros.
 
     `losses` is the whole ledger. Raises StoreError, MetaError.
     """

@@ -114,7 +114,7 @@ def _measured(
 
     async def endpoint(request: Request) -> Response:
         started = time.monotonic()
-        # Paths are the callers': they are no names of spans.
+        # Paths are the callers': they are not names of spans.
         with joined(f"http {request.method}", request.headers.items):
             route, response = await respond(request)
         metrics.REQUEST_SECONDS.labels(route, str(response.status_code)).observe(

@@ -1,4 +1,4 @@
-"""One query in a DuckDB of its own: limits, interruption, batches of rows."""
+"""One query in its own DuckDB: limits, interruption, batches of rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_FILE = re.compile(
     r"(?:Cannot open file|Failed to open local file|No files found that match the pattern)"
     r" [\"']([^\"']+)[\"']"
 )
-# DuckDB's words for a name that is no column.
+# DuckDB's words for a name that is not a column.
 _NO_COLUMN = re.compile(r"[Cc]olumn \"([^\"]+)\" not found in FROM clause")
 # The text that Arrow adds to a Python error, at the end of its first line.
 _TRACEBACK = " Detail: Python exception:"

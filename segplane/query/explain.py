@@ -45,9 +45,9 @@ def _of_source(query: RunningQuery, source: DatasetSource) -> Iterator[str]:
     if len(files) > _FILES_SHOWN:
         yield f"              ... and {len(files) - _FILES_SHOWN:,} more"
     if source.num_left_out:
-        yield f"  left out    {source.num_left_out:,} files without the terms, by their token index"
+        yield f"  skipped    {source.num_left_out:,} files without the terms, by their token index"
     if spans := sum(file.num_spans_left_out for file in files):
-        yield f"  left out    {spans:,} spans of rows of these files, by their token index"
+        yield f"  skipped    {spans:,} spans of rows of these files, by their token index"
     if source.fresh is not None:
         babies = len(source.fresh.babies)
         yield f"  fresh       {babies:,} baby segments with {source.fresh.rows:,} rows at most"

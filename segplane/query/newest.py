@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def write_newest(dataset: OpenDataset, limit: int, out: IO[bytes]) -> int:
     """Write at most `limit` records of each signal, newest first: a list of objects, one a line.
 
-    Values are written as queries write them, dynamic ones as JSON, and nulls are left out. Returns
+    Values are written as queries write them, dynamic ones as JSON, and nulls are omitted. Returns
     the rows. Raises QueryError.
     """
     rows = 0

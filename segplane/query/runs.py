@@ -35,7 +35,7 @@ class Ask:
 
     language: Language | None
     format: Format
-    place: QueryPlace
+    target: QueryPlace
     limits: QueryLimits
     rows_max: int
     is_explained: bool = False
@@ -82,13 +82,13 @@ def plan_over(
 
 def run(client: MetaClient, text: str, ask: Ask, now: datetime, file: IO[bytes] | None) -> None:
     """Run a query and write its result, to standard output without a file. Raises QueryError."""
-    target = ask.place
+    target = ask.target
     planned = plan(client, text, ask.language, now, as_of=target.as_of, is_fresh=target.is_fresh)
     for text_of_warning in planned.warnings:
         warnings.warn(text_of_warning, QueryWarning, stacklevel=2)
     with (
         _progress(ask) as progress,
-        opened_query(planned, ask.place, ask.limits, progress, define_views(planned)) as query,
+        opened_query(planned, ask.target, ask.limits, progress, define_views(planned)) as query,
     ):
         if ask.is_explained:
             for line in explanation(query):

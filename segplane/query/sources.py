@@ -36,7 +36,7 @@ _ALWAYS = TimeBounds()
 _TIMES = ("timestamp", "timestamp_nanos")
 # Each is a branch of the table's view, which DuckDB plans by itself.
 _NARROWED_MAX = 32
-# Of rows of a file, which DuckDB compares the number of each row with.
+# Ranges of a file's rows, with each of which DuckDB compares the number of each row.
 _RANGES_MAX = 32
 # DuckDB's names of Arrow's types, once they were asked for.
 _TYPE_NAMES: dict[pa.DataType, str] = {}

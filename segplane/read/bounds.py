@@ -54,7 +54,7 @@ class TimeBounds:
         """Return the bounds as FindSegments takes them; None = all times."""
         if self.start is None and self.end is None:
             return None
-        # An end of NANOS_MAX is no bound.
+        # An end of NANOS_MAX is not a bound.
         return common_pb2.TimeRange(
             start_time=NANOS_MIN if self.start is None else self.start,
             end_time=NANOS_MAX if self.end is None else self.end,

@@ -102,7 +102,7 @@ class OpenDataset:
         return ReadColumns(self.signals, self._promoted, self._column_names)
 
     def checked(self) -> Self:
-        """Return itself; raises ReadError for a name that is no column."""
+        """Return itself; raises ReadError for a name that is not a column."""
         assert self.columns
         return self
 

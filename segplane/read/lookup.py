@@ -27,7 +27,7 @@ def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
 def read_usages(
     client: MetaClient, dataset_ids: Sequence[str]
 ) -> Iterator[operations_pb2.DatasetUsage]:
-    """Read the usage of datasets with rows and duplicates, leaving out those that were deleted."""
+    """Read the usage of datasets with rows and duplicates, skipping those that were deleted."""
     for start in range(0, len(dataset_ids), _USAGES_MAX):
         page = dataset_ids[start : start + _USAGES_MAX]
         try:
@@ -117,7 +117,7 @@ def find_pages(
 
 
 def find_unreadable(client: MetaClient) -> Iterator[common_pb2.SegmentInfo]:
-    """Read every page of the segments that readers leave out, oldest first."""
+    """Read every page of the segments that readers skip, oldest first."""
     request = operations_pb2.ListUnreadSegmentsRequest(unreadable=True, limit=_UNREADABLE_PAGE)
     while True:
         reply = client.operations.ListUnreadSegments(request)

@@ -85,7 +85,7 @@ def open_through(
 ) -> OpenDataset:
     """Open a dataset by a client, which belongs to the dataset then. Raises ReadError.
 
-    Warns of files of others that are left out. Without `looks_at_files` none is, and a reader of
+    Warns of files of others that are skipped. Without `looks_at_files` none is, and a reader of
     them calls `readable`.
     """
     pin = _pinned(client, name, as_of)

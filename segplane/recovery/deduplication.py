@@ -37,7 +37,7 @@ def claim_rows(client: MetaClient, address: str, name: str) -> RowEvents:
 
     A repetition claims nothing. Raises NoDeduplication, ReadError, MetaError.
     """
-    # pyarrow is no part of the `cli` extra.
+    # pyarrow is not part of the `cli` extra.
     from segplane.read import open_dataset
     from segplane.read.lookup import settings_at
 

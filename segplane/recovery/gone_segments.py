@@ -32,7 +32,7 @@ PROGRESS_EVERY = 1_000
 
 @dataclass(frozen=True, slots=True)
 class GoneSegments:
-    """The live segments of one dataset whose objects are gone, and how many it has in all.
+    """The live segments of one dataset whose objects are missing, and how many it has in all.
 
     `is_accepted` means that they were accepted as deleted, and are hidden. Those of locked datasets
     are not.
@@ -52,7 +52,7 @@ class GoneSegments:
         return self.segments >= self.live_segments
 
 
-# Decides whether the gone segments of a dataset were deleted on purpose.
+# Decides whether the missing segments of a dataset were deleted on purpose.
 Decision = Callable[[GoneSegments], bool]
 
 

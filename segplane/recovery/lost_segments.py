@@ -1,4 +1,4 @@
-"""Brings back merged segments that a restored database does not know and whose babies are gone.
+"""Brings back merged segments that a restored database does not know and whose babies are missing.
 
 A pass reads the lineage of unknown segments, and looks which of those babies are in live segments
 or still in the bucket. Everything that has to come back is registered in one transaction. Segments

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Bindings that may come between the reading of a layout and the registration.
 _LAYOUTS_MAX = 3
-# Of the key and the records, by the cause.
+# Messages by the cause, with the key and the records to fill in.
 _REFUSED = {
     SCHEMA_VIOLATION: "{} violates the schema of the dataset ({}): correct the schema,"
     " or add --as-is, which leaves such columns null",
@@ -38,7 +38,7 @@ class ReplayRefused(Exception):
 
 
 class ReplayUndecodable(ReplayRefused):
-    """The payload is no message of its signal, or its dataset's layout is not known."""
+    """The payload is not a message of its signal, or its dataset's layout is not known."""
 
 
 class EventsTaken(ObjectExists):
@@ -87,7 +87,7 @@ def register_payload(
     outside its window. They are written again if the dataset is bound to a schema in between, or
     its window moves. Raises ReplayRefused, MetaError, SegmentsError.
     """
-    # pyarrow is no part of the `cli` extra; only a replay needs it.
+    # pyarrow is not part of the `cli` extra; only a replay needs it.
     from nursery.execution.replay import StillViolating, replay_keys, write_payload
     from segments.otlp.wire import UndecodableSlice
 

@@ -33,7 +33,7 @@ def find(store: ObjectStore, key: str) -> Quarantined:
     """Read the bucket's note of one payload; raises ObjectMissing, ReplayRefused."""
     name = parse_key(key)
     if not isinstance(name, QuarantineKey) or name.is_note:
-        raise ReplayRefused(f"{key} is no key of the quarantine")
+        raise ReplayRefused(f"{key} is not a key of the quarantine")
     return described(store, store.head(key), name)
 
 

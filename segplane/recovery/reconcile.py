@@ -2,7 +2,7 @@
 
 It runs while the stack runs. Streams that the database does not know come back ended, and the
 nurseries merge their babies. A collector whose stream was unknown wrote its unacknowledged exports
-to another one: the end of a stream whose exports are all acknowledged there is left out.
+to another one: the end of a stream whose exports are all acknowledged there is skipped.
 """
 
 from collections.abc import Callable
@@ -56,7 +56,7 @@ class StreamOutcome:
 class ReconcileReport:
     """Outcome for every unknown stream, and for the unknown segments.
 
-    `gone` are known segments whose objects are gone; `revoked` are the tokens that the restore
+    `gone` are known segments whose objects are missing; `revoked` are the tokens that the restore
     revoked again, at most REVOKED_MAX.
     """
 
@@ -98,7 +98,7 @@ def check_bucket(transactions: Transactions, store: ObjectStore) -> None:
 def check_stores(transactions: Transactions, store: ObjectStore) -> None:
     """Raise ReconcileRefused unless the named stores are those that meta is configured with.
 
-    Without one of them its lost segments would be left out unnoticed, and meta cannot answer
+    Without one of them its lost segments would be skipped unnoticed, and meta cannot answer
     segments of one that it does not know.
     """
     names, stored = store_names(store), transactions.read(object_stores.names)

@@ -26,7 +26,7 @@ class Planned:
     lost: tuple[SegmentFound, ...]
     choice: LostChoice
     live: tuple[SegmentFound, ...]
-    # Ids of live segments by key; those whose objects are gone with the babies they are of.
+    # Ids of live segments by key; those whose objects are missing, with their babies.
     live_ids: Mapping[str, UUID]
     missing: Mapping[UUID, Sequence[tuple[str, int, int]]]
     # The same babies, by stream.

@@ -191,7 +191,7 @@ def _read(path: Path) -> _File:
             segment.read_all()
         read = read_local_content(path)
     except (CorruptObject, OSError) as error:
-        raise RepairRefused(f"{path} is no sound segment: {error}") from None
+        raise RepairRefused(f"{path} is not a sound segment: {error}") from None
     with path.open("rb") as source:
         checksum = checksum_of(source)
     facts = SegmentFacts.of(read.stored, read.size_bytes, checksum.size_bytes, checksum.crc32c)

@@ -1,7 +1,7 @@
 """Babies of streams that a restored database does not know, as far as they were acknowledged.
 
 A collector whose stream is unknown writes its unacknowledged exports to another one. So the end of
-a stream whose exports are all acknowledged elsewhere, by their digests, is left out.
+a stream whose exports are all acknowledged elsewhere, by their digests, is skipped.
 """
 
 from collections.abc import Sequence

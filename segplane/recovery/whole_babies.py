@@ -57,7 +57,7 @@ def sound_copy(path: Path, damaged: bytes, *, is_as_is: bool) -> Baby:
     try:
         baby = decode_baby(body)
     except CorruptObject as error:
-        raise ReplayRefused(f"{path} is no sound baby segment: {error}") from None
+        raise ReplayRefused(f"{path} is not a sound baby segment: {error}") from None
     is_same = baby.is_stamped and body[-_CHECKSUM_BYTES:] == damaged[-_CHECKSUM_BYTES:]
     if not (is_same or is_as_is):
         raise ReplayRefused(
@@ -105,7 +105,7 @@ def replay_baby(
     `dataset_id` is that of payloads whose stamps name none. Raises ReplayRefused, MetaError,
     SegmentsError; a repetition continues.
     """
-    # pyarrow is no part of the `cli` extra; only a replay needs it.
+    # pyarrow is not part of the `cli` extra; only a replay needs it.
     from nursery.execution.quarantine import Quarantine
 
     quarantine = Quarantine(store)

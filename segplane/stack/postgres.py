@@ -242,7 +242,7 @@ class EmbeddedPostgres:
                 cwd=self._folder,
                 env=_environment(),
                 pass_fds=(lock,),
-                # A session of its own: Ctrl-C must reach Postgres after all processes that use it.
+                # Its own session: Ctrl-C must reach Postgres after all processes that use it.
                 start_new_session=True,
             )
 

@@ -40,7 +40,7 @@ def test_growth_is_a_higher_second_half(
     assert _run(name, value).is_growth is is_growth
 
 
-def test_noise_is_no_growth() -> None:
+def test_noise_is_not_growth() -> None:
     for seed in range(50):
         rnd = random.Random(seed)
 
@@ -64,7 +64,7 @@ def test_a_name_is_judged_by_its_part_before_the_dot() -> None:
     assert trend.limit == 464 * MIB
 
 
-def test_a_name_of_its_own_wins() -> None:
+def test_its_own_name_wins() -> None:
     samples = [Sample(float(i), {"files.postgres": 100.0}) for i in range(100)]
     allowances = {**ALLOWANCES, "files.postgres": GrowthAllowance(0.5, 0.0)}
 

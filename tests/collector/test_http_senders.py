@@ -194,5 +194,5 @@ def test_a_bad_data_point_is_rejected_by_itself() -> None:
 def test_json_of_which_nothing_is_valid_is_refused() -> None:
     body = b'{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"x"}]}]}]}'
 
-    with pytest.raises(Refused, match="found text that is no whole number"):
+    with pytest.raises(Refused, match="found text that is not a whole number"):
         to_protobuf("logs", body)

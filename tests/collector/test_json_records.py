@@ -179,7 +179,7 @@ def test_the_first_hundred_errors_are_listed_and_all_are_counted() -> None:
     assert (len(beyond.errors), beyond.num_rejected) == (ERRORS_MAX, ERRORS_MAX + 1)
 
 
-def test_each_line_is_a_record_of_its_own() -> None:
+def test_each_line_is_its_own_record() -> None:
     converted = convert(b'{"a": 1}\r\n\n{"a": \n \xff\n{"a": 2}', form="ndjson")
 
     assert [fields_of(log) for log in logs_of(converted)] == [{"a": 1}, {"a": 2}]

@@ -39,7 +39,7 @@ def test_a_charge_larger_than_the_bounds_enters_an_empty_budget() -> None:
         budget.open("b").grow_to(1)
 
 
-def test_a_token_may_have_a_limit_of_its_own() -> None:
+def test_a_token_may_have_its_own_limit() -> None:
     budget = MemoryBudget(10_000, 6_000)
     charge = budget.open("a", 2_000)
     charge.grow_to(2_000)

@@ -90,7 +90,7 @@ def test_unknown_members_are_ignored_wherever_they_are() -> None:
         pytest.param(
             "logs",
             b'{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"traceId":"xyz"}]}]}]}',
-            id="an id that is no hex",
+            id="an id that is not a hex",
         ),
         pytest.param(
             "logs",
@@ -99,7 +99,7 @@ def test_unknown_members_are_ignored_wherever_they_are() -> None:
         ),
     ],
 )
-def test_what_is_no_export_is_malformed(signal: Signal, body: bytes) -> None:
+def test_what_is_not_an_export_is_malformed(signal: Signal, body: bytes) -> None:
     with pytest.raises(Refused) as caught:
         to_protobuf(signal, body)
 

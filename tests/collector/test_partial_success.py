@@ -35,7 +35,7 @@ def logs(*resources: list[str]) -> LogsData:
     return data
 
 
-def test_a_bad_record_is_left_out_and_the_others_keep_their_bytes() -> None:
+def test_a_bad_record_is_skipped_and_the_others_keep_their_bytes() -> None:
     data = logs(["a", "<bad>", "b"], ["c"])
 
     valid = reject_damaged("logs", damaged(data.SerializeToString()))

@@ -26,7 +26,7 @@ SPENT = grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 def set_limit(ground: Ground, dataset_id: str, records_per_month: int) -> None:
-    """Give a dataset a monthly limit of its own."""
+    """Give a dataset its own monthly limit."""
     ground.client.operations.SetDatasetSettings(
         operations_pb2.SetDatasetSettingsRequest(
             dataset_id=dataset_id,
@@ -79,7 +79,7 @@ def test_a_sender_that_repeats_its_events_reaches_the_limit(
     collector = start_collector(COLLECTOR_METRICS_PORT=str(free_tcp_port))
 
     with collector.stub() as stub:
-        # Each with a time of its own, so that it is another export with the same event.
+        # Each with its own time, so that it is another export with the same event.
         for _ in range(3):
             stub.export(token.token_secret, orders("a"))
         call = stub.start(token.token_secret, orders("a"))

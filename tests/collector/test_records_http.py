@@ -52,7 +52,7 @@ class Sender:
 
 @pytest.fixture
 def sender(ground: Ground, start_collector: StartCollector) -> Sender:
-    """Give a sender with a token of its own."""
+    """Give a sender with its own token."""
     return Sender(start_collector(), ground.new_token())
 
 
@@ -151,7 +151,7 @@ GROUPED = (("shop", "web"), ("a%2Fb?c#d", "it's"), ("日本語 😀", "records")
 
 
 @pytest.mark.parametrize(("group", "name"), GROUPED)
-def test_records_of_a_dataset_in_a_group_have_a_path_of_their_own(
+def test_records_of_a_dataset_in_a_group_have_their_own_path(
     ground: Ground, sender: Sender, group: str, name: str
 ) -> None:
     create_group(ground.client, group)

@@ -27,7 +27,7 @@ def test_plain_text_beyond_this_machine_is_noticed(start_collector: StartCollect
 
 
 class TlsSender:
-    """Exports over TLS, each export on a connection of its own."""
+    """Exports over TLS, each export on its own connection."""
 
     def __init__(self, collector: CollectorProcess, authority: Authority, token_secret: str):
         self.collector = collector

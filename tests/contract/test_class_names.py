@@ -1,4 +1,4 @@
-"""Every public class has a name of its own, so that a name in a log or a review means one thing."""
+"""Every public class has its own name, so that a name in a log or a review means one thing."""
 
 import ast
 from collections.abc import Iterator

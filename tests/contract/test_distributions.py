@@ -12,7 +12,7 @@ from tests.support.wheels import PACKAGES, ROOT, Wheels, build_wheels, copy_tree
 
 TREE_ONLY = ROOT / "segplane" / "kql"
 PROCESSES = {"collector", "nursery", "merge_worker", "janitor"}
-# Neither the tree nor an editable installation is on the path: -I and -S leave out both.
+# Neither the tree nor an editable installation is on the path: -I and -S skip both.
 IMPORT_ALL = """
 import importlib, importlib.util, sys
 sys.path[:0] = [sys.argv[1]]

@@ -1,4 +1,4 @@
-"""Wheels in environments of their own: beside pyjanitor, on each Python that this machine has."""
+"""Wheels in their own environments: beside pyjanitor, on each Python that this machine has."""
 
 import json
 import os

@@ -125,7 +125,7 @@ ROW_OF_FIELD = {
     ),
     "CompleteSegmentMergeTask.more_segments": "outputs of `CompleteSegmentMergeTask`",
 }
-COUNTS, LEFT = "counts as the limit", {"left for the next call", "left out"}
+COUNTS, LEFT = "counts as the limit", {"left for the next call", "omitted"}
 
 
 LIMITS = documented()

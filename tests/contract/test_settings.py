@@ -89,7 +89,7 @@ def _shown(default: str) -> str:
     return default or "-"
 
 
-def test_names_that_changed_are_no_names_of_today(documented: dict[str, str]) -> None:
+def test_names_that_changed_are_not_names_of_today(documented: dict[str, str]) -> None:
     assert {*REMOVED, *RENAMED.values()}.isdisjoint(documented)
 
 
@@ -152,7 +152,7 @@ def test_config_show_has_sources_and_no_secrets(tmp_path: Path) -> None:
     assert ["NURSERY_INTERVAL_SECS", "1", "default"] in rows
     assert "spark.hadoop.fs.s3a.secret.key=***,spark.ui.enabled=true" in shown.stdout
     assert "hush" not in shown.stdout
-    assert "NURSERY_WAITS is no setting: did you mean NURSERY_WAIT_SECS?" in shown.stderr
+    assert "NURSERY_WAITS is not a setting: did you mean NURSERY_WAIT_SECS?" in shown.stderr
 
 
 def test_config_show_shows_no_password_of_a_url_and_every_refusal() -> None:

@@ -77,7 +77,7 @@ def test_rows_have_the_same_ids_however_payloads_are_decoded_together(
     assert len(set(made)) == len(made)
 
 
-def test_pieces_of_a_payload_have_ids_of_their_own() -> None:
+def test_pieces_of_a_payload_have_their_own_ids() -> None:
     body = logs(*[{}] * 30)
     pieces = list(cut("logs", body, is_validated=True, records_max=4))
     assert len(pieces) > 1

@@ -1,4 +1,4 @@
-"""Repeats of an event are left out of decoded rows, in whatever batches the rows come."""
+"""Duplicates of an event are removed from decoded rows, in whatever batches the rows come."""
 
 from typing import Any
 

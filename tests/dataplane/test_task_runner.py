@@ -20,7 +20,7 @@ def test_a_master_without_spark_names_the_tasks_that_run_at_once(
 
 @pytest.mark.parametrize("master", ["processes[]", "processes[0]", "processes[two]", "local[2"])
 def test_a_malformed_master_is_refused_in_one_line(master: str) -> None:
-    with pytest.raises(RunnerUnusable, match="is no master: use"):
+    with pytest.raises(RunnerUnusable, match="is not a master: use"):
         open_runner(SparkSettings("test", master))
 
 

@@ -34,7 +34,7 @@ def broken(reference: str) -> bool:
 def is_file(reference: str) -> bool:
     """Whether a path, or all that its braces expand to, exists.
 
-    `tests/` at its start and `.py` at its end may be left out.
+    `tests/` at its start and `.py` at its end may be omitted.
     """
     return all(
         any(any(root.glob(form)) for root in (ROOT, ROOT / "tests") for form in _forms(path))

@@ -1,4 +1,4 @@
-"""A whole Segplane per test: real processes over a database and a folder of their own."""
+"""A whole Segplane per test: real processes over a database and their own folder."""
 
 import os
 import shutil

@@ -42,7 +42,7 @@ AnyStack = TypeVar("AnyStack", bound=Stack)
 
 
 class PolicedStack(Stack):
-    """A stack whose processes beside meta have accounts of their own."""
+    """A stack whose processes beside meta have their own accounts."""
 
     bucket: PolicedBucket
 

@@ -144,7 +144,7 @@ def test_a_condemned_object_can_no_longer_be_registered(tools: Tools) -> None:
 
 
 @pytest.mark.parametrize("orphan_min_age", [60.0])
-def test_an_object_younger_than_meta_says_is_no_orphan(tools: Tools) -> None:
+def test_an_object_younger_than_meta_says_is_not_an_orphan(tools: Tools) -> None:
     key = new_merged_key(new_dataset(tools))
     tools.store.put_if_absent(key, b"")
 

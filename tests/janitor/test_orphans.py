@@ -72,7 +72,7 @@ def test_only_what_no_row_knows_is_deleted(store: ObjectStore) -> None:
 
     assert keys_of(store) == sorted([live, baby_live])
     assert meta.condemned == {orphan, task_orphan, baby_orphan}
-    assert (swept.listed, swept.deleted, swept.left, swept.foreign) == (5, 3, 0, 0)
+    assert (swept.listed, swept.deleted, swept.remaining, swept.foreign) == (5, 3, 0, 0)
 
 
 def test_a_young_object_is_not_even_asked_about(store: ObjectStore, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_one_sweep_deletes_a_tenth_of_a_dataset_at_most(store: ObjectStore) -> N
 
     swept = sweep(store, Meta().condemn, FAR_FUTURE, Shutdown())
 
-    assert (swept.deleted, swept.left) == (120 + 3, 1_080)
+    assert (swept.deleted, swept.remaining) == (120 + 3, 1_080)
     assert len(keys_of(store)) == 1_080 + 1
 
 

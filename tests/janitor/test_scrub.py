@@ -119,7 +119,7 @@ def test_a_missing_baby_is_found(tools: Tools, case: Case) -> None:
     assert damaged(tools) == {keys[0]: "the object is missing"}
 
 
-def test_one_bad_read_is_no_proof(tools: Tools, case: Case) -> None:
+def test_one_bad_read_is_not_proof(tools: Tools, case: Case) -> None:
     case.save(1)
     scrub_all(tools)
 

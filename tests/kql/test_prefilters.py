@@ -1,4 +1,4 @@
-"""Cheap conditions before a filter's own leave out no row that the filter keeps."""
+"""Cheap conditions before a filter's own skip no row that the filter keeps."""
 
 import duckdb
 import pytest
@@ -78,7 +78,7 @@ def test_a_number_is_found_however_it_is_written(number: str, condition: str) ->
 
 
 def test_a_filter_parses_the_attributes_of_rows_that_name_the_text_alone() -> None:
-    # A text that is no JSON is refused wherever it is parsed.
+    # A text that is not JSON is refused wherever it is parsed.
     store(("body", ["a", "b"]), ("attributes", ['{"k":"cart"}', "{no"]))
 
     assert kept("attributes['k'] == 'cart'") == ["a"]

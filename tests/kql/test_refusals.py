@@ -91,7 +91,7 @@ QUERIES = [
     ("rows | mv-apply x", "1:8", "no operator 'mv-apply'", "docs/kql.md"),
     ("rows | print x = 1", "1:8", "print stands alone", "begin a query"),
     ("rows | mv-expand s", "1:18", "takes a dynamic value, this is string", "split"),
-    ("rows | extend x = format_datetime(d, 'q')", "1:38", "'q' is no part of a format", "HH"),
+    ("rows | extend x = format_datetime(d, 'q')", "1:38", "'q' is not part of a format", "HH"),
     ("rows | extend x = datetime_diff('zz', d, d)", "1:33", "no part of a time 'zz'", "'hour'"),
     ("print extract('a', 0, 'a', typeof(q))", "1:35", "typeof(q) does not stand here", "extract"),
     ("print tolong('1', typeof(long))", "1:26", "typeof(long) does not stand here", "extract"),

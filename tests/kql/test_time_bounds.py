@@ -1,4 +1,4 @@
-"""Time bounds: what they are, and that leaving out what is outside changes no answer."""
+"""Time bounds: what they are, and that skipping what is outside changes no answer."""
 
 import random
 from datetime import UTC, datetime, timedelta

@@ -19,7 +19,7 @@ def catalog(meta_client: MetaClient) -> CatalogDriver:
 
 @pytest.fixture
 def collector(meta_client: MetaClient) -> IngestionDriver:
-    """Give a collector with a name of its own."""
+    """Give a collector with its own name."""
     return IngestionDriver(meta_client, f"collector-{uuid4().hex}")
 
 

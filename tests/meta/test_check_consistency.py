@@ -288,7 +288,7 @@ def test_a_listing_that_cannot_be_is_refused(
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_bytes_that_are_no_message_end_the_stream_as_invalid(meta_server: MetaServer) -> None:
+def test_bytes_that_are_not_a_message_end_the_stream_as_invalid(meta_server: MetaServer) -> None:
     with grpc.insecure_channel(meta_server.address) as channel:
         call: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(
             "/meta.v1.OperationsService/CheckConsistency"

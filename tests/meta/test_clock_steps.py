@@ -79,7 +79,7 @@ def test_a_pause_of_the_server_that_the_clock_shares_is_time(world: World) -> No
     assert world.is_older(stamp, GRACE)
 
 
-def test_a_time_without_a_server_is_no_part_of_an_age(world: World) -> None:
+def test_a_time_without_a_server_is_not_part_of_an_age(world: World) -> None:
     stamp = world.clock.now
     world.let_pass(100)
     world.true_time.now += HOUR

@@ -235,7 +235,7 @@ def test_a_sharding_field_is_a_column_of_the_files(
         return [f.field_name for f in meta_client.catalog.SetShardingFields(request).fields]
 
     for name in ("sevice_name", "duration", "status"):
-        with pytest.raises(InvalidArgument, match=rf"fields\[1\].field_name '{name}' is no column"):
+        with pytest.raises(InvalidArgument, match=rf"fields\[1\].field_name '{name}' is not a"):
             set_fields("body", name)
     set_promoted(meta_client, dataset, promoted("status"))
     # As an earlier release took it.

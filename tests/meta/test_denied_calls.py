@@ -86,7 +86,7 @@ def test_the_table_keeps_a_bounded_number_of_rows(meta_server: MetaServer) -> No
         denied_calls.add(tx, {("a", "X"): 1})
 
     assert _held(database) == most
-    # In a new minute the last one is a row of its own.
+    # In a new minute the last one is its own row.
     newest = rows_of(meta_server.client, limit=3)
     assert sum(calls for host, _, calls in newest if host in {"a", "b"}) == 4
 

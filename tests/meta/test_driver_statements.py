@@ -1,4 +1,4 @@
-"""Statements below SQLAlchemy: transactions of their own, translated errors, no lost connection."""
+"""Statements below SQLAlchemy: their own transactions, translated errors, no lost connection."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -157,7 +157,7 @@ def test_lists_tell_the_versions_that_reads_tell(meta_client: MetaClient) -> Non
     assert listed == {kind: entry.read().version for kind, entry in entries.items()}
 
 
-def test_an_allowance_that_registrations_use_up_is_no_part_of_the_version(
+def test_an_allowance_that_registrations_use_up_is_not_part_of_the_version(
     meta_client: MetaClient,
 ) -> None:
     entry = settings(meta_client)

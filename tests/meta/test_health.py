@@ -29,7 +29,7 @@ NOTICE_SECS = 5.0
 
 @dataclass(frozen=True)
 class WatchedHealth:
-    """A server with its background jobs, over a Postgres of its own."""
+    """A server with its background jobs, over its own Postgres."""
 
     postgres: EmbeddedPostgres
     stub: health_pb2_grpc.HealthStub

@@ -82,7 +82,7 @@ def test_an_entry_is_removed_at_the_deleted_offset_once_nothing_above_is_its_own
     assert [e.dataset_id for e in scene.nursery.stream(scene.stream).datasets] == [scene.web]
 
 
-def test_fsck_reports_a_registration_that_began_beyond_a_baby_of_its_own(
+def test_fsck_reports_a_registration_that_began_beyond_its_own_baby(
     scene: TwoDatasets,
 ) -> None:
     for offset, dataset in enumerate((scene.web, scene.web, scene.app)):
@@ -241,7 +241,7 @@ def test_a_baby_without_facts_waits_until_every_entry_has_passed_it(scene: TwoDa
     assert scene.findings() == []
 
 
-def test_the_last_baby_without_facts_is_no_stop_message(scene: TwoDatasets) -> None:
+def test_the_last_baby_without_facts_is_not_a_stop_message(scene: TwoDatasets) -> None:
     request = ingestion_pb2.CommitOffsetRequest(stream_id=scene.stream, committed_offset=0)
     scene.nursery.client.ingestion.CommitOffset(request)
 

@@ -34,7 +34,7 @@ def test_an_entry_that_receives_nothing_follows_without_a_row_or_a_version(
     assert scene.count(stored) == -1
 
 
-def test_an_entry_waits_for_the_first_baby_of_its_own(scene: TwoDatasets) -> None:
+def test_an_entry_waits_for_its_own_first_baby(scene: TwoDatasets) -> None:
     for offset, dataset in enumerate((scene.web, scene.web, scene.app, scene.web, scene.app)):
         scene.collector.commit(scene.stream, offset, dataset)
     assert scene.merged() == (-1, 1)
@@ -61,7 +61,7 @@ def test_a_registration_may_begin_anywhere_from_the_stored_to_the_implied_offset
     assert scene.findings() == []
 
 
-def test_no_registration_begins_beyond_a_baby_of_its_own(scene: TwoDatasets) -> None:
+def test_no_registration_begins_beyond_its_own_baby(scene: TwoDatasets) -> None:
     for offset, dataset in enumerate((scene.web, scene.app, scene.web, scene.app)):
         scene.collector.commit(scene.stream, offset, dataset)
 

@@ -81,7 +81,7 @@ def test_classes_of_duration_that_a_dataset_does_not_have_are_not_probed(
         held = int(pairs.scalar_one())
         known.learn(held_classes.read(tx, keys).items(), 1)
     # Nothing is as old, so that no limit ends the lookup early.
-    query = PageQuery(-2, -1, 1_000, known=known.known(0))
+    query = PageQuery(-2, -1, 1_000, classes=known.known(0))
 
     made = probes_made(database, partial(read_page, query=query))
 

@@ -109,7 +109,7 @@ def test_a_named_poison_segment_is_set_apart_at_the_first_split(
         worker.fail(worker.poll(), failed_segment_id=ids[5])
     merge_counts = {len(task.segments): task.merge_count for task in (worker.poll(), worker.poll())}
 
-    # Writing a single input again is no merge.
+    # Writing a single input again is not a merge.
     assert merge_counts == {1: 0, 15: 1}
 
 

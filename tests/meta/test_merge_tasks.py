@@ -204,7 +204,7 @@ def test_an_output_that_does_not_fit_changes_nothing(
     assert worker.complete(task.task_id, worker.output(task)).WhichOneof("result") == "success"
 
 
-def test_an_output_that_is_a_segment_of_its_own_is_refused_in_the_reply(
+def test_an_output_that_is_a_separate_segment_is_refused_in_the_reply(
     writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)

@@ -31,7 +31,7 @@ def test_a_fresh_schema_is_that_of_the_release_before(empty_database_url: str) -
     assert fresh == recorded
 
 
-def test_a_fresh_database_has_the_rows_and_a_secret_of_its_own(empty_database_url: str) -> None:
+def test_a_fresh_database_has_the_rows_and_its_own_secret(empty_database_url: str) -> None:
     database = Database(DatabaseSettings(url=empty_database_url))
     migrations.upgrade(database)
     database.close()

@@ -266,7 +266,7 @@ def test_a_broken_rule_is_refused_by_its_field(change: Change, field: str) -> No
     assert caught.value.field == f"more_segments[3].{field}"
 
 
-def test_the_number_of_events_is_no_negative_number() -> None:
+def test_the_number_of_events_is_not_a_negative_number() -> None:
     segment = plain()
     segment.ClearField("facts")
     segment.number_of_events = checks.EVENTS_MAX

@@ -124,7 +124,7 @@ def test_a_read_only_database_is_named_once_and_noticed_when_it_is_mended(
         scene.write()
 
 
-def test_a_read_only_answer_of_a_failover_is_no_error(database_url: str) -> None:
+def test_a_read_only_answer_of_a_failover_is_not_an_error(database_url: str) -> None:
     """A pooler may have led to a server in recovery; the present one takes writes."""
     with watched(database_url) as scene:
         scene.database.causes.note(psycopg.errors.ReadOnlySqlTransaction("cannot execute UPDATE"))

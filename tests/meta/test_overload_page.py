@@ -81,7 +81,7 @@ EXCEPTIONS = (
     f"at most every {json_web_tokens.RETRY_SECS:g} s",
     f"waits up to {execution.VERSION_WAIT_SECS:g} s",
     f"neither the {pipeline.UNREAD_SECS:g} s for a message nor the {pipeline.WRITE_SECS:g} s",
-    f"{refusal_pace.KEYS_MAX:,} callers have a pace of their own",
+    f"{refusal_pace.KEYS_MAX:,} callers have their own pace",
     f"meta sets this limit to {health_calls.WAITING_CALLS[0][1]:,}",
     f"pings {connections.PING_MS_MIN // 1_000} s apart",
 )

@@ -123,7 +123,7 @@ def test_the_databases_own_pepper_gives_way_to_a_configured_one(meta_settings: S
         tokens.use(address)
 
 
-def test_the_databases_own_pepper_is_no_previous_one_of_itself() -> None:
+def test_the_databases_own_pepper_is_not_its_previous_one() -> None:
     values = {
         "META_DATABASE_URL": "postgresql://x@localhost/x",
         "META_TOKEN_PEPPER_PREVIOUS": "database",

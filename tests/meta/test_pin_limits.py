@@ -113,7 +113,7 @@ def test_an_owner_whose_pins_hold_too_many_bytes_can_neither_take_nor_renew(
     pins.release(newer)
     with pytest.raises(QuotaExceeded):
         pins.take(version=newer.version)
-    # Another owner has bytes of its own.
+    # Another owner has its own bytes.
     assert PinDriver(pins.client, "other").take(version=newer.version).held_bytes == 8_001
 
 

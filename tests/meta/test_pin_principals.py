@@ -111,7 +111,7 @@ def test_a_principal_has_no_more_pins_by_other_names(ann: PinDriver, bob: PinDri
 
     with pytest.raises(QuotaExceeded, match="'ann' has 2 pins"):
         PinDriver(ann.client, owner="another name").take()
-    # The name alone is no reason to refuse another principal.
+    # The name alone is not a reason to refuse another principal.
     assert bob.take()
 
 

@@ -120,5 +120,5 @@ def test_a_change_that_another_person_forestalled_is_refused(
         meta_client.operations.SetDatasetSettings(request)
 
     set_ids(meta_client, dataset)
-    # It is in effect already, so that a retry of the same change is no error.
+    # It is in effect already, so that a retry of the same change is not an error.
     assert meta_client.operations.SetDatasetSettings(request).settings.record_ids

@@ -24,8 +24,8 @@ def resources(meta_client: MetaClient) -> ResourceDriver:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"context": "[]"}, "context is no JSON object"),
-        ({"context": "1"}, "context is no JSON object"),
+        ({"context": "[]"}, "context is not a JSON object"),
+        ({"context": "1"}, "context is not a JSON object"),
         ({"context": "{"}, "context "),
         ({"context": '{"a": 1, "a": 2}'}, "key twice"),
         ({"context": '{"a": [{"b": 1, "b": 2}]}'}, "key twice"),

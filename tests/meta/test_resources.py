@@ -187,9 +187,9 @@ def test_a_repeated_change_leaves_one_record_and_one_version(resources: Resource
 
 @pytest.mark.parametrize("kind", [0, 99])
 def test_a_kind_that_does_not_exist_is_refused(resources: ResourceDriver, kind: int) -> None:
-    with pytest.raises(InvalidArgument, match=f"is {kind}, which is no kind"):
+    with pytest.raises(InvalidArgument, match=f"is {kind}, which is not a kind"):
         resources.get(str(uuid4()), kind)
-    with pytest.raises(InvalidArgument, match=f"is {kind}, which is no kind"):
+    with pytest.raises(InvalidArgument, match=f"is {kind}, which is not a kind"):
         resources.all(kind)
 
 

@@ -186,7 +186,7 @@ def test_segments_in_a_merge_are_left_to_it_and_looked_at_again(
     assert (finished.segments_done, finished.segments_total) == (17, 17)
 
 
-def test_what_a_merge_took_counts_as_left_out(
+def test_what_a_merge_took_counts_as_skipped(
     rewrites: RewriteDriver, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 17)

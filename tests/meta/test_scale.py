@@ -81,7 +81,7 @@ def find_everywhere(tx: Transaction) -> int:
     masks = tx.execute(text("SELECT key, 1 << 6 FROM datasets ORDER BY key")).all()
     known = HeldClasses()
     known.learn([(key, mask) for key, mask in masks], 1_000)
-    query = PageQuery(500 * HOUR_NANOS + 1, 501 * HOUR_NANOS - 1, 1_000, known=known.known(0))
+    query = PageQuery(500 * HOUR_NANOS + 1, 501 * HOUR_NANOS - 1, 1_000, classes=known.known(0))
     return len(read_page(tx, query).pairs) + len(masks)
 
 

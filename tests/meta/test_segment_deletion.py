@@ -168,7 +168,7 @@ def test_nothing_is_handed_out_inside_the_grace(
     assert writer.confirm(*ids).error.reason == "GRACE_NOT_OVER"
 
 
-def test_confirming_something_that_is_no_id_is_refused(writer: Writer) -> None:
+def test_confirming_something_that_is_not_an_id_is_refused(writer: Writer) -> None:
     with pytest.raises(InvalidArgument):
         writer.confirm("x")
     with pytest.raises(InvalidArgument):

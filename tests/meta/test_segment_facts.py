@@ -69,7 +69,7 @@ def test_a_segment_without_facts_has_none(writer: Writer, dataset: str) -> None:
 
 
 @pytest.mark.one_meta(False)
-def test_a_lookup_by_signal_leaves_out_segments_known_to_have_none_of_it(
+def test_a_lookup_by_signal_skips_segments_known_to_have_none_of_it(
     writer: Writer, dataset: str
 ) -> None:
     logs, traces, both, unknown, unspecific = writer.save(

@@ -45,7 +45,7 @@ def test_a_duration_class_is_the_smallest_that_is_longer(duration: int) -> None:
     assert found <= DURATION_CLASS_MAX
 
 
-def test_an_end_at_the_greatest_time_is_no_bound(writer: Writer, dataset: str) -> None:
+def test_an_end_at_the_greatest_time_is_not_a_bound(writer: Writer, dataset: str) -> None:
     greatest = 2**63 - 1
     (last,) = writer.save(segment_of(dataset, greatest))
     (long,) = writer.save(segment_of(dataset, 0, greatest))

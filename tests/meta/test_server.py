@@ -24,7 +24,7 @@ def test_health_tells_that_the_database_answers(meta_server: MetaServer) -> None
     assert reply.status == health_pb2.HealthCheckResponse.SERVING
 
 
-def test_bytes_that_are_no_message_are_an_invalid_argument(meta_server: MetaServer) -> None:
+def test_bytes_that_are_not_a_message_are_an_invalid_argument(meta_server: MetaServer) -> None:
     with grpc.insecure_channel(meta_server.address) as channel:
         call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
             "/meta.v1.CatalogService/CreateDataset"

@@ -98,7 +98,7 @@ def test_an_unknown_stream_is_not_found_for_every_role(guard: GuardedServer) -> 
                 _stop(client, UNKNOWN)
 
 
-def test_a_stream_without_an_owner_goes_on_with_a_token_of_its_own(
+def test_a_stream_without_an_owner_goes_on_with_its_own_token(
     guard: GuardedServer, token: Token
 ) -> None:
     stream_id = IngestionDriver(guard.admin, NAME).register(token).stream_id

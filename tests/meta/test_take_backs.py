@@ -1,4 +1,4 @@
-"""OperationsService: replacements of other bytes, and replacements that are taken back."""
+"""OperationsService: replacements of other bytes, and reverts of replacements."""
 
 from dataclasses import dataclass
 
@@ -96,7 +96,7 @@ def test_a_file_of_another_checksum_needs_consent(scene: Scene, crc32c: int | No
     )
 
 
-def test_an_altered_replacement_is_taken_back(scene: Scene) -> None:
+def test_an_altered_replacement_is_reverted(scene: Scene) -> None:
     altered = scene.file(OTHER)
     replacement = scene.replace(altered, accept_altered=True)
 
@@ -110,7 +110,7 @@ def test_an_altered_replacement_is_taken_back(scene: Scene) -> None:
     assert [loss.HasField("withdrawn_version") for loss in scene.losses()] == [True, False]
     assert reply.loss == scene.losses()[1]
     assert [rpc for rpc, _ in scene.audited()].count("TakeBackReplacement") == 1
-    with pytest.raises(NothingToRepair, match="taken back"):
+    with pytest.raises(NothingToRepair, match="reverted"):
         scene.replace(altered, accept_altered=True)
     healed = scene.replace(scene.file(REGISTERED))
     assert scene.visible() == [healed.segment_id]
@@ -136,7 +136,7 @@ def test_an_altered_replacement_takes_no_part_in_merges_until_the_original_is_go
     assert not scene.client.operations.ReleaseSegment(released).success
 
 
-def test_an_original_that_is_handed_out_for_deletion_is_not_taken_back(
+def test_an_original_that_is_handed_out_for_deletion_is_not_reverted(
     meta_server: MetaServer, scene: Scene
 ) -> None:
     replacement = scene.replace(scene.file(REGISTERED))
@@ -161,7 +161,7 @@ def test_an_original_that_is_hidden_again_is_not_handed_out_for_deletion(
     assert [str(segment.segment_id) for segment in due] == [replacement.segment_id]
 
 
-def test_what_replaces_nothing_is_not_taken_back(scene: Scene) -> None:
+def test_what_replaces_nothing_is_not_reverted(scene: Scene) -> None:
     sources = scene.writer.save_many(scene.dataset, 4)
     scene.worker.plan()
     scene.worker.merge_all()

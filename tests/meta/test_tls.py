@@ -176,7 +176,7 @@ def test_a_client_takes_renewed_files_without_a_failed_call(
             assert client._endpoints.pick().connection() is not before
 
 
-def test_health_is_answered_in_plain_text_on_a_port_of_its_own(
+def test_health_is_answered_in_plain_text_on_its_own_port(
     meta_settings: Settings, authority: Authority
 ) -> None:
     port = claim_ports({"health": 0})["health"]

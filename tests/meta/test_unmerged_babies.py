@@ -93,7 +93,7 @@ def test_pages_show_what_was_committed_and_merged_at_the_first(
     assert offsets(page(meta_client, dataset)) == {}
 
 
-def test_babies_stamped_for_others_are_left_out_and_unstamped_ones_are_not(
+def test_babies_stamped_for_others_are_skipped_and_unstamped_ones_are_not(
     meta_client: MetaClient,
     catalog: CatalogDriver,
     nursery: NurseryDriver,

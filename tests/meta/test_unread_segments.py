@@ -172,7 +172,7 @@ def test_a_state_that_makes_no_sense_is_refused(
     assert found.foreign == ForeignFile(state=FOREIGN_STATE_UNREAD)
 
 
-def test_what_readers_leave_out_is_listed_in_pages_and_excluded_from_merges(
+def test_what_readers_skip_is_listed_in_pages_and_excluded_from_merges(
     writer: Writer, dataset: str
 ) -> None:
     ids = sorted(writer.save(segment_of(dataset))[0] for _ in range(3))

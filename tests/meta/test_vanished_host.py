@@ -101,7 +101,7 @@ class Callers:
 
 @dataclass
 class Scene:
-    """Two metas under load, over a primary and its standby on machines of their own."""
+    """Two metas under load, over a primary and its standby on their own machines."""
 
     primary: Machine
     standby: PostgresProcess

@@ -54,7 +54,7 @@ def parent(address: str, database_url: str, tmp_path: Path) -> Iterator["subproc
 
 
 class Reader:
-    """A reader with a connection of its own, which resumes wherever it is refused."""
+    """A reader with its own connection, which resumes wherever it is refused."""
 
     def __init__(self, address: str, since: int) -> None:
         self._address, self.through = address, since

@@ -160,7 +160,7 @@ def test_the_workers_seen_longest_ago_make_room(meta_client: MetaClient, databas
 
 
 @pytest.mark.one_meta(False)
-def test_readers_are_no_workers_and_see_no_settings_of_other_datasets(
+def test_readers_are_not_workers_and_see_no_settings_of_other_datasets(
     meta_settings: Settings,
 ) -> None:
     with guarded(meta_settings) as guard:

@@ -28,7 +28,7 @@ def records(count: int) -> bytes:
     return data.SerializeToString()
 
 
-# In less than 32 records Python reads the JSON; more than 8,192 are no small file.
+# In less than 32 records Python reads the JSON; more than 8,192 are not a small file.
 @pytest.mark.parametrize("count", [5, 100, 9_000])
 def test_a_segment_names_the_columns_whose_values_are_exact(
     collector: CollectorDriver, count: int

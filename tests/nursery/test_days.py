@@ -30,7 +30,7 @@ def find(collector: CollectorDriver) -> list[SegmentInfo]:
     return sorted(found, key=lambda one: one.time_range.start_time)
 
 
-def test_both_sides_of_midnight_are_found_at_one_version_in_files_of_their_own(
+def test_both_sides_of_midnight_are_found_at_one_version_in_their_own_files(
     collector: CollectorDriver,
 ) -> None:
     send(collector, MIDNIGHT + 5, MIDNIGHT - 1, MIDNIGHT, MIDNIGHT - 7)
@@ -79,7 +79,7 @@ def test_days_of_a_client_with_a_random_clock_do_not_flood_the_bucket(
     assert sum(one.number_of_events for one in found) == 300
 
 
-def test_of_days_with_as_many_records_the_newest_get_files_of_their_own(
+def test_of_days_with_as_many_records_the_newest_get_their_own_files(
     collector: CollectorDriver,
 ) -> None:
     times = [MIDNIGHT - day * DAY for day in range(30)]

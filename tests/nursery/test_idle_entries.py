@@ -1,4 +1,4 @@
-"""Nurseries poll entries that have something to merge, and leave out the others."""
+"""Nurseries poll entries that have something to merge, and skip the others."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def listed(collector: CollectorDriver) -> set[str]:
     return {entry.dataset_id for entry in unmerged(collector).datasets}
 
 
-def test_a_poll_leaves_out_entries_that_have_merged_everything(collector: CollectorDriver) -> None:
+def test_a_poll_skips_entries_that_have_merged_everything(collector: CollectorDriver) -> None:
     first, second = collector.dataset_id, dataset(collector.client)
     collector.send("one")
     collector.route(second)

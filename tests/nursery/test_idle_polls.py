@@ -77,7 +77,7 @@ def test_a_nursery_that_merged_everything_rests_until_more_is_due(
     assert shutdown.rests == [rest_secs, 4.0, 4.0]
 
 
-def test_the_time_of_a_job_is_no_part_of_the_rest_that_follows(collector: CollectorDriver) -> None:
+def test_the_time_of_a_job_is_not_part_of_the_rest_that_follows(collector: CollectorDriver) -> None:
     collector.send("merged")
     now, shutdown = [0.0], NotedRests()
 

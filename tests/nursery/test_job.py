@@ -57,7 +57,7 @@ def store(tmp_path: Path) -> ObjectStore:
 
 
 def baby_task(store: ObjectStore, text: str) -> Task:
-    """Put a baby with one log record into a stream of its own."""
+    """Put a baby with one log record into its own stream."""
     stream, dataset = str(uuid4()), str(uuid4())
     data = LogsData()
     record = data.resource_logs.add().scope_logs.add().log_records.add(time_unix_nano=1)

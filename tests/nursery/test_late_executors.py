@@ -32,7 +32,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fickle(packages: Path) -> Iterator[SparkJobs]:
-    """Start a session whose every task has a Python of its own, as a new executor has."""
+    """Start a session whose every task has its own Python, as a new executor has."""
     conf = (
         ("spark.executorEnv.PYTHONPATH", str(packages)),
         ("spark.python.use.daemon", "false"),
@@ -59,7 +59,7 @@ def test_a_batch_on_an_executor_of_another_release_is_refused_before_anything_is
     fickle.check()
 
 
-def test_a_merge_on_an_executor_of_another_release_is_no_failure_of_its_task(
+def test_a_merge_on_an_executor_of_another_release_is_not_a_failure_of_its_task(
     fickle: SparkJobs, packages: Path, tmp_path: Path
 ) -> None:
     task = ClaimedTask(

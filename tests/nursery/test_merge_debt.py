@@ -113,7 +113,7 @@ def test_exports_are_held_at_the_second_bound_until_merges_have_caught_up(
     assert usage(meta_client, dataset_id).merge_debt_max == most
 
 
-def test_days_that_no_merge_would_touch_are_no_debt(meta_client: MetaClient) -> None:
+def test_days_that_no_merge_would_touch_are_not_debt(meta_client: MetaClient) -> None:
     """Years of a few segments a day must not hold exports that no merge worker could free."""
     writer, worker = Writer(meta_client), WorkerDriver(meta_client)
     dataset_id = CatalogDriver(meta_client).dataset("web")

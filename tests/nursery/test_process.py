@@ -18,7 +18,7 @@ META_IS_AWAY = {
     "NURSERY_INTERVAL_SECS": "0.1",
 }
 ON_SPARK = {**META_IS_AWAY, "NURSERY_SPARK_MASTER": "local[1]"}
-# Tasks run in a JVM of their own, as on a cluster.
+# Tasks run in their own JVM, as on a cluster.
 ON_EXECUTORS = {
     **META_IS_AWAY,
     "NURSERY_SPARK_MASTER": "local-cluster[1,1,1024]",
@@ -88,7 +88,7 @@ def test_it_starts_a_killed_python_again_and_ends_with_an_error_when_its_jvm_die
 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["nursery", "merge_worker"])
-def test_first_jobs_that_keep_failing_are_no_wrong_setting(
+def test_first_jobs_that_keep_failing_are_not_a_wrong_setting(
     module: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     environment = {**ON_SPARK, **dying_python(tmp_path, 100)}

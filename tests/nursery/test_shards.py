@@ -83,7 +83,7 @@ def ground(collector: CollectorDriver) -> ShardedStreams:
 
 
 class Running:
-    """Nurseries that cycle in threads of their own until they are told to end."""
+    """Nurseries that cycle in their own threads until they are told to end."""
 
     def __init__(self, *shards: Shard) -> None:
         self._is_over = threading.Event()

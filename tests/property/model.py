@@ -143,7 +143,7 @@ class Model:
     pins: list[Pin] = field(default_factory=list)
     absences: list[Absence] = field(default_factory=list)
     replays: dict[str, ModelReplay] = field(default_factory=dict)
-    # Stream, dataset, verdict and offset of records that did not conform and are quarantined.
+    # Stream, dataset, verdict and offset of quarantined schema violations.
     counted: set[tuple[str, str, str, int]] = field(default_factory=set)
 
     def live_datasets(self) -> list[ModelDataset]:

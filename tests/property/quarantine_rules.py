@@ -17,7 +17,7 @@ ACCEPTANCE = operations_pb2.LossAcceptance(accept_loss=True, actor="operator", r
 
 
 class QuarantineRules(TaskRules):
-    """An operator replays payloads, and records that did not conform, or gives them up."""
+    """An operator replays payloads, and schema violations, or gives them up."""
 
     @rule(
         pick=PICK,
@@ -31,7 +31,7 @@ class QuarantineRules(TaskRules):
     def replay(
         self, pick: int, other: int, number: int, is_uncounted: bool, end: str, twice: bool
     ) -> None:
-        """I2: a payload is registered once, or is in the ledger, or is no payload; never two."""
+        """I2: a payload is registered once, or is in the ledger, or is not a payload; never two."""
         stream = chosen(list(self.model.streams.values()), pick)
         offset = max(0, stream.floor - other % 2 + (other % 5 == 0))
         dataset = chosen(list(self.model.datasets.values()), other)

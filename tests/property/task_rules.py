@@ -192,7 +192,7 @@ class TaskRules(SegmentRules):
         return list(self.meta.call(lambda c: c.janitor.ListMergeTasks(request)).tasks)
 
     def note_split_tasks(self) -> None:
-        """A task that failed too often is open no more; its halves are tasks of their own."""
+        """A task that failed too often is open no more; its halves are their own tasks."""
         listed = {task.task_id for task in self.list_tasks()}
         for task in self.model.tasks.values():
             if task.is_open and task.id not in listed:

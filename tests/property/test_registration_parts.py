@@ -180,7 +180,7 @@ def _each(scene: InProcessScene) -> tuple[list[Dataset], list[Merge]]:
 
 
 def one_by_one(scene: InProcessScene, calls: Sequence[Merge]) -> Answers:
-    """Register each call in a transaction of its own."""
+    """Register each call in its own transaction."""
     return [
         scene.transactions.write(lambda tx, call=call: register_batch(tx, [call]))[0]  # type: ignore[misc]
         for call in calls

@@ -134,7 +134,7 @@ def test_what_was_revoked_after_the_backup_is_revoked_again_before_the_first_cal
         assert revoked == {token.id}
         assert valid.id in {info.id for info in tokens.tokens}
         assert [bool(info.revoked_at) for info in listed.tokens] == [True]
-        # A revocation alone is a tick of its own.
+        # A revocation alone is its own tick.
         assert m.state().deletion_held
 
 
@@ -280,7 +280,7 @@ def test_an_operator_holds_deletion_by_hand(
         status = CliRunner().invoke(app, ["deletion", "--meta-address", address])
         assert "held" in status.output
         assert "history 1" in status.output
-        # A hold by hand is no restore.
+        # A hold by hand is not a restore.
         assert not meta.state().witness.restored_reason
         CliRunner().invoke(app, ["deletion", "--release", "--meta-address", address])
         assert meta.writer.due() == []

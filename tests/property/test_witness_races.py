@@ -172,7 +172,7 @@ def test_a_database_that_never_had_the_witness_of_its_bucket_is_restored(
         assert state.version > lost
 
 
-def test_a_crash_between_the_steps_of_a_term_is_no_restore(
+def test_a_crash_between_the_steps_of_a_term_is_not_a_restore(
     objects: Path, meta_settings: Settings, database_url: str, folder: Path
 ) -> None:
     """The next term is named, and its mark written, by a server that then died."""

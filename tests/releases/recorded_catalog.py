@@ -17,7 +17,7 @@ _PROMOTED = [
     {"name": "attempt", "type": "KQL_TYPE_LONG", "scope": "ATTRIBUTE_SCOPE_RECORD"},
 ]
 _ATTRIBUTES = ("record.id", "attempt")
-_SETTINGS = {
+SETTINGS = {
     "web": {
         "tombstone_grace": _GRACE,
         "promoted_columns": {
@@ -52,7 +52,7 @@ def make_catalog(admin: DescribedClient) -> Tokens:
         name: str(admin.call("CatalogService.CreateDataset", {"name": name})["id"])
         for name in DATASETS
     }
-    for name, settings in _SETTINGS.items():
+    for name, settings in SETTINGS.items():
         request = {"dataset_id": ids[name], "settings": settings}
         admin.call("OperationsService.SetDatasetSettings", request)
     fields = [{"field_name": "service_name", "weight": 2}]

@@ -3,13 +3,16 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from tests.releases.recorded_catalog import Tokens
+from meta.errors import UpgradeUnfinished
+from meta.v1 import resources_pb2 as pb
+from tests.releases.recorded_catalog import SETTINGS, Tokens
 from tests.releases.recorded_run import (
     ADMIN,
     EVERYTHING,
@@ -65,6 +68,61 @@ def test_records_come_through_processes_of_both_releases(
     before.meta.stop()
 
 
+def test_a_dataset_that_either_release_makes_is_read_by_both(
+    before: Installation, meta_server: MetaServer, tokens: Tokens
+) -> None:
+    expected: dict[str, Counter[str]] = {}
+    addresses = {"made-before": before.address, "made-today": meta_server.address}
+    for number, (name, address) in enumerate(addresses.items(), start=4):
+        with DescribedClient(RELEASE_BEFORE, address, ADMIN) as admin:
+            dataset = admin.call("CatalogService.CreateDataset", {"name": name})
+            request = {"dataset_id": dataset["id"], "settings": SETTINGS["web"]}
+            admin.call("OperationsService.SetDatasetSettings", request)
+            request = {"name": name, "dataset_name": name}
+            made = admin.call("IngestTokenService.CreateIngestToken", request)
+        # The token of one release comes to a collector of the other.
+        collector = before.start_collector(
+            tokens.access["ingest"],
+            f"collector-{number}",
+            META_ADDRESS=next(other for other in addresses.values() if other != address),
+        )
+        Sender(before, collector, made["plaintext_token"], {"logs": name}).send(name, 3)
+        collector.stop()
+        expected[name] = Counter(row["id"] for row in before.sent if row["dataset"] == name)
+
+    for name, ids in expected.items():
+        assert ids.total() == 3
+        assert _read_before(before, name, ("logs",)) == ids
+        assert _read_today(meta_server, name, is_fresh=True) == ids
+    before.meta.stop()
+
+
+def test_what_the_release_before_would_not_obey_waits_for_the_finish(
+    before: Installation, meta_server: MetaServer
+) -> None:
+    resources = meta_server.client.resources
+    web = pb.ResourceRef(kind=pb.RESOURCE_KIND_DATASET, name="web")
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: resources.LockResource(pb.LockResourceRequest(resource=web, reason="a case")),
+        lambda: resources.CreateGroup(pb.CreateGroupRequest(name="shop")),
+        lambda: resources.VacuumDatasets(
+            pb.VacuumDatasetsRequest(vacuum_id=str(uuid4()), dataset_name="web")
+        ),
+    )
+
+    for call in calls:
+        with pytest.raises(UpgradeUnfinished, match="run `segplane migrate --finish`"):
+            call()
+
+    # Nothing of them is left for the other meta, which changes and deletes the dataset as before.
+    with before.client(ADMIN) as admin:
+        listed = admin.call("CatalogService.ListDatasets")["datasets"]
+        assert "web" in {dataset["name"] for dataset in listed}
+        dataset_id = admin.call("CatalogService.CreateDataset", {"name": "passing"})["id"]
+        admin.call("CatalogService.DeleteDataset", {"id": dataset_id})
+    before.meta.stop()
+
+
 def _merge(before: Installation, meta_server: MetaServer, tokens: Tokens) -> None:
     """Let the other processes of the release before work for today's meta."""
     today, access = {"META_ADDRESS": meta_server.address}, tokens.access
@@ -80,18 +138,20 @@ def _merge(before: Installation, meta_server: MetaServer, tokens: Tokens) -> Non
         process.stop()
 
 
-def _read_before(before: Installation) -> Counter[str]:
+def _read_before(
+    before: Installation, dataset: str = "web", signals: Iterable[str] = EVERYTHING
+) -> Counter[str]:
     """Read ids of records, a promoted column, by the release's command line from its own meta."""
     ids: Counter[str] = Counter()
-    for signal in EVERYTHING:
+    for signal in signals:
         options = ("--signal", signal, "--columns", "record")
         output = before.command(
-            "read", "web", "--fresh", "--format", "json", "--output", "-", *options
+            "read", dataset, "--fresh", "--format", "json", "--output", "-", *options
         )
         ids.update(json.loads(line)["record"] for line in output.splitlines())
     return ids
 
 
-def _read_today(meta_server: MetaServer, *, is_fresh: bool) -> Counter[str]:
-    records = read(meta_server.address, ADMIN, "web", is_fresh=is_fresh)
+def _read_today(meta_server: MetaServer, dataset: str = "web", *, is_fresh: bool) -> Counter[str]:
+    records = read(meta_server.address, ADMIN, dataset, is_fresh=is_fresh)
     return Counter(record.id for record in records.elements())

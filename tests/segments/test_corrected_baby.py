@@ -55,7 +55,7 @@ def test_a_flipped_bit_of_a_large_baby_is_corrected() -> None:
     assert correct_baby(_flipped(body, len(body) * 4)) == body
 
 
-def test_a_payload_without_a_digest_of_its_own_is_not_guessed() -> None:
+def test_a_payload_without_its_own_digest_is_not_guessed() -> None:
     """Checksums over the same bytes do not prove one another."""
     body = encode_baby(replace(SAMPLE, parts=_PARTS))
     payload = _PARTS[0].slices[0]

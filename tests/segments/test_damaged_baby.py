@@ -87,7 +87,7 @@ def test_a_damaged_baby_of_0_1_0_cannot_be_recovered() -> None:
         recover_baby(_of_0_1_0(SAMPLE))
 
 
-def test_a_payload_without_a_stamp_of_its_own_cannot_be_recovered() -> None:
+def test_a_payload_without_its_own_stamp_cannot_be_recovered() -> None:
     unstamped = SAMPLE.parts[0]._replace(exports=())
 
     with pytest.raises(CorruptObject, match="other checksums"):
@@ -95,6 +95,6 @@ def test_a_payload_without_a_stamp_of_its_own_cannot_be_recovered() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff", b"no protobuf at all"])
-def test_what_is_no_baby_cannot_be_recovered(body: bytes) -> None:
+def test_what_is_not_a_baby_cannot_be_recovered(body: bytes) -> None:
     with pytest.raises(CorruptObject):
         recover_baby(body)

@@ -110,7 +110,7 @@ def test_every_value_of_a_file_is_in_its_record(table: pa.Table) -> None:
                     assert same(value, held), (name, value, held)
 
 
-def test_the_column_that_names_the_signals_is_no_attribute() -> None:
+def test_the_column_that_names_the_signals_is_not_an_attribute() -> None:
     times = pa.array([1, 2], pa.timestamp("us"))
 
     file = opened(pa.table({"timestamp": times, "signal": pa.array(["traces", "logs"])}))
@@ -155,7 +155,7 @@ def test_a_column_of_objects_stays_in_its_column(values: pa.Array[Any]) -> None:
         ),
     ],
 )
-def test_a_file_that_is_no_records_says_why(
+def test_a_file_without_records_says_why(
     columns: dict[str, pa.Array[Any]], rows: int, reason: str
 ) -> None:
     with pytest.raises(NotMappable, match=reason):
@@ -173,7 +173,7 @@ def test_a_file_with_times_outside_of_its_registration_is_not_readable(
         opened(pa.table({"timestamp": times}), times=(start, end)).check_rows()
 
 
-def test_text_that_is_no_utf8_makes_a_file_unreadable_and_not_a_read() -> None:
+def test_text_that_is_not_utf8_makes_a_file_unreadable_and_not_a_read() -> None:
     texts = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff"))
     times = pa.array([1], pa.timestamp("us"))
 

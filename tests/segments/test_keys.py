@@ -72,7 +72,7 @@ def test_a_quarantined_slice_has_a_note_beside_it() -> None:
     assert whole_note == QuarantineKey(STREAM, 7, None, None, None, is_note=True)
 
 
-def test_records_of_a_slice_that_are_left_out_have_a_key_for_each_cause() -> None:
+def test_records_of_a_slice_that_are_skipped_have_a_key_for_each_cause() -> None:
     slice_key, verdict = keys.quarantine_key(STREAM, 7, TASK, "logs", 0), "0123456789abcdef"
     schema_violations = keys.quarantine_part_key(slice_key, 2, verdict)
     outside = keys.quarantine_part_key(slice_key, 2, verdict, is_outside=True)

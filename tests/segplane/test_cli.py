@@ -110,7 +110,7 @@ def test_fsck_lists_objects_that_no_row_knows(
 
     assert [checked.exit_code for checked in checks] == [1, 1]
     reports = [json.loads(checked.stdout) for checked in checks]
-    # Nothing proves that its records are elsewhere: it is no orphan at any age.
+    # Nothing proves that its records are elsewhere: it is not an orphan at any age.
     assert [report["orphans"] for report in reports] == [[], []]
     assert [report["not_known"]["segments"] for report in reports] == [1, 1]
 

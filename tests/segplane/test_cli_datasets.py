@@ -91,7 +91,7 @@ def test_an_unknown_command_is_answered_with_the_one_that_was_meant(run: RunComm
     assert "Did you mean 'segments'?" in done.stderr
 
 
-def test_a_unit_of_times_is_set_and_taken_back(run: RunCommand, dataset: str) -> None:
+def test_a_unit_of_times_is_set_and_reverted(run: RunCommand, dataset: str) -> None:
     changed = run("datasets", "columns", "checkout", "--timestamp-unit", "ms").stdout
     taken_back = run("datasets", "columns", "checkout", "--timestamp-unit", "guess").stdout
 

@@ -79,7 +79,7 @@ def test_a_deleted_dataset_is_locked_by_its_id(run: RunCommand) -> None:
 
 
 @pytest.mark.parametrize("until", ["soon", "2020-01-01", "9999999999999999999d"])
-def test_an_end_that_is_no_time_to_come_is_refused(run: RunCommand, until: str) -> None:
+def test_an_end_that_is_not_a_time_to_come_is_refused(run: RunCommand, until: str) -> None:
     run("datasets", "create", "web")
 
     refused = run("datasets", "lock", "web", "--reason", "an audit", "--until", until)

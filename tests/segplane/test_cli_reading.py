@@ -194,7 +194,7 @@ def test_sql_refuses_in_a_line(run: RunCommand, statement: str, sentence: str) -
     ("arguments", "code", "sentence"),
     [
         ((), 2, "--token or SEGPLANE_INGEST_TOKEN is needed"),
-        (("--token", "t", "--endpoint", "localhost"), 1, "is no http:// or https:// address"),
+        (("--token", "t", "--endpoint", "localhost"), 1, "is not an http:// or https:// address"),
         (("--token", "t", "--count", "0"), 2, "'--count'"),
     ],
 )
@@ -214,7 +214,7 @@ def test_the_help_of_test_send_names_the_address_that_it_takes(run: RunCommand) 
     assert "OtlpTarget" not in shown
 
 
-def test_an_unreachable_meta_is_an_exit_code_of_its_own(run: RunCommand) -> None:
+def test_an_unreachable_meta_has_its_own_exit_code(run: RunCommand) -> None:
     for command in (
         ("sql", "-c", "SELECT 1"),
         ("read", "web", "--output", "-"),

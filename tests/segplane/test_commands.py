@@ -17,7 +17,7 @@ from tests.support.commands import every_command
 
 COMMANDS = every_command()
 SHOWN = {name: command for name, command in COMMANDS.items() if not command.hidden}
-# They run until they are stopped, or write a file or records in a form of their own.
+# They run until they are stopped, or write a file or records in their own form.
 WITHOUT_DATA = {
     *(("dev",), ("migrate",), ("demo",), ("spark-env",)),
     *(("query",), ("read",), ("test-send",)),

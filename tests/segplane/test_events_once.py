@@ -36,7 +36,7 @@ from tests.support.schema_violations import QUARANTINE, choose, seen
 from tests.support.visible_segments import find, key_of
 
 
-def test_an_event_that_is_sent_again_is_no_second_row(
+def test_an_event_that_is_sent_again_is_not_a_second_row(
     run: RunCommand, collector: CollectorDriver
 ) -> None:
     send(collector, orders("a", "b", "", ""))
@@ -67,7 +67,7 @@ def test_baby_segments_of_repeats_alone_are_passed(collector: CollectorDriver) -
 def test_of_equal_events_of_one_job_the_lowest_by_stream_and_offset_is_the_row(
     collector: CollectorDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each baby segment has a task of its own."""
+    """Each baby segment has its own task."""
     monkeypatch.setattr(tasks, "TASK_BYTES_MIN", 1024 * 1024)
     other = CollectorDriver(collector.client, collector.dataset_id)
     first, second = sorted((collector, other), key=lambda one: one.stream_id)
@@ -88,7 +88,7 @@ def test_of_equal_events_of_one_job_the_lowest_by_stream_and_offset_is_the_row(
     assert duplicates(collector.client, collector.dataset_id) == 1
 
 
-def test_events_that_another_nursery_registers_meanwhile_are_left_out(
+def test_events_that_another_nursery_registers_meanwhile_are_skipped(
     collector: CollectorDriver,
 ) -> None:
     """The segments are written again, once for all that was claimed."""
@@ -137,7 +137,7 @@ def test_events_outside_the_window_are_rows(collector: CollectorDriver) -> None:
     assert duplicates(collector.client, collector.dataset_id) == 2
 
 
-def test_a_replay_of_the_quarantine_leaves_out_events_that_are_rows(
+def test_a_replay_of_the_quarantine_skips_events_that_are_rows(
     run: RunCommand, collector: CollectorDriver
 ) -> None:
     choose(collector.client, collector.dataset_id, QUARANTINE)

@@ -75,7 +75,7 @@ def test_an_event_that_left_the_window_is_never_a_second_row(
     assert withheld(run) == {"quarantined": (1, 1)}
 
 
-def test_records_that_do_not_conform_are_apart_from_those_outside(
+def test_schema_violations_are_apart_from_those_outside(
     run: RunCommand, collector: CollectorDriver
 ) -> None:
     choose(collector.client, collector.dataset_id, QUARANTINE)

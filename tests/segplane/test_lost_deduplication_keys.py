@@ -13,7 +13,7 @@ from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
 
 
-def test_a_rebuild_and_fsck_name_the_datasets_that_had_each_event_once(
+def test_a_rebuild_and_fsck_name_the_datasets_that_had_deduplication(
     run: RunCommand, meta_server: MetaServer, meta_settings: Settings
 ) -> None:
     client = meta_server.client

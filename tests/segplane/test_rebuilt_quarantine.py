@@ -85,7 +85,7 @@ def rebuilt(meta_settings: Settings, empty_database_url: str) -> Rebuilt:
 
 
 def begin(stack: Stack) -> tuple[CollectorDriver, str]:
-    """A collector of a dataset that is bound to a schema of its own."""
+    """A collector of a dataset that is bound to its own schema."""
     collector = CollectorDriver(stack.client, dataset(stack.client))
     return collector, bind(stack.client, collector.dataset_id, QUARANTINE)
 
@@ -95,7 +95,7 @@ def replay(stack: Stack, *options: str) -> Result:
     return stack.run("quarantine", "replay", item["key"], "--as-is", *options)
 
 
-def test_records_that_were_left_out_of_a_segment_still_count(
+def test_records_that_a_segment_omits_still_count(
     meta_settings: Settings, rebuilt: Rebuilt
 ) -> None:
     with running(meta_settings) as stack:

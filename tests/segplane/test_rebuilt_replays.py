@@ -50,7 +50,7 @@ def replayed(
     [(("two",),), (("two",), (3,)), ((1, "two", 3),), ((0,), (1, "two"), (3,))],
     ids=["alone", "beside another baby", "beside rows of the baby", "between babies"],
 )
-def test_rows_of_a_dead_nursery_are_left_out_where_a_replay_has_them(
+def test_rows_of_a_dead_nursery_are_skipped_where_a_replay_has_them(
     meta_settings: Settings, rebuilt: Rebuilt, babies: tuple[tuple[str | int, ...], ...]
 ) -> None:
     with replayed(meta_settings, *babies) as (_, collector):
@@ -64,7 +64,7 @@ def test_rows_of_a_dead_nursery_are_left_out_where_a_replay_has_them(
         assert listed(stack.run) == []
 
 
-def test_rows_of_a_dead_nursery_are_left_out_where_a_replay_was_merged(
+def test_rows_of_a_dead_nursery_are_skipped_where_a_replay_was_merged(
     meta_settings: Settings, rebuilt: Rebuilt, tmp_path: Path
 ) -> None:
     with replayed(meta_settings, ("two",), (3,)) as (stack, collector):

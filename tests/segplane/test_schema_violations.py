@@ -37,7 +37,7 @@ def collector(meta_server: MetaServer) -> CollectorDriver:
 
 
 @pytest.mark.parametrize("choice", [QUARANTINE, REJECT], ids=["quarantine", "reject"])
-def test_records_that_do_not_conform_are_quarantined_alone_before_their_offset_is_passed(
+def test_schema_violations_are_quarantined_alone_before_their_offset_is_passed(
     run: RunCommand, collector: CollectorDriver, choice: pb.SchemaViolations.ValueType
 ) -> None:
     bind(collector.client, collector.dataset_id, choice)

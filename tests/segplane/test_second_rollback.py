@@ -35,7 +35,7 @@ def draws_a_version(tools: Tools) -> bool:
 
 
 def lose_a_segment(tools: Tools, dataset_id: str) -> None:
-    """Merge records of a stream of its own, and let its babies be reaped."""
+    """Merge records of its own stream, and let its babies be reaped."""
     fresh = CollectorDriver(tools.meta, dataset_id)
     fresh.send("lost")
     for _ in range(3):

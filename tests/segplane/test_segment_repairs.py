@@ -149,7 +149,7 @@ def test_a_forged_file_replaces_a_sound_segment_under_no_option(
     assert rebuilt_keys(collector) == {key_of(s) for s in find(collector.client)}
 
 
-def test_an_altered_file_is_compared_accepted_and_taken_back(
+def test_an_altered_file_is_compared_accepted_and_reverted(
     run: RunCommand, collector: CollectorDriver, tmp_path: Path
 ) -> None:
     segment, key = segment_of(collector, "a")
@@ -194,8 +194,8 @@ def test_files_that_are_not_the_segments_are_refused(
         assert done.exit_code == 1
         return done.stderr
 
-    assert "is no sound segment" in refusal("replace", segment, str(broken))
-    assert "is no sound segment" in refusal("replace", segment, str(tmp_path / "absent"))
+    assert "is not a sound segment" in refusal("replace", segment, str(broken))
+    assert "is not a sound segment" in refusal("replace", segment, str(tmp_path / "absent"))
     assert "is sound" in refusal("replace", segment, str(path_of(collector, key)))
     assert "is live, not hidden" in refusal("hide", "--undo", segment)
     damage(path_of(collector, key))

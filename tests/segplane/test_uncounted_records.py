@@ -1,4 +1,4 @@
-"""Quarantined records that did not conform and that no registration counts: rows, as a rule."""
+"""Quarantined schema violations that no registration counts: rows, as a rule."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_records_that_became_rows_after_a_nursery_died_are_never_replayed(
     assert withheld(run) == {"uncounted": (1, 2)}
 
 
-def test_a_payload_whose_records_are_rows_is_no_loss(
+def test_a_payload_whose_records_are_rows_is_not_a_loss(
     run: RunCommand, collector: CollectorDriver
 ) -> None:
     bind(collector.client, collector.dataset_id, QUARANTINE)

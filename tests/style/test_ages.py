@@ -11,7 +11,7 @@ _ARITHMETIC = re.compile(
     rf"{_CLOCK}(?:\s+AT TIME ZONE '\w+')?\s*[-+]|[-+]\s*(?:func\.)?{_CLOCK}|\{{NOW\}}\s*[-+]",
     re.IGNORECASE,
 )
-# How often each module adds to the clock or subtracts from it, and why that is no kept age.
+# How often each module adds to the clock or subtracts from it, and why that is not a kept age.
 ALLOWED = {
     "store/versions/clock.py": (1, "the one place: ages without gaps"),
     "store/access/access_tokens.py": (1, "the end of a token is a date that its creator chose"),
@@ -53,7 +53,7 @@ def test_ages_in_sql_come_from_one_module() -> None:
     counted = {name: count for name, count in uses.items() if count}
 
     expected = {name: count for name, (count, _) in ALLOWED.items()}
-    assert counted == expected, "use `clock.ago`, or say in ALLOWED why it is no kept age"
+    assert counted == expected, "use `clock.ago`, or say in ALLOWED why it is not a kept age"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ FEATURES = [
         r"\bquarantined\b",
         r"nursery/parts/|meta/store/registration/quarantined_ranges|/quarantine\.py$",
     ),
-    # Its settings, and the column that a footer names, are no facts of this kind.
+    # Its settings, and the column that a footer names, are not facts of this kind.
     Feature(
         "deduplication",
         r"EventClaims|\bDeduplicationKeys\b|\bDayKeys\b|TaskEvents",

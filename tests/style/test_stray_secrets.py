@@ -114,5 +114,5 @@ def test_a_stray_is_found(source: str) -> None:
     "source",
     ["token == ''", "from meta.secrets import is_same", "hashlib.sha256(a).digest()", "a == b"],
 )
-def test_other_code_is_no_stray(source: str) -> None:
+def test_other_code_is_not_a_stray(source: str) -> None:
     assert not strays(source)

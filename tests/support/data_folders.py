@@ -75,7 +75,7 @@ def copy_cluster(made: Path, folder: Path) -> None:
 
 @contextmanager
 def stack_settings(made: Path | None = None) -> Iterator[StackSettings]:
-    """Give a data folder of its own, and free ports."""
+    """Give its own data folder, and free ports."""
     with open_folder() as folder:
         if made is not None:
             copy_cluster(made, folder / "data" / "postgres")

@@ -46,7 +46,7 @@ def time_of(nanos: int) -> datetime:
 
 
 def logs(rows: int, start: int = EPOCH, **columns: Any) -> pa.Table:
-    """Return a table as somebody may have it: times, texts and columns of their own."""
+    """Return a table as somebody may have it: times, texts and their own columns."""
     times = pa.array([start + n * SECOND for n in range(rows)]).cast(pa.timestamp("ns", "UTC"))
     own = {
         "timestamp": times.cast(pa.timestamp("us", "UTC")),

@@ -1,4 +1,4 @@
-"""A person at a terminal, with logins of their own."""
+"""A person at a terminal, with their own logins."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from segplane.__main__ import app
 
 @dataclass(frozen=True)
 class Person:
-    """Runs commands with a configuration folder of their own."""
+    """Runs commands with their own configuration folder."""
 
     folder: Path
     address: str

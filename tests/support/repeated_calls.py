@@ -11,7 +11,7 @@ END_SECS = 60.0
 
 
 class RepeatedCalls:
-    """Repeats each call in threads of its own, from `with` to its end; keeps every failure."""
+    """Repeats each call in its own threads, from `with` to its end; keeps every failure."""
 
     def __init__(self, *calls: Callable[[], object]) -> None:
         self.failures: list[Exception] = []

@@ -56,7 +56,7 @@ def bodies(payload: bytes) -> list[str]:
 
 
 def bind(client: MetaClient, dataset_id: str, choice: pb.SchemaViolations.ValueType) -> str:
-    """Bind a dataset to a schema of its own with a price; returns the schema's id."""
+    """Bind a dataset to its own schema with a price; returns the schema's id."""
     schema = bindings.create(client, f"schema-{dataset_id}", price("price"))
     bindings.bind(client, dataset_id, schema)
     choose(client, dataset_id, choice)

@@ -18,7 +18,7 @@ def find(client: MetaClient) -> list[common_pb2.SegmentInfo]:
 
 
 def with_all_facts(client: MetaClient) -> list[common_pb2.SegmentInfo]:
-    """The segments with the field ids of their columns, which a page of a lookup leaves out."""
+    """The segments with the field ids of their columns, which a page of a lookup omits."""
     ids = [segment.id for segment in find(client)]
     request = segment_lookup_pb2.GetSegmentsByIdsRequest(segment_ids=ids)
     return list(client.segment_lookup.GetSegmentsByIds(request).segments)

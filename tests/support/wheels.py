@@ -60,7 +60,7 @@ def build_wheels(folder: Path, mtime: int = 1_600_000_000) -> Wheels:
 
 
 def names_in(wheel: Path) -> set[str]:
-    """Names of a wheel's files, its metadata left out."""
+    """Names of a wheel's files, its metadata omitted."""
     with ZipFile(wheel) as archive:
         return {name for name in archive.namelist() if ".dist-info/" not in name}
 

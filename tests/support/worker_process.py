@@ -1,4 +1,4 @@
-"""A worker as a process of its own: what it logs, how it ends."""
+"""A worker as its own process: what it logs, how it ends."""
 
 import os
 import signal

@@ -124,13 +124,13 @@ class _ContainerReader:
     Its own members come first: if one of them is wrong, no record below it was counted yet.
     """
 
-    own: MessageReader
+    reader: MessageReader
     # The fields that hold records or further containers, by both of their names.
     below: dict[str, "_Below"]
 
     def fill(self, message: Any, tree: Any, depth: int, read: _Read) -> None:
         """Read an object into a message; raises Unfit if its own members are wrong."""
-        self.own.check(tree, depth)
+        self.reader.check(tree, depth)
         children = []
         for name, value in tree.items():
             if value is None:
@@ -138,9 +138,9 @@ class _ContainerReader:
             if name in self.below:
                 children.append((name, value))
                 continue
-            fill = self.own.fields.get(name)
+            fill = self.reader.fields.get(name)
             if fill is None:
-                self.own.note_unknown(tree, name, read.unknown)
+                self.reader.note_unknown(tree, name, read.unknown)
                 continue
             try:
                 fill(message, value, depth, read.unknown)
@@ -174,7 +174,7 @@ class _Below:
         return cls(described.name, described.message_type, bool(described.is_repeated))
 
     def fill(self, message: Any, value: Any, depth: int, read: _Read) -> None:
-        """Read a value into the field; raises Unfit if it is no list, or no kind of data."""
+        """Read a value into the field; raises Unfit if it is not a list, or no kind of data."""
         name, type_ = self.name, self.type
         if not self.is_repeated:
             kind = getattr(message, name)

@@ -46,7 +46,7 @@ _OLDER: dict[str, dict[str, str]] = {
 class Spellings:
     """The members of one message by how their names read without case and separators."""
 
-    known: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, descriptor: Descriptor) -> "Spellings":
@@ -63,7 +63,7 @@ class Spellings:
         """Return the member that an unknown name may mean; "" if it resembles none."""
         if len(name) > NAME_LENGTH_MAX:
             return ""
-        return self.known.get(_folded(name), "")
+        return self.names.get(_folded(name), "")
 
 
 def _folded(name: str) -> str:

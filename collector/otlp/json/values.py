@@ -95,7 +95,7 @@ def _whole_text(text: str) -> int:
         number = Decimal(text)
         if number.adjusted() < _DIGITS_MAX and number == number.to_integral_value():
             return int(number)
-    raise Unfit("text that is no whole number" if text else "an empty text", WHOLE_NUMBERS)
+    raise Unfit("text that is not a whole number" if text else "an empty text", WHOLE_NUMBERS)
 
 
 def double(value: object) -> float:
@@ -104,12 +104,12 @@ def double(value: object) -> float:
         if value in _SPECIAL:
             return _SPECIAL[value]
         if not _NUMBER.fullmatch(value):
-            raise Unfit("text that is no number" if value else "an empty text", "a number")
+            raise Unfit("text that is not a number" if value else "an empty text", "a number")
         value = float(value)
     elif isinstance(value, bool) or not isinstance(value, int | float):
         raise Unfit(kind_of(value), "a number")
     if isinstance(value, float) and math.isnan(value):
-        raise Unfit("NaN, which is no JSON", 'a number or the text "NaN"')
+        raise Unfit("NaN, which is not JSON", 'a number or the text "NaN"')
     try:
         number = float(value)
     except OverflowError:
@@ -158,7 +158,7 @@ def enumeration(name: str, numbers: Mapping[str, int]) -> Callable[[object], int
             if number is not None:
                 return number
             if not _INTEGER.fullmatch(value):
-                actual = f"text that is no name of {name}" if value else "an empty text"
+                actual = f"text that is not a name of {name}" if value else "an empty text"
                 raise Unfit(actual, f"a number or a name such as {example}")
         return whole_number(value)
 

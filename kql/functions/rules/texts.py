@@ -140,7 +140,7 @@ def _replace_strings(call: CheckedCall) -> Expression:
             call.arguments[1].fail("each text to look for has characters", "write texts in quotes")
         mark = chr(_MARKS_FROM + number)
         steps.append((lookup, mark))
-        # A replacement that is no text keeps the text.
+        # A replacement that is not text keeps the text.
         steps.append((mark, rewrite if isinstance(rewrite, str) else lookup))
     for old, new in [*steps[::2], *steps[1::2]]:
         texts = (Constant(old, "string"), Constant(new, "string"))

@@ -141,7 +141,7 @@ def _clock(name: str, arguments: Arguments) -> Expression:
 
 
 def _ticks(value: Expression, ticks: int) -> Expression:
-    """Return a number of units in ticks, rounded: 55.123 seconds are no fraction of a tick."""
+    """Return a number of units in ticks, rounded: 55.123 seconds are not a fraction of a tick."""
     product = Apply("multiply_real", (value, Constant(float(ticks), "real")), "real")
     return Apply("round_whole", (product,), "real")
 
@@ -209,7 +209,7 @@ def _laid_out(
         written, piece = piece_at(layout, position)
         if piece is None:
             hints = f"formats are made of {hint} and signs between them"
-            call.arguments[1].fail(f"{written!r} is no part of a format", hints)
+            call.arguments[1].fail(f"{written!r} is not part of a format", hints)
         pieces.append(piece)
         position += len(written)
     if not 0 < len(pieces) <= 64:

@@ -34,7 +34,7 @@ class AutomaticSetting:
         return self == _of(automatic_columns.read(tx, dataset_id))
 
     def apply(self, tx: Transaction, dataset_id: UUID) -> None:
-        """Store the setting at a version of its own; the caller holds the dataset's row."""
+        """Store the setting at its own version; the caller holds the dataset's row."""
         stored = automatic_columns.read(tx, dataset_id)
         old = _of(stored)
         if self == old:

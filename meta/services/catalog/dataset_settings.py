@@ -124,7 +124,7 @@ def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> d
     if settings.HasField("timestamp_unit"):
         if settings.timestamp_unit not in operations_pb2.TimestampUnit.values():
             unit = settings.timestamp_unit
-            raise InvalidArgument(f"{unit} is no TimestampUnit", field="settings.timestamp_unit")
+            raise InvalidArgument(f"{unit} is not a TimestampUnit", field="settings.timestamp_unit")
         changes["timestamp_unit"] = settings.timestamp_unit
     if settings.HasField("ingest_limits"):
         changes |= ingest_limits.changes(settings.ingest_limits)

@@ -162,7 +162,7 @@ def _check_columns(fields: tuple[ShardingField, ...], layout: Layout) -> None:
         if field.field_name not in column_names:
             at = f"fields[{index}].field_name"
             raise InvalidArgument(
-                f"{at} {field.field_name!r} is no column of the dataset's files; an attribute is"
+                f"{at} {field.field_name!r} is not a column of the dataset's files; an attribute is"
                 " one once it is promoted",
                 field=at,
             )

@@ -74,12 +74,12 @@ class DeduplicationSetting:
         column = next((c for c in columns if c.is_of_schema and c.name == self.column), None)
         if column is None:
             raise InvalidArgument(
-                f"{self.column} is no column of a schema that the dataset is bound to",
+                f"{self.column} is not a column of a schema that the dataset is bound to",
                 field=f"{FIELD}.column",
             )
         if column.kql_type not in _TYPES:
             raise InvalidArgument(
-                f"{self.column} is no string, guid, int or long", field=f"{FIELD}.column"
+                f"{self.column} is not a string, guid, int or long", field=f"{FIELD}.column"
             )
 
 

@@ -76,14 +76,14 @@ async def check_consistency(
             streams = 0
             async for counted in stepped(_count_streams(server)):
                 streams += counted
-            repeats = await asyncio.to_thread(
+            duplicates = await asyncio.to_thread(
                 server.transactions.read, windows.count_all_duplicates
             )
             yield pb.CheckConsistencyResponse(
                 checked_through=through,
                 complete=True,
                 num_streams=streams,
-                duplicates=repeats,
+                duplicates=duplicates,
             )
             return
 
@@ -120,7 +120,7 @@ def _compared(
 
 
 def _rows(server: ServerParts, span: KeySpan, began_nanos: int) -> Iterator[StoredObject]:
-    """The rows of a span, page by page; a page is a snapshot of its own."""
+    """The rows of a span, page by page; a page is its own snapshot."""
     while True:
         read = partial(
             stored_objects.read_page, span=span, most=ROWS_AT_ONCE, began_nanos=began_nanos
@@ -141,7 +141,7 @@ def _difference(row: StoredObject, listed: pb.ListedObject | None) -> Finding | 
 
 
 def _ledger(server: ServerParts) -> Iterator[list[pb.Finding]]:
-    """Findings among the rows, page by page; a page is a snapshot of its own."""
+    """Findings among the rows, page by page; a page is its own snapshot."""
     for kind in ledger_checks.KINDS:
         findings_max, position = ledger_checks.FINDINGS_MAX, None
         while findings_max:

@@ -93,7 +93,7 @@ def check_quarantined(
 def _payload(object_key: str) -> QuarantinedPayload:
     name = parse_key(checks.text(object_key, "object_key"))
     if not isinstance(name, QuarantineKey) or name.is_note:
-        raise InvalidArgument("it is no key of a quarantined payload", field="object_key")
+        raise InvalidArgument("it is not a key of a quarantined payload", field="object_key")
     return QuarantinedPayload(object_key, name)
 
 

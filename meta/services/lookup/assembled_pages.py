@@ -153,7 +153,7 @@ class AssembledPages:
             requested=cursor.version if cursor else checked.as_of,
             min_version=checked.min_version,
             names=checked.names,
-            known=self._known(checked, cursor.position.dataset_key if cursor else 0),
+            classes=self._known(checked, cursor.position.dataset_key if cursor else 0),
         )
 
     def _read_part(self, checked: CheckedLookup, query: PageQuery) -> PagePart:

@@ -54,7 +54,7 @@ class SegmentEncoder:
         # By the folder that names the store in keys.
         self._named = {
             store_folder(name).rstrip("/").encode(): _bucket_field(location)
-            for name, location in stores.named
+            for name, location in stores.named_stores
         }
 
     def encode(self, columns: SegmentColumns, endings: Iterable[bytes]) -> list[bytes]:

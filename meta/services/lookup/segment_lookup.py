@@ -18,7 +18,7 @@ class SegmentLookupServicer:
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._encoder = SegmentEncoder(settings.stores)
-        self.statements = SegmentStatements([store.name for store in settings.stores.named])
+        self.statements = SegmentStatements([store.name for store in settings.stores.named_stores])
         self.pages = AssembledPages(
             transactions, self.statements, self._encoder, settings.lifetimes.cursor
         )

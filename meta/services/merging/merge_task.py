@@ -106,7 +106,7 @@ class MergeTaskServicer:
                 return
             if failed_id is not None and failed_id not in merge_tasks.input_ids(tx, task_id):
                 raise InvalidArgument(
-                    "failed_segment_id is no input of the task", field="failed_segment_id"
+                    "failed_segment_id is not an input of the task", field="failed_segment_id"
                 )
             merge_failures.fail(
                 tx,

@@ -60,7 +60,7 @@ def new_dataset_name(value: str, field: str = "name") -> DatasetName:
     parts = dataset_names.parse(name(value, field))
     if parts.group is not None:
         new_group_name(parts.group, field)
-    _unreserved(new_name(parts.own, field), field, dataset_names.reserved(parts.own))
+    _unreserved(new_name(parts.base_name, field), field, dataset_names.reserved(parts.base_name))
     return parts
 
 
@@ -159,7 +159,7 @@ def closed_range(value: common_pb2.TimeRange, field: str) -> tuple[int, int]:
 
 
 def half_open_range(value: common_pb2.TimeRange, field: str) -> tuple[int, int]:
-    """A query's range [start, end); must not be empty. An end of INT64_MAX is no bound."""
+    """A query's range [start, end); must not be empty. An end of INT64_MAX is not a bound."""
     if value.start_time >= value.end_time and value.end_time != INT64_MAX:
         raise InvalidArgument(
             f"{field} [{value.start_time}, {value.end_time}) is empty", field=field

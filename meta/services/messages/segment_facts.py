@@ -25,7 +25,7 @@ def check(
     """Return the mask of a segment's signals, 0 = its facts name none, and its promoted field ids.
 
     Refuses facts that disagree with the `whole` segment or with themselves. Those of an object that
-    is no segment have format 0, and their times may lie within the registered ones.
+    is not a segment have format 0, and their times may lie within the registered ones.
     """
     low, high = (0, 0) if is_foreign else (1, FORMAT_MAX)
     checks.count(facts.format_version, f"{field}.format_version", low=low, high=high)
@@ -43,7 +43,7 @@ def check(
 def _checked_signals(
     items: Sequence[common_pb2.SignalFacts], whole: Counts, field: str, *, is_foreign: bool
 ) -> int:
-    """The signals together must be the segment: readers leave out all else."""
+    """The signals together must be the segment: readers skip all else."""
     mask = previous = events = 0
     starts, ends = [], []
     for index, item in enumerate(items):

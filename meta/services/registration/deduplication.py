@@ -17,10 +17,10 @@ def claim_events(server: ServerParts, request: pb.ClaimEventsRequest) -> pb.Clai
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     claims = deduplication_keys.checked_claims(request.deduplication_keys, "deduplication_keys")
     if claims.duplicates:
-        raise InvalidArgument("rows are no duplicates", field="deduplication_keys.duplicates")
+        raise InvalidArgument("rows are not duplicates", field="deduplication_keys.duplicates")
     if claims.staged is not None:
         raise InvalidArgument(
-            "rows are claimed in calls of their own", field="deduplication_keys.staged_id"
+            "rows are claimed in separate calls", field="deduplication_keys.staged_id"
         )
 
     def work(tx: Transaction) -> int:

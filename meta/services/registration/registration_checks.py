@@ -1,4 +1,4 @@
-"""Checks of registrations, and of what they state for their parts, each in a field of its own."""
+"""Checks of registrations, and of what they state for their parts, each in its own field."""
 
 import re
 from collections.abc import Sequence
@@ -46,13 +46,16 @@ def checked_merge(
     dataset_id = (new[0] if new else moves[0]).dataset_id
     named_ids = [*[s.dataset_id for s in new], *[m.dataset_id for m in moves]]
     if named_ids.count(dataset_id) != len(named_ids):
-        raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
+        other = min({*named_ids} - {dataset_id})
+        raise InvalidArgument(
+            f"a part belongs to dataset {other}, not {dataset_id}", field="stream_offsets"
+        )
     stated = _stated(request, moves)
     return Merge(dataset_id, new, moves, caller, is_audited=_is_person(), stated=stated)
 
 
 def _is_person() -> bool:
-    """Return true for a caller that is no nursery; a shared credential may be one."""
+    """Return true for a caller that is not a nursery; a shared credential may be one."""
     principal = access.current.get()
     return principal.role is not Role.NURSERY and not principal.is_shared
 
@@ -107,7 +110,9 @@ def _quarantined(
         field = f"quarantined[{index}]"
         stream_id = checks.uuid(item.stream_id, f"{field}.stream_id")
         if stream_id not in moved:
-            raise InvalidArgument("it is none of stream_offsets", field=f"{field}.stream_id")
+            raise InvalidArgument(
+                f"{stream_id} is not in stream_offsets", field=f"{field}.stream_id"
+            )
         if not _VERDICT.fullmatch(item.verdict):
             raise InvalidArgument("it is not 16 hexadecimal digits", field=f"{field}.verdict")
         verdicts[stream_id] = item.verdict

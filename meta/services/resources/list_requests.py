@@ -29,7 +29,7 @@ def query(request: pb.ListResourcesRequest, kind: ResourceKind) -> ResourceQuery
     """The list that is asked for. Raises InvalidArgument for one that no index has."""
     order = _ORDERS.get(request.order)
     if order is None:
-        raise InvalidArgument(f"order is {request.order}, which is no order", field="order")
+        raise InvalidArgument(f"order is {request.order}, which is not an order", field="order")
     filters = [name for name in ("label", "context_member") if request.HasField(name)]
     filters += ["state"] if request.state else []
     bounds = [name for name in ("name_from", "name_to") if request.HasField(name)]
@@ -62,7 +62,7 @@ def query(request: pb.ListResourcesRequest, kind: ResourceKind) -> ResourceQuery
 
 def _is_live(state: int) -> bool:
     if state not in pb.ResourceState.values():
-        raise InvalidArgument(f"state is {state}, which is no state", field="state")
+        raise InvalidArgument(f"state is {state}, which is not a state", field="state")
     return state != pb.RESOURCE_STATE_DELETED
 
 

@@ -113,7 +113,7 @@ def checked_kind(number: int, field: str) -> ResourceKind:
     try:
         kind = ResourceKind(number)
     except ValueError:
-        raise InvalidArgument(f"{field} is {number}, which is no kind", field=field) from None
+        raise InvalidArgument(f"{field} is {number}, which is not a kind", field=field) from None
     principal = access.current.get()
     if kind is ResourceKind.INGEST_TOKEN and principal.role not in (Role.ADMIN, Role.CATALOG):
         raise RoleRefused(f"the role {principal.role.value} may not read ingest tokens")

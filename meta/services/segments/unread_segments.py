@@ -22,7 +22,7 @@ REASON_CHARACTERS_MAX = 1_000
 def list_unread_segments(
     server: ServerParts, request: pb.ListUnreadSegmentsRequest
 ) -> pb.ListUnreadSegmentsResponse:
-    """Page through the live segments without facts, or through those that readers leave out."""
+    """Page through the live segments without facts, or through those that readers skip."""
     after = ID_MIN
     if request.after_segment_id:
         after = checks.uuid(request.after_segment_id, "after_segment_id")
@@ -79,7 +79,7 @@ def _facts_row(row: SegmentRow, read: pb.ReadSegment, field: str) -> FactsRow:
 
 
 def _checked_state(row: SegmentRow, read: pb.ReadSegment, field: str) -> int:
-    """Refuse a state that the registration does not allow: damage is never left out."""
+    """Refuse a state that the registration does not allow: damage is never skipped."""
     state, reason = read.foreign.state, read.foreign.reason
     if row.foreign_file is None:
         raise InvalidArgument(

@@ -144,7 +144,7 @@ class IngestionServicer:
             else convert.merged_place(stores, default.id),
             named_stores=[
                 common_pb2.NamedStore(name=store.name, bucket=convert.bucket(store.location))
-                for store in stores.named
+                for store in stores.named_stores
             ],
         )
 

@@ -12,7 +12,7 @@ from meta.store.workers import seen, settings
 from meta.v1 import ingestion_pb2
 
 log = structlog.get_logger()
-# Readers come and go, and are no workers.
+# Readers come and go, and are not workers.
 _NOT_NOTED = (Role.READER, Role.CATALOG)
 
 

@@ -40,21 +40,21 @@ class PollPage:
 
 @dataclass(slots=True)
 class StreamItem:
-    """One stream on a page, with what belongs to it; `known` are the datasets of entries by id."""
+    """One stream on a page, with what belongs to it; `dataset_infos` are by id."""
 
     info: nursery_pb2.IngestStreamInfo
     periods: list[nursery_pb2.RoutingPeriod]
-    known: Mapping[str, DatasetInfo]
+    dataset_infos: Mapping[str, DatasetInfo]
 
     def messages(self) -> list[Message]:
         """Everything that has to be on one page."""
-        infos = (self.known.get(entry.dataset_id) for entry in self.info.datasets)
+        infos = (self.dataset_infos.get(entry.dataset_id) for entry in self.info.datasets)
         return [self.info, *self.periods, *(info for info in infos if info is not None)]
 
     def shorten(self) -> bool:
-        """Leave out half of the baby segments and of the entries that none of the rest needs.
+        """Omit half of the baby segments and of the entries that none of the rest needs.
 
-        Returns false once nothing is left to leave out. A stream with all its entries keeps them.
+        Returns false once nothing is left to omit. A stream with all its entries keeps them.
         """
         babies, entries = self.info.unmerged_babies, self.info.datasets
         if len(babies) > 1:
@@ -78,7 +78,7 @@ class StreamItem:
         for period in self.periods:
             page.add(page.reply.routing_history, period)
         for entry in self.info.datasets:
-            info = self.known.get(entry.dataset_id)
+            info = self.dataset_infos.get(entry.dataset_id)
             if info is not None and info.id not in page.dataset_ids:
                 page.dataset_ids.add(info.id)
                 page.add(page.reply.datasets, info)
@@ -88,7 +88,7 @@ def _needed(
     periods: Sequence[nursery_pb2.RoutingPeriod],
     babies: Sequence[nursery_pb2.BabySegmentInfo],
 ) -> list[nursery_pb2.RoutingPeriod]:
-    """Leave out periods that ended before the first baby or began after the last."""
+    """Skip periods that ended before the first baby or began after the last."""
     first, last = babies[0].offset, babies[-1].offset
     in_force: dict[str, int] = {}
     for period in periods:

@@ -1,9 +1,9 @@
 """Pages of a nursery's poll: streams with their routing history, datasets, routing of tokens.
 
-A poll that leaves out merged entries has the datasets of the entries on the page, and nothing else
+A poll that omits merged entries has the datasets of the entries on the page, and nothing else
 of the catalog: it costs what there is to merge, not what exists.
 
-Each page is read in a snapshot of its own. All carry the version of the first as response_seq: the
+Each page is read in its own snapshot. All carry the version of the first as response_seq: the
 content of a later page is of that version or newer, so a poll for changes since then misses
 nothing. The catalog is read after the streams, so the dataset of an entry is never missing.
 """

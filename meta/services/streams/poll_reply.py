@@ -56,7 +56,7 @@ def build_streams(
     """The streams with their entries, checkpoints and unmerged babies."""
     places: dict[UUID, common_pb2.CloudObjectPrefix] = {}
     placed: Mapping[UUID, str] = {}
-    if stores.named:
+    if stores.named_stores:
         listed = datasets.list_some(tx, {entry.dataset_id for entry in entries})
         placed = {dataset.id: dataset.store for dataset in listed if dataset.store}
     most = detail.checkpoints
@@ -116,7 +116,7 @@ def estimate(location: StoreLocation, row: StreamRow, num_entries: int, detail: 
 
 
 def without_layouts(reply: nursery_pb2.GetIngestStreamsResponse) -> None:
-    """Leave out fields of datasets that the published contract does not have."""
+    """Omit fields of datasets that the published contract does not have."""
     for dataset in reply.datasets:
         dataset.ClearField("sharding_fields")
         dataset.ClearField("promoted_columns")

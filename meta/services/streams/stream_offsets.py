@@ -87,7 +87,7 @@ def locate_offset(
 def get_committed_flushes(
     server: ServerParts, request: operations_pb2.GetCommittedFlushesRequest
 ) -> operations_pb2.GetCommittedFlushesResponse:
-    """Read the committed flush ids of a range of offsets; unknown ones are left out."""
+    """Read the committed flush ids of a range of offsets; unknown ones are skipped."""
     stream_id = checks.uuid(request.stream_id, "stream_id")
     first = checks.count(request.first_offset, "first_offset")
     last = checks.count(request.last_offset, "last_offset")
@@ -120,7 +120,7 @@ def get_usage(
     checks.distinct(dataset_ids, "dataset_ids")
     columns_of = checks.optional_uuid(request.columns_of, "columns_of")
     if columns_of is not None and columns_of not in dataset_ids:
-        raise InvalidArgument("it is none of dataset_ids", field="columns_of")
+        raise InvalidArgument("it is not in dataset_ids", field="columns_of")
     debts = server.debts.segments()
 
     def work(tx: Transaction) -> operations_pb2.GetUsageResponse:

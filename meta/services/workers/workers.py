@@ -74,7 +74,7 @@ def _removed(request: pb.SetWorkerSettingsRequest, given: WorkerSettings) -> lis
 
 
 def _check_datasets(tx: Transaction, given: WorkerSettings) -> None:
-    """Raise NotFound for an id that is no dataset's: nothing would be merged for it."""
+    """Raise NotFound for an id that is not a dataset's: nothing would be merged for it."""
     for dataset_id in given.dataset_ids or ():
         datasets.get(tx, UUID(dataset_id))
 

@@ -100,7 +100,7 @@ def note(tx: Transaction, rpc: str, entry_id: object, subject: str) -> None:
 
 
 def read(tx: Transaction, entry_ids: Sequence[UUID]) -> dict[UUID, Authors]:
-    """The authors of entries, by id; those of which nothing is known are left out."""
+    """The authors of entries, by id; those of which nothing is known are skipped."""
     rows = tx.execute(_READ, {"ids": list(entry_ids)})
     return {row[0]: Authors(*row[1:]) for row in rows}
 

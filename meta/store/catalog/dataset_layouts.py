@@ -56,7 +56,7 @@ class PromotedColumnRow:
     `field_id` is None before it is stored, and if a server of 0.1.0 stored the column.
     `is_of_schema` says that it is a column of the schema that its dataset is bound to, `is_bound`
     that it is one or was, or is one of receipt; it stays null in segments that lack it.
-    `is_enforced` says that records that do not fit it are no rows.
+    `is_enforced` says that records that do not fit it are not rows.
     """
 
     name: str

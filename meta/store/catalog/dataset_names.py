@@ -40,7 +40,7 @@ _AT = text(f"""
     WHERE d.key = ANY(ARRAY({_KEYS})) AND {shown_names.at("d", "v", ":version")} = :name
       AND v.from_version <= :version AND (v.to_version IS NULL OR v.to_version > :version)
 """)  # noqa: S608
-# Of several the last that had it.
+# If several had the name, the last one counts.
 _RENAMED = text(f"""
     SELECT d.id, {shown_names.of("d")} AS name
     FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
@@ -63,7 +63,7 @@ def rename(tx: Transaction, dataset_id: UUID, new_name: DatasetName) -> Dataset:
     if datasets.is_taken(tx, str(new_name)):
         raise NameTaken("another dataset has this name", dataset_name=new_name)
     old = tx.execute(_OWN, {"dataset": dataset_id}).one()
-    values = {"dataset": dataset_id, "new_name": new_name.own, "new_group": group_id}
+    values = {"dataset": dataset_id, "new_name": new_name.base_name, "new_group": group_id}
     tx.execute(_RENAME, values)
     version = versions.allocate(tx)
     former = {"key": dataset.key, "old_name": old.name, "old_group": old.group_id}

@@ -29,7 +29,7 @@ class DatasetSettings:
     ingest_memory_bytes: int = 0
     event_age_max_secs: int = 0
     event_lead_max_secs: int = 0
-    # Of objects that clients register without facts; "" = timestamp.
+    # Settings for objects that clients register without facts; "" = timestamp.
     refuses_foreign: bool = False
     foreign_time_column: str = ""
     # A number of SchemaViolations, 0 = null.

@@ -198,7 +198,7 @@ def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, i
 def create(tx: Transaction, name: DatasetName, *, live_max: int) -> Dataset:
     """The dataset of this name, made unless there is one. Raises NotFound, QuotaExceeded."""
     group_id = groups.keep(tx, name.group)
-    values = {"id": new_uuid7(), "name": name.own, "group_id": group_id}
+    values = {"id": new_uuid7(), "name": name.base_name, "group_id": group_id}
     row = tx.execute(_INSERT, values).one_or_none()
     if row is None:
         existing = find_by_name(tx, str(name))

@@ -1,4 +1,4 @@
-"""Schemas, views and projections: entries of the catalog that have a name of their own."""
+"""Schemas, views and projections: entries of the catalog that have their own name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ class _Number(str):
 def members(context: str | None) -> dict[str, str]:
     """The top-level members that lists are filtered by: texts, numbers as written, booleans.
 
-    Keys and values that are longer than those of filters are left out, and so is what a text of
+    Keys and values that are longer than those of filters are omitted, and so is what a text of
     Postgres cannot hold.
     """
     parsed = {} if context is None else parse(context)
@@ -50,7 +50,7 @@ def parse(context: str) -> Mapping[str, Any]:
     except RecursionError:
         raise ValueError(f"is nested more than {LEVELS_MAX} levels") from None
     if not isinstance(value, dict):
-        raise ValueError("is no JSON object")
+        raise ValueError("is not a JSON object")
     if len(value) > MEMBERS_MAX:
         raise ValueError(f"has {len(value)} members, more than {MEMBERS_MAX}")
     if _levels(value) > LEVELS_MAX:
@@ -66,7 +66,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"holds {name}, which is no JSON")
+    raise ValueError(f"holds {name}, which is not JSON")
 
 
 def _levels(value: dict[str, Any]) -> int:

@@ -38,7 +38,7 @@ class ResourceOrder(Enum):
 class ResourcePosition:
     """The place of the resource after which a page begins, and its id."""
 
-    place: str
+    value: str
     id: UUID
 
 
@@ -105,7 +105,7 @@ def read(
     values: dict[str, object] = {
         "kind": query.kind,
         "is_live": query.is_live,
-        "place": start.place,
+        "place": start.value,
         "id": start.id,
         "most": limit + 1,
         "bytes_max": bytes_max,

@@ -56,7 +56,7 @@ class Care:
     note: str | None = None
     context: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
-    # Of a dataset.
+    # Only datasets have one.
     title: str | None = None
 
     @property
@@ -117,7 +117,7 @@ class Resource:
     deleted_by: str | None
     care: Care
     lock: LockFacts | None = None
-    # Of a dataset that is not in the default group.
+    # The group of a dataset; None for the default group.
     group_id: UUID | None = None
     group: str | None = None
 

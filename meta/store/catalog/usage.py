@@ -17,7 +17,7 @@ from meta.store.engine.pool import COMMIT_BATCHES_MAX, Transaction
 SLOTS = 64
 # A value of datasets.schema_violations.
 REJECT = 3
-# Threads of a process that add to rows of their own.
+# Threads of a process that add to their own rows.
 LANES = COMMIT_BATCHES_MAX
 
 

@@ -46,7 +46,7 @@ class DamagedObject(NamedTuple):
 
 
 # Damage of live and pinned segments, and of babies that some dataset has not merged. The rest is
-# forgotten, and so is that of files of others that readers leave out.
+# forgotten, and so is that of files of others that readers skip.
 DAMAGED = f"""
     SELECT o.object_key, o.damage, o.found_at, s.id::text AS segment_id,
            d.id::text AS dataset_id, b.stream_id::text AS stream_id

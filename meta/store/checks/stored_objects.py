@@ -34,7 +34,7 @@ def stream_bound(key: str, otherwise: UUID) -> UUID:
 
 
 def baby_position(key: str) -> tuple[UUID, int]:
-    """Behind which (stream, offset) babies come after a key; before all of them if it is none."""
+    """Behind which (stream, offset) babies come after a key; before all of them for another key."""
     stream_id = stream_bound(key, ID_MIN)
     digits = key.rpartition("/")[2]
     is_baby = stream_id != ID_MIN and re.fullmatch("[0-9]{20}", digits)
@@ -53,7 +53,7 @@ class StoredObject(NamedTuple):
     crc32c: int | None
     is_crc32c_read: bool
     is_damaged: bool
-    # A live or pinned segment that readers do not leave out, or a baby that is not merged.
+    # A live or pinned segment that readers do not skip, or a baby that is not merged.
     is_needed: bool
     # Also if a reader of an older version may ask for it.
     must_exist: bool
@@ -86,7 +86,7 @@ class StoredTotals:
 
 _BEGAN = "timestamptz 'epoch' + (:began / 1000) * interval '1 microsecond'"
 # Rows without a segment are returned, too: a page is bounded by the rows that it reads. Objects
-# handed out for deletion may be gone, and those written after a listing began are not in it.
+# handed out for deletion may be missing, and those written after a listing began are not in it.
 _SEGMENTS = text(f"""
     WITH page AS MATERIALIZED (
         SELECT object_key, segment_id FROM object_identities

@@ -44,7 +44,7 @@ _LOCK = text("""
 _TASK = text("SELECT task_id FROM merge_task_inputs WHERE segment_id = :segment")
 HIDE = text("UPDATE segments SET tombstone_at = 'infinity' WHERE id = :segment")
 _END_HIDING = text("UPDATE segments SET tombstone_at = clock_timestamp() WHERE id = :segment")
-# An altered replacement stays apart from other records as long as it may be taken back:
+# An altered replacement stays apart from other records as long as it may be reverted:
 # `meta.store.deletion.tombstones` releases it once its original is deleted.
 _EXCLUDE = text("UPDATE segments SET quarantined_at = clock_timestamp() WHERE id = :segment")
 _REPLACED_BY = text("SELECT output_id FROM segment_lineage WHERE input_id = :segment")
@@ -100,10 +100,10 @@ def replace(
     (claimed,) = claims
     if claimed.registered_at is not None:
         if row.is_hidden:
-            raise NothingToRepair("this replacement was taken back", segment_id=claimed.segment_id)
+            raise NothingToRepair("this replacement was reverted", segment_id=claimed.segment_id)
         if claimed.segment_id in tx.execute(_REPLACED_BY, {"segment": segment_id}).scalars().all():
             return Replacement(claimed.segment_id, claimed.registered_at)
-        raise InvalidArgument("the object is registered as a segment of its own", field="segment")
+        raise InvalidArgument("the object is registered as a separate segment", field="segment")
     if not (row.is_live or row.is_hidden):
         raise _not_live(segment_id)
     altered = f"checksum {_hex(new.crc32c)} for {_hex(segment.crc32c)}, "
@@ -176,8 +176,8 @@ def _check_same(
     for span in ranges:
         if not any(_covers(span_of_row, span) for span_of_row in registered_spans):
             raise InvalidArgument(
-                f"offsets {span.start} to {span.end} of stream {span.stream_id} are none of the"
-                " segment's",
+                f"offsets {span.start} to {span.end} of stream {span.stream_id} are"
+                " not the segment's",
                 field="ranges",
             )
 

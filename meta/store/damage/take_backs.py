@@ -1,4 +1,4 @@
-"""Replacements that are taken back: the original is hidden again, as long as its grace lasts.
+"""Reverts of replacements: the original is hidden again, as long as its grace lasts.
 
 A replacement of other bytes takes no part in merges while it is live, so that its records stay
 apart.

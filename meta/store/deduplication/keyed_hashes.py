@@ -23,7 +23,7 @@ Halves: TypeAlias = npt.NDArray[np.uint64]
 # With 4 of 16 bits a deduplication key, in one word, 5 of 1,000 other deduplication keys seem
 # present.
 _PROBE_BITS, _PROBES = 6, 4
-# Of an element of an array in Postgres' binary form: its length, and the hash.
+# Sizes of an array's element in Postgres' binary form: its length, and the hash.
 _ELEMENT_BYTES, _LENGTH_BYTES, _HALF_BYTES = 20, 4, 8
 NO_HASHES: KeptHashes = np.empty((0, 2), np.uint64)
 

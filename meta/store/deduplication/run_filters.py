@@ -87,7 +87,7 @@ class RunFilters:
         bytes_max: int,
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> int:
-        """Drop the filters of runs that are gone, and make those that are missing, within a size.
+        """Drop the filters of deleted runs, and make those that are missing, within a size.
 
         Smaller runs come first, because each filter spares the same look-ups. Returns how many
         were made.

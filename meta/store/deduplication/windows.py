@@ -42,11 +42,11 @@ _END = text("DELETE FROM dataset_deduplication WHERE dataset_key = :dataset")
 _RETAINED = text(
     "SELECT days, refuses_outside FROM dataset_deduplication WHERE dataset_key = :dataset"
 )
-_ADD_REPEATS = text("""
+_ADD_DUPLICATES = text("""
     INSERT INTO dataset_duplicates (dataset_key, records) VALUES (:dataset, :records)
     ON CONFLICT (dataset_key) DO UPDATE SET records = dataset_duplicates.records + excluded.records
 """)
-_REPEATS = text(
+_DUPLICATES = text(
     "SELECT coalesce((SELECT records FROM dataset_duplicates WHERE dataset_key = :dataset), 0)"
 )
 # The sum of bigint is numeric.
@@ -145,14 +145,14 @@ def retained(tx: Transaction, dataset_key: int) -> RetainedDays:
 
 
 def add_duplicates(tx: Transaction, window: DeduplicationWindow, records: int) -> None:
-    """Add records that a registration leaves out to the ledger."""
+    """Add the records that a registration omits to the ledger."""
     if records:
-        tx.execute(_ADD_REPEATS, {"dataset": window.dataset_key, "records": records})
+        tx.execute(_ADD_DUPLICATES, {"dataset": window.dataset_key, "records": records})
 
 
 def count_duplicates(tx: Transaction, dataset_key: int) -> int:
-    """The records that a dataset has left out because they were rows already."""
-    return int(tx.execute(_REPEATS, {"dataset": dataset_key}).scalar_one())
+    """The records that a dataset has skipped because they were rows already."""
+    return int(tx.execute(_DUPLICATES, {"dataset": dataset_key}).scalar_one())
 
 
 def count_records(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, tuple[int, int]]:
@@ -162,5 +162,5 @@ def count_records(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, tu
 
 
 def count_all_duplicates(tx: Transaction) -> int:
-    """The records that all datasets have left out."""
+    """The records that all datasets have skipped."""
     return int(tx.execute(_ALL_DUPLICATES).scalar_one())

@@ -1,6 +1,6 @@
 """Baselines: the retention of a dataset whose deletions the brake takes for expected.
 
-A segment that a baseline expires is no loss. A changed retention becomes the baseline
+A segment that a baseline expires is not a loss. A changed retention becomes the baseline
 
 - at once, if it expires nothing that the baseline keeps, or an operator confirms the expiry;
 - with an operator's release of the brake;

@@ -100,7 +100,7 @@ def _proven(
 
 
 def _abandoned(tx: Transaction, keys: dict[str, AttemptKey]) -> list[str]:
-    """Leave out keys under the prefix of a current claim."""
+    """Skip keys under the prefix of a current claim."""
     ids = [UUID(name.task_id) for name in keys.values()]
     running = {(row[0], row[1]) for row in tx.execute(_RUNNING, {"ids": ids})}
     return [key for key, name in keys.items() if (name.task_id, name.attempt) not in running]

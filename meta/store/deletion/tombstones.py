@@ -106,9 +106,9 @@ _LOCK = text(f"""
     LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) ORDER BY s.id FOR UPDATE OF s
 """)  # noqa: S608
-# Segments hidden by an operator since their rows were read (a replacement was taken back).
+# Segments hidden by an operator since their rows were read (a replacement was reverted).
 _HIDDEN = text("SELECT id FROM segments WHERE id = ANY(:ids) AND tombstone_at = 'infinity'")
-# An altered replacement may be merged once its original is gone. Only a replacement withdraws a
+# An altered replacement may be merged once its original is deleted. Only a replacement withdraws a
 # loss at the version that it was created at.
 _RELEASE_REPLACEMENTS = text("""
     UPDATE segments n SET quarantined_at = NULL
@@ -132,7 +132,7 @@ def hand_out(
 ) -> list[Tombstoned]:
     """List segments past their grace, oldest first, and expire the versions that show them.
 
-    Those that a pin or a lock holds are left out, and those of a dataset that would lose more than
+    Those that a pin or a lock holds are skipped, and those of a dataset that would lose more than
     `percent_max` percent. The caller commits before it answers: a reader then
     learns VERSION_EXPIRED before it can miss an object.
     """
@@ -171,7 +171,7 @@ def _locked(tx: Transaction, rows: Sequence[Row[*tuple[Any, ...]]]) -> set[UUID]
 
 
 def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) -> Confirmation:
-    """Forget segments whose objects are gone, all or none; unknown ids are ignored."""
+    """Forget segments whose objects are deleted, all or none; unknown ids are ignored."""
     rows = tx.execute(_LOCK, {"ids": list(segment_ids), "grace": grace_secs}).all()
     live = tuple(row.id for row in rows if row.tombstone_version is None)
     early = tuple(

@@ -56,7 +56,7 @@ class Orphans:
 
     deleted: int
     deleted_bytes: int
-    left: int
+    remaining: int
 
 
 def _nanos(column: str) -> str:
@@ -166,7 +166,7 @@ def finish(tx: Transaction, vacuum_id: UUID, orphans: Orphans) -> bool:
         "id": vacuum_id,
         "orphans": orphans.deleted,
         "orphan_bytes": orphans.deleted_bytes,
-        "orphans_left": orphans.left,
+        "orphans_left": orphans.remaining,
     }
     return tx.execute(_FINISH, values).rowcount > 0
 

@@ -1,4 +1,4 @@
-"""A probe of Postgres on a connection of its own, since the pool's may all be busy."""
+"""A probe of Postgres on its own connection, since the pool's may all be busy."""
 
 from contextlib import closing, suppress
 

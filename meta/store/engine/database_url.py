@@ -70,7 +70,7 @@ def _several_hosts(url: str) -> URL:
 
 
 def _with_separate_ports(url: URL) -> URL:
-    """Move the ports of `host=a:1&host=b:2` to a list of their own, as libpq reads them."""
+    """Move the ports of `host=a:1&host=b:2` to their own list, as libpq reads them."""
     pairs = [_split(host) for host in _texts(url, "host")]
     ports = _texts(url, "port")
     if any(port for _, port in pairs):

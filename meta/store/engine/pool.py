@@ -102,7 +102,7 @@ class Database:
 
     @contextmanager
     def single(self) -> Iterator[Transaction]:
-        """A connection on which every statement is a transaction of its own."""
+        """A connection on which every statement is its own transaction."""
         with (
             translated(),
             self._single.connect() as connection,

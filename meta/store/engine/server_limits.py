@@ -45,7 +45,7 @@ def has_own_sessions(database: Database) -> bool:
 
 
 def is_pooled(database: Database) -> bool:
-    """True if a pooler answers in place of Postgres: it cancels by numbers of its own."""
+    """True if a pooler answers in place of Postgres: it cancels by its own numbers."""
     with database.single() as connection:
         pid = _backend_pid(connection)
         return bool(driver_connection(connection).info.backend_pid != pid)

@@ -55,7 +55,7 @@ _IS_COMPARED = (
 )
 _COMPARE_LOCKED = _COMPARE + " FOR UPDATE"
 _ADOPT = f"UPDATE meta_state SET timeline = {_TIMELINE}, system_identifier = {_IDENTIFIER}"  # noqa: S608
-# The row holds the newest gap; the earlier ones are kept in a column of their own.
+# The row holds the newest gap; the earlier ones are kept in their own column.
 KEEP_GAP = (
     "INSERT INTO version_gaps (gap_start, gap_end)"
     " SELECT gap_start, gap_end FROM meta_state WHERE gap_end > 0 ON CONFLICT DO NOTHING"

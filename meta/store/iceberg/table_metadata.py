@@ -273,7 +273,7 @@ def _check_keys(tx: Transaction, dataset_id: UUID, keys: Sequence[str]) -> None:
         field = f"objects[{index}].object_key"
         if not isinstance(name, TableKey) or name.dataset_id != str(dataset_id):
             raise InvalidArgument(
-                f"{key!r} is no key of the metadata of this dataset's table", field=field
+                f"{key!r} is not a key of the metadata of this dataset's table", field=field
             )
         if abs(now_secs - name.epoch_secs) > REGISTERED_WITHIN_SECS:
             raise InvalidArgument(

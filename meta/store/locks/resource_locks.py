@@ -37,7 +37,7 @@ class ResourceLock:
     ends_at: datetime | None
 
 
-# Kinds in the order of locks. A dataset that is purged is gone, but for its row.
+# Kinds in the order of locks. Of a purged dataset only its row remains.
 _TABLES: Mapping[ResourceKind, tuple[str, str]] = {
     ResourceKind.DATASET: ("datasets", "purged_at IS NULL"),
     ResourceKind.GROUP: ("groups", "deleted_at IS NULL"),
@@ -160,7 +160,7 @@ def refusal(lock: ResourceLock) -> Locked:
 
 
 def check_free(tx: Transaction, kind: ResourceKind, resource_id: UUID) -> None:
-    """Raise NotFound for a resource that is gone, and Locked for one that is locked."""
+    """Raise NotFound for a resource that does not exist, and Locked for one that is locked."""
     _check_free(tx, kind, resource_id, _FIND)
 
 
@@ -177,7 +177,7 @@ def end(tx: Transaction, lock: ResourceLock) -> bool:
 
 
 def unknown(tx: Transaction, lock_ids: Sequence[UUID]) -> list[UUID]:
-    """Those of some locks that are no row."""
+    """The locks that are not rows."""
     return list(tx.execute(_UNKNOWN, {"ids": list(lock_ids)}).scalars())
 
 

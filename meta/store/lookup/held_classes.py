@@ -4,7 +4,7 @@ A dataset has a few of the classes, in any of which a lookup may have to look. F
 Postgres twice as much as the lookup of an hour in 200 datasets. A class once found stays so for all
 segments up to the version it was found at, so the statement of a page
 (`meta.store.lookup.page_statement`) asks for those of later versions alone. A class whose segments
-are gone costs a probe.
+are deleted costs a probe.
 """
 
 from bisect import bisect_left

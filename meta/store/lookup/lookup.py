@@ -88,7 +88,7 @@ def visible_datasets(
 
     A dataset has the name that it had then. Names and their datasets never change at a version, so
     every page of a cursor gets the same.
-    Raises NotFound for an unknown name, VersionExpired if objects may be gone.
+    Raises NotFound for an unknown name, VersionExpired if objects may be deleted.
     """
     visible = dataset_scope.visible_ids()
     values = {"names": list(names) or None, "version": version, "visible": visible}
@@ -101,7 +101,7 @@ def visible_datasets(
 def visible_dataset(tx: Transaction, identifier: UUID | str, version: int) -> VisibleDataset:
     """A dataset by id, or as text by the name that it had at `version`.
 
-    Raises NotFound, VersionExpired if objects may be gone.
+    Raises NotFound, VersionExpired if objects may be deleted.
     """
     if isinstance(identifier, str):
         return visible_datasets(tx, [identifier], version)[0]

@@ -46,7 +46,7 @@ class PageQuery:
     requested: int | None = None
     min_version: int = 0
     names: Sequence[str] = ()
-    known: KnownClasses = NONE_KNOWN
+    classes: KnownClasses = NONE_KNOWN
 
     def behind_dataset(self, part: "PagePart", classes: KnownClasses) -> "PageQuery":
         """The rest of a page, behind the datasets of its part."""
@@ -56,7 +56,7 @@ class PageQuery:
             limit=self.limit - len(part.pairs),
             behind=Position(part.last_key + 1, -1, INT64_MIN, ID_MAX),
             requested=part.version,
-            known=classes,
+            classes=classes,
         )
 
 
@@ -249,9 +249,9 @@ class SegmentStatements:
             "min_version": query.min_version,
             "names": pg_arrays.quoted(query.names) if query.names else None,
             "visible": _visible(),
-            "known_keys": query.known.keys,
-            "known_versions": query.known.versions,
-            "known_masks": query.known.masks,
+            "known_keys": query.classes.keys,
+            "known_versions": query.classes.versions,
+            "known_masks": query.classes.masks,
             "most": query.limit + 1,
         }
         # As texts their types do not depend on their sizes, so one prepared statement is enough.

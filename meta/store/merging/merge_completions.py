@@ -144,14 +144,14 @@ def _answer(prepared: Prepared) -> CompletionResult | MetaError:
     refusal = prepared.call.answer
     if not isinstance(refusal, MetaError):
         return Done()
-    # A lost race for a key and a deleted dataset are no judgement of the outputs.
+    # A lost race for a key and a deleted dataset do not judge the outputs.
     if type(refusal) in (RaceLost, NotFound):
         return refusal
     return Rejected(refusal.reason, refusal.message)
 
 
 def _refusal(call: BatchCall) -> MetaError | None:
-    """The refusal of outputs whose keys are not free, or whose dataset is gone."""
+    """The refusal of outputs whose keys are not free, or whose dataset is deleted."""
     if call.dataset is None:
         return NotFound("there is no such dataset", dataset_id=call.merge.dataset_id)
     refusals = [claimed.refusal for claimed in call.claims if claimed.refusal is not None]
@@ -159,7 +159,7 @@ def _refusal(call: BatchCall) -> MetaError | None:
         # After a lost race the next try finds the key free.
         return next((r for r in refusals if isinstance(r, RaceLost)), refusals[0])
     if any(claimed.registered_at is not None for claimed in call.claims):
-        return KeyTaken("an output is registered as a segment of its own")
+        return KeyTaken("an output is registered as a separate segment")
     return None
 
 

@@ -10,7 +10,7 @@ from meta.store.merging.merge_planning import DAY_NANOS
 # Datasets that a report names: those with the most segments.
 DATASETS_MAX = 1_000
 # The first conditions are those of the planner's index. A day that has no more segments than the
-# planner leaves is no debt: no merge worker could lower it.
+# planner leaves is not debt: no merge worker could lower it.
 _READ = text(f"""
     SELECT d.id::text, s.segments FROM (
       SELECT dataset_key, sum(segments) AS segments FROM (

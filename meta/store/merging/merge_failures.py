@@ -153,7 +153,7 @@ def note_lapse(tx: Transaction, task: MergeTaskRow, claimed_at: datetime) -> boo
 
 
 def _exclude_proven(tx: Transaction, task: MergeTaskRow, segment_id: UUID) -> None:
-    """Exclude one input from merging and put the others into a task of their own."""
+    """Exclude one input from merging and put the others into their own task."""
     others = [
         segment
         for segment in merge_tasks.live_inputs(tx, task.id)
@@ -188,7 +188,7 @@ def split(tx: Transaction, task: MergeTaskRow, failed_segment_id: UUID | None) -
         )
     merge_tasks.close(tx, task, TaskState.SPLIT)
     for half in halves:
-        # A single input is only probed: writing it again is no merge.
+        # A single input is only probed: writing it again is not a merge.
         if len(half) == 1:
             merge_tasks.create(tx, TaskKind.REWRITE, [half], merges_added=0)
         else:

@@ -122,7 +122,7 @@ _COMPUTED = {
     "store": "d.store",
 }
 _COLUMNS = ", ".join(_COMPUTED.get(f.name, f"t.{f.name}") for f in fields(MergeTaskRow))
-# Leaves out tasks of deleted datasets. The list is hashed, so that tasks are still read in the
+# Skips tasks of deleted datasets. The list is hashed, so that tasks are still read in the
 # order of an index; it is short, because a dataset is purged once its tasks are closed.
 IS_OF_LIVE = (
     "dataset_key NOT IN ("

@@ -1,6 +1,6 @@
 """Registers merged segments that the bucket has and a restored database does not know.
 
-Their babies are gone, so nothing else has their records. All of it is one transaction, which first
+Their babies are missing: nothing else has their records. All of it is one transaction, which first
 compares the input of its plan: the offsets of streams and entries, and the live segments.
 """
 
@@ -115,7 +115,7 @@ class Returned:
     streams: tuple[ReturnedStream, ...]
     replaced_ids: tuple[UUID, ...]
     links: tuple[tuple[UUID, str], ...]
-    # Those of the replaced whose objects are gone.
+    # Those of the replaced whose objects are missing.
     missing_ids: tuple[UUID, ...] = ()
 
 
@@ -244,7 +244,7 @@ def _write_stream(tx: Transaction, stream: ReturnedStream, version: Version) -> 
             values = {**key, "dataset": UUID(dataset_id), "merged": end, "at": 0}
             tx.execute(_MOVE, values)
             tx.execute(restored_streams.CHECKPOINT, values)
-    # A dataset that has not merged all that is gone does not pass it: nurseries park the stream.
+    # A dataset that has not merged all that is missing does not pass it: nurseries park the stream.
     lowest = merged_offsets.lowest_of(tx, stream.id)
     reaped = {**key, "deleted": stream.deleted if lowest is None else min(stream.deleted, lowest)}
     tx.execute(_REAP_BABIES, reaped)

@@ -145,7 +145,7 @@ def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
 
 
 def fill_segments(tx: Transaction, written: Sequence[tuple[RestoredSegment, UUID]]) -> None:
-    """Give segments, by their ids, the times of their objects, and count what they left out."""
+    """Give segments, by their ids, the times of their objects, and count what they omitted."""
     dates = [{"segment": i, "at": moment(segment.created_at_nanos)} for segment, i in written]
     if dates:
         tx.execute(_DATE_SEGMENT, dates)

@@ -13,7 +13,7 @@ from meta.store.versions.versions import Version
 from segments.inventory.streams import EndedStream
 
 ROWS_AT_ONCE = 1_000
-# A collector that comes back registers for a stream of its own.
+# A collector that comes back registers for its own stream.
 COLLECTOR = "rebuilt from the bucket"
 _STOPPED_BY_TIMEOUT = 2
 EPOCH = datetime.fromtimestamp(0, UTC)

@@ -76,7 +76,7 @@ def committed_since(tx: Transaction, nanos: int, after: tuple[str, int]) -> list
 def adopt(tx: Transaction, stream: EndedStream) -> tuple[UUID, ...]:
     """Write a stream that is not known, and the datasets of its stamps that never were.
 
-    Entries of deleted datasets are left out, as by CommitOffset. Answers the new datasets.
+    Entries of deleted datasets are skipped, as by CommitOffset. Answers the new datasets.
     """
     if known(tx, [stream.stream_id]):
         return ()

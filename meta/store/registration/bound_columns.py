@@ -11,7 +11,7 @@ class BoundColumns(Part):
     """Columns that segments lack would be null permanently."""
 
     COLUMNS = ("bound_field_ids",)
-    # An object without facts is no segment of ours, and has the columns of its writer.
+    # An object without facts is not a segment of ours, and has the columns of its writer.
     admits_foreign: ClassVar[bool] = True
 
     def check(self) -> None:

@@ -25,7 +25,7 @@ class Merge:
     moves: tuple[EntryMove, ...]
     # A batch serves many callers, and runs in the context of none.
     caller: AuditCaller = NO_CALLER
-    # A person's, whose registrations are audited; a worker's are not.
+    # Registrations of people are audited; those of workers are not.
     is_audited: bool = False
     stated: Mapping[str, object] = field(default_factory=dict)
 

@@ -20,7 +20,7 @@ from meta.store.registration.calls import Merge
 from meta.store.registration.part import Part
 
 log = structlog.get_logger()
-# A row of its own: planning holds the dataset's, and registrations must not wait for it.
+# Its own row: planning holds the dataset's, and registrations must not wait for it.
 _READ = text(
     "SELECT coalesce((SELECT events FROM excess_allowances WHERE dataset_id = :dataset), 0)"
 )
@@ -80,12 +80,12 @@ class Conservation(Part):
 def events_of(merge: Merge) -> int:
     """The records that a call accounts for: rows of its segments, and duplicates of rows."""
     rows = sum([segment.number_of_events for segment in merge.segments])
-    return rows + deduplication.repeats_of(merge)
+    return rows + deduplication.duplicates_of(merge)
 
 
 def is_counted(merge: Merge) -> bool:
     """Whether the events of a call have to be within the records of its baby segments."""
-    return bool(merge.segments or deduplication.repeats_of(merge))
+    return bool(merge.segments or deduplication.duplicates_of(merge))
 
 
 def _taken(tx: Transaction, merge: Merge, events: int, records: int) -> ExcessEvents | None:

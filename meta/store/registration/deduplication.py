@@ -32,7 +32,7 @@ NAMED_POSITIONS_MAX = 1_000
 class EventClaims:
     """Deduplication keys that a registration claims, by the rule that they were made by.
 
-    Each is named once. `repeats` are the records of the baby segments that the segments leave out
+    Each is named once. `duplicates` are the records of the baby segments that the segments omit
     because their events are rows already. `staged` are parts that come before `days`.
     """
 
@@ -104,8 +104,8 @@ class DeduplicatedEvents(Part):
 
     @classmethod
     def describe(cls, merge: Merge) -> Mapping[str, object]:
-        """The number of records that the segments leave out."""
-        duplicates = repeats_of(merge)
+        """The number of records that the segments omit."""
+        duplicates = duplicates_of(merge)
         return {"duplicates": duplicates} if duplicates else {}
 
 
@@ -116,8 +116,8 @@ def claims_of(merge: Merge) -> EventClaims | None:
     return claims
 
 
-def repeats_of(merge: Merge) -> int:
-    """Records of the baby segments that the segments of a call leave out."""
+def duplicates_of(merge: Merge) -> int:
+    """Records of the baby segments that the segments of a call omit."""
     claims = claims_of(merge)
     return 0 if claims is None else claims.duplicates
 
@@ -161,7 +161,7 @@ def _refusal(
         )
     parts = list(claims.parts(tx))
     if claims.staged is not None and _is_named_twice(parts):
-        # Of the parts of one call none is claimed yet, so the look-up finds nothing of it.
+        # No part of the call is claimed yet, so the look-up does not tell which.
         return InvalidArgument(
             "a deduplication key is in two parts", field="deduplication_keys.staged_id"
         )

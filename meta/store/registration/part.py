@@ -31,7 +31,7 @@ class Part:
         return [()] * len(merges)
 
     def lock(self) -> None:
-        """Lock rows of its own, after those of streams and before the keys of segments."""
+        """Lock its own rows, after those of streams and before the keys of segments."""
 
     def check(self) -> None:
         """Refuse open calls."""

@@ -1,4 +1,4 @@
-"""Offsets whose records that did not conform are in the quarantine, by verdict.
+"""Offsets whose schema violations are in the quarantine, by verdict.
 
 A nursery writes such records before it registers the others. Had it died in between, another one
 could have judged by another schema, so an object counts by the registration alone.

@@ -15,7 +15,7 @@ from meta.store.versions.versions import Version
 
 # Rows of more moves are written before the counter is taken.
 MOVES_UNDER_COUNTER_MAX = 256
-# Calls that are written together, each with its claims; those of known segments are left out.
+# Calls that are written together, each with its claims; those of known segments are skipped.
 Fresh = Sequence[tuple[Sequence[EntryMove], Sequence[Claim]]]
 
 # Every part reads `drawn` first, so the counter is locked before all rows that it guards, and

@@ -39,7 +39,7 @@ class JobState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class NewRewriteJob:
-    """A job to create. Segments known to have `format_version` are left out, None: no format is.
+    """A job to create. Segments known to have `format_version` are skipped, None: no format is.
 
     With `inexact_bounds`, so are those with exact bounds.
     With a `store` ("" is the default one) it moves the dataset there: new segments go to it, and

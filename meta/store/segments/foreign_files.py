@@ -70,7 +70,7 @@ def mark_unread(tx: Transaction, saved: Mapping[UUID, UUID]) -> None:
 
 
 def read_again(tx: Transaction, segment_id: UUID) -> None:
-    """Let an object that readers leave out be read once more; nothing for others."""
+    """Let an object that readers skip be read once more; nothing for others."""
     time_column = tx.execute(_TIME_COLUMN_OF, {"id": segment_id}).scalar_one()
     values = {"id": segment_id, "unread": UNREAD, "unreadable": UNREADABLE}
     tx.execute(_READ_AGAIN, values | {"file": unread_file(time_column)})

@@ -76,7 +76,7 @@ def forget(tx: Transaction, keys: Sequence[str]) -> None:
 
 
 def mark_deleted(tx: Transaction, keys: Sequence[str]) -> None:
-    """Remember keys whose objects are gone, so that a late registration is refused."""
+    """Remember keys whose objects are deleted, so that a late registration is refused."""
     if keys:
         tx.execute(_MARK_DELETED, {"keys": list(keys), "state": int(State.DELETED)})
 

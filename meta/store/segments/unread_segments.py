@@ -22,7 +22,7 @@ UNTOLD = b""
 class FactsRow:
     """Facts to store: a serialized SegmentFacts or UNTOLD, and bit n set for signal n.
 
-    `foreign_state` and `foreign_file` are those of an object that is no segment, None for one.
+    `foreign_state` and `foreign_file` are those of an object that is not a segment, None for one.
     """
 
     segment_id: UUID
@@ -81,7 +81,7 @@ def list_unread(tx: Transaction, after: UUID, most: int) -> list[SegmentRow]:
 
 
 def list_unreadable(tx: Transaction, after: UUID, most: int) -> list[SegmentRow]:
-    """Up to `most` live segments that readers leave out, behind `after`, by id."""
+    """Up to `most` live segments that readers skip, behind `after`, by id."""
     values = {"after": after, "most": most}
     return list(map(SegmentRow._make, tx.execute(_LIST_UNREADABLE, values)))
 

@@ -13,6 +13,6 @@ offset, as a consumer group has in Kafka.
 - A dataset that receives nothing costs no row and no statement: its merged offset is implied by
   what is committed (docs/adr/0020-implied-offsets.md).
 - A baby is reaped once all datasets that it may be of have passed it, and their grace is over.
-- `nursery_shards` divides streams among nurseries by leases. These are no fence: a nursery that
+- `nursery_shards` divides streams among nurseries by leases. They are not fences: a nursery that
   outlives its lease loses the compare-and-set of a registration, and nothing else.
 """

@@ -174,7 +174,7 @@ def list_flushes(
 
 
 def _refusal(commit: OffsetCommit, head: Head) -> MetaError | None:
-    """The refusal of a commit that is no replay, or None."""
+    """The refusal of a commit that is not a replay, or None."""
     following = head.committed_offset + 1
     if commit.offset < following:
         return OffsetTaken(

@@ -13,7 +13,7 @@ _LOCK_PENDING = text("""
     SELECT stream_id FROM stream_heads WHERE stream_id = ANY(:ids) AND is_pending
     FOR UPDATE SKIP LOCKED
 """)
-# A statement of its own: its snapshot is younger than the locks, so it sees every commit and entry.
+# Its own statement: its snapshot is younger than the locks, so it sees every commit and entry.
 _RAISE = text(f"""
     UPDATE stream_heads h
     SET merged_floor = greatest(h.merged_floor, f.floor), is_pending = f.floor < h.committed_offset

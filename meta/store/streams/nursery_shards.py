@@ -1,7 +1,7 @@
 """Assigns shards of streams to nurseries, for as long as their leases are renewed.
 
 Calls are serialised by a lock on the small table of nurseries. A shard has one holder at a time,
-but that is no fence: a nursery that outlives its lease loses a race for offsets, and nothing else.
+but that is not a fence: a nursery that outlives its lease loses a race for offsets, no more.
 """
 
 from sqlalchemy import text

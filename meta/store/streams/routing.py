@@ -25,7 +25,7 @@ from meta.store.versions import versions
 from meta.store.versions.clock import ago
 
 STREAMS_AT_ONCE = 200
-# The caller of an unfinished change has left by then, or its server is gone.
+# The caller of an unfinished change has left by then, or its server has stopped.
 ABANDONED_SECS = 60.0
 _ADD_TOKEN = text(
     "INSERT INTO stream_tokens (stream_id, token_id) VALUES (:stream, :token)"
@@ -169,7 +169,7 @@ def carry_on_left(tx: Transaction) -> bool:
 
 
 def lock_token(tx: Transaction, token: IngestToken) -> IngestToken | None:
-    """Keep the token and the datasets of its routing as they are; None if it is gone.
+    """Keep the token and the datasets of its routing as they are; None if it is deleted.
 
     The order of locks is datasets before tokens, so the routing is read again under the lock.
     """

@@ -94,7 +94,7 @@ def find_foreign(tx: Transaction, stream_id: UUID, dataset_ids: Iterable[UUID]) 
     """The datasets that have no entry in a stream and to which none of its tokens routes.
 
     A token may have routed there until lately, and the stamp be older than that: a dataset whose
-    entry was removed in the last hours is none of them.
+    entry was removed in the last hours is not among them.
     """
     values = {"stream": stream_id, "datasets": pg_arrays.uuids(dataset_ids)}
     return frozenset(tx.execute(_FOREIGN, values).scalars())
@@ -117,7 +117,7 @@ def stamp(tx: Transaction, entries: Sequence[Key], version: Version) -> None:
 
 
 def lock(tx: Transaction, entries: Sequence[Key]) -> dict[Key, int]:
-    """Lock entries in the order of their keys; answers merged offsets, missing ones left out."""
+    """Lock entries in the order of their keys; answers merged offsets, missing ones skipped."""
     rows = tx.execute(_LOCK, _columns(entries))
     return {(row.stream_id, row.dataset_id): row.merged_offset for row in rows}
 
@@ -129,7 +129,7 @@ def of_stream(tx: Transaction, stream_id: UUID) -> Mapping[UUID, int]:
 
 
 def lock_live_datasets(tx: Transaction, dataset_ids: Iterable[UUID]) -> frozenset[UUID]:
-    """Lock live datasets against deletion until the commit; deleted ones are left out."""
+    """Lock live datasets against deletion until the commit; deleted ones are skipped."""
     return frozenset(tx.execute(_LIVE, {"datasets": pg_arrays.uuids(dataset_ids)}).scalars())
 
 

@@ -29,7 +29,7 @@ VERSION_MAX = 2**63 - 1
 class StreamScope:
     """A filter of streams: shards, and only what changed after `since` (0 = everything).
 
-    Entries of `waiting` datasets do not hold back which babies are read. `omits_merged` leaves out
+    Entries of `waiting` datasets do not hold back which babies are read. `omits_merged` omits
     entries that have nothing to merge.
     """
 
@@ -94,7 +94,7 @@ class PeriodRow:
 
 # A baby may be reaped once each entry that it may be of has a checkpoint at or beyond it that is
 # older than its dataset's grace, or began there. So entries that receive nothing hold back nothing.
-# Of a backlog a page at a time is reapable, so that a poll reads a bounded number of rows.
+# A poll lists one page of a backlog as reapable, so that it reads a bounded number of rows.
 _REAPABLE_AT_ONCE = 2_000
 _GRACE = (
     "(SELECT coalesce(nullif(d.tombstone_grace_secs, 0), :grace) FROM datasets d"
@@ -227,7 +227,7 @@ def read_streams(
 
 
 def read_some(tx: Transaction, stream_ids: Iterable[UUID], grace_secs: float) -> list[StreamRow]:
-    """The given streams, by id; retired and unknown ones are left out."""
+    """The given streams, by id; retired and unknown ones are skipped."""
     values = {"grace": grace_secs, "streams": list(stream_ids), "waiting": []}
     return [StreamRow(*row) for row in tx.execute(_SOME, values)]
 

@@ -169,7 +169,7 @@ def find_or_create(
 
 
 def lock_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
-    """Lock heads in the order of their ids; unknown streams are left out."""
+    """Lock heads in the order of their ids; unknown streams are skipped."""
     rows = tx.execute(_LOCK_HEADS, {"ids": pg_arrays.uuids(stream_ids)})
     return {row[0]: Head(*row) for row in rows}
 

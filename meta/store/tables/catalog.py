@@ -51,7 +51,7 @@ datasets = Table(
     Column("ingest_memory_bytes", BigInteger, nullable=False, server_default=text("0")),
     Column("event_age_max_secs", BigInteger, nullable=False, server_default=text("0")),
     Column("event_lead_max_secs", BigInteger, nullable=False, server_default=text("0")),
-    # Of objects that clients register without facts; "" = timestamp.
+    # Settings for objects that clients register without facts; "" = timestamp.
     Column("refuses_foreign", Boolean, nullable=False, server_default=text("false")),
     Column("foreign_time_column", Text, nullable=False, server_default=text("''")),
     # Treatment of records that violate the schema: 0 null, 2 quarantine, 3 reject.
@@ -63,7 +63,7 @@ datasets = Table(
     # The number of the rule of its deduplication keys, NULL = none, and their column.
     Column("deduplication_rule", BigInteger),
     Column("deduplication_column", Text, nullable=False, server_default=text("''")),
-    # Of times that are numbers in JSON records: a number of TimestampUnit.
+    # The unit of times that are numbers in JSON records: a number of TimestampUnit.
     Column("timestamp_unit", SmallInteger, nullable=False, server_default=text("0")),
     # Whether new segments have automatic columns, and readers use those that segments have.
     Column("has_automatic_columns", Boolean, nullable=False, server_default=text("false")),
@@ -71,7 +71,7 @@ datasets = Table(
     moment("hold_ends_at"),
     # Whether a deleted dataset's objects stay: a meta.store.deletion.kept_files.KeptFilesState.
     Column("kept_files", SmallInteger, nullable=False, server_default=text("0")),
-    # Of the last vacuum: tombstones of before this time, and up to this version, are due.
+    # The last vacuum made tombstones of before this time, and up to this version, due.
     moment("vacuum_before"),
     Column("vacuum_version", BigInteger),
 )

@@ -66,7 +66,7 @@ replays = Table(
     now("changed_at"),
 )
 
-# Offsets whose records that did not conform are in the quarantine, by the verdict that the keys of
+# Offsets whose schema violations are in the quarantine, by the verdict that the keys of
 # their objects end with. Written by the registration of the others, and kept permanently: objects
 # of another verdict are left by a nursery that died or was overtaken.
 quarantined_ranges = Table(

@@ -34,7 +34,7 @@ dataset_deduplication = Table(
     Column("refuses_outside", Boolean, nullable=False, server_default=text("false")),
 )
 
-# The ledger's entry of records that were left out because they were rows already; kept permanently.
+# The ledger's entry of records that were skipped because they were rows already; kept permanently.
 dataset_duplicates = Table(
     "dataset_duplicates",
     metadata,

@@ -45,7 +45,7 @@ merge_tasks = Table(
     moment("finished_at"),
     Column("output_segment_id", Uuid),
     Column("output_merge_count", SmallInteger, nullable=False),
-    # The answer of GetMergeTask, also once the inputs are gone.
+    # The answer of GetMergeTask, also once the inputs are deleted.
     Column("segment_count", Integer, nullable=False),
     Column("smallest_size", BigInteger, nullable=False),
     Column("largest_size", BigInteger, nullable=False),

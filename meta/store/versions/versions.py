@@ -72,8 +72,8 @@ def reserve(tx: Transaction, rows: int) -> Version:
     """Choose a version ahead of the counter, for rows that take long to write.
 
     `take` it once they are written: nobody sees them before the commit, and versions have gaps. So
-    the counter is held for the commit alone, however many rows there are. A version a row is more
-    than others draw in the time, each with a commit of its own.
+    the counter is held for the commit only, however many rows there are. Reserving one version per
+    row outruns concurrent writers, whose commits draw one each.
     """
     row = tx.execute(_CURRENT).one()
     if not row.is_current:

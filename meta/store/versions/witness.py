@@ -73,7 +73,7 @@ class WitnessView:
     numbers: Mapping[int, int]
     newest: Mark | None = None
     # The highest mark of the history that the database says it is in.
-    own: Mark | None = None
+    mark: Mark | None = None
     # The highest of all ceilings that may be in use.
     ceiling: int = 0
 
@@ -120,7 +120,7 @@ def compare(side: Side, view: WitnessView) -> Verdict | Superseded:
 
 def _is_original(side: Side, view: WitnessView, newest: Mark) -> bool:
     """True for a database that lost nothing, and of which a restored copy began a history."""
-    mark = view.own
+    mark = view.mark
     has_all = mark is not None and side.has_begun(mark) and mark.tick <= side.tick
     return has_all and newest.history > (side.history or 0)
 

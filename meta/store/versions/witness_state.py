@@ -56,7 +56,7 @@ _INTEND = text("""
     WHERE term IS NOT DISTINCT FROM :term AND next_term IS NULL
 """)
 # A plain start may have lost versions that were handed out a moment before: these expire as well.
-# The newest gap of meta_state says more, that objects may be gone, so it is left as it is.
+# The newest gap of meta_state says more, that objects may be deleted, so it is left as it is.
 _EXPIRE = text("""
     INSERT INTO version_gaps (gap_start, gap_end) VALUES (:start, :end) ON CONFLICT DO NOTHING
 """)

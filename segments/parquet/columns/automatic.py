@@ -1,4 +1,4 @@
-"""Automatic columns: attributes in columns of their own, which no reader sees by name.
+"""Automatic columns: attributes in their own columns, which no reader sees by name.
 
 Such a column may be read in place of the JSON. So it has a value only if the attribute is exactly
 one JSON value of the column's type, which reads back as the same text. A file in which the
@@ -53,7 +53,7 @@ def unusable_values(rows: int, column: PromotedColumn) -> pa.Array[Any]:
 
 
 def _members(text: str | None) -> dict[str, list[object]]:
-    """Return the values of each name of a JSON object; a nested object is none of a type."""
+    """Return the values of each name of a JSON object; a nested object has no value of a type."""
     members: dict[str, list[object]] = {}
     pairs = json.loads(text, object_pairs_hook=list, parse_int=_whole) if text else []
     for name, value in pairs:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# Of fewer values a dictionary costs little.
+# A dictionary of fewer values costs little.
 _JUDGED_MIN = 1_000
 # A sample of 4,096 out of 40,000 values that are equally frequent has this part of distinct ones. A
 # dictionary of more is about as large as the values of a row group.

@@ -111,7 +111,7 @@ class StoredColumns:
         return pa.record_batch([columns[f.name] for f in fields], schema=pa.schema(fields))
 
     def check(self, batch: pa.RecordBatch) -> None:
-        """Raise CorruptObject for stored columns that are no time."""
+        """Raise CorruptObject for stored columns that are not a time."""
         schema = batch.schema
         for name, remainder in self.remainders.items():
             # Columns are found by place: making all names took as long as reading the values.

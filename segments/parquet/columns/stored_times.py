@@ -40,7 +40,7 @@ def split_time(times: _AnyColumn) -> tuple[_AnyColumn, _AnyColumn]:
 
 
 def join_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> _AnyColumn:
-    """Put a time together again; raises CorruptObject for a pair that is no time."""
+    """Put a time together again; raises CorruptObject for a pair that is not a time."""
     check_time(micros, remainder, name)
     # Unchecked: before the remainder is added, the first microsecond of the range is outside of it.
     whole = pc.multiply(micros.cast(pa.int64()), _NANOS_PER_MICRO)
@@ -48,7 +48,7 @@ def join_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> _AnyColum
 
 
 def check_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> None:
-    """Raise CorruptObject for a pair of columns, called `name`, that is no time."""
+    """Raise CorruptObject for a pair of columns, called `name`, that is not a time."""
     nulls, rows = micros.null_count, len(micros)
     if nulls == remainder.null_count == rows:
         return

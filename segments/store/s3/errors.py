@@ -24,7 +24,7 @@ from segments.location import StoreLocation
 from segments.store.refusal_causes import brief, passing_cause
 from segments.store.requests import WriteConflict
 
-# Everything that a request can end in; ResponseParserError is no BotoCoreError.
+# Everything that a request can end in; ResponseParserError is not a BotoCoreError.
 FAILURES = (ClientError, BotoCoreError, ResponseParserError)
 # Answers that another try may change although their status does not say so.
 _TRANSIENT = {

@@ -1,4 +1,4 @@
-"""One run of the demo: a stack of its own in a folder, and checks; the first that fails ends it."""
+"""One run of the demo: its own stack in a folder, and checks; the first that fails ends it."""
 
 import time
 from collections.abc import Callable, Sequence

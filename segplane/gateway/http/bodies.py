@@ -38,7 +38,7 @@ async def read_json(request: Request, bytes_max: int) -> Any:
     try:
         return json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise QueryRefusal(f"the body is no JSON: {error}") from None
+        raise QueryRefusal(f"the body is not JSON: {error}") from None
 
 
 async def body(request: Request) -> Any:
@@ -71,4 +71,4 @@ def json_text(text: str, status: int = 200, headers: Mapping[str, str] | None = 
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")

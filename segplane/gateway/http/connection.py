@@ -83,7 +83,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count all that is no body: a head, trailers, and the frames of chunks."""
+        """Count all that is not a body: a head, trailers, and the frames of chunks."""
         self._head_bytes += len(data)
         self._await_request()
         super().data_received(data)

@@ -63,7 +63,7 @@ WRITTEN_BYTES = Counter(
 )
 LEFT_OUT_SEGMENTS = Counter(
     "segplane_gateway_left_out_segments_total",
-    "Objects of clients that a query or a table left out, each time. A rise: segplane segments find"
+    "Objects of clients that a query or a table skipped, each time. A rise: segplane segments find"
     " --unreadable names them.",
 )
 FOLLOWED_SEGMENTS = Gauge(

@@ -1,7 +1,7 @@
 """Routes below /v1, matched on the raw path: each of its parts is decoded by itself.
 
 So a name may hold any character but the slash: a part with an encoded slash is of no route, and
-`a%2Fpreview` is no preview of `a`.
+`a%2Fpreview` is not a preview of `a`.
 """
 
 from collections import defaultdict
@@ -84,7 +84,7 @@ def _parts_of(raw_path: bytes) -> list[str]:
     try:
         return [part.decode() for part in parts]
     except UnicodeDecodeError:
-        raise NotThere("the path is no UTF-8") from None
+        raise NotThere("the path is not UTF-8") from None
 
 
 def _values_of(path: tuple[str, ...], parts: list[str]) -> dict[str, str] | None:

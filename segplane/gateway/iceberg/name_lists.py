@@ -44,7 +44,7 @@ class NameLists:
         return groups.dataset_names(self._meta, group, token, limit)
 
     def _limited_page(self, reader: CatalogReader, namespace: str, token: str, limit: int) -> Page:
-        """Page through the datasets that a caller is limited to, and leave out other groups'.
+        """Page through the datasets that a caller is limited to, and skip other groups'.
 
         The call is in the caller's name, so that pages reveal no other datasets.
         """

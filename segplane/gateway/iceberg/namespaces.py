@@ -55,7 +55,7 @@ class Namespaces:
         # A name with a slash may be of the default group, from a release before 0.3.0.
         if parts.group is None or not self._is_group(parts.group):
             return NAMESPACE, name
-        return parts.group, parts.own
+        return parts.group, parts.base_name
 
     def lists(self, request: Request, reader: CatalogReader) -> Response:
         """List namespaces, which are not nested. Raises MetaError."""

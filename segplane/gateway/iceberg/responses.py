@@ -103,5 +103,5 @@ async def read_object(request: Request) -> dict[str, Any]:
     """Read a JSON object. Raises RequestRefused, QueryRefusal."""
     value = await read_json(request, BODY_BYTES_MAX)
     if not isinstance(value, dict):
-        raise RequestRefused("the body is no JSON object")
+        raise RequestRefused("the body is not a JSON object")
     return value

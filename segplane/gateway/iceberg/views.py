@@ -163,7 +163,7 @@ def _places(meta: MetaClient, state: CheckedQuery, namespace: str) -> Mapping[st
         parts = parse(read.name)
         # A name with a slash may be of the default group, from a release before 0.3.0.
         if parts.group is not None and groups.exists(meta, parts.group):
-            places[read.name] = parts.group, parts.own
+            places[read.name] = parts.group, parts.base_name
         else:
             places[read.name] = namespace, read.name
     return places

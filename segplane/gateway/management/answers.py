@@ -69,12 +69,12 @@ def _divided(rows: Sequence[Row], ask: ManagementAsk) -> Iterator[tuple[Row, Jso
         yield rows[0], {}
         return
     body = {} if ask.body is None else ask.body
-    field_names = list(dict.fromkeys(name for row in rows for name in row.taken()))
+    names = list(dict.fromkeys(name for row in rows for name in row.taken()))
     if not isinstance(body, dict):
-        raise QueryRefusal(f"the body is no object with {', '.join(field_names) or 'no members'}")
+        raise QueryRefusal(f"the body is not an object with {', '.join(names) or 'no members'}")
     for name in body:
-        if name not in field_names:
-            raise QueryRefusal(f"{name[:80]!r} is not known: expected {', '.join(field_names)}")
+        if name not in names:
+            raise QueryRefusal(f"{name[:80]!r} is not known: expected {', '.join(names)}")
     if rows[0].method != "PATCH":
         for number, row in enumerate(rows):
             members = {name: value for name, value in body.items() if name in row.taken()}
@@ -86,4 +86,4 @@ def _divided(rows: Sequence[Row], ask: ManagementAsk) -> Iterator[tuple[Row, Jso
             yield row, body
             return
     sets = "; or ".join(", ".join(row.taken()) for row in rows)
-    raise QueryRefusal(f"these members change in requests of their own: {sets}")
+    raise QueryRefusal(f"these members change in their own requests: {sets}")

@@ -89,17 +89,17 @@ def page_of(parameters: Mapping[str, Sequence[str]]) -> tuple[int, str]:
     paging = {name: texts[-1] for name, texts in parameters.items() if name in ("limit", "after")}
     after = paging.get("after", "")
     if len(after) > _CURSOR_CHARACTERS_MAX:
-        raise QueryRefusal("after is no cursor: send `next` of the page before")
+        raise QueryRefusal("after is not a cursor: send `next` of the page before")
     return limit_of(paging, _ITEMS_DEFAULT, ITEMS_MAX, "after"), after
 
 
-def check_parameters(parameters: Iterable[str], known: Iterable[str]) -> None:
+def check_parameters(parameters: Iterable[str], names: Iterable[str]) -> None:
     """Raise QueryRefusal for a parameter of the query that is not known."""
-    known = list(known)
+    names = list(names)
     for name in parameters:
         key = CONTEXT if name.startswith("context.") else name
-        if key not in known:
-            raise QueryRefusal(f"{name[:80]!r} is not known: send {' and '.join(known) or 'none'}")
+        if key not in names:
+            raise QueryRefusal(f"{name[:80]!r} is not known: send {' and '.join(names) or 'none'}")
 
 
 def _queried(row: Row, parameters: Mapping[str, Sequence[str]]) -> Json:
@@ -137,14 +137,14 @@ def _parameter(described: FieldDescriptor, name: str, texts: Sequence[str]) -> o
 
 def _set_labels(request: Any, value: object) -> None:
     if not isinstance(value, dict):
-        raise QueryRefusal("labels is no object")
+        raise QueryRefusal("labels is not an object")
     for key, text in value.items():
         if text is None:
             request.remove_labels.append(key)
         elif isinstance(text, str):
             request.set_labels[key] = text
         else:
-            raise QueryRefusal(f"labels.{key[:80]} is no text")
+            raise QueryRefusal(f"labels.{key[:80]} is not text")
 
 
 def _set_page(request: Any, parameters: Mapping[str, Sequence[str]]) -> None:
@@ -154,7 +154,7 @@ def _set_page(request: Any, parameters: Mapping[str, Sequence[str]]) -> None:
         request.limit = limit
         if after:
             if not after.isascii() or not after.isdecimal() or len(after) > 18:
-                raise QueryRefusal("after is no cursor: send `next` of the page before")
+                raise QueryRefusal("after is not a cursor: send `next` of the page before")
             request.before_id = int(after)
     elif "after" in fields or "pagination" in fields:
         paging = request if "after" in fields else request.pagination

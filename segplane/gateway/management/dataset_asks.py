@@ -59,7 +59,7 @@ def asked_schema(content: Any) -> SchemaAsk:
         version = _number(version, "schema.version", 1, _INT32_MAX)
     attributes = body.get("attributes", {})
     if not isinstance(attributes, dict):
-        raise QueryRefusal("schema.attributes is no object of columns")
+        raise QueryRefusal("schema.attributes is not an object of columns")
     return SchemaAsk(
         name, ops.SchemaBinding(version=version, attributes=list(_attributes(attributes)))
     )
@@ -102,7 +102,7 @@ def _attributes(columns: dict[Any, Any]) -> Iterable[ops.BoundAttribute]:
 
 def _object(content: Any, fields: tuple[str, ...], path: str) -> dict[str, Any]:
     if not isinstance(content, dict):
-        raise QueryRefusal(f"{path} is no object with {', '.join(fields)}")
+        raise QueryRefusal(f"{path} is not an object with {', '.join(fields)}")
     unknown = [name for name in content if name not in fields]
     if unknown:
         raise QueryRefusal(f"{unknown[0][:80]!r} is not known: {path} has {', '.join(fields)}")
@@ -111,11 +111,11 @@ def _object(content: Any, fields: tuple[str, ...], path: str) -> dict[str, Any]:
 
 def _text(value: Any, path: str) -> str:
     if not isinstance(value, str) or not value:
-        raise QueryRefusal(f"{path} is no text with characters")
+        raise QueryRefusal(f"{path} is not text with characters")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise QueryRefusal(f"{path} is no valid Unicode") from None
+        raise QueryRefusal(f"{path} is not valid Unicode") from None
     return value
 
 

@@ -80,7 +80,7 @@ def shown(message: Message) -> Json:
     for field in fields_of(cast(Descriptor, message.DESCRIPTOR)):
         value = getattr(message, field.name)
         if field.name == "authors":
-            # Of a message with a time of its own, that one.
+            # The message's own time wins.
             content = {**shown(value), **content}
         elif field.has_presence and not message.HasField(field.name):
             content[member_of(field)] = None
@@ -100,7 +100,7 @@ def fill(message: Message, content: object, path: str = "", *, clears: bool = Fa
     path of a member that is not known or has another type.
     """
     if not isinstance(content, dict):
-        raise QueryRefusal(f"{path.rstrip('.') or 'the body'} is no object")
+        raise QueryRefusal(f"{path.rstrip('.') or 'the body'} is not an object")
     fields = members_of(message.DESCRIPTOR)
     for name, value in content.items():
         if name not in fields:
@@ -141,7 +141,7 @@ def set_member(
             setattr(message, field.name, field.default_value)
     elif is_map(field):
         if not isinstance(value, dict):
-            raise QueryRefusal(f"{path} is no object")
+            raise QueryRefusal(f"{path} is not an object")
         texts = {key: _text(item, f"{path}.{key}"[:160]) for key, item in value.items()}
         getattr(message, field.name).update(texts)
     elif field.is_repeated:
@@ -156,7 +156,7 @@ def _extend(
     message: Message, field: FieldDescriptor, value: object, path: str, *, clears: bool
 ) -> None:
     if not isinstance(value, list):
-        raise QueryRefusal(f"{path} is no list")
+        raise QueryRefusal(f"{path} is not a list")
     items = getattr(message, field.name)
     for index, item in enumerate(value):
         if field.message_type is None:
@@ -173,7 +173,7 @@ def _set_message(message: Message, value: object, path: str, *, clears: bool) ->
     try:
         cast(Duration, message).FromJsonString(_text(value, path))
     except ValueError:
-        raise QueryRefusal(f"{path} is no number of seconds such as '3600s'") from None
+        raise QueryRefusal(f"{path} is not a number of seconds such as '3600s'") from None
 
 
 def _scalar(field: FieldDescriptor, value: object, path: str) -> object:
@@ -200,11 +200,11 @@ def _scalar(field: FieldDescriptor, value: object, path: str) -> object:
 
 def _text(value: object, path: str) -> str:
     if not isinstance(value, str):
-        raise QueryRefusal(f"{path} is no text")
+        raise QueryRefusal(f"{path} is not text")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise QueryRefusal(f"{path} is no valid Unicode") from None
+        raise QueryRefusal(f"{path} is not valid Unicode") from None
     return value
 
 
@@ -230,7 +230,7 @@ def _time(value: object, path: str) -> int:
 
 def _object_text(value: object, path: str) -> str:
     if not isinstance(value, dict):
-        raise QueryRefusal(f"{path} is no object")
+        raise QueryRefusal(f"{path} is not an object")
     return _text(json_text(value, is_ascii=False), path)
 
 
@@ -238,7 +238,7 @@ def _bytes(text: str, path: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error:
-        raise QueryRefusal(f"{path} is no base64") from None
+        raise QueryRefusal(f"{path} is not base64") from None
 
 
 def _distinct(pairs: Iterable[tuple[str, object]]) -> Json:
@@ -251,4 +251,4 @@ def _distinct(pairs: Iterable[tuple[str, object]]) -> Json:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")

@@ -110,7 +110,7 @@ def list_quarantine(client: MetaClient, ask: ManagementAsk) -> Reply:
         texts.get("cause", ""),
     )
     location = ask_location(client, "gateway")
-    stores = Stores(ask.store or location.store, location.named)
+    stores = Stores(ask.store or location.store, location.named_stores)
     page = list_page(open_stores(stores), chosen, after, limit)
     request = ops.CheckQuarantinedRequest(object_keys=[item.key for item in page.items])
     uncounted = frozenset(client.operations.CheckQuarantined(request).uncounted)

@@ -54,7 +54,7 @@ _ABOUT = (
     "Management of Segplane's resources, queries, and records as JSON. A caller sends a bearer"
     " token. An answer has every member, and null where there is no value. The gateway also serves"
     " the Iceberg REST catalog below /iceberg and a part of Kusto's REST API at /v2/rest/query and"
-    " /v1/rest/mgmt, which have specifications of their own."
+    " /v1/rest/mgmt, which have their own specifications."
 )
 
 

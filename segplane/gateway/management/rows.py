@@ -69,15 +69,15 @@ class Row:
     # The field of the request that the body is, and that of the reply that is the answer.
     body: str = ""
     shown: str = ""
-    # A member of the reply that is none of the answer.
+    # A member of the reply that is not in the answer.
     hidden: str = ""
     kind: str = ""
-    # Of the parts of a version, the one that is the RPC's expected_version.
+    # The part of a version that is the RPC's expected_version.
     part: int = 0
     status: int = 200
     # The path whose GET answers after a change.
     then: str = ""
-    # A caller without a token of its own has the gateway's rights.
+    # A caller without its own token has the gateway's rights.
     is_open: bool = False
     is_deprecated: bool = False
     # A DELETE whose members are in its body, such as a secret.

@@ -109,7 +109,7 @@ def _versions(request: Request) -> Sequence[str]:
         return ()
     tag = sent.removeprefix('"').removesuffix('"')
     if sent != f'"{tag}"' or '"' in tag or not tag or len(tag) > 255:
-        raise QueryRefusal("If-Match is no ETag of this gateway: send that of the resource")
+        raise QueryRefusal("If-Match is not an ETag of this gateway: send that of the resource")
     return tag.split(".")
 
 
@@ -128,4 +128,4 @@ async def _content(request: Request) -> object:
     try:
         return json_messages.parse(content)
     except (ValueError, RecursionError) as error:
-        raise QueryRefusal(f"the body is no JSON: {error}") from None
+        raise QueryRefusal(f"the body is not JSON: {error}") from None

@@ -15,7 +15,7 @@ def nanos_of(text: str) -> int:
     """Return the nanoseconds of a time. Raises ValueError."""
     match = _RFC_3339.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text[:80]!r} is no RFC 3339 time")
+        raise ValueError(f"{text[:80]!r} is not an RFC 3339 time")
     day, clock, fraction, zone = match.groups()
     moment = datetime.fromisoformat(f"{day}T{clock}{zone.upper().replace('Z', '+00:00')}")
     seconds = (moment - _EPOCH) // timedelta(seconds=1)

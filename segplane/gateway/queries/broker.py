@@ -1,4 +1,4 @@
-"""Answers to what one query's process asks for; the process may ask for anything."""
+"""Serves the requests of one query process, which is not trusted."""
 
 import json
 import pickle
@@ -36,7 +36,7 @@ FILES_MAX = 100_000
 _RETRY_SECS = 2
 # Proxies take headers of 8 KiB in all.
 WARNINGS_BYTES_MAX = 4_096
-_FURTHER = "further segments are left out: `segplane segments find --unreadable` names them"
+_FURTHER = "further segments are skipped: `segplane segments find --unreadable` names them"
 _WARNING_CHARACTERS_MAX = 1_000
 log = structlog.get_logger()
 
@@ -92,7 +92,7 @@ class Broker:
             self.failure = self.failure or failure_of(error)
             return wire.REFUSED, str(error).encode()
         except (KeyError, TypeError) as error:
-            return wire.REFUSED, f"this is no request: {error!r}".encode()
+            return wire.REFUSED, f"this is not a request: {error!r}".encode()
 
     def _answer(self, request: Any) -> bytes:
         match request["op"]:

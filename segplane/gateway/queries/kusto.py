@@ -137,12 +137,12 @@ async def _asked(request: Request) -> tuple[str, str]:
     content = await body(request)
     text = content.get("csl") if isinstance(content, dict) else None
     if not isinstance(text, str) or not text.strip():
-        raise QueryRefusal("csl is no text: send a query in KQL or a control command")
+        raise QueryRefusal("csl is not text: send a query in KQL or a control command")
     if _parameters(content.get("properties")):
         raise QueryRefusal("query parameters are not taken: write their values into the query")
     database = content.get("db") or ""
     if not isinstance(database, str):
-        raise QueryRefusal("db is no text: send the name of a database")
+        raise QueryRefusal("db is not text: send the name of a database")
     return text, database
 
 
@@ -151,5 +151,5 @@ def _parameters(properties: Any) -> bool:
     try:
         parsed = json.loads(properties) if isinstance(properties, str) else properties
     except (ValueError, RecursionError):
-        raise QueryRefusal("properties are no JSON") from None
+        raise QueryRefusal("properties are not JSON") from None
     return isinstance(parsed, Mapping) and bool(parsed.get("Parameters"))

@@ -26,14 +26,14 @@ _NAME_CHARACTERS_MAX = 255
 def asked_query(content: Any) -> QueryTask:
     """Parse a body; raises QueryRefusal."""
     if not isinstance(content, dict):
-        raise QueryRefusal('the body is no object such as {"query": "web | count"}')
+        raise QueryRefusal('the body is not an object such as {"query": "web | count"}')
     unknown = [str(name) for name in content if name not in ("query", "language", "format")]
     if unknown:
         raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send query, language and format")
     text, language = content.get("query"), content.get("language")
     format_ = content.get("format", "json")
     if not isinstance(text, str) or not text.strip():
-        raise QueryRefusal("query is no text: send one in KQL or SQL")
+        raise QueryRefusal("query is not text: send one in KQL or SQL")
     if language not in _LANGUAGES:
         raise QueryRefusal(f"language is {str(language)[:80]!r}, expected kql or sql")
     if not isinstance(format_, str) or format_ not in MEDIA_TYPES:

@@ -16,11 +16,11 @@ from segplane.gateway.queries.processes.wire import QueryTask
 from segplane.gateway.queries.settings import QuerySettings
 
 log = structlog.get_logger()
-# A failure in the first bytes of a result is answered with a status of its own.
+# A failure in the first bytes of a result is answered with its own status.
 HEAD_BYTES = 256 * 1024
 _PIECE_BYTES = 64 * 1024
 _WATCH_SECS = 0.1
-# Then a query is no short one, and lets others go first.
+# Then a query is not a short one, and lets others go first.
 _FIRST_CPU_SECS = 3.0
 _LESS = "ask for less time, fewer columns or groups"
 

@@ -40,7 +40,7 @@ class Style:
 
 
 QUERIES = Style()
-# Of `read`, `sql` and `datasets preview`, as release 0.2.0 writes it.
+# The form of `read`, `sql` and `datasets preview`, as release 0.2.0 writes it.
 ROW_FILES = Style("+00:00", "", is_fraction_always=False)
 
 
@@ -99,12 +99,12 @@ def form_of(type_: pa.DataType, kql_type: KqlType | None = None) -> pa.DataType:
 
 
 def dynamic_json(text: str) -> str:
-    """Return JSON of a dynamic value in one line; a text that is no JSON as a JSON string.
+    """Return JSON of a dynamic value in one line; a text that is not JSON as a JSON string.
 
     Of duplicate names in an object the first counts, as in every condition. Numbers keep their
     digits; NaN and infinities are texts.
     """
-    # A half of a surrogate pair, which only an escape can hold, is no UTF-8.
+    # A half of a surrogate pair, which only an escape can hold, is not UTF-8.
     is_ascii = "\\u" in text
     try:
         value = json.loads(text, object_pairs_hook=first_of_each, parse_constant=str)

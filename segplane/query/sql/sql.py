@@ -88,7 +88,7 @@ def _parsed(text: str) -> exp.Query:
         lines = str(error).splitlines() or [type(error).__name__]
         # sqlglot underlines with escape sequences of terminals.
         message = "".join(c for c in lines[0] if c.isprintable())
-        raise QueryError(f"this is no SQL: {message}{_slip(text)}") from None
+        raise QueryError(f"this is not SQL: {message}{_slip(text)}") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise QueryError("a query is one SELECT: leave other statements out")
     tree = statements[0]
@@ -98,7 +98,7 @@ def _parsed(text: str) -> exp.Query:
 
 
 def _slip(text: str) -> str:
-    """Return a hint for a text that is no SQL, or ""."""
+    """Return a hint for a text that is not SQL, or ""."""
     for pattern, hint in _SLIPS:
         if pattern.search(text):
             return f" {hint}"

@@ -94,7 +94,7 @@ def _is_time(node: exp.Expr, alias: str) -> bool:
 
 
 def _folded(constant: exp.Expr) -> int | None:
-    """Return a constant as microseconds since 1970, as DuckDB reads it; None if it is none."""
+    """Return a constant as microseconds since 1970, as DuckDB reads it; None for another."""
     if not all(isinstance(node, _FOLDABLE) for node in constant.walk()):
         return None
     sql = f"SELECT epoch_us(CAST({constant.sql('duckdb')} AS TIMESTAMPTZ))"

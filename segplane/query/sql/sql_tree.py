@@ -51,14 +51,14 @@ def _tree(text: str) -> Any:
         try:
             row = connection.execute("SELECT json_serialize_sql(?)", [text]).fetchone()
         except duckdb.Error as error:
-            raise QueryError(f"this is no SQL: {str(error).splitlines()[0]}") from None
+            raise QueryError(f"this is not SQL: {str(error).splitlines()[0]}") from None
     assert row is not None
     tree = json.loads(row[0])
     if tree["error"]:
         message = str(tree["error_message"]).splitlines()[0]
         if tree.get("error_type") == "not implemented":
             raise QueryError("a query is one SELECT: leave other statements out")
-        raise QueryError(f"this is no SQL: {message}")
+        raise QueryError(f"this is not SQL: {message}")
     if len(tree["statements"]) != 1:
         raise QueryError("a query is one SELECT: leave other statements out")
     return tree["statements"][0]

@@ -30,7 +30,7 @@ _ORIGINS = {
 class ForeignMark:
     """A file that a client registered without the facts of its content, at a version.
 
-    `reason` is why it is left out, "" if it is not.
+    `reason` is why it is skipped, "" if it is not.
     """
 
     origin: FileOrigin
@@ -110,7 +110,7 @@ def newest_files(files: Sequence[DatasetFile], limit: int) -> tuple[DatasetFile,
     """Return the files whose time bounds can hold one of the `limit` newest rows of a signal.
 
     Rows of the files that begin last are counted until there are enough: files that end before them
-    have none of the newest. A file of others counts for none, since it may be left out.
+    have none of the newest. A file of others counts for none, since it may be skipped.
     """
     newest = {file.segment_id for signal in SIGNALS for file in _newest_of(signal, files, limit)}
     return tuple(file for file in files if file.segment_id in newest)

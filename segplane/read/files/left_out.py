@@ -1,4 +1,4 @@
-"""Files of others that cannot be read as records: left out, and named."""
+"""Files of others that cannot be read as records: skipped, and named."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_MAX = 20
 
 
 class SegmentsLeftOut(UserWarning):
-    """Readers leave out an object that a client registered and that holds no readable records."""
+    """Readers skip an object that a client registered and that holds no readable records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class LeftOut:
 
     def __str__(self) -> str:
         return (
-            f"dataset {self.dataset_name!r}: segment {self.segment_id} is left out: its object"
+            f"dataset {self.dataset_name!r}: segment {self.segment_id} is skipped: its object"
             f" {self.key}, which a client registered at version {self.version}, cannot be read as"
             f" records: {self.reason}"
         )
@@ -49,10 +49,10 @@ class LeftOut:
 def readable(
     dataset_name: str, files: Iterable[DatasetFile]
 ) -> tuple[tuple[DatasetFile, ...], tuple[LeftOut, ...]]:
-    """Return the files that hold records, and those that are left out.
+    """Return the files that hold records, and those that are skipped.
 
     Files that nobody has read yet are read here. Only files that a client registered without facts
-    can be left out: a segment that cannot be read is damaged, and fails when it is read.
+    can be skipped: a segment that cannot be read is damaged, and fails when it is read.
     """
     kept: list[DatasetFile] = []
     left_out: list[LeftOut] = []
@@ -75,7 +75,7 @@ def find_readable(
     signals: tuple[Signal, ...],
     bounds: TimeBounds,
 ) -> tuple[DatasetFile, ...]:
-    """List the files that hold such records, and warn of those left out; raises MetaError."""
+    """List the files that hold such records, and warn of those skipped; raises MetaError."""
     files = find_files(client, dataset_name, version, signals, bounds)
     kept, left_out = readable(dataset_name, files)
     warn(left_out)
@@ -83,7 +83,7 @@ def find_readable(
 
 
 def warn(left_out: Sequence[LeftOut]) -> None:
-    """Warn of files that are left out, with their number if they are very many."""
+    """Warn of files that are skipped, with their number if they are very many."""
     for text in texts(left_out):
         warnings.warn(text, SegmentsLeftOut, stacklevel=3)
 
@@ -104,7 +104,7 @@ def texts(left_out: Sequence[LeftOut]) -> list[str]:
     shown = [str(item) for item in left_out[:SHOWN_MAX]]
     if len(left_out) > SHOWN_MAX:
         shown.append(
-            f"{len(left_out) - SHOWN_MAX} further segments are left out: `segplane segments find"
+            f"{len(left_out) - SHOWN_MAX} further segments are skipped: `segplane segments find"
             " --unreadable` names them"
         )
     return shown

@@ -33,7 +33,7 @@ class SegmentsDataset(ds.FileSystemDataset):
     """Files of a dataset at a version, of one signal or all, within bounds of time.
 
     Rows of `converted` are in no file of Arrow's: with any, this is a source for `scanner` only.
-    Arrow leaves out files whose bounds exclude a query. Raises PinLost if the version may have been
+    Arrow skips files whose bounds exclude a query. Raises PinLost if the version may have been
     deleted.
     """
 

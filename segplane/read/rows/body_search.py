@@ -30,7 +30,7 @@ from segplane.read.files.term_lookup import files_with
 from segplane.read.rows.columns import ReadColumns
 
 COLUMN = "body"
-# Of a file. More are read by Arrow, whose threads share them.
+# A file with more rows is read by Arrow, whose threads share them.
 _ROWS_MAX = 131_072
 _FILES_AT_ONCE = 16
 _FOOTERS_MAX = 64

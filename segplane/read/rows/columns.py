@@ -29,7 +29,7 @@ class ReadColumns:
     """Columns of some signals with a dataset's promoted columns, or those that were asked for.
 
     Words are text and not dictionaries, so that the schema is that of the files as Parquet. Raises
-    ReadError for a name that is no column.
+    ReadError for a name that is not a column.
     """
 
     def __init__(

@@ -68,7 +68,7 @@ def statements() -> list[str]:
 def rate(*, has_flags: bool = False) -> str:
     """Return the statement that defines the rate of a counter, with and without points' flags.
 
-    `has_flags` says that every table of a call has them, so that they may be left out.
+    `has_flags` says that every table of a call has them, so that they may be omitted.
     """
     value = "value::DOUBLE"
     recorded = _RECORDED.format(value)

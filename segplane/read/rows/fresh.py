@@ -11,7 +11,7 @@ from segments.location import StoreLocation
 
 _PAGE = 10_000
 MERGED_ONLY = (
-    "the dataset is deduplicated: fresh records are left out, since which of them are rows is"
+    "the dataset is deduplicated: fresh records are skipped, since which of them are rows is"
     " known once they are merged"
 )
 

@@ -1,6 +1,6 @@
 """Rows of baby segments, by the rules that nurseries merge them by.
 
-Records that a nursery would quarantine are left out, and counted. Nothing is written.
+Records that a nursery would quarantine are skipped, and counted. Nothing is written.
 """
 
 from __future__ import annotations

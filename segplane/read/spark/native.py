@@ -133,7 +133,7 @@ def _is_from(nanos: int) -> Column:
 def _column(field: pa.Field[Any]) -> Column:
     """Return a column as Spark selects it.
 
-    Spark would hand filters of a plain floating-point column down to row groups, and leave out
+    Spark would hand filters of a plain floating-point column down to row groups, and skip
     those whose bounds, which never include NaN, are below the filter's.
     """
     column = f.col(_quoted(field.name))

@@ -49,7 +49,7 @@ def stream_columns(options: SourceOptions, snapshot: Snapshot | None) -> Snapsho
 
 
 class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans the batches of a stream in a process of its own, and reads them on executors."""
+    """Plans the batches of a stream in its own process, and reads them on executors."""
 
     def __init__(self, options: SourceOptions, snapshot: Snapshot, schema: StructType) -> None:
         if options.version is not None:

@@ -114,7 +114,7 @@ class StreamPins:
             return min((pin.left_secs for pin in self._pins.values()), default=0) / 3
 
     def _put(self, pin_id: str, pin: pb.Pin | None) -> None:
-        """Note a renewed pin; one that is gone is looked for when it is needed next."""
+        """Note a renewed pin; one that is missing is looked for when it is needed next."""
         with self._lock:
             if pin_id in self._pins:
                 if pin is None:

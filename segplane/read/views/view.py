@@ -79,7 +79,7 @@ class OpenView:
             raise ReadError(f"view {self.name!r}: {error}") from None
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """Return a reader of batches, computed by a DuckDB of its own; it can be read once."""
+        """Return a reader of batches, computed by its own DuckDB; it can be read once."""
         import pyarrow as pa
 
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
@@ -131,7 +131,7 @@ class OpenView:
         return connection.sql(self.register(connection)[0])
 
     def register(self, connection: Any) -> tuple[str, tuple[str, ...]]:
-        """Register the datasets in a connection of DuckDB, under names of their own.
+        """Register the datasets in a connection of DuckDB, under their own names.
 
         Return the SQL over them, and these names.
         """

@@ -42,7 +42,7 @@ def open_view(
     """
     if fresh:
         raise ViewRefused(
-            f"there are no fresh views, and {name!r} is one: open its datasets, or leave out fresh"
+            f"there are no fresh views, and {name!r} is one: open its datasets, or omit fresh"
         )
     bounds = time_bounds(start, end)
     with connect(meta_address, token, ca) as client:

@@ -33,19 +33,19 @@ CASES = [
     scalar("a quantile above 1", "histogram_quantile(1.1, dynamic([1, 1]), dynamic([1]))", "real", float("inf")),
     scalar("a quantile of nothing", "histogram_quantile(0.5, dynamic([0, 0]), dynamic([1]))", "real", None),
     scalar("a quantile without bounds", "histogram_quantile(0.5, dynamic([5]), dynamic([]))", "real", None),
-    scalar("a quantile of what are no numbers", "histogram_quantile(0.5, dynamic(['x']), dynamic([1]))", "real", None),
+    scalar("a quantile of what are not numbers", "histogram_quantile(0.5, dynamic(['x']), dynamic([1]))", "real", None),
     scalar("the least value", "histogram_quantile(0, dynamic([0, 10, 0]), dynamic([1, 2]))", "real", 1.0),
     scalar("the greatest value", "histogram_quantile(1, dynamic([0, 10, 0]), dynamic([1, 2]))", "real", 2.0),
     # https://opentelemetry.io/docs/specs/otel/metrics/data-model/#no-recorded-value
     Case(
-        "a point without a recorded value is no reset",
+        "a point without a recorded value is not a reset",
         f"datatable(v:real, s:datetime, t:datetime, f:long)[{_at(10.0, 0)}, 0, {_at(0.0, 1)}, 1,"
         f" {_at(30.0, 2)}, long(null)] | summarize r = rate(v, s, t, f)",
         {"r": "real"},
         [(10.0,)],
     ),
     Case(
-        "NaN is no point of a counter",
+        "NaN is not a point of a counter",
         f"{_POINTS}[{_at(10.0, 0)}, real(nan), {_START}, datetime(2026-01-01) + 1s, {_at(30.0, 2)}]"
         " | summarize r = rate(v, s, t)",
         {"r": "real"},

@@ -196,7 +196,7 @@ CASES = [
         [("/a/b", 200)],
     ),
     Case(
-        "parse with a group of its own",
+        "parse with its own group",
         r"print s = 'a=(x) n=12 z' | parse kind=regex s with @'a=\((x|y)\) n=' n:long ' ' r"
         " | project n, r",
         {"n": "long", "r": "string"},

@@ -13,7 +13,7 @@ CASES = [
         [(11, 3)],
     ),
     Case(
-        "a function with names of its own",
+        "a function with its own names",
         "let f = (x:long) { let y = x + 1; y * y }; print a = f(2)",
         {"a": "long"},
         [(9,)],

@@ -51,18 +51,18 @@ def test_addresses_are_split(text: str, hosts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "an empty entry in '' is no address"),
-        ("a:1,,b:1", "an empty entry in 'a:1,,b:1' is no address"),
+        ("", "an empty entry in '' is not an address"),
+        ("a:1,,b:1", "an empty entry in 'a:1,,b:1' is not an address"),
         ("a:1,b", "'b' in 'a:1,b' has no port"),
         ("a:0", "'a:0' has port 0, expected 1 to 65535"),
         ("a:1,b:65536", "'b:65536' has port 65536"),
-        ("a:1 b:1", "'a:1 b:1' is no address"),
-        ("https://a:1", "'https://a:1' is no address"),
-        ("fe80::1:9500", "'fe80::1:9500' is no address"),
+        ("a:1 b:1", "'a:1 b:1' is not an address"),
+        ("https://a:1", "'https://a:1' is not an address"),
+        ("fe80::1:9500", "'fe80::1:9500' is not an address"),
         (",".join(f"m{i}:1" for i in range(ADDRESSES_MAX + 1)), "17 addresses, of which a list"),
     ],
 )
-def test_what_is_no_list_of_addresses_is_refused_by_name(text: str, message: str) -> None:
+def test_what_is_not_a_list_of_addresses_is_refused_by_name(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("[", r"\[")):
         MetaClient(text)
     with pytest.raises(ConfigError, match=f"JANITOR_META_ADDRESS: {message}"):

@@ -76,7 +76,7 @@ def test_no_record_is_lost_or_doubled_while_metas_fail_in_turn(
 
 @dataclass
 class Machine:
-    """A meta as a process behind a proxy, in a stack of its own."""
+    """A meta as a process behind a proxy, in its own stack."""
 
     proxy: CutProxy
     address: str

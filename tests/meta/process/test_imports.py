@@ -16,7 +16,7 @@ from rich.console import Console
     subprocess.run([sys.executable, "-P", "-c", source], check=True)
 
 
-def test_meta_imports_no_numpy_before_a_dataset_has_each_event_once() -> None:
+def test_meta_imports_no_numpy_before_a_dataset_has_deduplication() -> None:
     source = "import sys, meta.__main__; assert 'numpy' not in sys.modules"
 
     subprocess.run([sys.executable, "-P", "-c", source], check=True)

@@ -46,7 +46,7 @@ def test_a_large_request_of_too_many_fields_is_refused_undecoded() -> None:
 
 
 @pytest.mark.parametrize("size", [1, decoding.LARGE_BYTES + 1], ids=["small", "large"])
-def test_a_request_that_is_no_message_is_refused(size: int) -> None:
+def test_a_request_that_is_not_a_message_is_refused(size: int) -> None:
     with pytest.raises(InvalidArgument, match="not a valid message"):
         decoding.parse(b"\x0b" * size, DESERIALIZE)
 

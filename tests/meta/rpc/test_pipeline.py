@@ -68,7 +68,7 @@ def test_a_refusal_carries_the_callers_request_id_and_its_reason(meta_server: Me
 
 @pytest.mark.parametrize("size", [1, SMALL_BYTES + 1, LARGE_BYTES + 1])
 @pytest.mark.parametrize("method", ["IngestionService/CommitOffset", "CatalogService/CreateView"])
-def test_bytes_of_any_size_that_are_no_message_are_refused(
+def test_bytes_of_any_size_that_are_not_a_message_are_refused(
     meta_server: MetaServer, method: str, size: int
 ) -> None:
     with channel_to(meta_server) as channel:

@@ -1,4 +1,4 @@
-"""Shares of the worker threads: who uses most of the CPU waits for those who use less."""
+"""Fair CPU scheduling of worker threads by subject."""
 
 import asyncio
 import threading

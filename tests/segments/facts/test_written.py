@@ -45,7 +45,7 @@ def test_a_footer_of_another_release_proves_the_token_index_alone() -> None:
     assert not facts.endswith(LAST_BYTES)
 
 
-def test_columns_that_do_not_stand_for_their_attribute_are_left_out() -> None:
+def test_columns_that_do_not_stand_for_their_attribute_are_skipped() -> None:
     facts = written.state(Footer(unusable=frozenset({"b"})))
 
     assert automatic_columns.usable_ids(facts) == {7}

@@ -26,7 +26,7 @@ def test_a_baby_without_stamps_may_be_of_any_dataset_and_is_not_empty() -> None:
         assert (facts.dataset_ids, facts.num_records, facts.is_stop) == (None, 1, False)
 
 
-def test_the_babies_of_a_stream_are_read_in_order_and_other_names_are_left_out(
+def test_the_babies_of_a_stream_are_read_in_order_and_other_names_are_skipped(
     several_stores: ObjectStore,
 ) -> None:
     for offset in range(READS_AHEAD + 3):

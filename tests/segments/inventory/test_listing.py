@@ -91,7 +91,7 @@ def test_the_babies_of_a_stream_are_listed_between_two_offsets(
 
     listed = [info.key for info in list_babies(several_stores, stream_id, first, last)]
 
-    # The name between them that is no baby's is left out.
+    # The name between them that is not a baby's is skipped.
     assert listed == [baby_key(stream_id, offset) for offset in offsets]
 
 

@@ -65,7 +65,7 @@ def divide(
     return merge_by_day(shelf.store, inputs, order(spec), out, outputs_max)
 
 
-def test_each_day_has_a_file_of_its_own_and_nothing_else_stays(shelf: Shelf) -> None:
+def test_each_day_has_its_own_file_and_nothing_else_stays(shelf: Shelf) -> None:
     inputs = [
         put(shelf, {"logs": rows_on("logs", [5, 3, -1, 3], 1)}, "a"),
         put(shelf, {"traces": rows_on("traces", [3, 5], 2), "logs": rows_on("logs", [0], 3)}, "b"),

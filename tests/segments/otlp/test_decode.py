@@ -110,7 +110,7 @@ def test_values_nest_as_deep_as_the_official_classes_allow(kvlist: bool) -> None
     [b"\x0a\x05ab", b"\xff", b"\x0a\x04\x12\x02\x12\xff", b"\x0f"],
     ids=["truncated", "garbage", "length past the end", "wire type 7"],
 )
-def test_a_slice_that_is_no_otlp_is_reported(payload: bytes) -> None:
+def test_a_slice_that_is_not_otlp_is_reported(payload: bytes) -> None:
     decoded = decode("logs", [payload], [1])
 
     assert decoded.table is None

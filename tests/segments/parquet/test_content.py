@@ -90,7 +90,7 @@ def test_format_2_without_time_bounds_a_signal_tells_nothing(
     [lambda body: body[:0], lambda body: body[:-1], lambda body: body[:4] + bytes(40) + body[-4:]],
     ids=["empty", "cut", "zeros"],
 )
-def test_what_is_no_segment_is_refused(
+def test_what_is_not_a_segment_is_refused(
     store: ObjectStore, tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     write_segment(tmp_path / "new.parquet", {"logs": rows_of("logs", 7)})

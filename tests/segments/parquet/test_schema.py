@@ -59,7 +59,7 @@ def test_sharding_fields_lead_the_sort_order_where_the_section_has_them() -> Non
     assert sort_columns(spec, "traces") == ("signal", "http_status", "service_name", "timestamp")
 
 
-def test_a_column_of_lists_is_no_sharding_field() -> None:
+def test_a_column_of_lists_is_not_a_sharding_field() -> None:
     """Rows have no order by it: a merge by it would fail."""
     spec = SegmentSpec(("bucket_counts",))
 

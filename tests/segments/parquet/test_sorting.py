@@ -29,7 +29,7 @@ KEYS: dict[str, tuple[pa.DataType, st.SearchStrategy[object]]] = {
 
 @st.composite
 def tables(draw: st.DrawFn) -> pa.Table:
-    """Draw a table of a few chunks, each with dictionaries of its own; `row` says where a row was.
+    """Draw a table of a few chunks, each with its own dictionaries; `row` says where a row was.
 
     Its dictionaries hold repeated values and some that no row uses.
     """

@@ -77,7 +77,9 @@ def test_order_by_the_pair_is_order_by_the_time(nanos: list[int]) -> None:
         pytest.param([1, None], [0, 1], id="a remainder of nothing"),
     ],
 )
-def test_what_is_no_time_is_corrupt(micros: list[int | None], remainder: list[int | None]) -> None:
+def test_what_is_not_a_time_is_corrupt(
+    micros: list[int | None], remainder: list[int | None]
+) -> None:
     with pytest.raises(CorruptObject):
         join_time(
             pa.array(micros, pa.int64()).cast(STORED_TIME), pa.array(remainder, REMAINDER), "t"

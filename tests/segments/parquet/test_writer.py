@@ -246,7 +246,7 @@ def test_a_flipped_bit_in_the_pages_never_changes_a_row_unseen(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all", b"PAR1" * 100])
-def test_what_is_no_parquet_file_is_corrupt(tmp_path: Path, content: bytes) -> None:
+def test_what_is_not_a_parquet_file_is_corrupt(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.parquet"
     path.write_bytes(content)
 
@@ -254,7 +254,7 @@ def test_what_is_no_parquet_file_is_corrupt(tmp_path: Path, content: bytes) -> N
         SegmentFile(path)
 
 
-def test_a_parquet_file_that_is_no_segment_is_corrupt(tmp_path: Path) -> None:
+def test_a_parquet_file_that_is_not_a_segment_is_corrupt(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [1]}), tmp_path / "x.parquet")
 
     with pytest.raises(CorruptObject, match="footer"):

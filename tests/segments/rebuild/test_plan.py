@@ -235,7 +235,7 @@ def test_a_missing_segment_is_told() -> None:
     assert "a segment must be missing" in rebuilt.warnings[0]
 
 
-def test_segments_of_another_making_are_left_out() -> None:
+def test_segments_of_another_making_are_skipped() -> None:
     foreign = found(f"{merged_prefix(uuid(5))}{uuid(1)}.parquet", A.footer)
 
     rebuilt = planned([foreign], [])
@@ -243,7 +243,7 @@ def test_segments_of_another_making_are_left_out() -> None:
     assert [one.reason.split(":")[0] for one in rebuilt.dropped] == ["foreign"]
 
 
-def test_packing_leaves_out_as_little_as_it_can() -> None:
+def test_packing_skips_as_little_as_it_can() -> None:
     options = {"x": frozenset("abcd"), "y": frozenset("cdefg"), "z": frozenset("b")}
 
     assert choose(options) == frozenset({"y", "z"})

@@ -17,7 +17,7 @@ VERDICT = "0123456789abcdef"
 
 
 def judged(segment: SegmentFound, *offsets: int, verdict: str = VERDICT) -> SegmentFound:
-    """The file names babies of which records did not conform."""
+    """The file names babies with schema violations."""
     spans = tuple(OffsetSpan(STREAM, offset, offset) for offset in offsets)
     footer = replace(segment.footer, quarantined=((verdict, spans),))
     return replace(segment, footer=footer)

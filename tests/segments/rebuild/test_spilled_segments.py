@@ -12,7 +12,7 @@ SEGMENTS = 400
 
 
 def of_dataset(number: int, segments: int) -> list[SegmentFound]:
-    """Segments of a dataset, each of a batch of its own and of the next offset of one stream."""
+    """Segments of a dataset, each of its own batch and of the next offset of one stream."""
     made = [raw(n, (n, n)) for n in range(segments)]
     return [
         found(

@@ -28,7 +28,7 @@ def test_properties_are_distinguishable_by_their_names(
 
 
 @pytest.mark.parametrize("text", ["spark.a", "a=b", "=", "spark.a b=c", "a=b,spark.c=d"])
-def test_what_is_no_property_is_refused_by_name(text: str) -> None:
+def test_what_is_not_a_property_is_refused_by_name(text: str) -> None:
     with pytest.raises(ValueError, match="is not a Spark property"):
         parse_conf(text)
 
@@ -66,7 +66,7 @@ def test_an_executor_that_differs_is_named_with_all_in_which_it_does() -> None:
     assert "python" not in found
 
 
-def test_an_executor_on_another_host_is_no_difference() -> None:
+def test_an_executor_on_another_host_is_not_a_difference() -> None:
     ours = versions_here()
 
     assert difference(ours, [astuple(replace(ours, host="elsewhere"))]) == ""

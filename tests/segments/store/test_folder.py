@@ -123,7 +123,9 @@ def test_an_object_cannot_lie_below_another(store: ObjectStore) -> None:
     assert [info.key for info in store.list("")] == ["a"]
 
 
-def test_links_and_names_that_are_no_text_are_not_objects(store: ObjectStore, folder: Path) -> None:
+def test_links_and_names_that_are_not_text_are_not_objects(
+    store: ObjectStore, folder: Path
+) -> None:
     (folder / "link").symlink_to("/etc/hostname")
     (folder / "linked-folder").symlink_to("/etc")
     os.mkfifo(folder / "pipe")

@@ -101,14 +101,14 @@ def test_the_probe_names_missing_credentials(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    # A region of its own, so that no client with credentials is reused.
+    # Its own region, so that no client with credentials is reused.
     store = open_store(dataclasses.replace(s3_location, region="eu-west-9"))
 
     with pytest.raises(StoreUnusable, match="no credentials"):
         store.probe()
 
 
-def test_an_endpoint_that_is_no_url_is_a_matter_of_configuration(
+def test_an_endpoint_that_is_not_a_url_is_a_matter_of_configuration(
     s3_location: StoreLocation,
 ) -> None:
     store = open_store(dataclasses.replace(s3_location, endpoint="http://a b"))

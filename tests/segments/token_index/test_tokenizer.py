@@ -98,7 +98,7 @@ def test_these_forms_of_json_have_one(text: str) -> None:
     assert pair_hash("attributes", "x", "y") in hashes("attributes", [text, '{"x":"y"}'])
 
 
-def test_columns_and_keys_have_hashes_of_their_own() -> None:
+def test_columns_and_keys_have_their_own_hashes() -> None:
     keys = [(column, key) for column in ("attributes", "resource_attributes") for key in "ab"]
     pairs = {pair_hash(column, key, "x") for column, key in keys}
 

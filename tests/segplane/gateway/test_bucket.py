@@ -1,4 +1,4 @@
-"""Tables in a bucket: readers with credentials of their own, and what they ask of the store."""
+"""Tables in a bucket: readers with their own credentials, and what they ask of the store."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def files(shop: Shop, meta_settings: Settings) -> dict[str, bytes]:
     return {one.key: bucket.get(one.key) for one in bucket.list(DATASETS_ROOT)}
 
 
-def test_pyiceberg_reads_a_bucket_with_keys_of_its_own(
+def test_pyiceberg_reads_a_bucket_with_its_own_keys(
     shop: Shop, gateway: GatewayServer, store: FaultyProxy, files: dict[str, bytes]
 ) -> None:
     catalog = load_catalog("segplane", type="rest", uri=gateway.uri, **KEYS)

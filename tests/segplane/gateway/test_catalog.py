@@ -143,7 +143,7 @@ def test_an_unchanged_table_is_not_sent_again(
     assert gateway.ask(f"{TABLES}/web?snapshots=some").status == 400
 
 
-def test_a_version_is_a_table_of_its_own(gateway: GatewayServer, segments: SegmentWriter) -> None:
+def test_each_version_is_a_table(gateway: GatewayServer, segments: SegmentWriter) -> None:
     segments.write()
     version = gateway.table().json["metadata"]["current-snapshot-id"]
     segments.write()

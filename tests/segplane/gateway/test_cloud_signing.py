@@ -45,7 +45,7 @@ def account_key() -> rsa.RSAPrivateKey:
 def account_file(
     account_key: rsa.RSAPrivateKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A service account with a key of its own."""
+    """A service account with its own key."""
     pem = account_key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

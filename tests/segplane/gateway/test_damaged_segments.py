@@ -1,4 +1,4 @@
-"""An object that a worker registered, or that is a segment, is never left out."""
+"""An object that a worker registered, or that is a segment, is never skipped."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def flipped(body: bytes) -> bytes:
     return body.replace(b"segplane.rows", b"segplane.rowz")
 
 
-def test_a_segment_with_a_damaged_footer_is_never_left_out(
+def test_a_segment_with_a_damaged_footer_is_never_skipped(
     meta_server: MetaServer, segments: SegmentWriter
 ) -> None:
     segment_id = segments.write(rows=20, is_known=False)
@@ -43,7 +43,7 @@ def test_a_segment_with_a_damaged_footer_is_never_left_out(
     assert segment_id not in [s.id for s in find_unreadable(meta_server.client)]
 
 
-def test_what_a_nursery_registered_is_never_left_out(
+def test_what_a_nursery_registered_is_never_skipped(
     meta_server: MetaServer, gateway: GatewayServer, segments: SegmentWriter
 ) -> None:
     client, catalog = meta_server.client, CatalogDriver(meta_server.client)

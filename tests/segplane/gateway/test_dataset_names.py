@@ -126,7 +126,7 @@ class Doors:
             "http database": lambda: self._http(f"{database} | summarize n = count()"),
             "http sql": lambda: self._http(count),
             "http signal": lambda: self._http(f"{count}.logs"),
-            # Over HTTP the group is a member of its own.
+            # Over HTTP the group is a separate member.
             "http show": lambda: self._named(self._gateway.get(path).json, own),
             "preview": lambda: len(self._gateway.get(f"{path}/preview").json),
             "kusto": lambda: self._kusto(f"{own_kql} | count", group or "segplane"),

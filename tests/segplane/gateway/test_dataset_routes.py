@@ -142,17 +142,17 @@ def test_deleting_can_keep_the_files(
 
 
 BAD_BODIES: tuple[tuple[Any, str], ...] = (
-    ([], "the body is no object with name, schema, records_per_month"),
-    ({}, "name is no text"),
-    ({"name": 7}, "name is no text"),
+    ([], "the body is not an object with name, schema, records_per_month"),
+    ({}, "name is not text"),
+    ({"name": 7}, "name is not text"),
     ({"name": " shop"}, "begins or ends with a blank"),
     ({"name": "x" * 300}, "more than 255"),
-    ({"name": "\ud800"}, "name is no valid Unicode"),
+    ({"name": "\ud800"}, "name is not valid Unicode"),
     ({"name": "shop", "quota": 7}, "'quota' is not known"),
     ({"name": "shop", "records_per_month": -2}, "records_per_month is not a whole number"),
     ({"name": "shop", "records_per_month": True}, "records_per_month is not a whole number"),
     ({"name": "shop", "records_per_month": INT64_MAX + 1}, "records_per_month is not"),
-    ({"name": "shop", "schema": 7}, "schema is no object with name, version, attributes"),
+    ({"name": "shop", "schema": 7}, "schema is not an object with name, version, attributes"),
     ({"name": "shop", "schema": {"name": "order", "version": 0}}, "schema.version is not"),
     ({"name": "shop", "schema": {"name": "order", "attributes": []}}, "schema.attributes is no"),
     (

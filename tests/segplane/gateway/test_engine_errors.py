@@ -178,7 +178,7 @@ def test_engines_show_one_sentence(tried: Try, engine: Engine) -> None:
 
 
 class TestOverABucket:
-    """The same over a bucket, which engines read with keys of their own."""
+    """The same over a bucket, which engines read with their own keys."""
 
     @pytest.fixture
     def store(self, versitygw_endpoint: str, aws_credentials: None) -> Iterator[FaultyProxy]:

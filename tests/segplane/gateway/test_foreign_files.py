@@ -80,7 +80,7 @@ def iceberg(gateway: GatewayServer) -> tuple[int, dict[str, str]]:
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_what_cannot_be_mapped_is_left_out_and_named(
+def test_what_cannot_be_mapped_is_skipped_and_named(
     meta_server: MetaServer, segments: SegmentWriter, others: ForeignWriter, kind: str
 ) -> None:
     segments.write(rows=20)
@@ -98,7 +98,7 @@ def test_what_cannot_be_mapped_is_left_out_and_named(
 
 
 @pytest.mark.parametrize("is_read_by_janitor", [False, True], ids=["unread", "read"])
-def test_an_object_that_is_no_parquet_breaks_no_reader(
+def test_an_object_that_is_not_parquet_breaks_no_reader(
     meta_server: MetaServer,
     gateway: GatewayServer,
     segments: SegmentWriter,
@@ -130,7 +130,7 @@ def test_an_object_that_is_no_parquet_breaks_no_reader(
         assert complained.count(f"warning: {warning}") == 1
 
 
-def test_fsck_and_segments_list_name_what_readers_leave_out(
+def test_fsck_and_segments_list_name_what_readers_skip(
     meta_server: MetaServer, segments: SegmentWriter, others: ForeignWriter, run_main: RunMain
 ) -> None:
     segments.write(rows=20)
@@ -143,7 +143,7 @@ def test_fsck_and_segments_list_name_what_readers_leave_out(
     # An engine that is given these URLs reads all of them.
     urls, complained = run_main("segments", "find", "--urls")
     assert len(urls.splitlines()) == 1
-    assert complained.count(f"segment {segment_id} is left out") == 1
+    assert complained.count(f"segment {segment_id} is skipped") == 1
 
     (shown,) = json.loads(run_main("segments", "find", "--unreadable", "--json")[0])
     assert shown["id"] == segment_id
@@ -178,7 +178,7 @@ def test_the_header_of_an_answer_names_some_of_very_many(
 
     told = json.loads(header)
     assert len(header) < 5_000
-    assert told[-1].startswith("further segments are left out")
+    assert told[-1].startswith("further segments are skipped")
     assert len(told) > 5
 
 
@@ -190,7 +190,7 @@ def test_a_check_of_all_bytes_finds_no_damage_in_a_mapped_file(
     assert "1 objects" in run_main("fsck", "--data")[0]
 
 
-def test_a_file_that_was_never_readable_is_no_damage(
+def test_a_file_that_was_never_readable_is_not_damage(
     meta_server: MetaServer, others: ForeignWriter, run_main: RunMain
 ) -> None:
     others.save(b"rows of somebody", 3)

@@ -32,6 +32,6 @@ def test_kustos_endpoint_and_views_read_and_name_the_same(
     for answer in (kusto, by_kql, by_sql):
         (warning,) = json.loads(answer.headers["segplane-warnings"])
         # Its id, its key and its registration.
-        assert f"segment {broken} is left out" in warning
+        assert f"segment {broken} is skipped" in warning
         assert f"{at.prefix.prefix}/{at.key}" in warning
         assert f"a client registered at version {segment.created_version}" in warning

@@ -163,7 +163,7 @@ def test_the_names_of_the_setting_are_checked_also_with_a_token(meta_server: Met
 
 def test_names_that_are_none_end_the_start() -> None:
     for text in ("http://a.example", "a.example/", "a b c:99999", "*"):
-        with pytest.raises(ConfigError, match=r"GATEWAY_HOSTS: .* is no host name"):
+        with pytest.raises(ConfigError, match=r"GATEWAY_HOSTS: .* is not a host name"):
             config.load(Environment("GATEWAY_", {"GATEWAY_HOSTS": text}))
     most = ",".join(f"h{n}" for n in range(64))
     assert config.load(Environment("GATEWAY_", {"GATEWAY_HOSTS": most})).hosts is not None

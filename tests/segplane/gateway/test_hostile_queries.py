@@ -73,16 +73,16 @@ REFUSED: tuple[tuple[Any, int, str], ...] = (
     ({"query": "SELECT * FROM read_text('/etc/passwd')", "language": "sql"}, 400, "no table"),
     ({"query": "SELECT getenv('HOME')"}, 400, "'getenv' is not available"),
     ({"query": "PRAGMA database_list", "language": "sql"}, 400, "a query is one SELECT"),
-    ({"query": "\n" * 100_000}, 400, "query is no text"),
+    ({"query": "\n" * 100_000}, 400, "query is not text"),
     ({"query": "web" + "\n" * 100_000}, 400, "the text has 100,003 characters"),
-    ({"query": " "}, 400, "query is no text"),
-    ({"query": 7}, 400, "query is no text"),
+    ({"query": " "}, 400, "query is not text"),
+    ({"query": 7}, 400, "query is not text"),
     ({"query": "web", "language": "prql"}, 400, "expected kql or sql"),
     ({"query": "web", "format": "table"}, 400, "expected one of json, csv, arrow"),
     ({"query": "web", "as": 1}, 400, "'as' is not known"),
-    (["web"], 400, "the body is no object"),
-    (b"web", 400, "the body is no JSON"),
-    (b"[" * 100_000, 400, "the body is no JSON"),
+    (["web"], 400, "the body is not an object"),
+    (b"web", 400, "the body is not JSON"),
+    (b"[" * 100_000, 400, "the body is not JSON"),
     ({"query": "web\n" * 1_000_000}, 413, f"more than {BODY_BYTES_MAX:,} bytes"),
 )
 
@@ -205,7 +205,7 @@ def test_the_process_knows_no_secret_and_ends_with_its_gateway(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
     segments.write(rows=200)
     before = set(processes())
-    # With a launcher of its own, which starts in this environment.
+    # With its own launcher, which starts in this environment.
     gateway = start(pool=None)
     with closing(asking(gateway, ENDLESS)):
         wait_until(lambda: bool(set(processes()) - before), "the query runs")

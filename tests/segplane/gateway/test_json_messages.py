@@ -90,8 +90,8 @@ def test_null_clears_in_a_change_and_is_absent_elsewhere() -> None:
 
 
 MISFITS: tuple[tuple[Message, Any, str], ...] = (
-    (ops.SchemaBinding(), [], "the body is no object"),
-    (ops.SchemaBinding(), {"attributes": [7]}, r"attributes\[0\] is no object"),
+    (ops.SchemaBinding(), [], "the body is not an object"),
+    (ops.SchemaBinding(), {"attributes": [7]}, r"attributes\[0\] is not an object"),
     (
         ops.SchemaBinding(),
         {"attributes": [{"colum": "x"}]},
@@ -100,15 +100,15 @@ MISFITS: tuple[tuple[Message, Any, str], ...] = (
     (ops.SchemaBinding(), {"version": 2**31}, "version is not a whole number"),
     (ops.SchemaBinding(), {"version": Exact("1.0")}, "version is not a whole number"),
     (ops.SchemaBinding(), {"version": True}, "version is not a whole number"),
-    (ops.SchemaBinding(), {"schema_id": "\ud800"}, "schema_id is no valid Unicode"),
+    (ops.SchemaBinding(), {"schema_id": "\ud800"}, "schema_id is not valid Unicode"),
     (common_pb2.Column(), {"name": "a"}, "type is missing: expected bool, int, long"),
     (common_pb2.Column(), {"name": "a", "type": 0}, "type is not one of bool"),
     (common_pb2.ShardingField(), {"weight": "1"}, "weight is not a whole number"),
-    (ops.CommittedFlush(), {"flush_id": "?"}, "flush_id is no base64"),
+    (ops.CommittedFlush(), {"flush_id": "?"}, "flush_id is not base64"),
     (ops.Pin(), {"created_at": "2026-13-01T00:00:00Z"}, "created_at: month must be"),
     (ops.Pin(), {"created_at": "9999-01-01T00:00:00Z"}, "created_at is not a whole number"),
     (ops.Pin(), {"created_at_nanos": 1}, "'created_at_nanos' is not known"),
-    (ops.DatasetSettings(), {"event_retention": "1h"}, "event_retention is no number of seconds"),
+    (ops.DatasetSettings(), {"event_retention": "1h"}, "event_retention is not a number of"),
 )
 
 
@@ -128,7 +128,7 @@ def test_numbers_and_kept_objects_stay_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     "text", ['{"a": NaN}', '{"a": 1, "a": 2}', "[", "[" * 100_000, "1" * 5_000]
 )
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_what_is_not_json_is_refused(text: str) -> None:
     with pytest.raises((ValueError, RecursionError)):
         parse(text.encode())
 
@@ -148,7 +148,7 @@ def test_times_have_nanoseconds_and_any_zone() -> None:
     for nanos in (-(2**63), 2**63 - 1):
         assert times.nanos_of(times.text_of(nanos)) == nanos
     for text in ("2026-11-25", "2026-11-25T09:30:00", "1700000000", "now", "", "2026-11-25T09:30Z"):
-        with pytest.raises(ValueError, match="is no RFC 3339 time"):
+        with pytest.raises(ValueError, match="is not an RFC 3339 time"):
             times.nanos_of(text)
 
 

@@ -155,7 +155,7 @@ def test_what_cannot_be_asked_is_said_in_one_line(kusto: KustoClient) -> None:
     properties.set_parameter("name", "web")
     with pytest.raises(KustoApiError, match="write their values into the query"):
         kusto.execute("segplane", "declare query_parameters(name:string); web", properties)
-    with pytest.raises(KustoApiError, match="csl is no text"):
+    with pytest.raises(KustoApiError, match="csl is not text"):
         kusto.execute("segplane", " ")
 
 

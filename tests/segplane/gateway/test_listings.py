@@ -83,7 +83,7 @@ REFUSED = (
     ("v1/views?limit=-1", "limit is '-1', expected 1 to 1,000"),
     ("v1/views?limit=%C2%B2", "limit is '²', expected 1 to 1,000"),
     ("v1/datasets?after=nonsense", "cursor"),
-    ("v1/datasets?after=" + "x" * 5_000, "after is no cursor"),
+    ("v1/datasets?after=" + "x" * 5_000, "after is not a cursor"),
     ("v1/datasets?page=2", "'page' is not known: send label and"),
 )
 

@@ -157,7 +157,7 @@ def test_an_etag_is_the_version_that_a_change_is_made_for(gateway: GatewayServer
         assert gateway.send("PATCH", path, second, **{"If-Match": "*"}).status == 200
     for wrong in ("x", 'W/"x"', '"a", "b"', '""'):
         refused = gateway.send("PATCH", "v1/datasets/web", {}, **{"If-Match": wrong})
-        assert (refused.status, "If-Match is no ETag" in refused.message) == (400, True), wrong
+        assert (refused.status, "If-Match is not an ETag" in refused.message) == (400, True), wrong
 
 
 def test_post_changes_a_dataset_still_and_says_that_it_is_deprecated(

@@ -106,7 +106,7 @@ def test_lists_have_one_filter_and_one_order(gateway: GatewayServer) -> None:
         assert (wrong.status, message in wrong.message) == (400, True), wrong.body
 
 
-def test_an_older_clients_change_is_no_change_of_the_content(
+def test_an_older_clients_change_is_not_a_change_of_the_content(
     gateway: GatewayServer, meta_server: MetaServer
 ) -> None:
     """An ETag has a part of the content and one of the whole resource."""

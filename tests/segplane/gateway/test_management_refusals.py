@@ -46,11 +46,11 @@ UNKNOWN: tuple[tuple[str, str, Any, str], ...] = (
         {"name": "s", "columns": [{"name": "a", "type": "number"}]},
         "columns[0].type is not one of bool, int, long",
     ),
-    ("POST", "v1/schemas", {"name": 7}, "name is no text"),
-    ("POST", "v1/schemas", {"name": "s", "columns": {}}, "columns is no list"),
-    ("POST", "v1/schemas", [], "the body is no object"),
+    ("POST", "v1/schemas", {"name": 7}, "name is not text"),
+    ("POST", "v1/schemas", {"name": "s", "columns": {}}, "columns is not a list"),
+    ("POST", "v1/schemas", [], "the body is not an object"),
     ("PATCH", "v1/schemas/s", {"freeze": 1}, "freeze is neither true nor false"),
-    ("PATCH", "v1/datasets/web", {"name": "a", "records_per_month": 1}, "in requests of their own"),
+    ("PATCH", "v1/datasets/web", {"name": "a", "records_per_month": 1}, "in their own requests"),
     ("PATCH", "v1/datasets/web", {"names": "a"}, "'names' is not known"),
     (
         "PATCH",
@@ -62,15 +62,15 @@ UNKNOWN: tuple[tuple[str, str, Any, str], ...] = (
         "PATCH",
         "v1/datasets/web/settings",
         {"event_retention": "1d"},
-        "event_retention is no number",
+        "event_retention is not a number",
     ),
-    ("POST", "v1/pins", {"as_of": "yesterday"}, "as_of: 'yesterday' is no RFC 3339 time"),
+    ("POST", "v1/pins", {"as_of": "yesterday"}, "as_of: 'yesterday' is not an RFC 3339 time"),
     ("POST", "v1/schemas?dry_run=true", {}, "'dry_run' is not known: send none"),
     ("DELETE", "v1/pins/x?by_operator=1", "", "by_operator is neither true nor false"),
     ("PUT", "v1/datasets/web/schema?x=1", None, "'x' is not known: send none"),
     ("GET", "v1/audit?limit=0", "", "limit is 0, expected 1 to 1,000"),
-    ("GET", "v1/audit?after=x", "", "after is no cursor"),
-    ("GET", "v1/audit?since=now", "", "since: 'now' is no RFC 3339 time"),
+    ("GET", "v1/audit?after=x", "", "after is not a cursor"),
+    ("GET", "v1/audit?since=now", "", "since: 'now' is not an RFC 3339 time"),
     ("GET", "v1/audit?rpc=a&rpc=b", "", "rpc is there more than once"),
     ("GET", "v1/schemas/s?number=x", "", "number is not a whole number"),
     ("GET", "v1/datasets?columns=no", "", "columns is 'no', expected true or false"),
@@ -88,10 +88,10 @@ def test_what_is_not_known_is_refused_with_its_path(gateway: GatewayServer) -> N
     twice = gateway.post("v1/schemas", b'{"name": "a", "name": "b"}')
     assert (twice.status, "'name' is there twice" in twice.message) == (400, True)
     deep = gateway.post("v1/schemas", b'{"columns":' + b"[" * 200_000)
-    assert (deep.status, "is no JSON" in deep.message) == (400, True)
+    assert (deep.status, "is not JSON" in deep.message) == (400, True)
     for bytes_, status in ((BODY_BYTES_MAX, 400), (BODY_BYTES_MAX + 1, 413)):
         assert gateway.post("v1/schemas", b" " * bytes_).status == status
-    for characters, message in ((255, "another version"), (256, "If-Match is no ETag")):
+    for characters, message in ((255, "another version"), (256, "If-Match is not an ETag")):
         tag = {"If-Match": f'"{"x" * characters}"'}
         refused = gateway.send("PATCH", "v1/datasets/web", {"records_per_month": 1}, **tag)
         assert (refused.status, message in refused.message) == (

@@ -12,12 +12,12 @@ from tests.support.gateway.server import GatewayServer
 
 @pytest.mark.parametrize("column", ["\ud800", ""])
 def test_a_column_without_a_text_is_refused(column: str) -> None:
-    with pytest.raises(QueryRefusal, match=r"is no text with characters|is no valid Unicode"):
+    with pytest.raises(QueryRefusal, match=r"is not text with characters|is not valid Unicode"):
         asked_schema({"name": "order", "attributes": {column: {"attribute": "x"}}})
 
 
 @pytest.mark.parametrize("format_", [[], {}, 7, None])
-def test_a_format_that_is_no_text_is_refused(format_: Any) -> None:
+def test_a_format_that_is_not_a_text_is_refused(format_: Any) -> None:
     with pytest.raises(QueryRefusal, match="expected one of json, csv, arrow"):
         asked_query({"query": "web | count", "format": format_})
 

@@ -75,7 +75,7 @@ def test_the_document_has_every_route_and_no_other(gateway: GatewayServer) -> No
         assert method in refused.headers["allow"].split(", "), path
 
 
-def test_every_operation_is_described_and_has_a_name_of_its_own() -> None:
+def test_every_operation_is_described_and_has_its_own_name() -> None:
     names = [operation["operationId"] for _, _, operation in operations()]
     assert len(names) == len(set(names))
     for method, path, operation in operations():

@@ -30,7 +30,7 @@ def indexed(segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch) -> Segment
     return segments
 
 
-def test_files_on_disk_are_left_out(
+def test_files_on_disk_are_skipped(
     indexed: SegmentWriter, gateway: GatewayServer, meta_server: MetaServer
 ) -> None:
     # Their rows are gone, and their indexes are whole.

@@ -1,4 +1,4 @@
-"""Bounds of filters: what they leave out no row of the filter has."""
+"""Bounds of filters: what they skip no row of the filter has."""
 
 from dataclasses import replace
 from typing import Any
@@ -92,7 +92,7 @@ def test_a_filter_that_no_row_fits_is_empty(expression: Any) -> None:
     ],
     ids=str,
 )
-def test_what_is_no_filter_is_refused(expression: Any) -> None:
+def test_what_is_not_a_filter_is_refused(expression: Any) -> None:
     with pytest.raises(RequestRefused):
         scan_bounds(expression)
 

@@ -1,4 +1,4 @@
-"""Access of callers without keys of their own to a bucket: signatures of reads, nothing else."""
+"""Access of callers without their own keys to a bucket: signatures of reads, nothing else."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -162,8 +162,8 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(
 
     for fields, sentence in (
         ({"uri": 1}, "must be text"),
-        ({"headers": [1]}, "headers is no object"),
-        ({"headers": {str(n): ["x"] for n in range(65)}}, "headers is no object"),
+        ({"headers": [1]}, "headers is not an object"),
+        ({"headers": {str(n): ["x"] for n in range(65)}}, "headers is not an object"),
     ):
         answer = signed(gateway, url, **fields)
         assert (answer.status, sentence in answer.message) == (400, True)

@@ -112,7 +112,7 @@ class TypedHistory(RuleBasedStateMachine):
     @precondition(lambda self: self.removed)
     @rule(pick=st.integers(0, 4))
     def bring_back(self, pick: int) -> None:
-        """The column shows the values that no merge has left out meanwhile."""
+        """The column shows the values that no merge has skipped meanwhile."""
         name = self.removed.pop(pick % len(self.removed))
         bindings.update(self.client, self.schema, [self._column(name)])
         self.columns.append(name)

@@ -1,4 +1,4 @@
-"""Datasets in a store of their own: written, moved and read there."""
+"""Datasets in their own store: written, moved and read there."""
 
 import json
 from collections.abc import Sequence

@@ -36,7 +36,7 @@ ACCOUNT = "cold@example-project.iam.gserviceaccount.com"
 def s3_location(
     tmp_path: Path, aws_credentials: None, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[StoreLocation]:
-    """Name a bucket of a second server with keys of its own."""
+    """Name a bucket of a second server with its own keys."""
     (tmp_path / "other-provider").mkdir()
     with running_versitygw(tmp_path / "other-provider", root=OTHERS) as url:
         client = boto3.client(
@@ -67,7 +67,7 @@ def azure_location(
 def account_location(
     gcs_location: StoreLocation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> StoreLocation:
-    """Name a bucket of Google's protocol that has a service account of its own."""
+    """Name a bucket of Google's protocol that has its own service account."""
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     key = rsa.generate_private_key(65_537, 2_048).private_bytes(
         serialization.Encoding.PEM,
@@ -93,7 +93,7 @@ def own_file(
 
 @pytest.fixture(params=["s3", "account", "azure"])
 def cold(request: pytest.FixtureRequest) -> Iterator[StoreLocation]:
-    """Name a store of each kind, with credentials of its own."""
+    """Name a store of each kind, with its own credentials."""
     # A signer is kept with the credentials that its process began with.
     signing._signer.cache_clear()
     yield request.getfixturevalue(f"{request.param}_location")

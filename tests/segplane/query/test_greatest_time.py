@@ -27,7 +27,7 @@ QUERIES = (
 
 @pytest.fixture
 def written(segments: SegmentWriter) -> SegmentWriter:
-    """A record at the greatest time in a segment of its own, and one of today."""
+    """A record at the greatest time in its own segment, and one of today."""
     schema = section_schema("logs")
     for time in (NANOS_MAX, EPOCH):
         row = dict.fromkeys(schema.names) | {"signal": "logs", "timestamp": time}

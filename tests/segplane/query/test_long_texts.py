@@ -81,7 +81,7 @@ def test_a_filter_finds_texts_beyond_the_bounds(
                         assert sorted(ask(column, word, constant)) == expected, shown
 
 
-def test_bounds_of_long_texts_are_left_out_and_not_cut(
+def test_bounds_of_long_texts_are_skipped_and_not_cut(
     metrics: SegmentWriter, meta_server: MetaServer
 ) -> None:
     with open_dataset("web", meta_address=meta_server.address) as web:

@@ -72,7 +72,7 @@ def test_the_rate_of_a_counter_of_whole_numbers_is_that_of_value(
         f"WITH w AS (SELECT rate(count, {ARGUMENTS}) AS r FROM web.metrics) SELECT r FROM w",  # noqa: S608
     ],
 )
-def test_a_point_without_a_recorded_value_is_no_reset(
+def test_a_point_without_a_recorded_value_is_not_a_reset(
     points: SegmentWriter, queries: QueryDriver, query: str
 ) -> None:
     assert queries.rows(query) == [(10.0,)]

@@ -25,7 +25,7 @@ HISTORY = ".local/state/segplane/query_history"
 
 
 class Terminal:
-    """A command on a terminal of its own; each wait has a deadline."""
+    """A command on its own terminal; each wait has a deadline."""
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         self._ours, theirs = pty.openpty()
@@ -82,7 +82,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal(segments: SegmentWriter, queries: QueryDriver, tmp_path: Path) -> Iterator[Terminal]:
-    """A prompt over a dataset and a view, with a home of its own."""
+    """A prompt over a dataset and a view, with its own home."""
     segments.write(rows=30)
     link_view(queries.client, segments.dataset, "failures", "project what = body")
     # No sequences for the terminal's paste mode between the answers.

@@ -24,9 +24,9 @@ REFUSED = (
     ("SELECT getenv('HOME')", "'getenv' is not available"),
     ("SELECT * FROM other.web", "there is no dataset or view 'other'"),
     ("SELECT bodi FROM web", 'the query failed: Binder Error: Referenced column "bodi"'),
-    ("select from where", "this is no SQL"),
+    ("select from where", "this is not SQL"),
     ("SELECT '" + "x" * 70_000 + "'", "has 70,009 characters: at most 65,536"),
-    ("SELECT " + "(" * 5_000 + "1" + ")" * 5_000, "this is no SQL"),
+    ("SELECT " + "(" * 5_000 + "1" + ")" * 5_000, "this is not SQL"),
     ("\n" * 1_000_000, "the text has 1,000,000 characters"),
 )
 

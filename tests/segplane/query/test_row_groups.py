@@ -102,7 +102,7 @@ CASES = {
 }
 
 
-def test_conditions_leave_out_row_groups(written: SegmentWriter, queries: QueryDriver) -> None:
+def test_conditions_skip_row_groups(written: SegmentWriter, queries: QueryDriver) -> None:
     found = {
         name: groups_read(queries, f"web | {condition} | summarize count(), max(timestamp)")
         for name, (condition, _) in CASES.items()

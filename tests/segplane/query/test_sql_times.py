@@ -1,4 +1,4 @@
-"""Times of queries in SQL: leaving out what is outside of them changes no answer."""
+"""Times of queries in SQL: skipping what is outside of them changes no answer."""
 
 # ruff: noqa: S608
 

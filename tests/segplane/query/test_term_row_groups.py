@@ -1,4 +1,4 @@
-"""Token indexes leave out row groups within a file, for every reader of ours."""
+"""Token indexes skip row groups within a file, for every reader of ours."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def divided(segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch) -> Segment
     return segments
 
 
-def test_row_groups_within_a_file_are_left_out(
-    queries: QueryDriver, divided: SegmentWriter
-) -> None:
+def test_row_groups_within_a_file_are_skipped(queries: QueryDriver, divided: SegmentWriter) -> None:
     def call(query: RunningQuery) -> tuple[list[str], list[list[int]], str]:
         rows = query.reader().read_all().column("body").to_pylist()
         (source,) = query.sources

@@ -1,4 +1,4 @@
-"""Token indexes leave out files, and never change an answer."""
+"""Token indexes skip files, and never change an answer."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_an_index_never_changes_an_answer(
         assert answered > examples(400) / 50
 
 
-def test_questions_that_leave_out_files(queries: QueryDriver, written: SegmentWriter) -> None:
+def test_questions_that_skip_files(queries: QueryDriver, written: SegmentWriter) -> None:
     left_out = {query: answer(queries, queries.plan(query))[1] for query in NARROWED + OTHERS}
 
     # Four of the files have no index.

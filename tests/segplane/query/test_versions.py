@@ -94,7 +94,7 @@ def test_there_are_no_fresh_views(segments: SegmentWriter, run: RunCommand) -> N
     ("arguments", "message"),
     [
         (("--as-of", "soon"), "as_of: 'soon' is neither RFC 3339"),
-        (("--as-of", "9" * 19), "which is no version"),
+        (("--as-of", "9" * 19), "which is not a version"),
         (("--as-of", "1", "--fresh"), "exclude one another"),
         (("--as-of", "-5"), "as_of: '-5' is neither RFC 3339"),
     ],

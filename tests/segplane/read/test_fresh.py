@@ -217,7 +217,7 @@ def test_fresh_records_are_within_the_bounds(world: World, opened: Open) -> None
     assert count(signal="traces") == 0
 
 
-def test_what_a_nursery_quarantines_is_left_out(world: World, opened: Open) -> None:
+def test_what_a_nursery_quarantines_is_skipped(world: World, opened: Open) -> None:
     collector = world.collectors[0]
     collector.commit(collector.put(payloads=(logs("sound"), GARBAGE)))
     collector.send("next")

@@ -1,6 +1,6 @@
 """A filter answers as on the same rows collected first, by every library and language.
 
-The values are those by whose bounds row groups are left out, some in files that have bounds.
+The values are those by whose bounds row groups are skipped, some in files that have bounds.
 """
 
 import operator
@@ -47,7 +47,7 @@ CONSTANTS = (NAN, 1.0, 0.0, -0.0, 100.0, INFINITY, -INFINITY)
 
 @pytest.fixture(params=["old", "new"])
 def metrics(request: pytest.FixtureRequest, segments: SegmentWriter) -> SegmentWriter:
-    """Files of gauges, each value with a time, a name and a count of its own."""
+    """Files of gauges, each value with a time, a name and its own count."""
     schema = section_schema("metrics")
     number = 0
     for index, values in enumerate(FILES):

@@ -83,7 +83,7 @@ def test_ids_and_times_of_receipt_are_those_of_the_other_readers(
     assert sorted(row["id"] is None for row in rows) == [False, False, True]
 
 
-def test_files_of_others_are_read_or_left_out_with_a_warning(
+def test_files_of_others_are_read_or_skipped_with_a_warning(
     spark: SparkSession,
     meta_server: MetaServer,
     segments: SegmentWriter,

@@ -112,7 +112,7 @@ def test_each_record_comes_once_over_restarts_merges_and_deletion(
     assert stream.rows() == Counter(segments.rows)
 
 
-def test_files_of_others_are_streamed_once_and_what_cannot_be_read_is_left_out(
+def test_files_of_others_are_streamed_once_and_what_cannot_be_read_is_skipped(
     meta_server: MetaServer, segments: SegmentWriter, stream: Stream
 ) -> None:
     segments.write(rows=20)

@@ -35,7 +35,7 @@ def meta_settings(meta_settings: Settings) -> Settings:
 
 @contextmanager
 def running(address: str, folder: Path, hang_at: int) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run the stream in processes of its own; what is left of them is killed at the end."""
+    """Run the stream in its own processes; what is left of them is killed at the end."""
     command = [sys.executable, "-m", "tests.support.stream_script", address, folder, hang_at]
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(

@@ -243,7 +243,7 @@ def test_what_cannot_be_read_is_said_in_one_sentence(
     assert not meta_server.client.operations.ListPins(pins).pins
 
 
-def test_a_view_is_no_dataset(meta_server: MetaServer, segments: SegmentWriter) -> None:
+def test_a_view_is_not_a_dataset(meta_server: MetaServer, segments: SegmentWriter) -> None:
     link_view(meta_server.client, segments.dataset, "work", "project what = body")
 
     with pytest.raises(ReadError, match="there is no dataset 'work', it is a view: read it by"):

@@ -38,7 +38,7 @@ class ClusterScene:
     collectors: list[CollectorDriver] = field(default_factory=list)
 
     def add_dataset(self) -> CollectorDriver:
-        """Make a dataset with a collector of its own."""
+        """Make a dataset with its own collector."""
         collector = CollectorDriver(self.client, dataset(self.client))
         self.collectors.append(collector)
         return collector

@@ -1,7 +1,7 @@
 """A Spark standalone cluster on this machine.
 
-A master and workers, each a JVM of its own, from the pyspark that is installed; `make cluster` runs
-it in a terminal. Production clusters are not started by us, so it is no part of the packages.
+A master and workers, each its own JVM, from the pyspark that is installed; `make cluster` runs
+it in a terminal. Production clusters are not started by us, so it is not part of the packages.
 """
 
 import importlib.util

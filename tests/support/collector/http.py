@@ -1,4 +1,4 @@
-"""OTLP over HTTP, a request on a connection of its own."""
+"""OTLP over HTTP, a request on its own connection."""
 
 import http.client
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def post(
     signal: Signal = "logs",
     timeout: float = 20.0,
 ) -> HttpAnswer:
-    """Send one export on a connection of its own."""
+    """Send one export on its own connection."""
     return post_to(f"/v1/{signal}", collector, body, headers, timeout)
 
 
@@ -45,7 +45,7 @@ def post_to(
     headers: dict[str, str],
     timeout: float = 60.0,
 ) -> HttpAnswer:
-    """Send one request on a connection of its own."""
+    """Send one request on its own connection."""
     connection = http.client.HTTPConnection("127.0.0.1", collector.http_port, timeout=timeout)
     try:
         connection.request("POST", path, body, headers)

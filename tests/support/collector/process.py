@@ -1,4 +1,4 @@
-"""A collector as a process of its own, seen through its log and its ports."""
+"""A collector as its own process, seen through its log and its ports."""
 
 import json
 import signal

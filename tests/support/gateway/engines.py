@@ -1,4 +1,4 @@
-"""The engines that `make readers` installs, each asked in a process of its own."""
+"""The engines that `make readers` installs, each asked in its own process."""
 
 import json
 import os

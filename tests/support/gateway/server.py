@@ -1,4 +1,4 @@
-"""A real gateway on a port of its own, in a thread of this process."""
+"""A real gateway on its own port, in a thread of this process."""
 
 import asyncio
 import json

@@ -59,7 +59,7 @@ class Shop:
         self.write(EPOCH + DAY // 4, DAY // 8)
 
     def promote(self) -> None:
-        """Give the dataset a column of its own; files from before lack it."""
+        """Give the dataset its own column; files from before lack it."""
         column = common_pb2.PromotedColumn(
             name="user.id",
             type=common_pb2.KQL_TYPE_STRING,

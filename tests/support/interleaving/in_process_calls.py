@@ -1,7 +1,7 @@
 """Prepares state for pairs of calls, and makes the calls, inside this process.
 
 Where a call has a group committer in front (CommitOffset, RegisterMergedSegment, Complete, Poll),
-the function behind it is run in a transaction of its own: a step is a statement of one call.
+the function behind it is run in its own transaction: a step is a statement of one call.
 """
 
 from collections.abc import Callable, Sequence

@@ -197,7 +197,7 @@ def to_real(value: Any) -> float | None:
 
 
 def _text(value: Any) -> str:
-    """Return a dynamic value as a text; '' is null. Of fractions only that they are no words."""
+    """Return a dynamic value as a text; '' is null. Of fractions only that they are not words."""
     found = value.value if isinstance(value, Dynamic) else value
     if found is None:
         return ""

@@ -17,7 +17,7 @@ class Token:
 
 @dataclass(frozen=True)
 class CatalogDriver:
-    """Makes datasets and tokens with names of their own."""
+    """Makes datasets and tokens with their own names."""
 
     client: MetaClient
 

@@ -17,7 +17,7 @@ _KEYS = count(1)
 
 
 class Claims:
-    """The claims of a dataset of its own."""
+    """The claims of its own dataset."""
 
     def __init__(self, transactions: Transactions, days: int = DAYS) -> None:
         self.transactions = transactions

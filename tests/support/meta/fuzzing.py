@@ -1,8 +1,8 @@
 """Requests that a careless or hostile client may send, made from the served descriptors.
 
-Bytes that are no message, messages whose fields hold anything, and valid requests with a few fields
-changed. Ids, names, keys and cursors of earlier replies are sent again, so that many get past the
-first check.
+Bytes that are not a message, messages whose fields hold anything, and valid requests with a few
+changed fields. Ids, names, keys and cursors of earlier replies are sent again: many get past
+the first check.
 """
 
 import math
@@ -72,7 +72,7 @@ class Fuzzer:
     pool: list[str] = field(default_factory=list)
 
     def request(self, method: MethodDescriptor) -> bytes:
-        """Serialize a request of a method, sometimes one that is no message."""
+        """Serialize a request of a method, sometimes one that is not a message."""
         message = GetMessageClass(method.input_type)()
         if method.name in self.valid and self.rng.random() < 0.6:
             message.CopyFrom(self.rng.choice(self.valid[method.name]))

@@ -103,7 +103,7 @@ class Hostile:
     role: Role
     auth_token: str
     is_limited: bool = False
-    # An ingest token of its own.
+    # Its own ingest token.
     ingest_token: str = ""
 
     def attack(self, calls: int, seed: int) -> "Counter[str]":

@@ -26,7 +26,7 @@ _KEEP = text("""
 
 
 def fill(connection: Connection) -> None:
-    """Fill all, a batch at a time; each is a transaction of its own on an autocommit connection.
+    """Fill all, a batch at a time; each is its own transaction on an autocommit connection.
 
     Nothing that a message holds ever changes, so other writers do not matter.
     """

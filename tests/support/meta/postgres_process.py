@@ -1,4 +1,4 @@
-"""An embedded Postgres in a process of its own, which may belong to another network namespace."""
+"""An embedded Postgres in its own process, which may belong to another network namespace."""
 
 import json
 import subprocess

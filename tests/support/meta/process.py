@@ -1,4 +1,4 @@
-"""A meta as a process of its own, which a test may suspend or kill."""
+"""A meta as its own process, which a test may suspend or kill."""
 
 import os
 import subprocess

@@ -9,7 +9,7 @@ from meta.server import server
 
 @dataclass(frozen=True)
 class MetaServer:
-    """A real meta on a port of its own, with a client."""
+    """A real meta on its own port, with a client."""
 
     address: str
     client: MetaClient

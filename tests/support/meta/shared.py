@@ -1,4 +1,4 @@
-"""A meta that the tests of a module share, over a database and a folder of its own."""
+"""A meta that the tests of a module share, over a database and its own folder."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager

@@ -14,7 +14,7 @@ _CHUNK = b"\0" * 65_536
 
 @dataclass(frozen=True)
 class SmallDisk:
-    """A mounted file system of its own."""
+    """Its own mounted file system."""
 
     folder: Path
 

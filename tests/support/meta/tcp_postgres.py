@@ -1,4 +1,4 @@
-"""A Postgres of its own that listens on an address, as one on another machine does."""
+"""Its own Postgres that listens on an address, as one on another machine does."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

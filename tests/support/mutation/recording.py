@@ -1,7 +1,7 @@
 """pytest plugin that records the lines of our areas that each passing test runs.
 
 Loaded by `-p tests.support.mutation.recording`, in a copy of the tree. Appends a line of JSON for
-each test to the file that MUTATION_RECORDS names and leaves out the tests that it has, so that
+each test to the file that MUTATION_RECORDS names and skips the tests that it has, so that
 a run that was interrupted goes on.
 """
 
@@ -35,7 +35,7 @@ class Recording:
         self._is_passed = True
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out what an earlier run recorded."""
+        """Skip what an earlier run recorded."""
         known = set()
         if self._records.exists():
             known = {json.loads(line)["test"] for line in self._records.open()}
@@ -43,7 +43,7 @@ class Recording:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Run a test in a context of its own."""
+        """Run a test in its own context."""
         self._secs = 0.0
         self._is_passed = True
         self._coverage.switch_context(item.nodeid)

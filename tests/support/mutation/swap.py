@@ -1,7 +1,7 @@
 """Functions of a changed module, put in the place of those that a process has imported.
 
 Importing our packages takes most of a short run. A change inside of a function needs no import,
-unless the function ran at import or is no function of its own, as the body of a class.
+unless the function ran at import or is not its own function, as the body of a class.
 """
 
 import gc

@@ -19,7 +19,7 @@ STARTS = 5
 
 @contextmanager
 def running_minio(folder: Path) -> Iterator[str]:
-    """Run the server over an empty folder of its own; gives its URL, skips without its program."""
+    """Run the server over its own empty folder; gives its URL, skips without its program."""
     program = shutil.which("minio", path=str(ROOT / "build" / "tools")) or shutil.which("minio")
     if program is None:
         pytest.skip("minio is not installed: `make minio` builds it where Go is")

@@ -72,5 +72,5 @@ def fresh_location(endpoint: str) -> StoreLocation:
 @functools.cache
 def _client(endpoint: str, _key: str | None) -> "S3Client":
     """Give a client with the credentials of the environment: making one takes 60 ms."""
-    # A session of its own: the default one keeps the credentials that it found first.
+    # Its own session: the default one keeps the credentials that it found first.
     return boto3.Session().client("s3", endpoint_url=endpoint, region_name="us-east-1")

@@ -33,7 +33,7 @@ def running_versitygw(
     users: Mapping[str, str] = NOBODY,
     root: tuple[str, str] = (ACCESS_KEY, SECRET_KEY),
 ) -> Iterator[str]:
-    """Run the server over an empty folder of its own; gives its URL, skips without its program.
+    """Run the server over its own empty folder; gives its URL, skips without its program.
 
     `users` are names and secrets of accounts beside the root's, which policies of buckets name.
     """

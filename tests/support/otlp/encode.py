@@ -58,7 +58,7 @@ def to_traces(table: pa.Table) -> TracesData:
 
 
 def to_metrics(table: pa.Table) -> MetricsData:
-    """Data points of a section as one message, each in a metric of its own."""
+    """Data points of a section as one message, each in its own metric."""
     data = MetricsData()
     for row, scope in _containers(table, data.resource_metrics, "scope_metrics"):
         _fill_metric(scope.metrics.add(), row)

@@ -11,7 +11,7 @@ from segments.otlp.official import OFFICIAL_CLASSES
 from segments.signals import Signal
 from tests.support.otlp.messages import alone, dirty, fill, length_delimited, varint
 
-# 24 bytes that are no text: bad lead and continuation bytes, overlong forms, a surrogate, a code
+# 24 bytes that are not text: bad lead and continuation bytes, overlong forms, a surrogate, a code
 # point beyond the last, a sequence cut short.
 NO_TEXT = (b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80")
 MARK = "mark of the place to spoil"
@@ -29,7 +29,7 @@ def strange(signal: Signal, rnd: random.Random) -> bytes:
 
 
 def with_bad_text(signal: Signal, rnd: random.Random) -> bytes:
-    """A message with one string that is no UTF-8; plain where it has no string."""
+    """A message with one string that is not UTF-8; plain where it has no string."""
     message = fill(OFFICIAL_CLASSES[signal](), rnd)
     if not (places := list(_strings(message))):
         return bytes(message.SerializeToString())

@@ -1,4 +1,4 @@
-"""Decoding trials in a process of their own: a crash of native code is seen, and its seed known.
+"""Decoding trials in their own process: a crash of native code is seen, and its seed known.
 
     python -m tests.support.otlp.trials messages|mutations logs|metrics|traces <seed> <count>
 

@@ -19,7 +19,7 @@ PROJECTS = (".", "distributions/server")
 
 
 def build(release: Release) -> None:
-    """Build a release's wheels and install them into an environment of its own."""
+    """Build a release's wheels and install them into a separate environment."""
     shutil.rmtree(release.folder, ignore_errors=True)
     release.folder.mkdir(parents=True)
     tree = release.folder / "tree"

@@ -38,7 +38,7 @@ def rows_of(url: str, columns: Mapping[str, list[str]]) -> Rows:
 
 
 def explicit(value: Any) -> Any:
-    """Leave out the positions of entries: 0.2.0 moved them only by calls, now they are implied."""
+    """Skip the positions of entries: 0.2.0 moved them only by calls, now they are implied."""
     if isinstance(value, list):
         return [explicit(item) for item in value]
     if isinstance(value, dict):

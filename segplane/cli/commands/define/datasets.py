@@ -60,7 +60,7 @@ def _hints(client: MetaClient, names: Iterable[str]) -> dict[str, str]:
             groups_by_name[group] = groups.exists(client, group)
         # Otherwise the slash is in the dataset's own name, from an earlier release.
         is_grouped = group is not None and groups_by_name[group]
-        own_name = dataset_names.parse(name).own if is_grouped else name
+        own_name = dataset_names.parse(name).base_name if is_grouped else name
         if reason := dataset_names.reserved(own_name):
             hints[name] = f"rename it: {reason}"
     return hints

@@ -60,7 +60,7 @@ def show(client: MetaClient, name: Group) -> "resources_pb2.Resource":
 
 @groups.deletes
 def delete(client: MetaClient, name: Group) -> "Message":
-    """Delete a group without datasets; one of a deleted dataset waits until that is gone."""
+    """Delete a group without datasets; one of a deleted dataset waits until that is deleted."""
     return client.resources.DeleteGroup(resources_pb2.DeleteGroupRequest(name=name))
 
 

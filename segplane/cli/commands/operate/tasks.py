@@ -131,7 +131,7 @@ def rewrite(
 
     Options:
         as_job: A few tasks at a time, as `segplane rewrites` shows.
-        format_version: Leave out segments of this format. Implies --job.
+        format_version: Skip segments of this format. Implies --job.
         inexact_bounds: Only segments whose bounds may leave NaN out, as of 0.2.0. Implies --job.
     """
     options = (format_version, since, until, tasks_max, mib_per_sec)

@@ -58,7 +58,7 @@ def info(
     ]
     if catalog.is_s3:
         lines.append(
-            "          engines read them with credentials of their own: the gateway gives out none"
+            "          engines read them with their own credentials: the gateway gives out none"
         )
     lines += [f"\n== {name}\n{text}" for name, text in texts.items()]
     return Answer({"uri": catalog.uri, "store": store.url(), "engines": texts}, lines)

@@ -80,7 +80,7 @@ def _check_options(format_: str, kql: bool, sql: bool, output: Path | None) -> N
     if kql and sql:
         raise usage("--kql and --sql exclude one another")
     if format_ in BINARY and output is None and sys.stdout.isatty():
-        raise usage(f"--format {format_} is no text: name a file with --output, or use a pipe")
+        raise usage(f"--format {format_} is not text: name a file with --output, or use a pipe")
 
 
 def _place(

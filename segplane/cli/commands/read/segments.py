@@ -42,7 +42,7 @@ def find(
     end: End = None,
     signal: Annotated[
         list[str] | None,
-        Option(help=f"Leave out segments without any of these: {', '.join(SIGNALS)}."),
+        Option(help=f"Skip segments without any of these: {', '.join(SIGNALS)}."),
     ] = None,
     as_of: AsOf = None,
     limit: Annotated[int | None, Option(min=1)] = None,
@@ -55,7 +55,7 @@ def find(
         dataset: Only these datasets.
         limit: Most segments to print; unset: 1000 in a table, otherwise all.
         unreadable: Instead, list the objects that clients registered and that cannot be read as
-            records, which readers leave out, and why.
+            records, which readers skip, and why.
     """
     if unreadable:
         return _unreadable(client)
@@ -118,7 +118,7 @@ def _unreadable(client: MetaClient) -> Answer:
 
 @command(app, f"segments show {SAMPLE}")
 def show(client: MetaClient, ids: list[str], urls: OnlyUrls = False) -> Answer:
-    """Show segments by id; unknown ones are left out.
+    """Show segments by id; unknown ones are skipped.
 
     Options:
         ids: Segment ids.

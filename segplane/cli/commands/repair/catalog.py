@@ -119,7 +119,7 @@ def _lines(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> Ite
     )
     for dropped in plan.dropped:
         if dropped.reason.startswith(("foreign", "unreadable")):
-            yield (f"left out: {dropped.key}: {dropped.reason}")
+            yield (f"skipped: {dropped.key}: {dropped.reason}")
     for warning in plan.warnings:
         yield (f"warning: {warning}")
     for dataset_id, column in sorted(plan.deduplication_keys.items()):

@@ -31,8 +31,8 @@ def show(process: Annotated[Process | None, Positional()] = None) -> Answer:
     """Show every setting in force in this environment with its source; secrets are hidden.
 
     A source is the default, a variable, an old name of the setting, or a file. Variables with the
-    prefix of a process that are no setting are listed with the closest name. If a value is refused,
-    the command says why, shows the other settings all the same, and exits with 2.
+    prefix of a process that are not settings are listed with the closest name. If a value is
+    refused, the command says why, shows the other settings all the same, and exits with 2.
 
     Options:
         process: Show one process; default: all that are installed.
@@ -68,7 +68,7 @@ def show(process: Annotated[Process | None, Positional()] = None) -> Answer:
 
 
 def _read_others(env: Environment, settings: Mapping[str, SettingReading]) -> None:
-    """Read the settings that a refused one came before, and leave out files that are not there."""
+    """Read the settings that a refused one came before, and skip files that are not there."""
     for name in settings.keys() - env.readings.keys():
         prefix = env.prefix if name.startswith(env.prefix) else COMMON
         default, is_secret = settings[name].default, settings[name].is_secret

@@ -15,7 +15,7 @@ app = group()
 def demo(data_dir: Path | None = None) -> None:
     """Ingest this machine's logs and Segplane's own telemetry, and check every record.
 
-    Starts a stack of its own, compacts, queries with DuckDB before and after, and runs fsck.
+    Starts its own stack, compacts, queries with DuckDB before and after, and runs fsck.
 
     Options:
         data_dir: Keep the data in this folder; by default it is removed.

@@ -70,7 +70,7 @@ class StoreAccess:
         return self._signs_in(self._stores().default)
 
     def _signs_in(self, location: StoreLocation) -> bool:
-        """True if reads are signed: with keys of their own on S3, elsewhere with the gateway's."""
+        """True if reads are signed: with their own keys on S3, elsewhere with the gateway's."""
         if location.provider in cloud_reads.PROVIDERS:
             return self._settings.are_callers_known
         return bool(self._settings.access_key_id) and location.provider == "s3"
@@ -78,7 +78,7 @@ class StoreAccess:
     def _keys_of(self, location: StoreLocation) -> "AccessKeys":
         """The keys that sign reads of an S3 store: its bucket's own, if it is a named store.
 
-        The gateway writes in the default store, so reads there are signed with keys of their own,
+        The gateway writes in the default store, so reads there are signed with their own keys,
         which may read alone. Raises StoreError.
         """
         from segments.store.s3.signing import AccessKeys
@@ -92,7 +92,7 @@ class StoreAccess:
     @property
     def gives_keys(self) -> bool:
         """True if callers can get keys that expire: one pair for the buckets of all stores."""
-        default, named_stores = self._stores().default, self._stores().named
+        default, named_stores = self._stores().default, self._stores().named_stores
         service = "s3", default.endpoint, default.region
         locations = [default, *(location for _, location in named_stores)]
         is_one = all((at.provider, at.endpoint, at.region) == service for at in locations)
@@ -229,7 +229,7 @@ class StoreAccess:
 def _headers(headers: Any) -> dict[str, str]:
     """Return one value of each header, by its name in lower case. Raises RequestRefused."""
     if not isinstance(headers, dict) or len(headers) > _HEADERS_MAX:
-        raise RequestRefused(f"headers is no object of at most {_HEADERS_MAX} names with values")
+        raise RequestRefused(f"headers is not an object of at most {_HEADERS_MAX} names and values")
     plain: dict[str, str] = {}
     for name, values in headers.items():
         is_one = isinstance(values, list) and len(values) == 1 and isinstance(values[0], str)

@@ -11,7 +11,7 @@ from meta.process.exits import ConfigError
 class AccessSettings:
     """Keys that may only read; callers never get them, only credentials derived from them."""
 
-    # "" = callers need keys of their own.
+    # "" = callers need their own keys.
     access_key_id: str = setting("", name="READ_ACCESS_KEY_ID")
     secret_access_key: str = setting_read(
         "", lambda env: env.secret("READ_SECRET_ACCESS_KEY"), is_shown=False

@@ -43,7 +43,7 @@ class PresentObjects:
 
 
 def sentence(key: str) -> str:
-    """Return the remedy for an object that is gone, with its version if the key has it."""
+    """Return the remedy for a missing object, with its version if the key has it."""
     match = _VERSION.fullmatch(key)
     which = f"version {match[1]} of this table" if match else "the version of this table"
     return (

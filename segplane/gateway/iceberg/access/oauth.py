@@ -55,7 +55,7 @@ def _fields(body: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(body.decode("ascii"), max_num_fields=_FIELDS_MAX)
     except ValueError:
-        raise RequestRefused("the body is no form of at most 32 fields") from None
+        raise RequestRefused("the body is not a form of at most 32 fields") from None
 
 
 def _password(header: str) -> str:

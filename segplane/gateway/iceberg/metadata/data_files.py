@@ -64,7 +64,7 @@ class UnreadableFile:
 
     def __str__(self) -> str:
         return (
-            f"segment {self.id} is left out: its object {self.key}, which a client registered at"
+            f"segment {self.id} is skipped: its object {self.key}, which a client registered at"
             f" version {self.version}, cannot be read by Iceberg readers: {self.reason}"
         )
 
@@ -102,7 +102,7 @@ def _left_out(segment: common_pb2.SegmentInfo) -> UnreadableFile:
     reason = segment.foreign.reason
     if segment.foreign.state == common_pb2.FOREIGN_STATE_MAPPED:
         reason = (
-            "it is no segment yet: a merge worker makes one of it, about a minute after it came"
+            "it is not a segment yet: a merge worker makes one of it, about a minute after it came"
         )
     format_version = segment.facts.format_version if segment.HasField("facts") else None
     version = segment.created_version
@@ -110,7 +110,7 @@ def _left_out(segment: common_pb2.SegmentInfo) -> UnreadableFile:
 
 
 def told_apart(segment: common_pb2.SegmentInfo, store: ObjectStore) -> common_pb2.SegmentInfo:
-    """Return a segment with the facts of its footer, or as what readers leave out.
+    """Return a segment with the facts of its footer, or as what readers skip.
 
     One that claims to be a segment and is damaged is neither: its table is refused. Raises
     StoreError.

@@ -41,7 +41,7 @@ def table_schema(
 ) -> TableSchema:
     """The schema of a dataset with these promoted columns, or of the records of some signals.
 
-    A column without a field id is left out: engines read by id.
+    A column without a field id is skipped: engines read by id.
     """
     numbered = [column for column in promoted if column.field_id is not None]
     stored = StoredColumns(wide_columns(signals, numbered), numbered, FORMAT_MICROSECONDS)

@@ -28,7 +28,7 @@ class ScanBounds:
 
     @property
     def has_times(self) -> bool:
-        """True if some times are left out."""
+        """True if some times are skipped."""
         return self.low > MICROS_MIN or self.high < MICROS_MAX
 
     @property
@@ -73,14 +73,14 @@ def scan_bounds(expression: Any, depth: int = 0) -> ScanBounds:
         scan_bounds(expression.get("child"), depth + 1)
         return _ALL
     if kind not in (*_COMPARISONS, *_SETS, *_UNARY):
-        raise RequestRefused(f"the filter holds {str(kind)[:80]!r}, which is no expression")
+        raise RequestRefused(f"the filter holds {str(kind)[:80]!r}, which is not an expression")
     return _predicate(str(kind), expression)
 
 
 def _predicate(kind: str, expression: dict[str, Any]) -> ScanBounds:
     term = expression.get("term")
     if isinstance(term, dict):
-        # That of a transform is no column.
+        # That of a transform is not a column.
         term = term.get("term") if term.get("type") == "reference" else ""
     if not isinstance(term, str):
         raise RequestRefused(f"the filter's {kind} names no column")

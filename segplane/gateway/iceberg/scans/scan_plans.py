@@ -118,7 +118,7 @@ class ScanPlanner:
         """
         token = body.get("plan-task")
         if not isinstance(token, str):
-            raise RequestRefused("plan-task is no text")
+            raise RequestRefused("plan-task is not text")
         page = _Page.of(token)
         dataset_id, dataset_name, _ = self.tables.identify(table, scope)
         if page.dataset_id != dataset_id:
@@ -165,7 +165,7 @@ def _lookup(page: _Page, bounds: ScanBounds, dataset_name: str) -> FindSegmentsR
     )
     if bounds.has_times and not bounds.is_empty:
         start = max(bounds.low * 1_000, _INT64_MIN)
-        # An end of 2^63 - 1 is no bound.
+        # An end of 2^63 - 1 is not a bound.
         end = min((bounds.high + 1) * 1_000, _INT64_MAX)
         request.time_range.CopyFrom(TimeRange(start_time=start, end_time=end))
     if len(bounds.signals) < len(SIGNALS):

@@ -32,7 +32,7 @@ _FDS_MAX = 16
 
 
 def main() -> None:
-    """Serve the gateway until it is gone."""
+    """Serve the gateway until it ends."""
     # No thread waits for the gateway's end: this process forks.
     control = parent_socket(ends_with_parent=False)
     _import_all()

@@ -44,7 +44,7 @@ def open_database() -> DuckDBPyConnection:
 
 
 def rehearse() -> None:
-    """Run queries over nothing, and open one of a dataset; each locks a database of its own."""
+    """Run queries over nothing, and open one of a dataset; each locks its own database."""
     for language, text in _OVER_NOTHING:
         with _opened(text, language) as query:
             write_result(query, "json", 0, io.BytesIO())

@@ -32,7 +32,7 @@ _CALLS: dict[str, tuple[int, int, tuple[int, ...]]] = {
 }
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
-# Numbers of another calling convention (x32), by which the ones above could be gone around.
+# Numbers of another calling convention (x32), by which the ones above could be bypassed.
 _FOREIGN_FROM = 0x40000000
 
 

@@ -20,7 +20,7 @@ _FIRST = (
 
 
 def fill_segments(world: World, name: str, count: int = LONGEST) -> tuple[str, int]:
-    """Make a dataset of segments, each of a version of its own; also the version before them."""
+    """Make a dataset of segments, each of its own version; also the version before them."""
     dataset = world.catalog.dataset(name)
     with world.database.read() as tx:
         before = int(tx.exec_driver_sql(_VERSION).scalar_one())

@@ -37,7 +37,7 @@ class World:
         return Writer(self.client)
 
     def collector(self) -> IngestionDriver:
-        """Give a collector of its own."""
+        """Give its own collector."""
         return IngestionDriver(self.client, f"collector-{uuid4().hex}")
 
     def segment(self) -> common_pb2.CreateSegment:

@@ -1,4 +1,4 @@
-"""A rebuild from the bucket brings no event back that a registration left out as a repeat."""
+"""A rebuild from the bucket brings no event back that a registration skipped as a duplicate."""
 
 from typing import Any
 

@@ -4,8 +4,6 @@ https://www.w3.org/TR/trace-context/. This client does not depend on OpenTelemet
 that has spans has loaded it.
 """
 
-import sys
-
 from meta.client.bearer_token import Metadata
 
 # A longer one could fill the metadata of a call, of which servers take 8 KiB.
@@ -14,14 +12,17 @@ HEADERS = ("traceparent", "tracestate")
 
 
 def with_trace(metadata: Metadata) -> Metadata:
-    """Add the context of the span that is open here, if there is one and none is given."""
-    trace = sys.modules.get("opentelemetry.trace")
-    if trace is None or not trace.get_current_span().get_span_context().is_valid:
+    """Add the context of the span that is open here, if there is one and none is given.
+
+    The program has loaded OpenTelemetry's API, and something is in its context.
+    """
+    from opentelemetry.trace import get_current_span
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    if not get_current_span().get_span_context().is_valid:
         return metadata
     if any(name == HEADERS[0] for name, _ in metadata):
         return metadata
-    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
     carrier: dict[str, str] = {}
     TraceContextTextMapPropagator().inject(carrier)
     sent = ((name, carrier.get(name, "")) for name in HEADERS)

@@ -130,7 +130,7 @@ deletion_brakes = Table(
     Column("released_version", BigInteger, nullable=False, server_default=text("0")),
 )
 
-# Per dataset the retention whose deletions are no loss, and the one that was seen in force last;
+# Per dataset the retention whose deletions are not losses, and the one that was seen in force last;
 # seconds, 0 = none.
 retention_baselines = Table(
     "retention_baselines",

@@ -52,8 +52,8 @@ def spark_schema(columns: ReadColumns) -> StructType:
 
 def check_schema(schema: StructType, columns: ReadColumns) -> None:
     """Raise ReadError unless a schema has columns of ours with their types."""
-    own = to_arrow_schema(schema, timezone="UTC")
-    for field in own:
+    arrow_schema = to_arrow_schema(schema, timezone="UTC")
+    for field in arrow_schema:
         expected = columns.schema.field(field.name).type
         if field.type != expected:
             raise ReadError(f"column {field.name!r} is {expected}, not {field.type}")

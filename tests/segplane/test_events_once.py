@@ -241,7 +241,7 @@ def test_the_column_of_the_identity_stays_while_it_is_one(collector: CollectorDr
     client, dataset_id = collector.client, collector.dataset_id
     with pytest.raises(StillReferenced, match="order_id is the deduplication key"):
         bindings.unbind(client, dataset_id)
-    with pytest.raises(InvalidArgument, match="no column of a schema"):
+    with pytest.raises(InvalidArgument, match="not a column of a schema"):
         identify(client, dataset_id, "body")
     identify(client, dataset_id, "order_id", 30)
     with pytest.raises(InvalidArgument, match="window_days"):

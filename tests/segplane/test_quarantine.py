@@ -237,7 +237,7 @@ def test_what_cannot_be_replayed_is_refused_with_its_reason(
     assert undecodable.stderr.startswith(f"error: {key}: ")
     with pytest.raises(InvalidArgument, match="was begun"):
         begin(collector, other)
-    with pytest.raises(InvalidArgument, match="no key of a quarantined payload"):
+    with pytest.raises(InvalidArgument, match="not a key of a quarantined payload"):
         begin(collector, key="quarantine/x")
     with pytest.raises(InvalidArgument, match="whole baby"):
         begin(collector, key=f"quarantine/{collector.stream_id}/{'0' * 20}/whole")

@@ -203,7 +203,7 @@ def test_files_that_are_not_the_segments_are_refused(
     altered = ("replace", segment, str(other), "--accept-altered")
     assert "hold different nursery batches" in refusal(*altered)
     path_of(collector, key).unlink()
-    assert "none of the segment's" in refusal(*altered)
+    assert "not the segment's" in refusal(*altered)
     run("segments", "hide", segment, "--accept-loss")
     assert "is missing" in refusal("hide", "--undo", segment)
     assert seen(collector) == ["b"]

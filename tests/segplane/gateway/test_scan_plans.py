@@ -150,7 +150,7 @@ def test_bad_plans_are_refused_in_a_sentence(gateway: GatewayServer, shop: Segme
         ({"snapshot_id": -1}, "expected a number"),
         ({"snapshot_id": 2**63}, "expected a number"),
         ({"snapshot_id": True}, "expected a number"),
-        ({"filter": {"type": "like"}}, "no expression"),
+        ({"filter": {"type": "like"}}, "not an expression"),
         ({"filter": deep}, "nested"),
         (
             {"filter": {"type": "in", "term": "a", "values": ["x" * 70_000]}},

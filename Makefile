@@ -94,16 +94,19 @@ verify: ## Verify signature and checksums of the wheels and images in build/dist
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
 	$(BIN)/segplane demo
 
+# `make lint` runs these, which look at texts alone.
+LINTED := tests/style tests/docs
+
 # A worker more than cores, because tests also wait; the tests with Spark run on one. A worker that hangs
 # where no signal reaches it shows its stacks and ends; that test has failed, and the others go on.
 test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
-	$(BIN)/python -m pytest -n 3 --dist loadscope -o faulthandler_timeout=620 -o faulthandler_exit_on_timeout=true
+	$(BIN)/python -m pytest -n 3 --dist loadscope $(addprefix --ignore=,$(LINTED)) -o faulthandler_timeout=620 -o faulthandler_exit_on_timeout=true
 
 # The two halves of `make test`: what reads datasets, and all else.
 READERS_TESTS := $(addprefix tests/segplane/,gateway kql query read)
 
 test-control: $(READY) ## The half of the tests that is about the control plane and the processes
-	$(BIN)/python -m pytest -n 3 --dist loadscope $(addprefix --ignore=,$(READERS_TESTS))
+	$(BIN)/python -m pytest -n 3 --dist loadscope $(addprefix --ignore=,$(READERS_TESTS) $(LINTED))
 
 test-readers: $(READY) ## The half of the tests that is about readers: KQL, queries, segplane.read, the gateway
 	$(BIN)/python -m pytest -n 3 --dist loadscope $(READERS_TESTS)

@@ -67,7 +67,7 @@ class MergeDrainScene:
         return found
 
 
-@pytest.fixture(params=MASTERS)
+@pytest.fixture(params=[MASTERS[0], pytest.param(MASTERS[1], marks=pytest.mark.slow)])
 def scene(
     request: pytest.FixtureRequest, meta_server: MetaServer, tmp_path: Path
 ) -> MergeDrainScene:

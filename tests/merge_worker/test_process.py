@@ -77,6 +77,7 @@ def test_it_ends_with_an_error_when_its_jvm_dies(
     process.wait_for("merge_worker_died")
 
 
+@pytest.mark.slow
 def test_a_jvm_that_is_killed_while_it_starts_asks_for_another_start(
     stage: ScriptedStage, start: Start
 ) -> None:

@@ -72,6 +72,7 @@ def test_each_change_is_in_the_audit_log_once(meta_client: MetaClient, dataset: 
     assert len(own) == 2
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     "keys",
     [[("a", common_pb2.KQL_TYPE_REAL)], [("a", STRING), ("a", LONG)], [("", STRING)]],
@@ -84,6 +85,7 @@ def test_what_cannot_be_a_column_is_refused(
         change(meta_client, dataset, *keys)
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize("key", ["o'clock", 'say "hi"', "a\\b", "tags[0]", "a*", "a?"])
 def test_an_attribute_that_no_query_can_name_is_refused(
     meta_client: MetaClient, dataset: str, key: str

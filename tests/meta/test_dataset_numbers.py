@@ -221,7 +221,9 @@ class Changes:
         self.draw.choice(changes)()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
+)
 def test_numbers_after_any_changes_equal_a_recount(
     writer: Writer, worker: WorkerDriver, dataset: str, seed: int
 ) -> None:

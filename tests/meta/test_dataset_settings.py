@@ -247,6 +247,7 @@ def test_a_sharding_field_is_a_column_of_the_files(
     assert set_fields("status", "light") == ["status", "light"]
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_weight_is_finite_and_above_zero(
     meta_client: MetaClient, dataset: str, weight: float

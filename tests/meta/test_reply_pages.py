@@ -58,6 +58,7 @@ def test_a_page_of_another_filter_is_refused(full: MetaServer, dataset: str) -> 
             full.client.nursery.GetIngestStreamsForNursery(changed)
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     "request_",
     [

@@ -57,6 +57,7 @@ def now_nanos() -> int:
     return int(datetime.now(UTC).timestamp() * 10**9)
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize("kind", ["dataset", "schema", "view", "projection", "ingest_token"])
 def test_a_lock_refuses_a_note_until_its_token_ends_it(
     meta_client: MetaClient, locks: LockDriver, kind: str

@@ -21,6 +21,7 @@ def resources(meta_client: MetaClient) -> ResourceDriver:
     return ResourceDriver(meta_client)
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

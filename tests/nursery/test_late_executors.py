@@ -18,7 +18,7 @@ from segments.spark.settings import SparkSettings
 from tests.support.cluster.versions import pretend_python, pretend_release
 from tests.support.spark import stop_shared_session
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 BUDGET = Budget(1 << 26, 1 << 28)
 NOTHING = Task((), (), ())
 NOWHERE = StoreLocation.from_url("file:///nowhere")

@@ -72,7 +72,13 @@ def dying_python(folder: Path, deaths: int) -> dict[str, str]:
     return {"NURSERY_SPARK_CONF": f"spark.pyspark.python={script}"}
 
 
-@pytest.mark.parametrize("environment", [ON_SPARK, ON_EXECUTORS], ids=["local", "executors"])
+@pytest.mark.parametrize(
+    "environment",
+    [
+        pytest.param(ON_SPARK, id="local"),
+        pytest.param(ON_EXECUTORS, id="executors", marks=pytest.mark.slow),
+    ],
+)
 def test_it_starts_a_killed_python_again_and_ends_with_an_error_when_its_jvm_dies(
     environment: dict[str, str], start: Start, tmp_path: Path
 ) -> None:

@@ -167,6 +167,7 @@ def test_as_of_takes_a_version_or_a_time_in_every_command(
     assert (alone.exit_code, "needs --dataset" in alone.stderr) == (2, True)
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     ("statement", "sentence"),
     [
@@ -190,6 +191,7 @@ def test_sql_refuses_in_a_line(run: RunCommand, statement: str, sentence: str) -
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [

@@ -146,6 +146,7 @@ def test_a_context_is_read_from_stdin(meta_server: MetaServer, resources: Resour
     assert resources.get(id_).context == '{"a": 1}\n'
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -34,6 +34,7 @@ def test_settings_are_changed_one_by_one_and_shown(run: RunCommand) -> None:
     )
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     ("group", "arguments", "complaint"),
     [

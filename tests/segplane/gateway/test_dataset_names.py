@@ -35,6 +35,7 @@ OLD_DOORS = ("http kql", "http sql", "kusto", "read", "command kql", "command sq
 NAMES = (*PARTS, *WORDS, *LETTERS)
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize("name", RESERVED)
 def test_no_new_dataset_has_a_reserved_name(meta_server: MetaServer, name: str) -> None:
     client = meta_server.client

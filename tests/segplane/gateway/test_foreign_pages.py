@@ -54,6 +54,7 @@ def test_a_gateway_without_a_credential_answers_to_its_own_names_alone(
     assert ask(gateway, "GET", "/v1/datasets").status == 421
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     ("method", "path"),
     [

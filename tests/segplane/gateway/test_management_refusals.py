@@ -118,6 +118,7 @@ def test_other_methods_are_refused_with_those_that_there_are(gateway: GatewaySer
             assert answer.json["error"]["type"] == "MethodNotAllowed"
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize("name", ["a.b", "a%b?c#d", "日本語", "x y", "preview", "a:b+c"])
 def test_a_name_of_any_signs_is_a_part_of_the_path(gateway: GatewayServer, name: str) -> None:
     created(gateway.send("POST", "v1/datasets", {"name": name}))

@@ -242,6 +242,7 @@ KQL_TYPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(("value", "as_json", "type_"), KQL_TYPES, ids=[c[0] for c in KQL_TYPES])
 def test_each_type_of_kql_has_its_forms(
     run: RunCommand,

@@ -55,6 +55,7 @@ def test_a_word_that_no_record_has_is_warned_of(
     assert queries.plan(query).warnings == (warning,)
 
 
+@pytest.mark.one_meta
 @pytest.mark.parametrize(
     "query",
     [

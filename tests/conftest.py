@@ -85,7 +85,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """Divide the work of importing test modules among the workers."""
+    """Divide the work of importing test modules among the workers.
+
+    What is made until the end of the collection stays, so nothing is looked at as garbage: that
+    took a sixth of its time.
+    """
+    gc.disable()
     import_share(session.config)
 
 
@@ -103,6 +108,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     Each full collection went through 600,000 objects; that took 4 % of the time of all tests.
     """
+    gc.enable()
     gc.collect()
     gc.freeze()
 

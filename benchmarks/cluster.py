@@ -1,8 +1,10 @@
 """Unit costs on a Spark cluster: the standalone one of `make cluster`, on this machine.
 
-A driver runs the nursery's tasks over the same babies on one and on two workers of a core each, and
-jobs that do nothing. Then a worker is killed while a task runs there, and a driver's JVM. CPU is
-that of whole process trees.
+A driver runs the nursery's tasks over the same babies on two workers of a core each, on one of two
+cores and on one of a core, and jobs that do nothing. Two cores that share an arithmetic unit need
+more CPU seconds for the same work than one that is alone, so two workers are judged beside as many
+cores of one. Then a worker is killed while a task runs there, and a driver's JVM. CPU is that of
+whole process trees.
 """
 
 import os
@@ -42,15 +44,27 @@ def run() -> list[Result]:
         location = StoreLocation.from_url((folder / "store").as_uri())
         (folder / "store").mkdir()
         babies, small = (write_babies(location, spec) for spec in (BABIES, WARM_UP))
-        secs = {count: _merging(folder, count, location, babies, small) for count in (1, 2)}
+        two, wide, one = (
+            _merging(folder, workers, cores, location, babies, small)
+            for workers, cores in ((2, 1), (1, 2), (1, 1))
+        )
+        unit = "s of CPU of the workers a GB of OTLP"
         return [
             compare(
                 "cluster_two_workers",
-                secs[2],
-                secs[1],
-                reference_name="one worker",
-                unit="s of CPU of the workers a GB of OTLP",
+                two,
+                wide,
+                reference_name="one worker of two cores",
+                unit=unit,
                 bar=TWO_WORKERS_BAR,
+                higher_is_better=False,
+            ),
+            compare(
+                "cluster_one_core",
+                two,
+                one,
+                reference_name="one worker of a core",
+                unit=unit,
                 higher_is_better=False,
             ),
             *_jobs_and_deaths(folder),
@@ -58,17 +72,23 @@ def run() -> list[Result]:
 
 
 def _merging(
-    folder: Path, count: int, location: StoreLocation, babies: BabySet, small: BabySet
+    folder: Path,
+    workers: int,
+    cores: int,
+    location: StoreLocation,
+    babies: BabySet,
+    small: BabySet,
 ) -> float:
     """Return the least CPU seconds of the workers for a GB of the nursery's tasks."""
-    with _cluster(folder / f"{count}", count) as cluster, _driver(cluster) as driver:
+    name = f"{workers}-{cores}"
+    with _cluster(folder / name, workers, cores) as cluster, _driver(cluster) as driver:
         merge = nursery_contenders.merge_in_spark
-        driver.submit(merge, small, location, count).result()
+        driver.submit(merge, small, location, workers * cores).result()
         rounds = []
         with _sampled(cluster, driver) as clocks:
             for _ in range(ROUNDS):
                 before = clocks.read()["workers"]
-                driver.submit(merge, babies, location, count).result()
+                driver.submit(merge, babies, location, workers * cores).result()
                 rounds.append(clocks.read()["workers"] - before)
     return min(rounds) / (babies.size_bytes / 1e9)
 
@@ -162,9 +182,9 @@ def _starts(log: Path) -> list[tuple[int, float]]:
 
 
 @contextmanager
-def _cluster(folder: Path, workers: int) -> Iterator[Cluster]:
+def _cluster(folder: Path, workers: int, cores: int = 1) -> Iterator[Cluster]:
     folder.mkdir()
-    with Cluster(folder, workers) as cluster:
+    with Cluster(folder, workers, cores) as cluster:
         yield cluster
 
 

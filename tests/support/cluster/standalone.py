@@ -79,11 +79,12 @@ class Node:
 class Cluster:
     """A standalone cluster from enter to exit; its parts die with us, even of SIGKILL.
 
-    Enter it in a thread that outlives it.
+    Enter it in a thread that outlives it. Each worker has `cores`.
     """
 
-    def __init__(self, folder: Path, workers: int = WORKERS) -> None:
+    def __init__(self, folder: Path, workers: int = WORKERS, cores: int = WORKER_CORES) -> None:
         self.folder = folder
+        self._cores = cores
         self.master_url = ""
         self.workers: list[Node] = []
         self._wanted_workers = workers
@@ -157,7 +158,7 @@ class Cluster:
 
     def _start_worker(self, environment: Mapping[str, str] | None = None) -> Node:
         work = self.folder / f"worker-{self._nodes_started}"
-        options = ["--cores", str(WORKER_CORES), "--memory", WORKER_MEMORY, "--work-dir", str(work)]
+        options = ["--cores", str(self._cores), "--memory", WORKER_MEMORY, "--work-dir", str(work)]
         worker = self._start(
             "worker.Worker", "--port", "0", *options, self.master_url, environment=environment
         )

@@ -127,6 +127,17 @@ def point_value() -> Expression:
     return Apply("recorded", (either, flags), "real")
 
 
+# Columns that each dataset has without storing them: its name and its id.
+CONSTANTS = ("dataset", "dataset_id")
+
+
+def constants_of(name: str, dataset_id: str, taken: Iterable[str] = ()) -> dict[str, str]:
+    """Return the values of a dataset's own columns, without names that its columns have taken."""
+    lower = {other.lower() for other in taken}
+    values = dict(zip(CONSTANTS, (name, dataset_id), strict=True))
+    return {column: value for column, value in values.items() if column not in lower}
+
+
 # Columns that no file has to have: those that each is computed from, and its expression.
 COMPUTED: Mapping[str, tuple[Columns, Expression]] = {
     **{word: ({source: "int"}, word_of(word)) for word, (source, _) in WORDS.items()},
@@ -147,6 +158,7 @@ def dataset_table(
     *,
     has_words: bool = False,
     automatic: Iterable[Promoted] = (),
+    dataset_id: str = "",
 ) -> Table:
     """Return a dataset with its promoted columns, and with computed columns if these are shown.
 
@@ -178,4 +190,5 @@ def dataset_table(
         tuple(c for c in promoted_columns if c.name in usable),
         computed,
         tuple(automatic),
+        constants_of(name, dataset_id, types),
     )

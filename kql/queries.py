@@ -22,9 +22,10 @@ from kql.operators import (
     rowsets,
     searching,
     subqueries,
+    unions,
     windows,
 )
-from kql.scope import CheckedQuery, Context
+from kql.scope import CheckedQuery, Context, rows_of
 from kql.syntax import tree as syntax
 from kql.syntax.parser import parse_projection, parse_query
 from kql.syntax.tree import ParsedQuery
@@ -35,7 +36,6 @@ from kql.typed import (
     Constant,
     ConstantRows,
     RowFilter,
-    Scan,
     Select,
     Table,
     Union,
@@ -64,7 +64,9 @@ def compile_projection(text: str, table: Table) -> CheckedQuery:
     """Check a projection over a table. Raises KqlError."""
     query = _row_by_row(text)
     with located(text):
-        return check_pipeline(query.pipeline, Context({}, None, check_pipeline), _rows_of(table))
+        # The rows of a view do not change with the name of a dataset.
+        rows = replace(rows_of(table), constants={})
+        return check_pipeline(query.pipeline, Context({}, None, check_pipeline), rows)
 
 
 def check_projection(text: str, schema: Columns, table: Table) -> None:
@@ -196,28 +198,19 @@ def scan(table: syntax.Name, context: Context) -> CheckedQuery:
     table_or_view = context.tables[table.name]
     if isinstance(table_or_view, CheckedQuery):
         return table_or_view
-    return _rows_of(table_or_view)
-
-
-# The default group, which has no name; this package imports nothing that knows it.
-_DEFAULT_GROUP = ("segplane", "default")
+    return rows_of(table_or_view)
 
 
 def _with_group(table: syntax.Name, context: Context) -> syntax.Name:
     """Return a table by its whole name: that of a dataset, group/name, or of a view."""
-    database = table.database
-    group = context.group if database is None else database
-    if not group or group in _DEFAULT_GROUP:
+    group = context.group_of(table.database)
+    if not group:
         return table
     whole = replace(table, name=f"{group}/{table.name}")
-    if database is None and isinstance(context.tables.get(table.name), CheckedQuery):
+    if table.database is None and isinstance(context.tables.get(table.name), CheckedQuery):
         is_dataset = whole.name in context.tables or _of_signal(whole, context) is not None
         return whole if is_dataset else table
     return whole
-
-
-def _rows_of(table: Table) -> CheckedQuery:
-    return CheckedQuery(Scan(table, table.columns), table.columns, promoted=table.promoted)
 
 
 def _missing(name: str, context: Context) -> str:
@@ -238,7 +231,7 @@ def _of_signal(name: syntax.Name, context: Context) -> CheckedQuery | None:
         return None
     of_signal = SIGNAL_COLUMNS[signal]
     of_others = set().union(*SIGNAL_COLUMNS.values()) - of_signal
-    every = _rows_of(table)
+    every = rows_of(table)
     tested = Apply("eq", (ColumnValue("signal", "string"), Constant(signal, "string")), "bool")
     records = every.over(RowFilter(every.relation, tested, table.columns))
     promoted = {p.name for p in table.promoted}
@@ -246,10 +239,11 @@ def _of_signal(name: syntax.Name, context: Context) -> CheckedQuery | None:
     return records.select(values, name.offset)
 
 
-def _source(
-    source: syntax.Name | syntax.TableCall | syntax.QueryPipeline, context: Context
-) -> CheckedQuery:
+def _source(source: syntax.TableSource, context: Context) -> CheckedQuery:
     match source:
+        case syntax.GroupTables():
+            hint = f"write union database('{source.database}').*"
+            raise KqlError(source.offset, "only a union reads all datasets of a group", hint)
         case syntax.Name():
             return scan(source, context)
         case syntax.TableCall():
@@ -295,7 +289,7 @@ _BEGINNINGS: dict[str, Check] = {
     "print": constants.print_row,
     "datatable": constants.datatable,
     "range": constants.value_range,
-    "union": combining.union,
+    "union": unions.union,
     "search": searching.search,
 }
 _CHECKS: dict[str, Check] = {
@@ -319,7 +313,7 @@ _CHECKS: dict[str, Check] = {
     "make-series": make_series.make_series,
     "distinct": rowsets.distinct,
     "count": rowsets.count,
-    "union": combining.union,
+    "union": unions.union,
     "search": searching.search,
     "join": combining.join,
     "lookup": combining.join,

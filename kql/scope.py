@@ -1,13 +1,25 @@
 """Names while a pipeline is checked: an expression's scope, the relation's columns, new names."""
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from kql.errors import KqlError, UnknownColumn, quoted, suggestion
 from kql.syntax import tree as syntax
-from kql.typed import Columns, ColumnValue, Expression, Ordering, Promoted, Relation, Select, Table
+from kql.typed import (
+    Columns,
+    ColumnValue,
+    Constant,
+    Expression,
+    Ordering,
+    Promoted,
+    Relation,
+    Scan,
+    Select,
+    Table,
+)
 from kql.walks import written_size
 
 # Levels of a tree that is walked by recursion, here and by what translates it.
@@ -17,82 +29,10 @@ NODES_MAX = 20_000
 COLUMNS_MAX = 1_000
 # Each is a join.
 SUBQUERIES_MAX = 20
-# Calls that keep the name of their first argument.
-_TRANSPARENT = frozenset(
-    [
-        *("tostring", "toint", "tolong", "todouble", "toreal", "tobool", "todatetime", "toguid"),
-        *("bin", "floor", "round", "abs", "sqrt", "startofday", "format_datetime"),
-        *("split", "parse_json", "todynamic", "take_any", "take_anyif", "pow", "exp", "exp2"),
-        *("log", "log2", "log10", "exp10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
-        *("ceiling", "tohex", "totimespan", "format_timespan", "bin_at", "parse_csv"),
-        *("binary_and", "binary_or", "binary_xor", "binary_not", "binary_shift_left"),
-        *("binary_shift_right", "binary_all_and", "binary_all_or", "binary_all_xor"),
-        *("series_fill_const", "series_fill_forward", "series_fill_backward"),
-        *("series_fill_linear", "make_datetime", "make_timespan"),
-    ]
-)
-# Calls that put a word before it.
-_PREFIXES = {
-    **{
-        name: name
-        for name in (
-            *("strlen", "any", "count", "countif", "dcount", "dcountif", "count_distinct"),
-            *("sum", "sumif", "avg", "avgif", "min", "minif", "max", "maxif", "stdev", "stdevif"),
-            *("stdevp", "variance", "varianceif", "variancep", "variancepif", "count_distinctif"),
-        )
-    },
-    "arg_max": "max",
-    "arg_min": "min",
-    "make_list": "list",
-    "make_set": "set",
-    "make_list_if": "list",
-    "make_set_if": "set",
-    "make_list_with_nulls": "list",
-    "make_bag": "bag",
-    "make_bag_if": "bag",
-}
-
-
-def implied_name(expression: syntax.Expression) -> str:
-    """Return the name that an expression gives its column, or ''."""
-    match expression:
-        case syntax.Name():
-            return expression.name
-        case syntax.Path():
-            base = implied_name(expression.base)
-            return f"{base}_{expression.key}" if base else str(expression.key)
-        case syntax.Call():
-            first = implied_name(expression.arguments[0]) if expression.arguments else ""
-            if expression.name == "percentile" and len(expression.arguments) == 2:
-                return f"percentile_{first}_{rank_name(expression.arguments[1])}"
-            prefix = _PREFIXES.get(expression.name)
-            if prefix is not None:
-                return f"{prefix}_{first}"
-            return first if expression.name in _TRANSPARENT else ""
-        case _:
-            return ""
-
-
-class ItemNames:
-    """Names of an operator's items: their own, those that expressions imply, or numbers."""
-
-    def __init__(self, nameless: int = 0) -> None:
-        self._nameless = nameless
-
-    def of(self, item: syntax.Item) -> str:
-        """Return the name of the next item."""
-        name = item.name or implied_name(item.expression)
-        return name or self.numbered()
-
-    def numbered(self) -> str:
-        """Return the name of an item without one."""
-        self._nameless += 1
-        return f"Column{self._nameless}"
-
-
-def rank_name(rank: syntax.Expression) -> str:
-    """Return how a rank of a percentile is named."""
-    return str(rank.value).replace(".", "_") if isinstance(rank, syntax.Literal) else ""
+# Of groups that a query reads whole.
+GROUP_DATASETS_MAX = 1_000
+# The default group, which has no name; this package imports nothing that knows it.
+_DEFAULT_GROUP = ("segplane", "default")
 
 
 class CheckBudget:
@@ -102,6 +42,7 @@ class CheckBudget:
         self._nodes = 0
         self._levels = 0
         self._subqueries = 0
+        self._group_datasets: set[str] = set()
         self._sizes: dict[int, tuple[Expression, int]] = {}
 
     def check_size(self, expression: Expression, offset: int) -> None:
@@ -116,6 +57,14 @@ class CheckBudget:
         if self._subqueries > SUBQUERIES_MAX:
             hint = f"at most {SUBQUERIES_MAX} are joined: name parts of the query with let"
             raise KqlError(offset, "too many expressions hold a query", hint)
+
+    def count_group(self, names: Iterable[str], offset: int) -> None:
+        """Count the datasets of a group that is read whole."""
+        self._group_datasets.update(names)
+        if len(self._group_datasets) > GROUP_DATASETS_MAX:
+            what = f"the group has more than {GROUP_DATASETS_MAX:,} datasets"
+            hint = "that many are read at most: name those that matter"
+            raise KqlError(offset, what, hint)
 
     @contextmanager
     def level(self, offset: int) -> Iterator[None]:
@@ -132,6 +81,14 @@ class CheckBudget:
             yield
         finally:
             self._levels -= 1
+
+
+class GroupedTables(Mapping[str, "Table | CheckedQuery"]):
+    """Tables by name, which know the datasets of a group."""
+
+    @abstractmethod
+    def names_in(self, group: str, most: int) -> Iterable[str]:
+        """Return the names of a group's datasets, "" = the default one; one beyond `most` ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +117,11 @@ class Context:
         """Check a pipeline within the query."""
         return self.check(pipeline, self, start)
 
+    def group_of(self, database: str | None) -> str:
+        """Return the group that a table's database names, "" for the default one."""
+        group = self.group if database is None else database
+        return "" if group in _DEFAULT_GROUP else group
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -169,6 +131,8 @@ class Scope:
     context: Context
     promoted: tuple[Promoted, ...] = ()
     is_aggregated: bool = False
+    # Values of further names, which are no columns.
+    constants: Mapping[str, Expression] = field(default_factory=dict)
 
     def plain(self) -> "Scope":
         """Return the scope of an aggregate's arguments, in which no aggregate may stand."""
@@ -199,10 +163,13 @@ class CheckedQuery:
     columns: Columns
     order: tuple[Ordering, ...] = ()
     promoted: tuple[Promoted, ...] = ()
+    # Values of the dataset of a row by name: constants, or columns of the relation that are carried
+    # along likewise.
+    constants: Mapping[str, Expression] = field(default_factory=dict)
 
     def scope(self, context: Context, *, is_aggregated: bool = False) -> Scope:
         """Return the scope of an expression over this relation."""
-        return Scope(self.columns, context, self.promoted, is_aggregated)
+        return Scope(self.columns, context, self.promoted, is_aggregated, self.constants)
 
     def select(
         self,
@@ -218,15 +185,15 @@ class CheckedQuery:
             raise KqlError(offset, f"there would be {len(values):,} columns", hint)
         columns = {name: value.type for name, value in values.items()}
         check_names(columns, offset)
-        taken = {ordering.column for ordering in self.order} & set(values)
-        if taken:
-            raise KqlError(offset, f"the name {min(taken)!r} is taken", "choose another name")
         carried = {o.column: self._column(o.column) for o in self.order}
+        carried |= {v.name: v for v in self.constants.values() if isinstance(v, ColumnValue)}
+        if taken := set(carried) & set(values):
+            raise KqlError(offset, f"the name {min(taken)!r} is taken", "choose another name")
         every = {**values, **carried}
         all_columns = {name: value.type for name, value in every.items()}
         kept = tuple(p for p in self.promoted if _is_kept(p, values))
         relation = Select(self.relation, every, all_columns, is_named, mentions)
-        return CheckedQuery(relation, columns, self.order, kept)
+        return CheckedQuery(relation, columns, self.order, kept, self.constants)
 
     def everything(self) -> dict[str, Expression]:
         """Return every visible column as it is."""
@@ -255,6 +222,13 @@ def _is_kept(promoted: Promoted, values: Mapping[str, Expression]) -> bool:
         isinstance(value := values.get(name), ColumnValue) and value.name == name
         for name in (promoted.name, promoted.base)
     )
+
+
+def rows_of(table: Table) -> CheckedQuery:
+    """Return all rows of a dataset."""
+    constants = {name: Constant(value, "string") for name, value in table.constants.items()}
+    scanned = Scan(table, table.columns)
+    return CheckedQuery(scanned, table.columns, promoted=table.promoted, constants=constants)
 
 
 def check_names(columns: Columns, offset: int) -> None:

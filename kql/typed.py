@@ -115,6 +115,10 @@ class Table:
     # Columns that no file has to have: expressions over the stored ones.
     computed: Mapping[str, Expression] = field(default_factory=dict)
     automatic: tuple[Promoted, ...] = ()
+    # Columns that no file has and `*` does not show: a text each, the same in all rows.
+    constants: Mapping[str, str] = field(default_factory=dict)
+    # The key to open the dataset with the others of its group; None = it is opened by its name.
+    member: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,19 +245,6 @@ Relation = (
     Scan | ConstantRows | RowFilter | Select | Numbered | Aggregate | Distinct | Limit | Expand
     | Union | Join
 )  # fmt: skip
-
-
-def inputs(relation: Relation) -> tuple[Relation, ...]:
-    """Return the inputs of a relation."""
-    match relation:
-        case Scan() | ConstantRows():
-            return ()
-        case Union():
-            return relation.inputs
-        case Join():
-            return (relation.left, relation.right)
-        case _:
-            return (relation.input,)
 
 
 def parts(expression: Expression) -> Iterator[Expression]:

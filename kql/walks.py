@@ -12,7 +12,6 @@ from kql.typed import (
     RowFilter,
     Scan,
     Union,
-    inputs,
     parts,
 )
 
@@ -22,6 +21,19 @@ def references(expression: Expression) -> set[str]:
     if isinstance(expression, ColumnValue):
         return {expression.name}
     return set().union(*(references(part) for part in parts(expression)))
+
+
+def inputs(relation: Relation) -> tuple[Relation, ...]:
+    """Return the inputs of a relation."""
+    match relation:
+        case Scan() | ConstantRows():
+            return ()
+        case Union():
+            return relation.inputs
+        case Join():
+            return (relation.left, relation.right)
+        case _:
+            return (relation.input,)
 
 
 def every(relation: Relation) -> Iterator[Relation]:

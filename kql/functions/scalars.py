@@ -98,6 +98,8 @@ def _name(name: syntax.Name, scope: Scope) -> Expression:
         sources, computed = COMPUTED[name.name]
         if all(scope.columns.get(source) == type_ for source, type_ in sources.items()):
             return computed
+    if name.name in scope.constants:
+        return scope.constants[name.name]
     for container in CONTAINERS:
         if name.name.startswith(f"{container}.") and scope.columns.get(container) == "dynamic":
             key = name.name[len(container) + 1 :]

@@ -9,15 +9,13 @@ from kql.functions import calls as functions
 from kql.functions.arguments import taken
 from kql.functions.arithmetic import or_empty
 from kql.functions.scalars import argument
+from kql.implied_names import ItemNames, implied_name, rank_name
 from kql.scope import (
     CheckedQuery,
     Context,
-    ItemNames,
     Scope,
     check_names,
     fresh,
-    implied_name,
-    rank_name,
 )
 from kql.syntax import tree as syntax
 from kql.typed import Aggregate, Apply, ColumnValue, Expression, rebuilt

@@ -1,4 +1,4 @@
-"""Checker of the operators that make columns of texts or combine tables: parse, union, join."""
+"""Checker of the operators that make columns of texts or combine tables: parse and join."""
 
 from dataclasses import replace
 from typing import Literal
@@ -11,16 +11,13 @@ from kql.scope import CheckedQuery, Context, check_names, fresh
 from kql.syntax import tree as syntax
 from kql.typed import (
     Apply,
-    Columns,
     ColumnValue,
     Constant,
     Distinct,
     Expression,
     Join,
-    Relation,
     RowFilter,
     Select,
-    Union,
 )
 from kql.types import NUMBERS, KqlType
 
@@ -117,68 +114,6 @@ _KINDS = (
     "leftsemi", "leftanti", "anti", "rightsemi", "rightanti",
 )  # fmt: skip
 _SWAPPED = {"rightsemi": "leftsemi", "rightanti": "leftanti"}
-
-
-def union(operator: syntax.Operator, state: CheckedQuery | None, context: Context) -> CheckedQuery:
-    """Return the rows of all inputs: columns by name, null if an input lacks one."""
-    unknown = set(operator.parameters) - {"kind", "isfuzzy", "withsource"}
-    if unknown:
-        raise KqlError(operator.offset, f"union has no {min(unknown)}", "leave it out")
-    kind = operator.parameters.get("kind", "outer")
-    if kind not in ("outer", "inner"):
-        raise KqlError(operator.offset, f"union has no kind {quoted(kind)}", "write outer or inner")
-    inputs = [*([state] if state else []), *map(context.pipeline, operator.sources)]
-    if column := operator.parameters.get("withsource"):
-        names = [*(["union_arg0"] if state else []), *map(_source_name, operator.sources)]
-        items = (name or f"union_arg{index}" for index, name in enumerate(names))
-        inputs = [_with_source(i, column, n, operator) for i, n in zip(inputs, items, strict=True)]
-    columns: dict[str, KqlType] = {}
-    for each in inputs:
-        for name, type_ in each.columns.items():
-            columns[name] = _wider(columns.get(name, type_), type_, name, operator.offset)
-    if kind == "inner":
-        columns = {n: t for n, t in columns.items() if all(n in i.columns for i in inputs)}
-        if not columns:
-            raise KqlError(operator.offset, "the inputs have no column in common", "use kind=outer")
-    check_names(columns, operator.offset)
-    relation = Union(tuple(_with_columns(i, columns) for i in inputs), columns)
-    return CheckedQuery(relation, columns)
-
-
-def _source_name(source: syntax.QueryPipeline) -> str:
-    """Return the name of a table that is read as it is, or ''."""
-    is_table = isinstance(source.source, syntax.Name) and not source.operators
-    return source.source.name if is_table and isinstance(source.source, syntax.Name) else ""
-
-
-def _with_source(
-    state: CheckedQuery, column: str, name: str, operator: syntax.Operator
-) -> CheckedQuery:
-    """Return rows with the name of their table, as the first column."""
-    if column in state.columns:
-        what = f"column {quoted(column)} is there already"
-        raise KqlError(operator.offset, what, "choose another name for withsource")
-    values: dict[str, Expression] = {column: Constant(name, "string"), **state.everything()}
-    return replace(state, order=()).select(values, operator.offset)
-
-
-def _wider(left: KqlType, right: KqlType, name: str, offset: int) -> KqlType:
-    if left == right:
-        return left
-    if left in NUMBERS and right in NUMBERS:
-        return max(left, right, key=NUMBERS.index)
-    what = f"column {quoted(name)} is {left} in one input and {right} in another"
-    raise KqlError(offset, what, "convert or rename one of them first")
-
-
-def _with_columns(state: CheckedQuery, columns: Columns) -> Relation:
-    values: dict[str, Expression] = {}
-    for name, type_ in columns.items():
-        if name in state.columns:
-            values[name] = convert(ColumnValue(name, state.columns[name]), type_, 0, "union")
-        else:
-            values[name] = Constant(None, type_)
-    return Select(state.relation, values, columns)
 
 
 def join(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from kql.errors import KqlError, quoted
 from kql.functions.scalars import argument
+from kql.implied_names import ItemNames, implied_name
 from kql.operators import columns, combining
-from kql.scope import Argument, CheckedQuery, Context, ItemNames, check_names, fresh, implied_name
+from kql.scope import Argument, CheckedQuery, Context, check_names, fresh
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Infix, Item, Literal, Name
 from kql.typed import ColumnValue, Expand, Expression

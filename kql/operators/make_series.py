@@ -14,16 +14,15 @@ from kql.errors import KqlError, quoted
 from kql.functions.arguments import constant_number
 from kql.functions.arithmetic import convert
 from kql.functions.scalars import argument
+from kql.implied_names import ItemNames, implied_name
 from kql.operators import columns
 from kql.operators.combining import Side
 from kql.scope import (
     CheckedQuery,
     Context,
-    ItemNames,
     Scope,
     check_names,
     fresh,
-    implied_name,
 )
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Infix, Item

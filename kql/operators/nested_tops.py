@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from kql.errors import KqlError, quoted
 from kql.functions.arithmetic import or_empty
 from kql.functions.scalars import argument
+from kql.implied_names import implied_name
 from kql.operators import columns, rowsets
 from kql.operators.combining import Side
-from kql.scope import CheckedQuery, Context, implied_name
+from kql.scope import CheckedQuery, Context
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Expression, Infix, Item, Key, Literal, Name
 from kql.typed import ColumnValue, Join

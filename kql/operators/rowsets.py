@@ -68,6 +68,8 @@ def distinct(operator: syntax.Operator, state: CheckedQuery, context: Context) -
     state = replace(state, order=())
     values = columns.values(operator.items, state.scope(context)) or state.everything()
     cleaned = {n: or_empty(v) if v.type == "string" else v for n, v in values.items()}
+    # Rows that are equal otherwise may be of several datasets.
+    state = replace(state, constants={})
     state = state.select(cleaned, operator.offset, is_named=bool(operator.items))
     return state.over(Distinct(state.relation, (), state.relation.columns))
 

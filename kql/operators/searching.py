@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kql.errors import KqlError, quoted
 from kql.functions.scalars import condition
-from kql.operators import combining
+from kql.operators import unions
 from kql.scope import CheckedQuery, Context
 from kql.syntax import tree as syntax
 from kql.syntax.tree import Call, Infix, Literal, Star
@@ -20,7 +20,7 @@ def search(operator: syntax.Operator, state: CheckedQuery | None, context: Conte
             hint = "write search in (dataset, ...) 'text', or dataset | search 'text'"
             raise KqlError(operator.offset, "search has no table", hint)
         union = replace(operator, name="union", parameters={"withsource": _TABLE})
-        state = combining.union(union, None, context)
+        state = unions.union(union, None, context)
     elif operator.sources:
         what = "search has tables before it and in brackets"
         raise KqlError(operator.offset, what, "leave one of them out")

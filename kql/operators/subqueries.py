@@ -10,7 +10,8 @@ from kql.errors import UnknownColumn, quoted
 from kql.functions.arithmetic import convert, or_empty
 from kql.functions.folding import folded_value
 from kql.functions.scalars import argument
-from kql.scope import Argument, CheckedQuery, Context, fresh, implied_name
+from kql.implied_names import implied_name
+from kql.scope import Argument, CheckedQuery, Context, fresh
 from kql.syntax import tree as syntax
 from kql.typed import (
     Apply,

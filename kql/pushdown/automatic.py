@@ -29,11 +29,10 @@ from kql.typed import (
     Scan,
     Select,
     Table,
-    inputs,
     rebuilt,
 )
 from kql.types import KqlType
-from kql.walks import every, with_inputs
+from kql.walks import every, inputs, with_inputs
 
 # Conversions of a dynamic value that depend on nothing but the value.
 _CONVERSIONS = frozenset(

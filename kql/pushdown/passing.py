@@ -47,11 +47,12 @@ def reads(relation: Relation, needed: N) -> Iterator[tuple[Table, N]]:
     if isinstance(relation, Scan):
         yield relation.table, needed
         return
-    for below, passed in _passed(relation, needed):
-        yield from reads(below, passed)
+    for below, passed_on in passed(relation, needed):
+        yield from reads(below, passed_on)
 
 
-def _passed(relation: Relation, needed: N) -> list[tuple[Relation, N]]:
+def passed(relation: Relation, needed: N) -> list[tuple[Relation, N]]:
+    """Return the inputs of a relation, with what rows of theirs must meet to affect the result."""
     match relation:
         case Union():
             return [(each, needed) for each in relation.inputs]

@@ -28,9 +28,8 @@ from kql.typed import (
     Scan,
     Select,
     Table,
-    inputs,
 )
-from kql.walks import every, references, with_inputs
+from kql.walks import every, inputs, references, with_inputs
 
 _NANOS_PER_MICRO = 1_000
 
@@ -143,6 +142,10 @@ class DatasetRead:
     terms: tuple[int, ...] = ()
     # Columns that some files have and that are computed for the others, by no name of the dataset.
     hidden: tuple[HiddenColumn, ...] = ()
+    # Texts that SQL names as columns, the same in all rows.
+    constants: tuple[tuple[str, str], ...] = ()
+    # The key to open the dataset with the others of its group; None = it is opened by its name.
+    member: object = None
 
     @property
     def is_empty(self) -> bool:
@@ -167,11 +170,13 @@ def reads_of(state: CheckedQuery, needed: Intervals = _EVERYTHING) -> tuple[Data
     bounds = time_bounds(relation, TIME_COLUMN, needed)
     terms = needed_terms(relation)
     columns: dict[str, dict[str, None]] = {}
+    members: dict[str, object] = {}
     for scan in (each for each in every(relation) if isinstance(each, Scan)):
         stored = (name for shown in scan.columns for name in _stored(scan.table, shown))
         columns.setdefault(scan.table.name, {}).update(dict.fromkeys(stored))
+        members[scan.table.name] = scan.table.member
     return tuple(
-        DatasetRead(name, tuple(names), bounds[name], terms=terms[name])
+        DatasetRead(name, tuple(names), bounds[name], terms=terms[name], member=members[name])
         for name, names in columns.items()
     )
 

@@ -22,10 +22,9 @@ from kql.typed import (
     Select,
     Table,
     Union,
-    inputs,
     parts,
 )
-from kql.walks import every
+from kql.walks import every, inputs
 
 WARNINGS_MAX = 5
 _CHARACTERS_MAX = 40

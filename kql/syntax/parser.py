@@ -9,6 +9,7 @@ from kql.syntax.operator_parser import OperatorParser
 from kql.syntax.tokens import TokenStream
 from kql.syntax.tree import (
     FunctionParameter,
+    GroupTables,
     Item,
     Name,
     Names,
@@ -17,6 +18,7 @@ from kql.syntax.tree import (
     QueryPipeline,
     Subquery,
     TableCall,
+    TableSource,
     UserFunction,
 )
 
@@ -183,7 +185,7 @@ class _Parser(OperatorParser):
         is_table = stream.is_at("datatable") and stream.after().text == "("
         return is_range or is_table or stream.is_at(*_BEGINNINGS)
 
-    def _source(self) -> Name | TableCall | QueryPipeline:
+    def _source(self) -> TableSource:
         stream = self._stream
         # Whether a table is computed once is left to the engine.
         if stream.is_at("materialize") and stream.after().text == "(":
@@ -202,6 +204,8 @@ class _Parser(OperatorParser):
             if token.text != "database":
                 return self._call()
             database = self._database()
+            if stream.accept("*"):
+                return GroupTables(token.offset, database)
         name = stream.name("a dataset or a view").text
         # A dataset's signal: web.logs.
         while stream.accept("."):
@@ -258,7 +262,7 @@ class _Parser(OperatorParser):
     def search(self, offset: int, name: str) -> Operator:
         """Read `kind=case_sensitive in (table, ...) condition`."""
         parameters = self._parameters()
-        sources: tuple[Name | TableCall | QueryPipeline, ...] = ()
+        sources: tuple[TableSource, ...] = ()
         if self._stream.accept("in"):
             self._stream.expect("(", "write: search in (dataset, ...) 'text'")
             sources = self._stream.list_of(self._source)
@@ -279,7 +283,5 @@ class _Parser(OperatorParser):
         return parameters
 
 
-def _pipelines(
-    sources: Sequence[Name | TableCall | QueryPipeline],
-) -> tuple[QueryPipeline, ...]:
+def _pipelines(sources: Sequence[TableSource]) -> tuple[QueryPipeline, ...]:
     return tuple(s if isinstance(s, QueryPipeline) else QueryPipeline(s.offset, s) for s in sources)

@@ -27,6 +27,14 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupTables:
+    """All datasets of a group, which a union reads: `database('group').*`."""
+
+    offset: int
+    database: str
+
+
+@dataclass(frozen=True, slots=True)
 class Star:
     """`*` in an aggregate, or in count(*)."""
 
@@ -185,7 +193,7 @@ class QueryPipeline:
     """A source and the operators over it; a projection has no source."""
 
     offset: int
-    source: "Name | TableCall | QueryPipeline | None"
+    source: "TableSource | None"
     operators: tuple[Operator, ...] = ()
 
 
@@ -196,6 +204,9 @@ class TableCall:
     offset: int
     name: str
     arguments: tuple[Item, ...] = ()
+
+
+TableSource = Name | GroupTables | TableCall | QueryPipeline
 
 
 @dataclass(frozen=True, slots=True)

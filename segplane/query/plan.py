@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from kql.errors import KqlError
 from kql.pushdown.automatic import with_hidden_columns
+from kql.pushdown.excluded import without_excluded
 from kql.pushdown.reads import DatasetRead, reads_of
 from kql.pushdown.stored_words import warnings_of
 from kql.queries import compile_query
@@ -44,6 +45,7 @@ def plan_kql(
     """
     try:
         state = compile_query(text, tables, now_micros, group)
+        state = replace(state, relation=without_excluded(state.relation))
         shown, hidden = with_hidden_columns(state)
         reads = tuple(replace(r, hidden=hidden.get(r.name, ())) for r in reads_of(state))
         warnings = warnings_of(state.relation)

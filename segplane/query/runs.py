@@ -56,6 +56,8 @@ def plan(
     """
     tables = CatalogTables(client, as_of)
     planned = plan_over(tables, text, language, now)
+    if is_fresh and tables.members:
+        raise QueryError("there are no fresh records of all datasets of a group: leave out --fresh")
     if is_fresh and tables.views:
         raise QueryError(
             f"there are no fresh views, and {tables.views[0]!r} is one: ask its datasets, or leave"

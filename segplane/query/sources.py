@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kql.pushdown.reads import DatasetRead
 from kql.typed import Promoted
 from segments.facts.automatic_columns import without_ids
 from segments.token_index.place import row_ranges
+from segplane.query.column_types import duckdb_types, no_rows
 from segplane.query.errors import QueryError
 from segplane.query.file_groups import (
     SQL_TYPES,
@@ -23,13 +25,13 @@ from segplane.query.file_groups import (
 from segplane.query.quoting import literal, quoted
 from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
 from segplane.read.bounds import TimeBounds
+from segplane.read.group_opening import Member, MemberRead, open_group
 from segplane.read.opening import version_at
 from segplane.read.rows.duckdb_functions import computed_sql
 from segplane.read.rows.fresh import FreshRecords
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
 _NANOS_PER_MICRO = 1_000
 _ALWAYS = TimeBounds()
@@ -38,9 +40,11 @@ _TIMES = ("timestamp", "timestamp_nanos")
 _NARROWED_MAX = 32
 # Ranges of a file's rows, with each of which DuckDB compares the number of each row.
 _RANGES_MAX = 32
-# DuckDB's names of Arrow's types, once they were asked for.
-_TYPE_NAMES: dict[pa.DataType, str] = {}
 Opener = Callable[[DatasetRead, TimeBounds, int | None], OpenDataset]
+# Opens datasets of groups together, at a version.
+GroupOpener = Callable[
+    [Sequence[MemberRead], int | None], AbstractContextManager[tuple[OpenDataset, ...]]
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class QueryPlace:
 
     `as_of` is a version's number, or a time; `is_fresh` adds records that are committed and not
     merged yet. `opener` opens datasets in another way than by the address, with the times to read
-    and the version; it raises ReadError.
+    and the version, and `group_opener` those of groups; they raise ReadError.
     """
 
     address: str | None = None
@@ -77,6 +81,7 @@ class QueryPlace:
     bounds: TimeBounds = _ALWAYS
     is_fresh: bool = False
     opener: Opener | None = None
+    group_opener: GroupOpener | None = None
 
 
 def open_sources(
@@ -91,16 +96,32 @@ def open_sources(
     """
     sources: list[DatasetSource] = []
     as_of = _version(reads, query_place, stack)
-    for read in reads:
-        try:
-            opened = stack.enter_context(_open(read, query_place, as_of))
-            as_of = opened.version
+    try:
+        for read, opened in _opened(reads, query_place, as_of, stack):
             source = _source(opened, read)
             _create(connection, opened, source, query_place.bounds)
-        except ReadError as error:
-            raise QueryError(str(error)) from None
-        sources.append(source)
+            sources.append(source)
+    except ReadError as error:
+        raise QueryError(str(error)) from None
     return tuple(sources)
+
+
+def _opened(
+    reads: Sequence[DatasetRead], query_place: QueryPlace, as_of: int | None, stack: ExitStack
+) -> Iterator[tuple[DatasetRead, OpenDataset]]:
+    members: list[tuple[DatasetRead, MemberRead]] = []
+    for read in reads:
+        if isinstance(read.member, Member):
+            bounds = query_place.bounds.within(*read.nanos())
+            members.append((read, MemberRead(read.name, read.member, read.columns, bounds)))
+            continue
+        opened = stack.enter_context(_open(read, query_place, as_of))
+        as_of = opened.version
+        yield read, opened
+    if members:
+        open_all = query_place.group_opener or partial(open_group, meta_address=query_place.address)
+        together = stack.enter_context(open_all([read for _, read in members], as_of))
+        yield from zip((read for read, _ in members), together, strict=True)
 
 
 def _version(reads: Sequence[DatasetRead], query_place: QueryPlace, stack: ExitStack) -> int | None:
@@ -179,14 +200,19 @@ def _create(
         columns = selected(source.read.columns, source.read.hidden, having.columns)
         table = f"$read{number or ''} {source.read.name}"
         fresh = source.fresh if having.is_plain else None
+        if not having.files and fresh is None:
+            # A group may have very many datasets without records of the time that is asked for.
+            selects.append(f"SELECT {columns} FROM ({no_rows(connection, opened.columns)})")  # noqa: S608
+            continue
         read_columns = having.read_columns(opened.columns, opened.promoted_columns)
         segments = segments_dataset(read_columns, opened.bounds, having.files, fresh, opened.pin)
         connection.register(table, segments)
         selects.append(f"SELECT {columns} FROM {quoted(table)}")  # noqa: S608
     body = " UNION ALL ".join(selects)
-    if source.read.words:
-        words = ", ".join(f"{computed_sql(name)} AS {name}" for name in source.read.words)
-        body = f"SELECT *, {words} FROM ({body})"  # noqa: S608
+    added = [f"{computed_sql(name)} AS {name}" for name in source.read.words]
+    added += [f"{literal(value)} AS {name}" for name, value in source.read.constants]
+    if added:
+        body = f"SELECT *, {', '.join(added)} FROM ({body})"  # noqa: S608
     connection.execute(f"CREATE TEMPORARY VIEW {quoted(source.read.name)} AS {body}")
 
 
@@ -256,18 +282,6 @@ def _schema(
         for field_id, name, type_ in numbered
     )
     return f"MAP {{{', '.join(entries)}}}"
-
-
-def duckdb_types(connection: duckdb.DuckDBPyConnection, schema: pa.Schema) -> dict[str, str]:
-    """Return DuckDB's names of the types of columns."""
-    import pyarrow as pa
-
-    if unnamed := set(schema.types) - _TYPE_NAMES.keys():
-        # Naming one takes as long as many, longer than all else that opens a table.
-        fields = [pa.field(str(number), type_) for number, type_ in enumerate(unnamed)]
-        relation = connection.from_arrow(pa.schema(fields).empty_table())
-        _TYPE_NAMES.update(zip(unnamed, map(str, relation.types), strict=True))
-    return {field.name: _TYPE_NAMES[field.type] for field in schema}
 
 
 def direct_paths(sources: Sequence[DatasetSource]) -> list[str]:

@@ -97,9 +97,11 @@ class OpenDataset:
     @cached_property
     def columns(self) -> ReadColumns:
         """The columns, and the rules of which file has them as they are."""
+        from kql.dataset_table import constants_of
         from segplane.read.rows.columns import ReadColumns
 
-        return ReadColumns(self.signals, self._promoted, self._column_names)
+        constants = constants_of(self.name, self.dataset_id)
+        return ReadColumns(self.signals, self._promoted, self._column_names, constants)
 
     def checked(self) -> Self:
         """Return itself; raises ReadError for a name that is not a column."""

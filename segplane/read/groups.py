@@ -39,16 +39,18 @@ def dataset_names(client: MetaClient, group: str, after: str, limit: int) -> tup
 
     Raises MetaError.
     """
-    request = pb.ListResourcesRequest(
-        kind=pb.RESOURCE_KIND_DATASET, group=group, limit=limit, after=after
-    )
-    reply = client.resources.ListResources(request)
-    return [item.name for item in reply.items], reply.next_cursor
+    items, after = _datasets(client, group, after, limit)
+    return [item.name for item in items], after
 
 
 def all_dataset_names(client: MetaClient, group: str) -> Iterator[str]:
     """Read the names of all datasets in a group, "" = the default one. Raises MetaError."""
-    return _every(lambda after: dataset_names(client, group, after, _PAGE_MAX))
+    return (dataset.name for dataset in all_datasets(client, group))
+
+
+def all_datasets(client: MetaClient, group: str) -> Iterator[pb.Resource]:
+    """Read all datasets in a group by name, "" = the default one. Raises MetaError."""
+    return _every(lambda after: _datasets(client, group, after, _PAGE_MAX))
 
 
 def all_groups(client: MetaClient) -> Iterator[pb.Resource]:
@@ -59,6 +61,16 @@ def all_groups(client: MetaClient) -> Iterator[pb.Resource]:
 def names(client: MetaClient) -> Iterator[str]:
     """Read the names of all groups in their order. Raises MetaError."""
     return (group.name for group in all_groups(client))
+
+
+def _datasets(
+    client: MetaClient, group: str, after: str, limit: int
+) -> tuple[Sequence[pb.Resource], str]:
+    request = pb.ListResourcesRequest(
+        kind=pb.RESOURCE_KIND_DATASET, group=group, limit=limit, after=after
+    )
+    reply = client.resources.ListResources(request)
+    return reply.items, reply.next_cursor
 
 
 def _page(client: MetaClient, after: str, limit: int) -> tuple[Sequence[pb.Resource], str]:

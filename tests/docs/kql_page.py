@@ -22,6 +22,7 @@ _BOUNDS = {
     "tokens": tokens.TOKENS_MAX,
     "operators": parser.OPERATORS_MAX,
     "tables": parser.SOURCES_MAX,
+    "datasets of groups that are read whole": scope.GROUP_DATASETS_MAX,
     "queries within expressions": scope.SUBQUERIES_MAX,
     "rows of datatable and range": constants.ROWS_MAX,
     "steps of make-series": make_series.POINTS_MAX,

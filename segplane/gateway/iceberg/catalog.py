@@ -89,6 +89,8 @@ class IcebergCatalog:
         path = request.scope["raw_path"].decode("latin-1").removeprefix(PREFIX).rstrip("/")
         parts = [unquote(part) for part in path.split("/")]
         is_there = len(parts) > 1 and await self._exists_namespace(parts[1], reader)
+        if (missing := await self._missing(parts, reader)) is not None:
+            return "namespace", missing
         match parts:
             case ["namespaces", namespace, "tables", name, *_] if is_there:
                 # Checked first, so that nothing reveals it to callers that may not read it.
@@ -112,19 +114,30 @@ class IcebergCatalog:
                 return "namespaces", await run_in_threadpool(
                     self._namespaces.lists, request, reader
                 )
-            case ["namespaces", namespace, "tables" | "views" as kind, name] if is_nested(
-                namespace
-            ) and await self._exists_namespace(outermost(namespace), reader):
-                # Engines look for metadata tables, such as web.files, as tables of a namespace web
-                # first, and continue only if there is no such table.
-                missing = responses.NO_TABLE if kind == "tables" else responses.NO_VIEW
-                return "namespace", refuse(missing, f"there is no {kind[:-1]} {name!r} there")
             case ["namespaces", namespace, *rest]:
                 if not is_there:
                     message = f"there is no namespace {namespace!r}: each is a group of datasets"
                     return "namespace", refuse(responses.NO_NAMESPACE, message)
                 return await self._in_namespace(request, reader, scope, namespace, rest)
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
+
+    async def _missing(self, parts: list[str], reader: CatalogReader) -> Response | None:
+        """Refuse a table or view that no namespace has, whatever meta knows by its name."""
+        match parts:
+            case ["namespaces", namespace, "tables" | "views" as kind, name, *_]:
+                if is_nested(namespace):
+                    # Engines look for metadata tables, such as web.files, as tables of a namespace
+                    # web first, and continue only if there is no such table.
+                    is_missing = await self._exists_namespace(outermost(namespace), reader)
+                else:
+                    # A name with a slash in the default namespace is of a release before 0.3.0.
+                    is_missing = (namespace == NAMESPACE and "/" in name) and (
+                        await run_in_threadpool(self._namespaces.is_of_group, name)
+                    )
+                if is_missing:
+                    missing = responses.NO_TABLE if kind == "tables" else responses.NO_VIEW
+                    return refuse(missing, f"there is no {kind[:-1]} {name!r} there")
+        return None
 
     async def _exists_namespace(self, namespace: str, reader: CatalogReader) -> bool:
         if namespace == NAMESPACE:

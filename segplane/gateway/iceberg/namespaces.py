@@ -57,6 +57,10 @@ class Namespaces:
             return NAMESPACE, name
         return parts.group, parts.base_name
 
+    def is_of_group(self, name: str) -> bool:
+        """Return whether a whole name is that of a dataset in a group. Raises MetaError."""
+        return self.place(name)[0] != NAMESPACE
+
     def lists(self, request: Request, reader: CatalogReader) -> Response:
         """List namespaces, which are not nested. Raises MetaError."""
         if request.query_params.get("parent"):

@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from dataplane.processes.child_process import receive, send
+from kql.scope import GROUP_DATASETS_MAX
 from meta.client import MetaClient
 from meta.errors import MetaError, NotFound, RoleRefused
 from segments.errors import ObjectMissing, SegmentsError
@@ -28,8 +29,9 @@ from segplane.gateway.queries.requests import no_dataset
 from segplane.query.errors import QueryError
 from segplane.query.tables import CatalogTables, NamedTable
 from segplane.read.bounds import TimeBounds
-from segplane.read.errors import PinLost, ReadError
+from segplane.read.errors import PinLost, ReadError, meta_refusals
 from segplane.read.files.files import DatasetFile, newest_files
+from segplane.read.group_opening import GroupFiles, find_group_files
 
 DATASETS_MAX = 64
 FILES_MAX = 100_000
@@ -98,18 +100,9 @@ class Broker:
         match request["op"]:
             case "read":
                 return self._read(request["path"], request["offset"], request["length"])
-            case "table":
+            case op if op in _PICKLED:
                 with self._lock:
-                    return pickle.dumps(self._table(str(request["name"])))
-            case "names":
-                with self._lock:
-                    return pickle.dumps(tuple(self._tables))
-            case "open":
-                with self._lock:
-                    return pickle.dumps(self._open(request))
-            case "newest":
-                with self._lock:
-                    return pickle.dumps(self._open_newest(request))
+                    return pickle.dumps(_PICKLED[op](self, request))
             case "left_out" | "warn" as kind:
                 keep = self._leave_out if kind == "left_out" else self._warn
                 keep(list(request["texts"]))
@@ -123,9 +116,30 @@ class Broker:
                 return b""
         raise KeyError(request["op"])
 
-    def _table(self, name: str) -> NamedTable | None:
+    def _table(self, request: Any) -> NamedTable | None:
+        name = str(request["name"])
         use = self._found(name)
         return self._tables.get(name) if use is None else use.table(name)
+
+    def _names(self, _request: Any) -> tuple[str, ...]:
+        return tuple(self._tables)
+
+    def _group(self, request: Any) -> tuple[Sequence[str], dict[str, NamedTable]]:
+        """Return the names of a group's datasets, and their columns unless there are too many."""
+        most = min(int(request["most"]), GROUP_DATASETS_MAX)
+        names = self._tables.names_in(str(request["name"]), most)
+        members = set(self._tables.members.values()) & set(names)
+        return names, {member: self._tables[member] for member in members}
+
+    def _open_group(self, request: Any) -> GroupFiles:
+        """List the files of datasets whose groups the query has named. Raises ReadError."""
+        names = [self._tables.members[dataset_id] for dataset_id in request["ids"]]
+        bounds = TimeBounds(request["start"], request["end"])
+        with meta_refusals(self._client):
+            listed = find_group_files(self._client, names, bounds, request["as_of"])
+        _check_files(sum(map(len, listed.files.values())))
+        shown = {key: tuple(map(self._shown, files)) for key, files in listed.files.items()}
+        return replace(listed, files=shown)
 
     def _open(self, request: Any) -> RemoteDataset:
         bounds = TimeBounds(request["start"], request["end"])
@@ -179,11 +193,7 @@ class Broker:
             raise ReadError(f"a query reads at most {DATASETS_MAX} datasets")
 
     def _remote(self, use: DatasetUse, version: int, files: Sequence[DatasetFile]) -> RemoteDataset:
-        if len(files) > FILES_MAX:
-            raise ReadError(
-                f"the query has to read {len(files):,} files, at most {FILES_MAX:,} can be: ask"
-                " for less time"
-            )
+        _check_files(len(files))
         shown = tuple(map(self._shown, files))
         return RemoteDataset(use.dataset_id, version, shown, use.promoted_columns)
 
@@ -236,3 +246,22 @@ class Broker:
             for name in tuple(self._uses):
                 self._forget(name)
             self._client.close()
+
+
+# Answers that are values, read one at a time.
+_PICKLED: dict[str, Callable[[Broker, Any], object]] = {
+    "table": Broker._table,
+    "names": Broker._names,
+    "group": Broker._group,
+    "open": Broker._open,
+    "open_group": Broker._open_group,
+    "newest": Broker._open_newest,
+}
+
+
+def _check_files(number: int) -> None:
+    if number > FILES_MAX:
+        raise ReadError(
+            f"the query has to read {number:,} files, at most {FILES_MAX:,} can be: ask for less"
+            " time"
+        )

@@ -71,7 +71,12 @@ class DatasetUse:
         """Return the dataset's columns as queries see them."""
         automatic = self._kept.opened.automatic_columns
         return table_with(
-            self.promoted_columns, name, is_complete=True, has_words=True, automatic=automatic
+            self.promoted_columns,
+            name,
+            self.dataset_id,
+            is_complete=True,
+            has_words=True,
+            automatic=automatic,
         )
 
     def is_at(self, version: int | None) -> bool:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from meta.client import MetaClient
 from meta.client.addresses import network_of
-from meta.errors import MetaError
+from meta.errors import MetaError, NotFound
 from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segplane.gateway.http import metrics
@@ -221,11 +221,14 @@ class QueryService:
 
 
 def _name(values: Mapping[str, str], client: MetaClient) -> str:
-    """Return the name of the dataset that a path names by its id or group."""
-    check_group(client, values)
-    if "name" in values:
-        return values["name"]
-    return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=values["id"])).name
+    """Return the name of the dataset that a path names by its id or group. Raises NotThere."""
+    try:
+        check_group(client, values)
+        if "name" in values:
+            return values["name"]
+        return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=values["id"])).name
+    except NotFound:
+        raise no_dataset(values.get("name") or values["id"]) from None
 
 
 async def _finish(stack: AsyncExitStack, outcome: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
@@ -19,7 +20,7 @@ from kql.typed import Table
 from segplane.query.errors import QueryError
 from segplane.query.plan import QueryPlan
 from segplane.query.quoting import FREE_MEMORY, quoted
-from segplane.query.sql import sql_points, sql_words
+from segplane.query.sql import sql_constants, sql_points, sql_words
 from segplane.query.sql.sql_times import where_times
 from segplane.query.sql.sql_tree import NamedTable, tables_of
 
@@ -48,6 +49,7 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
     views: dict[str, str] = {}
     signals: dict[tuple[str, str], tuple[str, ...]] = {}
     names: dict[str, None] = {}
+    constants: dict[str, Mapping[str, str]] = {}
     named_tables: dict[str, Table | CheckedQuery] = {}
     for table_name in tables_of(text):
         name = table_name.schema or table_name.name
@@ -55,6 +57,8 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
         names.update(dict.fromkeys(table.columns))
         if isinstance(table, Table):
             read = _read(table, mentioned, where_times(tree, name), own_names)
+            constants[name] = sql_constants.read_by(tree, table.constants)
+            read = replace(read, constants=tuple(constants[name].items()))
             reads.append(read)
             if table_name.schema:
                 signals[name, _signal(table_name)] = _of_signal(table, read, _signal(table_name))
@@ -63,6 +67,10 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
         else:
             views[name] = to_sql(table, "duckdb")
             reads += reads_of(table)
+    if (rewritten := sql_constants.without_in_stars(tree, constants)) is not None:
+        text = rewritten
+        # Another parser wrote it.
+        tables_of(text)
     warnings = sql_words.warnings_of(tree, sql_words.common_words(named_tables))
     return QueryPlan(text, _merged(reads), None, views, signals, tuple(names), has_flags, warnings)
 
@@ -166,7 +174,7 @@ def _of_signal(table: Table, read: DatasetRead, signal: str) -> tuple[str, ...]:
     """Return the columns of a signal among those that are read."""
     other_columns = set().union(*SIGNAL_COLUMNS.values()) - SIGNAL_COLUMNS[signal]
     promoted = set(table.columns) - set(FORMAT_COLUMNS) - set(COMPUTED)
-    every = (*read.columns, *read.words)
+    every = (*read.columns, *read.words, *(name for name, _ in read.constants))
     return tuple(n for n in every if n not in other_columns or n in promoted)
 
 
@@ -178,7 +186,9 @@ def _merged(reads: list[DatasetRead]) -> tuple[DatasetRead, ...]:
         if former is not None:
             columns = tuple(dict.fromkeys((*former.columns, *read.columns)))
             words = tuple(dict.fromkeys((*former.words, *read.words)))
-            read = DatasetRead(read.name, columns, former.times.hull(read.times), words)
+            times = former.times.hull(read.times)
+            constants = former.constants or read.constants
+            read = DatasetRead(read.name, columns, times, words, constants=constants)
         merged[read.name] = read
     return tuple(merged.values())
 

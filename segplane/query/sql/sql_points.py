@@ -15,10 +15,15 @@ def gives_value(tree: exp.Expr) -> bool:
 
     Such queries are older than the column.
     """
+    functions = {function.name.lower() for function in tree.find_all(exp.Anonymous)}
+    return bool(functions & _GIVING) or VALUE in given_names(tree)
+
+
+def given_names(tree: exp.Expr) -> frozenset[str]:
+    """Return the names that a query itself gives to columns, in lower case."""
     names = [alias.alias for alias in tree.find_all(exp.Alias)]
     names += [name.name for alias in tree.find_all(exp.TableAlias) for name in alias.columns]
-    functions = {function.name.lower() for function in tree.find_all(exp.Anonymous)}
-    return bool(functions & _GIVING) or any(name.lower() == VALUE for name in names)
+    return frozenset(name.lower() for name in names)
 
 
 def have_flags(tree: exp.Expr, is_dataset: Callable[[str], bool]) -> bool:

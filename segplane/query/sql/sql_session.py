@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,14 +19,14 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from kql.dataset_table import STORED_WORDS, VALUE
+from kql.dataset_table import CONSTANTS, STORED_WORDS, VALUE, constants_of
 from kql.errors import suggestion
 from segments.signals import SIGNALS
 from segplane.query.errors import QueryWarning
-from segplane.query.quoting import FREE_MEMORY, quoted
+from segplane.query.quoting import FREE_MEMORY, literal, quoted
 from segplane.query.results.arrow_values import with_unique_names
 from segplane.query.results.duckdb_types import forms, with_arrow_types
-from segplane.query.sql import sql_points, sql_words
+from segplane.query.sql import sql_constants, sql_points, sql_words
 from segplane.read import OpenDataset, OpenView, ReadError
 from segplane.read.errors import ViewRefused, sentence
 from segplane.read.rows.duckdb_functions import computed_sql, define_functions, rate
@@ -66,6 +66,8 @@ class SqlSession:
     ) -> None:
         self._names = names
         self._open_one = open_one
+        # Of the datasets of the statement, by name.
+        self._constants: dict[str, dict[str, str]] = {}
         self._connection = duckdb.connect()
         self._connection.execute("SET TimeZone = 'UTC'")
         for statement in FREE_MEMORY:
@@ -95,6 +97,8 @@ class SqlSession:
             for warning in () if tree is None else sql_words.warnings_of(tree, STORED_WORDS):
                 warnings.warn(warning, QueryWarning, stacklevel=2)
             try:
+                if tree is not None:
+                    text = sql_constants.without_in_stars(tree, self._constants) or text
                 rows = self._connection.sql(text)
                 if rows is None:
                     raise ReadError("the statement gives no rows")
@@ -125,7 +129,7 @@ class SqlSession:
     ) -> Iterator[tuple[str, ViewRefused]]:
         """Make what names stand for until the statement is over; yield what cannot be read."""
         has_value = tree is None or not sql_points.gives_value(tree)
-        datasets = set[str]()
+        self._constants = {}
         for name in names:
             try:
                 shown = self._open_one(name)
@@ -136,9 +140,10 @@ class SqlSession:
             if isinstance(shown, OpenView):
                 self._show_view(opened, name, shown)
             else:
-                datasets.add(name)
+                values = constants_of(name, shown.dataset_id, shown.schema.names)
+                self._constants[name] = {} if tree is None else sql_constants.read_by(tree, values)
                 self._show_dataset(opened, name, shown, has_value=has_value)
-        has_flags = tree is not None and sql_points.have_flags(tree, datasets.__contains__)
+        has_flags = tree is not None and sql_points.have_flags(tree, self._constants.__contains__)
         self._connection.execute(rate(has_flags=has_flags))
 
     def _show_view(self, opened: ExitStack, name: str, view: OpenView) -> None:
@@ -154,21 +159,31 @@ class SqlSession:
         schema = quoted(name)
         self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         opened.callback(self._connection.execute, f"DROP SCHEMA IF EXISTS {schema} CASCADE")
-        make_view = partial(self._make_view, opened, has_value=has_value)
+        constants = self._constants[name]
+        make_view = partial(self._make_view, opened, constants, has_value=has_value)
         make_view(dataset, f"main.{schema}", f"segplane {name}")
         for signal in SIGNALS:
             of_signal = dataset.of_signal(signal)
             make_view(of_signal, f"{schema}.{signal}", f"segplane {name} {signal}")
 
     def _make_view(
-        self, opened: ExitStack, dataset: OpenDataset, view: str, source: str, *, has_value: bool
+        self,
+        opened: ExitStack,
+        constants: Mapping[str, str],
+        dataset: OpenDataset,
+        view: str,
+        source: str,
+        *,
+        has_value: bool,
     ) -> None:
         connection = self._connection
         connection.register(source, dataset.source())
         opened.callback(connection.unregister, source)
         names = {name.lower() for name in dataset.schema.names}
         is_computed = has_value and VALUE not in names and "value_double" in names
-        columns = f"*, {computed_sql(VALUE)} AS {VALUE}" if is_computed else "*"
+        values = [f"{computed_sql(VALUE)} AS {VALUE}"] if is_computed else []
+        values += [f"{literal(value)} AS {name}" for name, value in constants.items()]
+        columns = ", ".join(["*", *values])
         connection.execute(
             f"CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM {quoted(source)}"  # noqa: S608
         )
@@ -178,7 +193,7 @@ class SqlSession:
 def _tree(text: str) -> exp.Expr | None:
     """Return the tree of a statement with names whose meaning depends on it; None of others."""
     folded = text.casefold()
-    if not any(name in folded for name in (VALUE, "rate", *STORED_WORDS)):
+    if not any(name in folded for name in (VALUE, "rate", CONSTANTS[0], *STORED_WORDS)):
         return None
     try:
         return sqlglot.parse_one(text, read="duckdb")

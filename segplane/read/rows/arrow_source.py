@@ -48,7 +48,7 @@ class SegmentsDataset(ds.FileSystemDataset):
         fragments = [
             fragment_of(
                 file,
-                partition_expression=_content(file),
+                partition_expression=_content(file, columns),
                 row_groups=None if file.spans is None else sorted({s.group for s in file.spans}),
             )
             for file in plain
@@ -235,7 +235,7 @@ def _from(nanos: int) -> pc.Expression:
     return (time >= micros) & ((time > micros) | (pc.field("timestamp_nanos") >= remainder))
 
 
-def _content(file: DatasetFile) -> pc.Expression:
+def _content(file: DatasetFile, columns: ReadColumns) -> pc.Expression:
     """Return the condition that every requested row of a file meets."""
     time = pc.field("timestamp")
     first, last = (
@@ -245,7 +245,7 @@ def _content(file: DatasetFile) -> pc.Expression:
     if file.signals:
         signal = pc.field("signal")
         content &= (signal >= min(file.signals)) & (signal <= max(file.signals))
-    return content
+    return content & columns.guarantee if columns.constants else content
 
 
 def _needed(names: Any, where: pc.Expression | None, schema: pa.Schema) -> list[str]:

@@ -129,7 +129,8 @@ class BodySearch:
 
     def _others(self, file: DatasetFile, group: int, names: Sequence[str]) -> pa.Table:
         """Return other columns of a row group."""
-        fragment = fragment_of(file, row_groups=[group])
+        guarantee = self._columns.guarantee
+        fragment = fragment_of(file, row_groups=[group], partition_expression=guarantee)
         table: pa.Table = fragment.to_table(schema=self._columns.all, columns=list(names))
         return table
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dataplane.dataset_layout import UnknownLayout, read_layout
 from meta.v1 import common_pb2
@@ -23,13 +25,15 @@ from segplane.read.files.files import DatasetFile
 
 # Needed to find the rows of a signal and of a stretch of time.
 FILTER_COLUMNS = ("signal", "timestamp", "timestamp_nanos")
+_NONE: Mapping[str, str] = {}
 
 
 class ReadColumns:
     """Columns of some signals with a dataset's promoted columns, or those that were asked for.
 
-    Words are text and not dictionaries, so that the schema is that of the files as Parquet. Raises
-    ReadError for a name that is not a column.
+    Words are text and not dictionaries, so that the schema is that of the files as Parquet.
+    `constants` are columns that only those have who ask for them. Raises ReadError for a name that
+    is not a column.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class ReadColumns:
         signals: tuple[Signal, ...],
         promoted: Sequence[common_pb2.PromotedColumn],
         names: Sequence[str] | None,
+        constants: Mapping[str, str] = _NONE,
     ) -> None:
         self.signals = signals
         try:
@@ -45,7 +50,13 @@ class ReadColumns:
             raise ReadError(f"{error}: upgrade segplane") from None
         stored = wide_stored(signals, self.spec.promoted, FORMAT_MICROSECONDS)
         # Every column, in the order of the format.
-        self.all = pa.schema([pa.field(c.name, _plain(c.type)) for c in stored.columns])
+        fields = [pa.field(c.name, _plain(c.type)) for c in stored.columns]
+        taken = {field.name.lower() for field in fields}
+        # Those that were asked for: texts that are the same in all rows, and in no file.
+        self.constants = {
+            n: v for n, v in constants.items() if n in (names or ()) and n not in taken
+        }
+        self.all = pa.schema([*fields, *(pa.field(name, pa.string()) for name in self.constants)])
         self._ids = {c.name: c.field_id for c in stored.columns}
         self._stored = stored
         self.names = tuple(self.all.names) if names is None else _checked(names, self.all.names)
@@ -55,6 +66,12 @@ class ReadColumns:
     def schema(self) -> pa.Schema:
         """The columns that were asked for."""
         return pa.schema([self.all.field(name) for name in self.names])
+
+    @cached_property
+    def guarantee(self) -> pc.Expression:
+        """The condition that every row meets; Arrow takes constants from it."""
+        equal = [pc.field(name) == value for name, value in self.constants.items()]
+        return reduce(and_, equal) if equal else pc.scalar(True)
 
     @property
     def stored(self) -> StoredColumns:
@@ -98,7 +115,7 @@ class ReadColumns:
         ids = {c.name: c.field_id for c in wide_stored(SIGNALS, typed, FORMAT_MICROSECONDS).columns}
         return all(
             self._ids[name] is not None and ids.get(name) == self._ids[name]
-            for name in {*self.names, *FILTER_COLUMNS}
+            for name in {*self.names, *FILTER_COLUMNS} - self.constants.keys()
         )
 
 

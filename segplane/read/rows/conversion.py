@@ -53,7 +53,9 @@ def conformed(by_name: dict[str, Any], rows: int, columns: ReadColumns) -> pa.Re
     arrays = []
     for field in columns.all:
         column = by_name.get(field.name)
-        if column is None:
+        if field.name in columns.constants:
+            column = pa.repeat(columns.constants[field.name], rows)
+        elif column is None:
             column = pa.nulls(rows, field.type)
         elif column.type != field.type:
             column = column.cast(field.type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,8 @@ def data_frame(extent: Extent, session: SparkSession, access: dict[str, str]) ->
         # Rows are chosen by columns that were perhaps not asked for.
         schema = from_arrow_schema(columns.all)
         frame = session.read.schema(schema).parquet(*(_path(file) for file in native))
-        parts.append(_rows(frame, extent, native).select(*map(_column, columns.schema)))
+        selected = (_column(field, columns.constants) for field in columns.schema)
+        parts.append(_rows(frame, extent, native).select(*selected))
     if len(native) < len(files) or not parts:
         register(session)
         options = access | _scope(extent) | {"convertedOnly": "true" if native else "false"}
@@ -130,12 +132,14 @@ def _is_from(nanos: int) -> Column:
     return (time > micros) | ((time == micros) & (f.col("timestamp_nanos") >= remainder))
 
 
-def _column(field: pa.Field[Any]) -> Column:
+def _column(field: pa.Field[Any], constants: Mapping[str, str]) -> Column:
     """Return a column as Spark selects it.
 
     Spark would hand filters of a plain floating-point column down to row groups, and skip
     those whose bounds, which never include NaN, are below the filter's.
     """
+    if field.name in constants:
+        return f.lit(constants[field.name]).alias(field.name)
     column = f.col(_quoted(field.name))
     if is_bounded(field.type):
         return column

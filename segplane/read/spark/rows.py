@@ -111,16 +111,16 @@ def _batches(
         for batch in converted_batches(piece.file, columns):
             yield (batch if where is None else batch.filter(where)).select(names)
         return
-    fragment = _fragment(piece)
+    fragment = _fragment(piece, columns)
     if fragment is not None:
         yield from fragment.scanner(
             schema=columns.all, columns=names, filter=where, batch_size=BATCH_ROWS
         ).to_batches()
 
 
-def _fragment(piece: FileSlice) -> Any:
+def _fragment(piece: FileSlice, columns: ReadColumns) -> Any:
     """The slice's row groups; None = it has none."""
-    fragment = fragment_of(piece.file)
+    fragment = fragment_of(piece.file, partition_expression=columns.guarantee)
     if piece.count == 1:
         return fragment
     groups = fragment.num_row_groups

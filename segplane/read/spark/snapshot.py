@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from kql.dataset_table import constants_of
 from meta.client import MetaClient
 from meta.errors import MetaError, NotFound, VersionExpired
 from meta.v1 import common_pb2
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import PinLost, ReadError, meta_refusals
+from segplane.read.files.files import signals_of
 from segplane.read.lookup import settings_at
 from segplane.read.pins import renew_pin, take_pin
+from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.options import SourceOptions
 
 _RENEW_DEADLINE_SECS = 5.0
@@ -32,6 +35,11 @@ class Snapshot:
     lease_secs: int
     bounds: TimeBounds
     promoted: tuple[common_pb2.PromotedColumn, ...]
+
+    def columns(self, signal: str | None, names: Sequence[str] | None) -> ReadColumns:
+        """Return columns of a signal, None = of all. Raises ReadError."""
+        constants = constants_of(self.dataset_name, self.dataset_id)
+        return ReadColumns(signals_of(signal), self.promoted, names, constants)
 
 
 def open_snapshot(options: SourceOptions) -> Snapshot:

@@ -15,7 +15,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from segplane.read.errors import ReadError, meta_refusals
-from segplane.read.files.files import signals_of
 from segplane.read.files.left_out import find_readable
 from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.options import SourceOptions, read_options
@@ -62,8 +61,7 @@ class SegplaneReader(DataSourceReader):
                 yield batch
 
     def _columns(self) -> ReadColumns:
-        signals = signals_of(self._options.signal)
-        return ReadColumns(signals, self._snapshot.promoted, self._schema.names)
+        return self._snapshot.columns(self._options.signal, self._schema.names)
 
 
 class SegplaneSource(DataSource):
@@ -88,8 +86,7 @@ class SegplaneSource(DataSource):
             self._view = open_view_snapshot(options, options.view)
             return from_arrow_schema(self._view.schema)
         self._snapshot = open_snapshot(options)
-        signals = signals_of(options.signal)
-        return spark_schema(ReadColumns(signals, self._snapshot.promoted, options.column_names()))
+        return spark_schema(self._snapshot.columns(options.signal, options.column_names()))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Make the reader of one query."""

@@ -173,8 +173,7 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield self._client, self._pins
 
     def _columns(self) -> ReadColumns:
-        signals = signals_of(self._options.signal)
-        return ReadColumns(signals, self._snapshot.promoted, self._schema.names)
+        return self._snapshot.columns(self._options.signal, self._schema.names)
 
 
 def _offset(pin: pb.Pin, files: int | None = None) -> Offset:

@@ -98,13 +98,19 @@ def table_of(
     settings = settings_at(client, dataset_id, version)
     columns, automatic = settings.promoted_columns.columns, settings.automatic_columns
     return table_with(
-        columns, name, is_complete=is_complete, has_words=has_words, automatic=automatic
+        columns,
+        name,
+        dataset_id,
+        is_complete=is_complete,
+        has_words=has_words,
+        automatic=automatic,
     )
 
 
 def table_with(
     stored: Sequence[common_pb2.PromotedColumn],
     name: str,
+    dataset_id: str,
     *,
     is_complete: bool,
     has_words: bool,
@@ -115,7 +121,12 @@ def table_with(
     bound = {c.name for c in stored if c.bound}
     complete = [c.name for c in columns if is_complete and c.name not in bound]
     return dataset_table(
-        name, columns, complete, has_words=has_words, automatic=_automatic(automatic)
+        name,
+        columns,
+        complete,
+        has_words=has_words,
+        automatic=_automatic(automatic),
+        dataset_id=dataset_id,
     )
 
 

@@ -13,7 +13,9 @@ from meta.errors import InvalidArgument, NotFound
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as ops
 from segments import dataset_names
+from segplane.query.quoting import literal
 from segplane.read import open_dataset
+from segplane.read.spark.source import SegplaneSource
 from tests.support.command_line import RunCommand
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
@@ -126,6 +128,11 @@ class Doors:
             "http kql": lambda: self._http(count_kql),
             "http database": lambda: self._http(f"{database} | summarize n = count()"),
             "http sql": lambda: self._http(count),
+            "http whole group": lambda: self._http(
+                f"union database({json.dumps(group or 'segplane', ensure_ascii=False)}).*"
+                f" | where dataset_id == '{self._dataset}' | summarize n = count()"
+            ),
+            "http sql column": lambda: self._http(f"{count} WHERE dataset = {literal(name)}"),
             "http signal": lambda: self._http(f"{count}.logs"),
             # Over HTTP the group is a separate member.
             "http show": lambda: self._named(self._gateway.get(path).json, own),
@@ -134,6 +141,7 @@ class Doors:
             "kusto database": lambda: self._kusto(f"{database} | count", "segplane"),
             "iceberg": lambda: self._iceberg_rows(own, group or "default"),
             "read": lambda: self._read(name),
+            "spark": lambda: self._spark(name),
             "command kql": lambda: self._command("query", count_kql),
             "command sql": lambda: self._command("query", count),
             "sql shell": lambda: self._shell(count),
@@ -157,8 +165,14 @@ class Doors:
         return self._iceberg.load_table((namespace, name)).scan().to_arrow().num_rows
 
     def _read(self, name: str) -> object:
-        with open_dataset(name, meta_address=self._meta.address) as dataset:
-            return dataset.to_table().num_rows
+        with open_dataset(name, meta_address=self._meta.address, columns=["dataset"]) as dataset:
+            return dataset.to_table()["dataset"].to_pylist().count(name)
+
+    def _spark(self, name: str) -> object:
+        """Read as Spark does, without its JVM."""
+        source = SegplaneSource({"metaAddress": self._meta.address, "dataset": name})
+        reader = source.reader(source.schema())
+        return sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
 
     def _shell(self, statement: str) -> object:
         result = self._run("sql", "--json", "-c", statement)

@@ -2,6 +2,8 @@
 
 from urllib.parse import quote
 
+import psycopg
+
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.groups import create_group
@@ -43,3 +45,29 @@ def test_a_group_is_a_namespace(gateway: GatewayServer, meta_server: MetaServer)
         assert gateway.ask(path).status == 404
     nested = f"v1/namespaces/shop{quote(chr(31))}web/tables/files"
     assert gateway.ask(nested).json["error"]["type"] == "NoSuchTableException"
+
+
+def test_a_slash_in_the_default_namespace_means_no_dataset_of_a_group(
+    gateway: GatewayServer, meta_server: MetaServer
+) -> None:
+    client = meta_server.client
+    create_group(client, "shop")
+    catalog = CatalogDriver(client)
+    old = catalog.dataset("old")
+    catalog.dataset("shop/web")
+    with psycopg.connect(meta_server.settings.database.url) as connection:
+        # As a release before 0.3.0 named it.
+        connection.execute("UPDATE datasets SET name = 'a/b' WHERE id = %s", (old,))
+    views = TABLES.replace("tables", "views")
+
+    def statuses(name: str) -> set[int]:
+        paths = (f"{TABLES}/{quote(name, safe='')}", f"{views}/{quote(f'{name}_logs', safe='')}")
+        return {gateway.ask(path, method).status for path in paths for method in ("GET", "HEAD")}
+
+    assert statuses("shop/web") == {404}
+    assert statuses("shop/web@v1") == {404}
+    missing = gateway.ask(f"{TABLES}/shop%2Fweb").json["error"]
+    assert missing["type"] == "NoSuchTableException"
+    plan = gateway.post("iceberg/v1/namespaces/default/tables/shop%2Fweb/plan", {})
+    assert plan.status == 404
+    assert statuses("a/b") == {200, 204}

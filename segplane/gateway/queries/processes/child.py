@@ -20,7 +20,13 @@ from dataplane.processes.child_process import receive_value
 from segplane.gateway.queries.kusto_result import write_kusto
 from segplane.gateway.queries.processes import sandbox, wire
 from segplane.gateway.queries.processes.prepared import prepared_connection, query_limits
-from segplane.gateway.queries.processes.remote import Lanes, RemoteTables, open_newest, open_remote
+from segplane.gateway.queries.processes.remote import (
+    Lanes,
+    RemoteTables,
+    open_newest,
+    open_remote,
+    open_remote_group,
+)
 from segplane.query.engine import opened_query
 from segplane.query.errors import QueryError, QueryStopped
 from segplane.query.newest import write_newest
@@ -106,7 +112,9 @@ class _PreparedProcess:
             lanes.ask(op="warn", texts=list(planned.warnings))
         with opened_query(
             planned,
-            QueryPlace(opener=partial(open_remote, lanes)),
+            QueryPlace(
+                opener=partial(open_remote, lanes), group_opener=partial(open_remote_group, lanes)
+            ),
             query_limits(self._limits),
             prepare=define_views(planned),
             connection=self._connection,

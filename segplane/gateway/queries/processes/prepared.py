@@ -18,9 +18,10 @@ from kql.dataset_table import dataset_table
 from segments.signals import SIGNALS
 from segplane.gateway.queries.processes.remote import open_empty
 from segplane.gateway.queries.processes.wire import ProcessLimits
+from segplane.query.column_types import duckdb_types
 from segplane.query.engine import QueryLimits, RunningQuery, opened_connection, opened_query
 from segplane.query.runs import Language, define_views, plan_over, write_result
-from segplane.query.sources import QueryPlace, duckdb_types
+from segplane.query.sources import QueryPlace
 from segplane.read.rows.columns import ReadColumns
 
 if TYPE_CHECKING:

@@ -7,14 +7,17 @@ import json
 import pickle
 import queue
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from pyarrow import fs
 
 from dataplane.processes.child_process import receive, send
 from kql.pushdown.reads import DatasetRead
+from kql.scope import GroupedTables
 from meta.v1 import common_pb2
 from segments.signals import SIGNALS
 from segplane.gateway.queries.processes.wire import DONE, MISSING, READ_BYTES_MAX, REPLY_BYTES_MAX
@@ -27,6 +30,7 @@ from segplane.read.files.files import DatasetFile
 from segplane.read.files.filesystems import path_of, provide
 from segplane.read.files.left_out import readable, texts
 from segplane.read.files.store_files import ReadOnlyFiles
+from segplane.read.group_opening import GroupFiles, MemberRead, hull
 from segplane.read.pins import VersionPin
 
 # Stores of this kind are read through the gateway.
@@ -75,7 +79,7 @@ class Lanes:
         return pickle.loads(self.ask(**request))  # noqa: S301
 
 
-class RemoteTables(Mapping[str, NamedTable]):
+class RemoteTables(GroupedTables):
     """Datasets and views by name, as the caller may see them."""
 
     def __init__(self, lanes: Lanes) -> None:
@@ -90,6 +94,13 @@ class RemoteTables(Mapping[str, NamedTable]):
         if table is None:
             raise KeyError(name)
         return table
+
+    def names_in(self, group: str, most: int) -> Sequence[str]:
+        """Return the names of a group's datasets. Raises QueryError."""
+        names, tables = self._lanes.ask_value(op="group", name=group, most=most)
+        self._known.update(tables)
+        in_group: Sequence[str] = names
+        return in_group
 
     def __iter__(self) -> Iterator[str]:
         if self._names is None:
@@ -137,6 +148,30 @@ def open_remote(
     return _dataset(lanes, read.name, opened, bounds, read.columns).checked()
 
 
+@contextmanager
+def open_remote_group(
+    lanes: Lanes, reads: Sequence[MemberRead], as_of: int | None
+) -> Iterator[tuple[OpenDataset, ...]]:
+    """Open datasets of groups through the gateway. Raises ReadError."""
+    bounds = hull(reads)
+    try:
+        listed: GroupFiles = lanes.ask_value(
+            op="open_group",
+            ids=[read.member.dataset_id for read in reads],
+            start=bounds.start,
+            end=bounds.end,
+            as_of=as_of,
+        )
+    except QueryError as error:
+        raise ReadError(str(error)) from None
+    _learn_sizes(lanes, chain.from_iterable(listed.files.values()))
+    pins = (_RemotePin(read.member.dataset_id, listed.version) for read in reads)
+    opened = tuple(listed.opened(read, pin) for read, pin in zip(reads, pins, strict=True))
+    if left_out := [item for dataset in opened for item in dataset.left_out]:
+        lanes.ask(op="left_out", texts=texts(left_out))
+    yield opened
+
+
 def open_empty(read: DatasetRead, bounds: TimeBounds, as_of: int | None) -> OpenDataset:
     """Open a dataset without files, which needs no gateway."""
     return OpenDataset(read.name, _RemotePin("", as_of or 0), SIGNALS, bounds, (), (), read.columns)
@@ -155,13 +190,17 @@ def _dataset(
     bounds: TimeBounds,
     columns: Sequence[str] | None,
 ) -> OpenDataset:
-    sizes = {path_of(f): f.size_bytes for f in opened.files if f.store.provider == PROVIDER}
-    _RemoteFiles.of(lanes).sizes.update(sizes)
+    _learn_sizes(lanes, opened.files)
     pin = _RemotePin(opened.dataset_id, opened.version)
     files, left_out = readable(name, opened.files)
     if left_out:
         lanes.ask(op="left_out", texts=texts(left_out))
     return OpenDataset(name, pin, SIGNALS, bounds, files, opened.promoted, columns)
+
+
+def _learn_sizes(lanes: Lanes, files: Iterable[DatasetFile]) -> None:
+    sizes = {path_of(f): f.size_bytes for f in files if f.store.provider == PROVIDER}
+    _RemoteFiles.of(lanes).sizes.update(sizes)
 
 
 class _RemoteFiles(ReadOnlyFiles):
